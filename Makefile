@@ -1,0 +1,88 @@
+# Commands of the house: `make test` checks everything, `make demo` runs the main job.
+# Each target makes the virtual environment it needs; nothing but python3 (3.11 or later) and make is assumed.
+
+PYTHON ?= python3
+JOBS   ?= 2
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+# Stamps: an environment is installed again only after pyproject.toml changed.
+DEV    := $(VENV)/.installed-dev
+RUN    := $(VENV)/.installed-report
+
+# Data for reproductions and long tests, where they stand beside the checkout.
+ifndef OODOMETER_DATA
+ifneq ($(wildcard ../shared/data/.),)
+export OODOMETER_DATA := $(abspath ../shared/data)
+endif
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help test lint types imports unit demo docs bench coverage format clean
+
+help:
+	@echo "make test      lint, types, import contracts, then every test"
+	@echo "make demo      run the main job on real data and print the path of its report"
+	@echo "make docs      build the documentation; warnings are errors"
+	@echo "make bench     measure speed and quality, write the tables"
+	@echo "make coverage  tests with a coverage report"
+	@echo "make format    put the code into its format"
+	@echo "make clean     remove what the other targets made, the virtual environment too"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "oodometer needs Python 3.11 or later; name one with: make PYTHON=python3.11 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+	  || { echo "python3 cannot make a virtual environment; run: sudo apt-get install python3-venv" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+$(DEV): pyproject.toml | $(BIN)/python
+	@$(BIN)/python -m pip install --quiet --editable '.[report,dev]'
+	@touch $(DEV) $(RUN)
+
+# The demo needs less; an environment that has the development tools has it already.
+$(RUN): pyproject.toml | $(BIN)/python
+	@$(BIN)/python -m pip install --quiet --editable '.[report]'
+	@touch $(RUN)
+
+# One after another, whatever -j says; pytest comes last, so that its summary is the last line.
+.NOTPARALLEL:
+test: lint types imports unit
+
+lint: $(DEV)
+	@$(BIN)/python -m ruff check .
+	@$(BIN)/python -m ruff format --check .
+
+types: $(DEV)
+	@$(BIN)/python -m mypy
+
+imports: $(DEV)
+	@$(BIN)/lint-imports
+
+unit: $(DEV)
+	@$(BIN)/python -m pytest -n $(JOBS)
+
+coverage: $(DEV)
+	@$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term
+
+demo: $(RUN)
+	@$(BIN)/oodometer demo --out demo
+	@echo "report: $$(ls $(CURDIR)/demo/*.html)"
+
+docs: $(DEV)
+	@$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build/html
+	@echo "documentation: $(CURDIR)/docs/_build/html/index.html"
+
+bench: $(DEV)
+	@if [ -f benchmarks/run.sh ]; then PATH="$(CURDIR)/$(BIN):$$PATH" bash benchmarks/run.sh; \
+	  elif [ -f benchmarks/run.py ]; then $(BIN)/python benchmarks/run.py speed; \
+	  else echo "there is no benchmarks/run.sh" >&2; exit 1; fi
+
+format: $(DEV)
+	@$(BIN)/python -m ruff check --fix-only --quiet .
+	@$(BIN)/python -m ruff format .
+
+clean:
+	rm -rf $(VENV) build dist demo htmlcov .coverage .coverage.* docs/_build docs/generated
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,90 @@
+"""Our side of every job: oodometer called as a user would call it.
+
+A job whose part of the package does not exist yet says "pending" and the other sides are still measured.
+
+    python -m benchmarks.ours estimate FOLDER --runs 5
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from benchmarks import probe
+from benchmarks.data import load
+
+Job = Callable[[], Any]
+PACKAGES = ("oodometer", "numpy", "scipy", "pyarrow")
+
+
+def answer(result: Any) -> dict[str, Any]:
+    """What the result table keeps of an estimate: the headline and each method's value."""
+    found = result.to_dict()
+    return {
+        "value": found["headline"]["value"],
+        "interval": [found["headline"]["lower"], found["headline"]["upper"]],
+        "methods": {one["method"]: one["value"] for one in found["estimates"]},
+    }
+
+
+def estimate(args: argparse.Namespace) -> Job:
+    """All first-wave estimators with intervals, arrays in memory; checking the input is inside the clock."""
+    import oodometer
+
+    arrays = {name: load(args.folder, name) for name in ("reference", "target")}
+    make, call = oodometer.Predictions.from_probabilities, oodometer.estimate
+
+    def job() -> dict[str, Any]:
+        reference = make(arrays["reference"]["probabilities"], label=arrays["reference"]["label"])
+        return answer(call(reference, make(arrays["target"]["probabilities"])))
+
+    return job
+
+
+def estimate_files(args: argparse.Namespace) -> Job:
+    """The same from two Parquet files, read in batches; option `workers=N`."""
+    from oodometer import estimate as call
+
+    paths = [str(args.folder / f"{name}.parquet") for name in ("reference", "target")]
+    workers = int(args.options.get("workers", 1))
+    return lambda: answer(call(*paths, workers=workers))
+
+
+def metric(args: argparse.Namespace, module: str, name: str) -> Job:
+    """One metric from probabilities and labels; checking the input is inside the clock."""
+    from oodometer import Predictions
+    from oodometer.metrics.base import confidence_and_verdict
+
+    arrays = load(args.folder, "reference")
+    function = getattr(import_module(f"oodometer.metrics.{module}"), name)
+
+    def job() -> float:
+        sample = Predictions.from_probabilities(arrays["probabilities"], label=arrays["label"])
+        return float(function(*confidence_and_verdict(sample)))
+
+    return job
+
+
+JOBS: dict[str, Callable[[argparse.Namespace], Job]] = {
+    "estimate": estimate,
+    "estimate-files": estimate_files,
+    "ece": lambda args: metric(args, "ece", "expected_calibration_error"),
+    "aurc": lambda args: metric(args, "aurc", "area_under_risk_coverage"),
+}
+
+
+def main() -> None:
+    """Prepare the job, then time it; whatever is not there yet is reported as pending."""
+    args = probe.arguments(*JOBS)
+    try:
+        job = JOBS[args.job](args)
+    except (ImportError, AttributeError) as missing:
+        probe.pending(f"{type(missing).__name__}: {missing}")
+        return
+    probe.report(job, args.runs, PACKAGES)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""Sphinx settings; `make docs` builds with warnings as errors."""
+
+import re
+
+import oodometer
+
+project = "oodometer"
+author = "The oodometer authors"
+copyright = "The oodometer authors"
+version = release = oodometer.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+default_role = "py:obj"
+
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_preserve_defaults = True
+napoleon_google_docstring = False
+napoleon_use_param = False
+
+html_theme = "furo"
+html_title = "oodometer"
+
+
+def adapt_docstring(app, what, name, obj, options, lines):
+    """Turn the short form of our docstrings into what napoleon reads.
+
+    In a section, "name : what it is" on one line gets its text on a line of its own; an example after a section gets
+    the heading that ends the section.
+    """
+    out = []
+    section = False
+    for i, line in enumerate(lines):
+        if re.fullmatch(r"-{3,}", line):
+            section = lines[i - 1] != "Examples"
+        elif section and line.startswith(">>>"):
+            out += ["Examples", "--------"]
+            section = False
+        elif section and (match := re.fullmatch(r"(\S.*?) : (.+)", line)):
+            out.append(match[1])
+            line = "    " + match[2]
+        out.append(line)
+    lines[:] = out
+
+
+def setup(app):
+    """Read the docstrings before napoleon does (which stands at priority 500)."""
+    app.connect("autodoc-process-docstring", adapt_docstring, priority=400)

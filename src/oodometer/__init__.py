@@ -1,0 +1,67 @@
+"""oodometer: how good is your model on data that has no labels? The public face; everything loads on first use."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .version import __version__
+
+__all__ = [
+    "Curve",
+    "Estimate",
+    "Estimation",
+    "Evaluation",
+    "InputError",
+    "Interval",
+    "OodometerError",
+    "Predictions",
+    "__version__",
+    "cite",
+    "estimate",
+    "evaluate",
+    "methods",
+    "read",
+    "write",
+]
+
+_HOMES = {
+    "Curve": ("results", "Curve"),
+    "Estimate": ("results", "Estimate"),
+    "Estimation": ("verbs.estimation", "Estimation"),
+    "Evaluation": ("verbs.evaluate", "Evaluation"),
+    "InputError": ("errors", "InputError"),
+    "Interval": ("results", "Interval"),
+    "OodometerError": ("errors", "OodometerError"),
+    "Predictions": ("predictions", "Predictions"),
+    "cite": ("verbs.cite", "cite"),
+    "estimate": ("verbs.estimate", "estimate"),
+    "evaluate": ("verbs.evaluate", "evaluate"),
+    "methods": ("verbs.methods", "methods"),
+    "read": ("store", "read_predictions"),
+    "write": ("store", "write_predictions"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        home, attribute = _HOMES[name]
+        return getattr(importlib.import_module(f"{__name__}.{home}"), attribute)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+if TYPE_CHECKING:
+    from .errors import InputError, OodometerError
+    from .predictions import Predictions
+    from .results import Curve, Estimate, Interval
+    from .store import read_predictions as read
+    from .store import write_predictions as write
+    from .verbs.cite import cite
+    from .verbs.estimate import estimate
+    from .verbs.estimation import Estimation
+    from .verbs.evaluate import Evaluation, evaluate
+    from .verbs.methods import methods

@@ -1,0 +1,111 @@
+"""Arrays: the shape-annotated array types and the ragged array that a record is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Array", "Coded", "Ragged", "as_numpy", "softmax"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ragged:
+    """Rows of different lengths in two flat arrays: row i is ``values[offsets[i]:offsets[i + 1]]``.
+
+    >>> r = Ragged.from_rows([[-0.1, -0.2], [], [-1.0]])
+    >>> len(r), r.lengths.tolist(), r.sums().round(2).tolist()
+    (3, [2, 0, 1], [-0.3, 0.0, -1.0])
+    """
+
+    values: Array
+    offsets: Array
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Sequence[float]]) -> Ragged:
+        """Pack a sequence of sequences."""
+        parts = [np.asarray(row, dtype=np.float64) for row in rows]
+        offsets = np.zeros(len(parts) + 1, dtype=np.int64)
+        np.cumsum([len(p) for p in parts], out=offsets[1:])
+        return cls(np.concatenate(parts) if parts else np.empty(0), offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> Array:
+        """Length of each row, shape (sample,)."""
+        return np.diff(self.offsets)
+
+    def sums(self) -> Array:
+        """Sum of each row, 0 for an empty one, shape (sample,)."""
+        total = np.concatenate([[0.0], np.cumsum(self.values, dtype=np.float64)])
+        out: Array = total[self.offsets[1:]] - total[self.offsets[:-1]]
+        return out
+
+    def minima(self) -> Array:
+        """Smallest value of each row, 0 for an empty one, shape (sample,)."""
+        out = np.zeros(len(self))
+        full = self.lengths > 0
+        if full.any():
+            out[full] = np.minimum.reduceat(self.values, self.offsets[:-1][full])
+        return out
+
+    def take(self, index: Array) -> Ragged:
+        """The rows at integer positions (or a slice's arange), packed anew."""
+        lengths = self.lengths[index]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        flat = np.repeat(self.offsets[:-1][index] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Ragged(self.values[flat], offsets)
+
+    @staticmethod
+    def concat(parts: Sequence[Ragged]) -> Ragged:
+        """Join ragged arrays end to end."""
+        values = np.concatenate([p.values[p.offsets[0] : p.offsets[-1]] for p in parts])
+        lengths = np.concatenate([p.lengths for p in parts])
+        return Ragged(values, np.concatenate([[0], np.cumsum(lengths)]))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Coded:
+    """Classes as positions in a list of distinct values, -1 where unknown: what a dictionary-encoded column holds.
+
+    >>> Coded(np.array([0, 1, 0, -1]), ["dog", "cat"]).values
+    ['dog', 'cat']
+    """
+
+    codes: Array
+    values: Sequence[Any]
+
+
+def as_numpy(value: Any) -> Array:
+    """Anything with an array interface (numpy, torch, jax, pandas, polars, pyarrow, lists) as a numpy array.
+
+    >>> as_numpy([1, 2]).dtype.kind
+    'i'
+    """
+    if isinstance(value, np.ndarray):
+        return value
+    if hasattr(value, "detach"):  # a torch tensor on any device, with or without gradient
+        value = value.detach().cpu()
+    if hasattr(value, "to_numpy"):
+        return np.asarray(value.to_numpy())
+    return np.asarray(value)
+
+
+def softmax(logits: Array, temperature: float = 1.0) -> Array:
+    """Softmax over the last axis, exp(z / t) / sum exp(z / t), in the dtype of the input.
+
+    >>> softmax(np.array([[0.0, 0.0]])).tolist()
+    [[0.5, 0.5]]
+    """
+    z = logits / np.asarray(temperature, dtype=logits.dtype)
+    z -= z.max(axis=-1, keepdims=True)
+    np.exp(z, out=z)
+    z /= z.sum(axis=-1, keepdims=True)
+    out: Array = z
+    return out

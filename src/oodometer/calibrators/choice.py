@@ -1,0 +1,85 @@
+"""The choice of a calibrator: used only where cross-validation on the reference says that it helps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import NotApplicable
+from ..predictions import Predictions
+from ..registry import create
+from .base import FOLDS, Calibrator, assign_folds, brier, content_hash
+
+__all__ = ["Choice", "choose_calibrator"]
+
+_MOST_VALUES = 200_000
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A fitted calibrator or None, why, and the cross-validated Brier score of every candidate."""
+
+    calibrator: Calibrator | None
+    why: str
+    scores: dict[str, float]
+
+    def apply(self, record: Predictions) -> Predictions:
+        """The record, calibrated where a calibrator was chosen."""
+        return record if self.calibrator is None else self.calibrator(record)
+
+
+def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temperature",)) -> Choice:
+    """The candidate with the lowest five-fold Brier score, if it beats raw probabilities by more than one standard error.
+
+    Folds are drawn by a hash of each row's content, so that the order of rows does not matter; at most 200,000
+    probabilities are looked at. Without probabilities or labels nothing is chosen.
+
+    >>> choose_calibrator(Predictions.from_confidence([0.5], correct=[1])).calibrator is None
+    True
+    """
+    if reference.probabilities is None or reference.label is None:
+        return Choice(None, "there are no class probabilities with labels to calibrate", {})
+    labelled = reference.take(reference.label >= 0)
+    if len(labelled) < 10 * FOLDS:
+        return Choice(None, f"{len(labelled)} labelled reference rows are too few to calibrate on", {})
+    key = content_hash(labelled)
+    most = max(_MOST_VALUES // max(labelled.num_classes, 1), 2_000)
+    if len(labelled) > most:
+        chosen = np.sort(np.argpartition(key, most)[:most])
+        sample, key = labelled.take(chosen), key[chosen]
+    else:
+        sample = labelled
+    assert sample.probabilities is not None and sample.label is not None
+    fold = assign_folds(key)
+    raw = brier(sample.probabilities.astype(np.float64), sample.label)
+    scores = {"none": float(raw.mean())}
+    gains = {}
+    for name in candidates:
+        after = _held_out_brier(sample, name, fold)
+        if after is not None:
+            scores[name] = float(after.mean())
+            gains[name] = (float((raw - after).mean()), float((raw - after).std() / np.sqrt(len(raw))))
+    best = max(gains, key=lambda n: gains[n][0], default=None)
+    if best is None or not gains[best][0] > gains[best][1]:
+        return Choice(None, "no calibrator lowered the cross-validated Brier score by more than its standard error", scores)
+    fitted: Calibrator = create("calibrator", best).fit(labelled)
+    why = f"{best} lowered the cross-validated Brier score from {scores['none']:.4f} to {scores[best]:.4f}"
+    return Choice(fitted, why, scores)
+
+
+def _held_out_brier(sample: Predictions, name: str, fold: np.ndarray) -> np.ndarray | None:  # type: ignore[type-arg]
+    """Brier score of every row under the calibrator fitted on the other folds; None where a fold is empty."""
+    after = np.empty(len(sample))
+    for f in range(FOLDS):
+        held = np.flatnonzero(fold == f)
+        rest = np.flatnonzero(fold != f)
+        if not len(held) or not len(rest):
+            return None
+        try:
+            made = create("calibrator", name).fit(sample.take(rest))(sample.take(held))
+        except NotApplicable:
+            return None
+        after[held] = brier(made.probabilities.astype(np.float64), made.label)
+    return after

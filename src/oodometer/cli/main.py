@@ -1,0 +1,88 @@
+"""The entrance: commands are found here, errors become one line on standard error and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from ..errors import OodometerError
+from . import cite, demo, estimate, evaluate, methods
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="oodometer",
+    help="How good is your model on data that has no labels?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from ..version import __version__
+
+        typer.echo(f"oodometer {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback where something fails.")] = False,
+) -> None:
+    """How good is your model on data that has no labels?"""
+
+
+for command in (estimate, evaluate, methods, cite, demo):
+    command.add_to(app)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; returns 0 done, 1 the work failed, 2 wrong usage or input, 130 interrupted."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    given = [a for a in given if a != "--debug"]
+    try:
+        code = app(given, standalone_mode=False, prog_name="oodometer")
+        sys.stdout.flush()
+        return int(code or 0)
+    except OodometerError as error:
+        if debug:
+            raise
+        return _say(str(error), error.exit_code)
+    except typer.Exit as leave:
+        return leave.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        return _say("interrupted; nothing was written", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has left; no second complaint
+        return 0
+    except Exception as error:
+        return _unexpected(error, debug)
+
+
+def _unexpected(error: Exception, debug: bool) -> int:
+    """Errors of usage from the parser, and those that no one foresaw."""
+    show = getattr(error, "format_message", None)
+    if callable(show):  # the parser's own errors: unknown option, missing argument
+        return _say(f"{show()} (oodometer --help lists commands and options)", 2)
+    if debug:
+        raise error
+    if isinstance(error, MemoryError):
+        return _say("out of memory; give fewer rows or write the target as Parquet, which is read in batches", 1)
+    if isinstance(error, OSError):
+        return _say(f"{error.filename or 'a file'}: {error.strerror or error}", 1)
+    return _say(f"unexpected {type(error).__name__}: {error}; run again with --debug and report it", 1)
+
+
+def _say(message: str, code: int) -> int:
+    print("oodometer: " + " ".join(message.split()), file=sys.stderr)
+    return code

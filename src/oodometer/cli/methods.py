@@ -1,0 +1,33 @@
+"""The command `methods`: what there is, what it needs and what it assumes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from . import output
+
+__all__ = ["add_to"]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(name="methods")(methods)
+
+
+def methods(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """List estimators, scores, calibrators and metrics."""
+    from ..verbs.methods import methods as run
+
+    found = run()
+    if json:
+        output.write_json({"methods": found}, "-")
+        return
+    for what in ("estimator", "score", "calibrator", "metric"):
+        rows = [
+            [m["name"], ", ".join(n.replace("|", " or ") for n in m["needs"]), m["assumes"] or m["summary"]]
+            for m in found
+            if m["what"] == what
+        ]
+        output.print_table(["name", "needs", "assumes" if what == "estimator" else "is"], rows, f"{what}s")

@@ -1,0 +1,124 @@
+"""Errors: the whole exception tree, each message saying what was expected, what came and what to do.
+
+    OodometerError                the root; catch this one
+    ├── InputError                a file, a row or an argument is wrong           (exit code 2)
+    ├── UsageError                a command or a call makes no sense              (exit code 2)
+    ├── NotApplicable             a method cannot answer on these data (a skip, not a failure)
+    ├── MissingExtraError         an optional dependency is absent                (exit code 2)
+    └── WorkError                 the work itself failed                          (exit code 1)
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "InputError",
+    "MissingExtraError",
+    "NotApplicable",
+    "OodometerError",
+    "UsageError",
+    "WorkError",
+]
+
+
+class OodometerError(Exception):
+    """Root of every error that oodometer raises on purpose; the message is always one line.
+
+    >>> OodometerError("two\\nlines").args[0]
+    'two lines'
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(str(message).split()))
+
+
+class InputError(OodometerError, ValueError):
+    """Input that cannot become a number, with the place, what was expected and the remedy.
+
+    Parameters
+    ----------
+    expected : what should have been there.
+    got : what was there.
+    remedy : what the user can do about it.
+    file : file name, if the data came from one.
+    row : data row, counted from 1 (a CSV header is not counted).
+    column : column or field name.
+
+    >>> print(InputError("numbers", got="'abc'", remedy="fix the cell", file="a.csv", row=3, column="prob_cat"))
+    a.csv: row 3: column prob_cat: expected numbers, got 'abc'; fix the cell
+    """
+
+    exit_code = 2
+
+    def __init__(
+        self,
+        expected: str,
+        *,
+        got: str | None = None,
+        remedy: str | None = None,
+        file: str | None = None,
+        row: int | None = None,
+        column: str | None = None,
+    ) -> None:
+        self.expected, self.got, self.remedy = expected, got, remedy
+        self.file, self.row, self.column = file, row, column
+        super().__init__(self._compose())
+
+    def _compose(self) -> str:
+        place = [part for part in (
+            self.file,
+            None if self.row is None else f"row {self.row}",
+            None if self.column is None else f"column {self.column}",
+        ) if part]
+        text = ": ".join([*place, f"expected {self.expected}"])
+        if self.got is not None:
+            text += f", got {self.got}"
+        if self.remedy is not None:
+            text += f"; {self.remedy}"
+        return text
+
+    def at(self, *, file: str | None = None, row_offset: int = 0) -> InputError:
+        """Return the same error placed in a file, its row moved by the rows read before."""
+        return InputError(
+            self.expected,
+            got=self.got,
+            remedy=self.remedy,
+            file=self.file or file,
+            row=None if self.row is None else self.row + row_offset,
+            column=self.column,
+        )
+
+
+class UsageError(OodometerError, ValueError):
+    """A call or a command that makes no sense, such as an unknown method name."""
+
+    exit_code = 2
+
+
+class NotApplicable(OodometerError):
+    """A method that cannot answer on these data; the message is the reason printed under ``skipped``."""
+
+    exit_code = 2
+
+
+class MissingExtraError(OodometerError, ImportError):
+    """An optional dependency is absent; the message names the ``pip install`` line.
+
+    >>> print(MissingExtraError("the HTML report", "altair", extra="report"))
+    the HTML report needs altair, which is not installed; run: pip install 'oodometer[report]'
+    """
+
+    exit_code = 2
+
+    def __init__(self, what: str, package: str, *, extra: str) -> None:
+        self.extra = extra
+        super().__init__(
+            f"{what} needs {package}, which is not installed; run: pip install 'oodometer[{extra}]'"
+        )
+
+
+class WorkError(OodometerError):
+    """The work failed although the input was right, for example an output that cannot be written."""
+
+    exit_code = 1

@@ -1,0 +1,154 @@
+"""The contract of an estimator: fit on labelled records, summarize unlabelled batches, merge, finish."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ..errors import NotApplicable
+from ..intervals import check_level
+from ..predictions import Predictions
+from ..results import Estimate, Kind
+from ..scores.base import missing
+
+__all__ = ["Estimator", "Sums"]
+
+
+class Sums(dict[str, Any]):
+    """A state whose entries (numbers or arrays) are added entry by entry: fixed size, merges in any order.
+
+    >>> Sums(rows=2, hits=1) + Sums(rows=3, hits=2)
+    {'rows': 5, 'hits': 3}
+    """
+
+    def __add__(self, other: Sums) -> Sums:
+        if self.keys() != other.keys():
+            raise ValueError("states of different methods cannot be merged")
+        return Sums({key: self[key] + other[key] for key in self})
+
+
+class Estimator(ABC):
+    """Accuracy on unlabelled data: ``fit(reference).estimate(target)``.
+
+    A subclass is final. It sets ``name``, ``needs`` (fields of reference and target; ``"a|b"`` means either),
+    ``assumes`` (one sentence), ``kind`` and ``citation``, and defines ``_fit``, ``summarize`` and ``finish``. ``fit``
+    never changes the object it is called on; a fitted estimator holds only what it learnt from the reference, and a state
+    holds only what it saw of the target, so that batches, files and machines are one code path:
+
+        state = estimator.merge(estimator.summarize(batch_1), estimator.summarize(batch_2))
+        estimator.finish(state)
+
+    Parameters
+    ----------
+    level : nominal coverage of the interval, such as 0.95.
+    seed : seed of whatever is random in the interval.
+    """
+
+    name: ClassVar[str]
+    needs: ClassVar[tuple[str, ...]]
+    assumes: ClassVar[str]
+    citation: ClassVar[str]
+    kind: ClassVar[Kind] = "conditional"
+    needs_labels: ClassVar[bool] = True
+
+    def __init__(self, *, level: float = 0.95, seed: int = 0) -> None:
+        self.level = check_level(level)
+        self.seed = seed
+
+    def why_not(self, record: Predictions) -> str | None:
+        """The reason why a record lacks what the method needs, or None."""
+        return missing(self.needs, record.fields)
+
+    def fit(self, *references: Predictions) -> Self:
+        """A fitted copy, from one labelled record or several; rows of unknown truth are left out.
+
+        Raises `NotApplicable` where the references cannot serve.
+        """
+        if not references:
+            raise NotApplicable("needs a reference")
+        records = [r.known() for r in references] if self.needs_labels else list(references)
+        if not any(len(r) for r in records):
+            raise NotApplicable("needs labelled reference rows (`label` with a prediction, or `correct`)")
+        for record in records:
+            why = self.why_not(record)
+            if why is not None:
+                raise NotApplicable(why)
+        fitted = copy.copy(self)
+        fitted._fit_all(records)
+        return fitted
+
+    def _fit_all(self, references: list[Predictions]) -> None:
+        """Learn from several references; by default they are pooled. Methods that need many data sets override it."""
+        self._fit(Predictions.concat([r for r in references if len(r)]))
+
+    def lighter(self) -> Self:
+        """The same method with the accuracy alone, for many small slices; most methods have nothing to leave out."""
+        return self
+
+    def merge(self, a: Sums, b: Sums) -> Sums:
+        """Two states as one; associative and commutative."""
+        return a + b
+
+    def estimate(self, target: Predictions, *, batch_rows: int = 65_536) -> Estimate:
+        """Estimate of the accuracy on a target held in memory; labels in it are not looked at."""
+        if not len(target):
+            raise NotApplicable("needs at least one target row")
+        why = self.why_not(target)
+        if why is not None:
+            raise NotApplicable(why)
+        state: Sums | None = None
+        for batch in target.batches(batch_rows):
+            part = self.summarize(batch)
+            state = part if state is None else self.merge(state, part)
+        assert state is not None
+        return self.finish(state)
+
+    @abstractmethod
+    def _fit(self, reference: Predictions) -> None:
+        """Learn from one labelled record; called on a fresh copy."""
+
+    @abstractmethod
+    def summarize(self, batch: Predictions) -> Sums:
+        """What the method needs to know of a target batch: small, and mergeable."""
+
+    @abstractmethod
+    def finish(self, state: Sums) -> Estimate:
+        """The estimate that a state amounts to."""
+
+    def _estimate(
+        self,
+        state: Sums,
+        value: float,
+        lower: float,
+        upper: float,
+        *,
+        score: str | None = None,
+        details: dict[str, Any] | None = None,
+        warnings: tuple[str, ...] = (),
+    ) -> Estimate:
+        """Put the result together, cut to [0, 1] (a note says so when the formula left it)."""
+        inside = float(np.clip(value, 0.0, 1.0))
+        if abs(inside - value) > 1e-12:
+            warnings = (*warnings, f"the formula gave {value:.4f}, outside [0, 1]; its assumption fails here")
+        return Estimate(
+            method=self.name,
+            value=inside,
+            lower=min(max(float(lower), 0.0), inside),
+            upper=max(min(float(upper), 1.0), inside),
+            level=self.level,
+            kind=self.kind,
+            assumes=self.assumes,
+            citation=self.citation,
+            score=score,
+            rows=int(state["rows"]),
+            details=details or {},
+            warnings=warnings,
+        )
+
+
+def root_sum_square(*parts: float) -> float:
+    """Square root of a sum of squares: independent half-widths put together."""
+    return float(np.sqrt(sum(p * p for p in parts)))

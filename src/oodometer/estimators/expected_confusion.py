@@ -1,0 +1,149 @@
+"""Expected confusion: precision, recall, F1 and AUC without labels, from counts of calibrated cells."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import Array
+from ..calibrators.binned_map import BinnedMap, bins_for, centres
+from ..intervals import from_replicates
+from ..kernels import half_bin
+from ..results import Interval, Kind
+
+__all__ = ["Cells", "count_others", "expected_confusion", "expected_metrics"]
+
+_REPLICATES = 200
+_REPLICATES_MANY_CLASSES = 60
+_LARGEST_CONFUSION = 100  # classes up to which the matrix itself is printed
+
+
+class Cells(NamedTuple):
+    """Counts of a target.
+
+    Parameters
+    ----------
+    top : rows by (predicted class, bin of its probability).
+    others : rows by (class, bin of its probability) where the class was not the predicted one.
+    mass : summed probability of class k over rows predicted j, axes (j, k), diagonal zero.
+    map : rate of being correct for each cell of ``top``.
+    """
+
+    top: Array
+    others: Array
+    mass: Array
+    map: BinnedMap
+
+
+def count_others(probabilities: Array, predicted: Array) -> dict[str, Array]:
+    """``others`` and ``mass`` of `Cells` for one batch of probabilities with axes (sample, class).
+
+    A class that is not the most probable one has a probability of at most one half, so that a shift of its bits is its
+    bin: one pass instead of a logarithm.
+    """
+    from scipy.sparse import csr_matrix
+
+    rows, classes = probabilities.shape
+    width = bins_for(classes)
+    coarse = bins_for(1) // width
+    index = half_bin(probabilities)
+    if coarse > 1:
+        index //= coarse
+    index += np.arange(classes) * width
+    at = np.arange(rows)
+    own = index[at, predicted]
+    counts = np.bincount(index.ravel(), minlength=classes * width)
+    counts -= np.bincount(own, minlength=classes * width)
+    chosen = csr_matrix(
+        (np.ones(rows, dtype=probabilities.dtype), predicted, np.arange(rows + 1)), (rows, classes)
+    )
+    mass = np.asarray(chosen.T @ probabilities, dtype=np.float64)
+    np.fill_diagonal(mass, 0.0)
+    return {"others": counts.reshape(classes, width), "mass": mass}
+
+
+def _ratio(a: Array, b: Array) -> Array:
+    """a / b, 0 where b is 0 (the convention of precision and recall without a case)."""
+    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b > 0)
+
+
+def expected_confusion(predicted: Array, found: Array, mass: Array) -> Array:
+    """C[j, k], expected samples predicted j whose truth is k: ``found`` on the diagonal, errors spread by ``mass``.
+
+    predicted and found have axes (class,), mass (class, class) with a zero diagonal; rows sum to ``predicted``.
+
+    >>> expected_confusion(np.array([10.0, 0.0]), np.array([8.0, 0.0]), np.array([[0.0, 4.0], [0.0, 0.0]])).tolist()
+    [[8.0, 2.0], [0.0, 0.0]]
+    """
+    total = mass.sum(axis=1)
+    out: Array = mass * _ratio(predicted - found, total)[:, None]
+    out[np.diag_indices(len(out))] = np.where(total > 0, found, predicted)
+    return out
+
+
+def class_metrics(cells: Cells, top: Array, found: Array, right: Array) -> Array:
+    """Precision, recall, F1 and AUC of each class; shape (4, class).
+
+    top: counts; found: expected correct samples of each class; right: expected correct samples of each cell. AUC of class
+    k against the rest, ties in a bin counted half: sum_b neg_b (pos above b + pos_b / 2) / (pos neg).
+    """
+    predicted = top.sum(axis=1)
+    errors = _ratio(predicted - found, cells.mass.sum(axis=1))
+    missed = np.einsum("jk,j->k", cells.mass, errors)
+    actual = found + missed
+    precision, recall = _ratio(found, predicted), _ratio(found, actual)
+    f1 = _ratio(2 * found, predicted + actual)
+    share = cells.others * centres(len(top))
+    positive = right + share * _ratio(missed, share.sum(axis=1))[:, None]
+    negative = np.maximum(top + cells.others - positive, 0)
+    above = positive.sum(axis=1, keepdims=True) - np.cumsum(positive, axis=1)
+    wins = np.sum(negative * (above + positive / 2), axis=1)
+    auc = _ratio(wins, positive.sum(axis=1) * negative.sum(axis=1))
+    return np.clip(np.stack([precision, recall, f1, auc]), 0, 1)
+
+
+def expected_metrics(
+    cells: Cells, names: tuple[int | str, ...], *, level: float, kind: Kind, seed: int
+) -> dict[str, Any]:
+    """Macro and per-class metrics with intervals, and the expected confusion matrix.
+
+    The interval is a seeded parametric bootstrap over cells: the target's counts and the labels in them are redrawn, and
+    the map as another reference would have given it. Classes that are neither predicted nor expected leave the macro mean.
+    """
+    right = cells.top * cells.map.rate
+    found = right.sum(axis=1)
+    point = class_metrics(cells, cells.top, found, right)
+    present = (cells.top.sum(axis=1) > 0) | (cells.mass.sum(axis=0) >= 0.5)
+    if not present.any():
+        present[:] = True
+    rng = np.random.default_rng([seed, 0xCB9E])
+    count = _REPLICATES if len(names) <= 64 else _REPLICATES_MANY_CLASSES
+    draws = np.stack([_redraw(cells, rng) for _ in range(count)])
+    metrics = {}
+    for i, metric in enumerate(("macro_precision", "macro_recall", "macro_f1", "macro_auc")):
+        value = float(point[i][present].mean())
+        lower, upper = from_replicates(draws[:, i][:, present].mean(axis=1), value, level)
+        metrics[metric] = Interval(value, lower, upper, level, kind).to_dict()
+    per_class = []
+    for k, name in enumerate(names):
+        row: dict[str, Any] = {"class": name, "predicted_rows": int(cells.top[k].sum())}
+        for i, metric in enumerate(("precision", "recall", "f1", "auc")):
+            value = float(point[i, k])
+            lower, upper = from_replicates(draws[:, i, k], value, level)
+            row[metric] = Interval(value, lower, upper, level, kind).to_dict()
+        per_class.append(row)
+    out: dict[str, Any] = {"metrics": metrics, "per_class": per_class}
+    if len(names) <= _LARGEST_CONFUSION:
+        out["confusion"] = expected_confusion(cells.top.sum(axis=1), found, cells.mass)
+    return out
+
+
+def _redraw(cells: Cells, rng: np.random.Generator) -> Array:
+    """Class metrics of one redrawn target and reference."""
+    top = rng.poisson(cells.top).astype(np.float64)
+    rate = cells.map.redraw(rng)
+    right = top * rate
+    spread = np.sqrt((right * (1 - rate)).sum(axis=1))
+    found = np.clip(right.sum(axis=1) + spread * rng.standard_normal(len(top)), 0, top.sum(axis=1))
+    return class_metrics(cells, top, found, right)

@@ -1,0 +1,136 @@
+"""Generalization disagreement (GDE): how often independently trained models agree on the target."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from ..intervals import wilson_from_variance
+from ..predictions import Predictions
+from ..registry import register
+from ..results import Estimate
+from ..scores import ModelAgreement
+from .base import Estimator, Sums
+
+__all__ = ["DisagreementDifference", "GeneralizationDisagreement", "SoftDisagreement"]
+
+
+@final
+@register("estimator")
+class GeneralizationDisagreement(Estimator):
+    """``gde``: mean over the other models i of P_T[h_0 = h_i], read as the accuracy of h_0.
+
+    Needs `members` trained independently on the same data; `NotApplicable` without. The binomial variance v(1-v)/n_T is
+    that of one pair, wider than that of a mean over pairs. Bias that the models share breaks it, upwards.
+    Source: Jiang et al. (2022).
+
+    >>> p = Predictions.from_arrays(prediction=[0, 1, 1, 0], members=[[0, 1, 0, 0], [0, 1, 1, 1]], label=[0, 1, 0, 0])
+    >>> GeneralizationDisagreement().fit(p).estimate(p).value
+    0.75
+    """
+
+    name = "gde"
+    needs = ("members",)
+    assumes = "the ensemble is calibrated as a class aggregate on the target"
+    citation = "jiang2022"
+
+    def why_not(self, record: Predictions) -> str | None:
+        """The reason why a record lacks what the method needs, or None."""
+        score = getattr(self, "_score", None) or ModelAgreement()
+        return super().why_not(record) or score.why_not(record)
+
+    def _fit(self, reference: Predictions) -> None:
+        self._score = ModelAgreement().fit(reference)
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """Rows and summed agreement."""
+        return Sums(rows=len(batch), total=float(self._score(batch).sum()))
+
+    def finish(self, state: Sums) -> Estimate:
+        """Mean agreement."""
+        rows = state["rows"]
+        value = state["total"] / rows
+        lower, upper = wilson_from_variance(value, max(value * (1 - value), 0.0) / rows, rows, self.level)
+        return self._estimate(state, value, lower, upper, score="model_agreement")
+
+
+@final
+@register("estimator")
+class DisagreementDifference(Estimator):
+    """``gde-difference``: acc_S + agr_T - agr_S, so that what the models share on the reference cancels.
+
+    agr = mean over the other models of [h_0 = h_i]. Variance: Var_S(correct - agr)/n_S + a(1-a)/n_T. Needs `members` and
+    labels on the reference; `NotApplicable` without. Source: Jiang et al. (2022), with the correction of DoC.
+
+    >>> p = Predictions.from_arrays(prediction=[0, 1, 1, 0], members=[[0, 1, 0, 0], [0, 1, 1, 1]], label=[0, 1, 0, 1])
+    >>> DisagreementDifference().fit(p).estimate(p).value
+    0.5
+    """
+
+    name = "gde-difference"
+    needs = ("members",)
+    assumes = "accuracy falls by as much as the agreement between models"
+    citation = "jiang2022"
+
+    def why_not(self, record: Predictions) -> str | None:
+        """The reason why a record lacks what the method needs, or None."""
+        score = getattr(self, "_score", None) or ModelAgreement()
+        return super().why_not(record) or score.why_not(record)
+
+    def _fit(self, reference: Predictions) -> None:
+        self._score = ModelAgreement().fit(reference)
+        gap = reference.verdicts - self._score(reference)
+        self._gap, self._gap_variance = float(gap.mean()), float(gap.var()) / len(reference)
+        self._rows = len(reference)
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """Rows and summed agreement."""
+        return Sums(rows=len(batch), total=float(self._score(batch).sum()))
+
+    def finish(self, state: Sums) -> Estimate:
+        """Agreement of the target plus the reference's gap."""
+        rows = state["rows"]
+        mean = state["total"] / rows
+        value = mean + self._gap
+        variance = self._gap_variance + max(mean * (1 - mean), 0.0) / rows
+        inside = min(max(value, 0.0), 1.0)
+        lower, upper = wilson_from_variance(inside, variance, min(rows, self._rows), self.level)
+        return self._estimate(state, value, lower, upper, score="model_agreement", details={"reference_gap": self._gap})
+
+
+@final
+@register("estimator")
+class SoftDisagreement(Estimator):
+    """``gde-soft``: E_T sum_k pbar_k^2, pbar = mean over models of their class probabilities.
+
+    The chance that two draws from the ensemble's own distribution agree. Needs `member_probabilities` (probabilities of
+    every model; logits are never mixed in); `NotApplicable` without. Source: Kirsch and Gal (2022).
+
+    >>> q = [[[1.0, 0.0], [0.5, 0.5]], [[1.0, 0.0], [0.5, 0.5]]]
+    >>> p = Predictions.from_arrays(prediction=[0, 1], label=[0, 0], member_probabilities=q)
+    >>> SoftDisagreement().fit(p).estimate(p).value
+    0.75
+    """
+
+    name = "gde-soft"
+    needs = ("member_probabilities",)
+    assumes = "the mean distribution of the ensemble is calibrated on the target"
+    citation = "kirsch2022"
+    needs_labels = False
+
+    def _fit(self, reference: Predictions) -> None:
+        """Nothing is learnt from the reference."""
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """Rows and summed squares of the mean probabilities."""
+        assert batch.member_probabilities is not None
+        mean = batch.member_probabilities.mean(axis=0)
+        return Sums(rows=len(batch), total=float(np.square(mean).sum(dtype=np.float64)))
+
+    def finish(self, state: Sums) -> Estimate:
+        """Mean chance of agreement."""
+        rows = state["rows"]
+        value = state["total"] / rows
+        lower, upper = wilson_from_variance(value, max(value * (1 - value), 0.0) / rows, rows, self.level)
+        return self._estimate(state, value, lower, upper)

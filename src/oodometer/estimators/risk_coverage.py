@@ -1,0 +1,140 @@
+"""Label-free risk-coverage: the estimated accuracy of the most confident part of the target, for every part."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+
+from ..arrays import Array
+from ..calibrators.binned_map import BinnedMap, bin_numbers, bins_for, centres, fit_map
+from ..errors import NotApplicable
+from ..intervals import check_level
+from ..predictions import Predictions
+from ..results import Curve
+from ..scores import Score, natural_confidence
+from .base import Sums
+
+__all__ = ["RiskCoverage"]
+
+_REPLICATES = 200
+_POINTS = 100
+
+
+class RiskCoverage:
+    """Estimated accuracy among the target's rows of highest confidence, at each coverage, with a band.
+
+    accuracy(c) = mean of r(s) over the share c of the target with the highest s, where r(s) is the rate of being correct
+    at confidence s on the reference (isotonic over log-odds bins, or s itself where cross-validation prefers it). The band
+    redraws the reference's rates and the target's counts 200 times. It rests on the same assumption as CBPE: the rate of
+    being correct at a given confidence carries over. Ties in a bin are spread evenly.
+
+    Parameters
+    ----------
+    level : nominal coverage of the band, point by point.
+    wanted : accuracies for which the operating threshold is read off.
+    seed : seed of the band.
+
+    `NotApplicable` without confidences or labels on the reference. Source: Geifman and El-Yaniv (2017) for the curve;
+    NannyML (2022) for accuracy without labels.
+
+    >>> reference = Predictions.from_confidence([0.9] * 50 + [0.6] * 50, correct=[1] * 50 + [0, 1] * 25)
+    >>> curve = RiskCoverage(wanted=(0.9,)).fit(reference).estimate(reference)
+    >>> [round(float(curve.y[i]), 2) for i in (0, 49, 99)]
+    [1.0, 1.0, 0.75]
+    >>> curve.extra["answers"][0]["coverage"] > 0.5
+    True
+    """
+
+    name = "risk_coverage"
+    assumes = "the rate of being correct at a given confidence carries over to the target"
+    citation = "geifman2017"
+
+    def __init__(self, *, level: float = 0.95, wanted: tuple[float, ...] = (0.95,), seed: int = 0) -> None:
+        self.level = check_level(level)
+        self.wanted = wanted
+        self.seed = seed
+
+    def fit(self, reference: Predictions) -> Self:
+        """A fitted copy."""
+        reference = reference.known()
+        if not len(reference):
+            raise NotApplicable("needs labelled reference rows")
+        fitted = copy.copy(self)
+        fitted._score = natural_confidence(reference)
+        bins = bin_numbers(fitted._score(reference), 1)
+        fitted._map = fit_map(_counts(bins), _counts(bins[reference.verdicts == 1]))
+        return fitted
+
+    _score: Score
+    _map: BinnedMap
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """Rows in each log-odds bin of confidence."""
+        bins = bin_numbers(self._score(batch), 1)
+        return Sums(rows=len(batch), counts=_counts(bins)[0])
+
+    def merge(self, a: Sums, b: Sums) -> Sums:
+        """Two states as one."""
+        return a + b
+
+    def estimate(self, target: Predictions) -> Curve:
+        """The curve of a target held in memory."""
+        return self.finish(self.summarize(target))
+
+    def finish(self, state: Sums) -> Curve:
+        """The curve at 100 coverages, the threshold at each, and the answers for the wanted accuracies."""
+        counts = state["counts"].astype(np.float64)
+        coverage = np.arange(1, _POINTS + 1) / _POINTS
+        accuracy = _along(counts, self._map.rate[0], coverage)
+        rng = np.random.default_rng([self.seed, 0x41C])
+        draws = np.empty((_REPLICATES, _POINTS))
+        for i in range(_REPLICATES):
+            again = rng.poisson(counts).astype(np.float64)
+            draws[i] = _along(again if again.any() else counts, self._map.redraw(rng)[0], coverage)
+        tail = (1 - self.level) / 2
+        low, high = np.quantile(draws - draws.mean(axis=0), [tail, 1 - tail], axis=0)
+        lower = np.clip(np.minimum(accuracy + low, accuracy), 0, 1)
+        upper = np.clip(np.maximum(accuracy + high, accuracy), 0, 1)
+        thresholds = _thresholds(counts, coverage)
+        answers = [_answer(w, coverage, accuracy, lower, thresholds) for w in self.wanted]
+        return Curve(
+            "risk_coverage", coverage, accuracy, lower, upper, "coverage", "estimated accuracy", self.level, "conditional",
+            self.assumes, {"thresholds": thresholds, "answers": answers, "score": self._score.name,
+                           "calibration": self._map.form},
+        )  # fmt: skip
+
+
+def _counts(bins: Array) -> Array:
+    """Samples in each bin, axes (class, bin) with a single class."""
+    return np.bincount(bins, minlength=bins_for(1))[None, :]
+
+
+def _along(counts: Array, rate: Array, coverage: Array) -> Array:
+    """Mean rate of the most confident share, for each share; linear within a bin."""
+    total = counts.sum()
+    rows = np.concatenate([[0.0], np.cumsum(counts[::-1])])
+    hits = np.concatenate([[0.0], np.cumsum((counts * rate)[::-1])])
+    keep = np.concatenate([[True], np.diff(rows) > 0])
+    wanted = coverage * total
+    out: Array = np.clip(np.interp(wanted, rows[keep], hits[keep]) / wanted, 0, 1)
+    return out
+
+
+def _thresholds(counts: Array, coverage: Array) -> Array:
+    """The confidence at which each coverage is reached (the representative of its bin)."""
+    below = np.cumsum(counts[::-1])
+    index = np.searchsorted(below, coverage * below[-1] - 1e-9)
+    out: Array = centres(1)[::-1][np.minimum(index, len(counts) - 1)]
+    return out
+
+
+def _answer(wanted: float, coverage: Array, accuracy: Array, lower: Array, thresholds: Array) -> dict[str, Any]:
+    """The largest coverage at which the estimate (and the band's lower end) still reaches the wanted accuracy."""
+    out: dict[str, Any] = {"accuracy": wanted}
+    for name, values in (("", accuracy), ("safe_", lower)):
+        enough = np.flatnonzero(values >= wanted)
+        out[f"{name}coverage"] = float(coverage[enough[-1]]) if len(enough) else None
+        out[f"{name}threshold"] = float(thresholds[enough[-1]]) if len(enough) else None
+    return out

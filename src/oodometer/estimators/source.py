@@ -1,0 +1,45 @@
+"""Source accuracy: the accuracy on the reference, taken over as if nothing had shifted."""
+
+from __future__ import annotations
+
+from typing import final
+
+from ..intervals import clopper_pearson
+from ..predictions import Predictions
+from ..registry import register
+from ..results import Estimate
+from .base import Estimator, Sums
+
+__all__ = ["SourceAccuracy"]
+
+
+@final
+@register("estimator")
+class SourceAccuracy(Estimator):
+    """acc_S = (1/n_S) sum_i [h(x_i) = y_i], with the Clopper-Pearson interval of the reference.
+
+    Any shift breaks it, yet it often beats bad methods, so it is always printed. Needs labels on the reference and nothing
+    of the target but its rows. Raises `NotApplicable` without labelled rows. Source: Clopper and Pearson (1934).
+
+    >>> reference = Predictions.from_classes([0, 1, 1, 0], label=[0, 1, 1, 1])
+    >>> SourceAccuracy().fit(reference).estimate(Predictions.from_classes([1, 0])).value
+    0.75
+    """
+
+    name = "source"
+    needs = ()
+    assumes = "the target is distributed as the reference (no shift)"
+    citation = "clopper1934"
+
+    def _fit(self, reference: Predictions) -> None:
+        self._correct = int(reference.verdicts.sum())
+        self._rows = len(reference)
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """The number of rows."""
+        return Sums(rows=len(batch))
+
+    def finish(self, state: Sums) -> Estimate:
+        """The reference accuracy, whatever the target."""
+        lower, upper = clopper_pearson(self._correct, self._rows, self.level)
+        return self._estimate(state, self._correct / self._rows, lower, upper, details={"reference_rows": self._rows})

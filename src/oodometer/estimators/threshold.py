@@ -1,0 +1,167 @@
+"""Threshold (ATC, simple GEP): the share of target scores above the level that leaves the reference's errors below."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple, Self, final
+
+import numpy as np
+
+from ..arrays import Array
+from ..intervals import normal_quantile, wilson_from_variance
+from ..predictions import Predictions
+from ..registry import create, register
+from ..results import Estimate
+from ..scores import Score
+from .base import Estimator, Sums, root_sum_square
+
+__all__ = ["Cut", "Threshold", "ThresholdOfScore", "Thresholded", "find_cut", "fit_threshold", "total_credit"]
+
+
+class Cut(NamedTuple):
+    """A threshold and the share of samples exactly on it that count as correct (1 where scores are distinct)."""
+
+    threshold: float
+    share_of_ties: float
+
+
+def find_cut(sorted_scores: Array, count: float) -> Cut:
+    """The cut with ``count`` of the (ascending, sorted) scores at or above it.
+
+    Without ties the threshold is the count-th largest score, so that exactly ``count`` scores are >= t. Among ties a share
+    of the tied samples counts, so that the reference is matched exactly even by a score of eleven levels; a count of 0
+    gives +inf.
+
+    >>> find_cut(np.array([0.1, 0.2, 0.3, 0.4]), 2)
+    Cut(threshold=0.3, share_of_ties=1.0)
+    >>> find_cut(np.array([0.1, 0.5, 0.5, 0.5]), 2).share_of_ties.__round__(3)
+    0.667
+    """
+    total = len(sorted_scores)
+    if count <= 0 or total == 0:
+        return Cut(float("inf"), 0.0)
+    count = min(count, total)
+    threshold = sorted_scores[total - int(np.ceil(count))]
+    at_or_above = total - np.searchsorted(sorted_scores, threshold, side="left")
+    above = total - np.searchsorted(sorted_scores, threshold, side="right")
+    return Cut(float(threshold), float((count - above) / (at_or_above - above)))
+
+
+def cuts_with_band(sorted_scores: Array, correct: float, mismatch: float, level: float) -> tuple[Cut, Cut, Cut]:
+    """The fitted cut and those at the ends of the interval of its rank (Woodruff's method: no density needed).
+
+    The number of correct samples and the rank of the threshold move together with the reference; their difference has
+    variance n * mismatch, where mismatch = mean_S (correct - [s >= t])^2.
+    """
+    total = len(sorted_scores)
+    half = normal_quantile(level) * np.sqrt(total * mismatch)
+    return (
+        find_cut(sorted_scores, correct),
+        find_cut(sorted_scores, correct - half),
+        find_cut(sorted_scores, min(correct + half, total)),
+    )
+
+
+def credit(scores: Array, cut: Cut) -> Array:
+    """What each sample counts: 1 above the cut, the share of ties on it, 0 below; shape (sample,)."""
+    out: Array = (scores > cut.threshold) + cut.share_of_ties * (scores == cut.threshold)
+    return out
+
+
+def total_credit(scores: Array, cut: Cut) -> float:
+    """Sum of `credit`, in two counting passes."""
+    if cut.share_of_ties == 1.0:
+        return float(np.count_nonzero(scores >= cut.threshold))
+    above = np.count_nonzero(scores > cut.threshold)
+    return above + cut.share_of_ties * float(np.count_nonzero(scores == cut.threshold))
+
+
+def fit_threshold(scores: Array, verdicts: Array, level: float) -> tuple[tuple[Cut, Cut, Cut], float]:
+    """The three cuts and the mismatch (add-one smoothed, so that a reference without errors keeps its doubt)."""
+    ordered = np.sort(scores)
+    correct = float(verdicts.sum())
+    fitted = find_cut(ordered, correct)
+    gap = verdicts - credit(scores, fitted)
+    mismatch = float((np.square(gap).sum() + 1) / (len(scores) + 1))
+    return cuts_with_band(ordered, correct, mismatch, level), mismatch
+
+
+class Thresholded(Estimator):
+    """What every threshold estimator shares; subclasses say which score."""
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    assumes = "on the target, too, as many samples lie above the threshold as are correct"
+    citation = "garg2022"
+
+    @abstractmethod
+    def _make_score(self, reference: Predictions) -> Score:
+        """The score that this estimator thresholds."""
+
+    def _fit(self, reference: Predictions) -> None:
+        self._score: Score = self._make_score(reference).fit(reference)
+        scores = self._score(reference)
+        self._cuts, self._mismatch = fit_threshold(scores, reference.verdicts, self.level)
+        self._rows = len(reference)
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """Rows, and how many score at or above the threshold and the ends of its interval."""
+        scores = self._score(batch)
+        return Sums(rows=len(batch), above=np.array([total_credit(scores, cut) for cut in self._cuts]))
+
+    def finish(self, state: Sums) -> Estimate:
+        """Share above the threshold."""
+        rows = state["rows"]
+        value, low_cut, high_cut = (state["above"] / rows).tolist()
+        variance = max(value * (1 - value), self._mismatch) / rows
+        lower, upper = wilson_from_variance(value, variance, rows, self.level)
+        down = root_sum_square(value - lower, value - min(low_cut, value))
+        up = root_sum_square(upper - value, max(high_cut, value) - value)
+        details = {"threshold": self._cuts[0].threshold, "share_of_ties": self._cuts[0].share_of_ties}
+        return self._estimate(state, value, value - down, value + up, score=self._score.name, details=details)
+
+
+class ThresholdOfScore(Thresholded):
+    """A threshold over one fixed score, with the score's own needs and citation."""
+
+    score_name: str
+
+    def _make_score(self, reference: Predictions) -> Score:
+        score: Score = create("score", self.score_name)
+        return score
+
+    def why_not(self, record: Predictions) -> str | None:
+        """The reason why a record lacks what the score needs, or None."""
+        score: Score = getattr(self, "_score", None) or create("score", self.score_name)
+        return score.why_not(record)
+
+
+@final
+@register("estimator")
+class Threshold(ThresholdOfScore):
+    """``threshold:<score>``: the same mechanism over any registered score (the "simple GEP").
+
+    Parameters
+    ----------
+    score : name of a score, such as ``"margin"``, ``"energy"``, ``"vote_share"``.
+
+    `UsageError` for an unknown score, `NotApplicable` where the record lacks its fields. Source: Garg et al. (2022);
+    Trivedi et al. (2023), who compare scores under this one mechanism.
+
+    >>> reference = Predictions.from_probabilities([[0.9, 0.1], [0.6, 0.4]], label=[0, 1])
+    >>> Threshold(score="margin").fit(reference).estimate(reference).value
+    0.5
+    """
+
+    name = "threshold"
+    citation = "trivedi2023"
+
+    def __init__(self, *, score: str = "max_probability", level: float = 0.95, seed: int = 0) -> None:
+        super().__init__(level=level, seed=seed)
+        create("score", score)  # an unknown name fails here, not at the fit
+        self.score_name = score
+        self.name = f"threshold:{score}"  # type: ignore[misc]  # the instance's own, longer name
+
+    @classmethod
+    def from_argument(cls, argument: str, **options: Any) -> Self:
+        """``threshold:<score>``."""
+        return cls(score=argument, **options)

@@ -1,0 +1,99 @@
+"""Intervals: exact and large-sample intervals for shares and means, all inside their natural range."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+
+from .arrays import Array
+
+__all__ = ["clopper_pearson", "from_replicates", "normal_quantile", "wilson", "wilson_from_variance"]
+
+
+def check_level(level: float) -> float:
+    """A confidence level strictly between 0 and 1; `UsageError` otherwise."""
+    if not 0 < level < 1:
+        from .errors import UsageError
+
+        raise UsageError(f"expected a level between 0 and 1 such as 0.95, got {level}; percents are divided by 100")
+    return level
+
+
+def normal_quantile(level: float) -> float:
+    """The z with P(|N(0, 1)| <= z) = level.
+
+    >>> round(normal_quantile(0.95), 3)
+    1.96
+    """
+    return NormalDist().inv_cdf(0.5 + level / 2)
+
+
+def clopper_pearson(successes: float, trials: float, level: float) -> tuple[float, float]:
+    """Exact binomial interval (Clopper and Pearson 1934): coverage at least ``level`` for every sample size.
+
+    lower = Beta^-1(a/2; k, n-k+1), upper = Beta^-1(1-a/2; k+1, n-k), a = 1 - level; (0, 1) for no trial.
+
+    >>> tuple(round(x, 4) for x in clopper_pearson(8, 10, 0.95))
+    (0.4439, 0.9748)
+    """
+    from scipy.special import betaincinv
+
+    if trials <= 0:
+        return 0.0, 1.0
+    tail = (1 - level) / 2
+    lower = 0.0 if successes <= 0 else float(betaincinv(successes, trials - successes + 1, tail))
+    upper = 1.0 if successes >= trials else float(betaincinv(successes + 1, trials - successes, 1 - tail))
+    return lower, upper
+
+
+def wilson(value: float, trials: float, level: float) -> tuple[float, float]:
+    """Wilson's score interval for a share from ``trials`` samples; inside [0, 1], holds the share.
+
+    Centre (v + z^2/2n)/(1 + z^2/n), half-width z sqrt(v(1-v)/n + z^2/4n^2)/(1 + z^2/n); (0, 1) for no trial.
+
+    >>> tuple(round(x, 4) for x in wilson(0.8, 10, 0.95))
+    (0.4902, 0.9433)
+    """
+    if not trials > 0:
+        return 0.0, 1.0
+    z2 = normal_quantile(level) ** 2
+    centre = (value + z2 / (2 * trials)) / (1 + z2 / trials)
+    half = math.sqrt(z2 * (value * (1 - value) / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
+    return max(0.0, min(centre - half, value)), min(1.0, max(centre + half, value))
+
+
+def wilson_from_variance(value: float, variance: float, trials: float, level: float) -> tuple[float, float]:
+    """Wilson's interval for a share whose variance is known: the sample size is v(1-v)/variance.
+
+    At the edges 0 and 1, where a variance says nothing, the sample size is ``trials``.
+
+    >>> tuple(round(x, 4) for x in wilson_from_variance(0.8, 0.016, 99, 0.95))
+    (0.4902, 0.9433)
+    """
+    spread = value * (1 - value)
+    if not variance > 0 or not spread > 0:
+        effective = trials
+    else:
+        effective = spread / variance
+    return wilson(value, effective, level)
+
+
+def from_replicates(
+    replicates: Array, value: float, level: float, low: float = 0.0, high: float = 1.0
+) -> tuple[float, float]:
+    """Basic bias-free interval from bootstrap replicates: value +- quantiles of their spread about their own mean.
+
+    Cut to [low, high] and widened to hold the value; replicates that are NaN are left out.
+
+    >>> from_replicates(np.array([0.4, 0.5, 0.6]), 0.5, 0.9)[0] < 0.5
+    True
+    """
+    good = replicates[np.isfinite(replicates)]
+    if good.size < 2:
+        return low, high
+    tail = (1 - level) / 2
+    centred = good - good.mean()
+    down, up = np.quantile(centred, [tail, 1 - tail])
+    return max(low, min(value + float(down), value)), min(high, max(value + float(up), value))

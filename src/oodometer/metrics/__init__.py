@@ -1,0 +1,49 @@
+"""Metrics: predictions whose truth is known -> a number with an interval, a curve or a table; states merge."""
+
+from __future__ import annotations
+
+# The order of registration is the order of presentation.
+# isort: off
+from .base import Measure as Measure, Metric as Metric
+from .accuracy import Accuracy as Accuracy, accuracy as accuracy
+from .brier import Brier as Brier, brier_score as brier_score
+from .nll import NegativeLogLikelihood as NegativeLogLikelihood, log_loss as log_loss
+from .ece import (
+    ExpectedCalibrationError as ExpectedCalibrationError,
+    expected_calibration_error as expected_calibration_error,
+)
+from .ece_equal_mass import (
+    EqualMassCalibrationError as EqualMassCalibrationError,
+    equal_mass_calibration_error as equal_mass_calibration_error,
+)
+from .ece_debiased import (
+    DebiasedCalibrationError as DebiasedCalibrationError,
+    debiased_calibration_error as debiased_calibration_error,
+)
+from .smece import (
+    SmoothCalibrationError as SmoothCalibrationError,
+    smooth_calibration_error as smooth_calibration_error,
+)
+from .ks import KolmogorovSmirnovError as KolmogorovSmirnovError, ks_calibration_error as ks_calibration_error
+from .auc_coverage import (
+    AccuracyCoverageArea as AccuracyCoverageArea,
+    area_under_accuracy_coverage as area_under_accuracy_coverage,
+)
+from .aurc import (
+    RiskCoverageArea as RiskCoverageArea,
+    area_under_risk_coverage as area_under_risk_coverage,
+)
+from .e_aurc import (
+    ExcessRiskCoverageArea as ExcessRiskCoverageArea,
+    excess_area_under_risk_coverage as excess_area_under_risk_coverage,
+)
+from .augrc import (
+    GeneralizedRiskCoverageArea as GeneralizedRiskCoverageArea,
+    area_under_generalized_risk_coverage as area_under_generalized_risk_coverage,
+)
+from .macro import MacroF1 as MacroF1, MacroPrecision as MacroPrecision, MacroRecall as MacroRecall
+from .per_class import PerClass as PerClass
+from .confusion import ConfusionTable as ConfusionTable, confusion_matrix as confusion_matrix
+from .reliability import ReliabilityDiagram as ReliabilityDiagram
+from .risk_coverage import RiskCoverageCurve as RiskCoverageCurve
+# isort: on

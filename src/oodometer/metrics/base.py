@@ -1,0 +1,187 @@
+"""The contract of a metric: a batch leaves a small state, states merge, a state becomes a number with an interval."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+import numpy as np
+
+from ..arrays import Array
+from ..checks import check_confidence, check_length, truth_values
+from ..errors import InputError, NotApplicable
+from ..intervals import check_level
+from ..predictions import Predictions
+from ..results import Interval, Kind, plain
+
+__all__ = [
+    "CLASSES",
+    "CONFIDENCE",
+    "VERDICT",
+    "Measure",
+    "Metric",
+    "Needs",
+    "checked_pair",
+    "confidence_and_verdict",
+    "measure",
+]
+
+# What a metric reads: alternatives, each a set of fields that must all be there; the first that fits is used.
+Needs = tuple[tuple[str, ...], ...]
+
+VERDICT: Needs = (("correct",), ("label", "prediction"), ("label", "probabilities"))
+CONFIDENCE: Needs = (
+    ("confidence", "correct"),
+    ("probabilities", "correct"),
+    ("probabilities", "label"),
+    ("confidence", "label", "prediction"),
+)
+CLASSES: Needs = (("label", "prediction"), ("label", "probabilities"))
+
+S = TypeVar("S")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Measure(Interval):
+    """An `Interval` with more figures that belong to it, such as a decomposition; they stand beside it in JSON.
+
+    >>> Measure(0.1, 0.0, 0.2, 0.95, "asymptotic", {"bins": 15}).to_dict()["bins"]
+    15
+    """
+
+    extras: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return {**Interval.to_dict(self), **{k: plain(v) for k, v in self.extras.items()}}
+
+
+def measure(value: float, ends: tuple[float, float], level: float, kind: Kind, **extras: Any) -> Measure:
+    """A `Measure` whose ends are moved, by rounding only, so that they hold the value."""
+    return Measure(value, min(ends[0], value), max(ends[1], value), level, kind, extras)
+
+
+class Metric(ABC, Generic[S, R]):
+    """What is known of predictions whose truth is known: one number (``R`` an `Interval`), curve or table.
+
+    Class attributes
+    ----------------
+    name : registered name.
+    needs : alternatives, each a tuple of fields that must all be present, for example
+        ``(("correct",), ("label", "prediction"))``; `logits` give `probabilities`.
+    bigger_is_better : orientation; None where more is neither good nor bad.
+    citation : BibTeX key in ``citations.py``.
+    gives : "number", "curve" or "table": what `finish` returns.
+    bounds : lowest and highest possible value of a number.
+
+    `summarize` reads only rows whose truth is known (see `Predictions.known`); `merge` is associative and
+    commutative; `finish` raises `NotApplicable` for a state without rows. Metrics with the same `state_key`
+    share one state.
+    """
+
+    name: ClassVar[str]
+    needs: ClassVar[Needs]
+    bigger_is_better: ClassVar[bool | None]
+    citation: ClassVar[str]
+    gives: ClassVar[Literal["number", "curve", "table"]] = "number"
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    @property
+    def state_key(self) -> str:
+        """Name of the kind of state; whoever runs several metrics makes each kind once."""
+        return self.name
+
+    @abstractmethod
+    def summarize(self, batch: Predictions) -> S:
+        """State of one batch."""
+
+    @abstractmethod
+    def merge(self, a: S, b: S) -> S:
+        """State of two parts together; the order does not matter."""
+
+    @abstractmethod
+    def finish(self, state: S, level: float = 0.95, seed: int = 0) -> R:
+        """The number with its interval at ``level`` (or the curve, or the table) from a state."""
+
+    def compute(self, record: Predictions, level: float = 0.95, seed: int = 0) -> R:
+        """`summarize`, `merge` and `finish` over a record in memory; rows of unknown truth are left out.
+
+        Raises `NotApplicable` where fields are missing or no row is labelled.
+        """
+        check_level(level)
+        why = self.missing(record)
+        if why is not None:
+            raise NotApplicable(why)
+        parts = [self.summarize(batch) for batch in record.known().batches()]
+        if not parts:
+            raise NotApplicable("needs at least one row whose truth is known")
+        return self.finish(reduce(self.merge, parts), level, seed)
+
+    @classmethod
+    def missing(cls, record: Predictions) -> str | None:
+        """Why this record is not enough for the metric, or None where it is.
+
+        >>> from oodometer.metrics import Brier
+        >>> Brier.missing(Predictions.from_classes([0], label=[0]))
+        'needs confidence and correct; the record has label, prediction'
+        """
+        if any(all(record.has(name) for name in group) for group in cls.needs):
+            return None
+        have = ", ".join(record.fields)
+        return f"needs {' and '.join(cls.needs[0])}; the record has {have}"
+
+
+def confidence_and_verdict(batch: Predictions) -> tuple[Array, Array]:
+    """Confidence in the prediction and its correctness, for the rows of known truth; both of shape (sample,).
+
+    The confidence is the probability of the predicted class where there are probabilities, else `confidence`,
+    cut to [0, 1] (a float32 softmax may pass 1 by a rounding) and kept in its dtype, since ranks near 1 live
+    in the last bits.
+
+    >>> p = Predictions.from_probabilities([[0.9, 0.1], [0.4, 0.6]], label=[0, 0])
+    >>> confidence_and_verdict(p)
+    (array([0.9, 0.6]), array([1, 0], dtype=int8))
+    """
+
+    def make() -> tuple[Array, Array]:
+        known = batch.known()
+        if known.probabilities is None:
+            if known.confidence is None:
+                raise NotApplicable("needs `confidence` or `probabilities`")
+            confidence = known.confidence
+        elif known.prediction is None:
+            confidence = known.top.first
+        else:
+            confidence = known.probabilities[np.arange(known.rows), known.prediction]
+        return clean_confidence(confidence), known.verdicts
+
+    pair: tuple[Array, Array] = batch.derived("confidence_and_verdict", make)
+    return pair
+
+
+def clean_confidence(confidence: Array) -> Array:
+    """Confidences cut to [0, 1], without negative zeros, as float32 or float64."""
+    kept = confidence if confidence.dtype in (np.float32, np.float64) else confidence.astype(np.float64)
+    out: Array = np.clip(kept, 0, 1) + kept.dtype.type(0)
+    return out
+
+
+def checked_pair(confidence: Any, correct: Any) -> tuple[Array, Array]:
+    """Arguments of the pure functions, checked: confidences in [0, 1] and as many verdicts; at least one row.
+
+    >>> checked_pair([0.5], [True])
+    (array([0.5]), array([1], dtype=int8))
+    """
+    checked = check_confidence(confidence)
+    verdict = truth_values(correct, "correct")
+    check_length(len(checked), len(verdict), "correct")
+    if not len(checked):
+        raise InputError("at least one sample", got="none", remedy="give labelled samples")
+    if (verdict < 0).any():
+        row = int(np.argmax(verdict < 0)) + 1
+        raise InputError("known truth", got="null", remedy="drop the row", row=row, column="correct")
+    return clean_confidence(checked), verdict

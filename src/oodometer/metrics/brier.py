@@ -1,0 +1,185 @@
+"""Brier score: mean squared error of probabilities, taken apart so that the parts add up to the last bit or two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..checks import check_length, check_probabilities, encode
+from ..errors import InputError, NotApplicable
+from ..intervals import normal_quantile
+from ..predictions import Predictions
+from ..registry import register
+from .base import CONFIDENCE, Measure, Metric, confidence_and_verdict, measure
+from .cells import BINS, cell_number
+from .spread import from_influence
+
+__all__ = ["Brier", "BrierState", "brier_score"]
+
+_ENTRIES = 1 << 20  # probabilities binned at a time, so that memory does not grow with the classes
+
+
+def _row_scores(probabilities: Array, label: Array) -> Array:
+    exact = probabilities.astype(np.float64, copy=False)
+    own = exact[np.arange(len(exact)), label]
+    squares = np.einsum("ij,ij->i", exact, exact)
+    out: Array = np.maximum(squares - own * own, 0) + (1 - own) ** 2
+    return out
+
+
+def brier_score(probabilities: Any, label: Any) -> float:
+    """Multi-class Brier score, mean_i sum_k (p_ik - [y_i = k])^2, between 0 (best) and 2.
+
+    ``probabilities`` of shape (sample, class), rows summing to 1; ``label``, integer classes of shape (sample,).
+
+    Raises `InputError` for arrays that hold no probabilities or no known classes. Source: Brier (1950).
+
+    >>> round(brier_score([[0.8, 0.2], [0.4, 0.6]], [0, 0]), 3)  # (0.04 + 0.04 + 0.36 + 0.36) / 2
+    0.4
+    """
+    checked = check_probabilities(probabilities)
+    codes = encode(label, tuple(range(checked.shape[1])), "label")
+    check_length(len(checked), len(codes), "label")
+    if not len(codes) or (codes < 0).any():
+        raise InputError("a known class for every sample", got="null", remedy="drop the row", column="label")
+    return float(_row_scores(checked, codes).mean())
+
+
+@dataclass(frozen=True, eq=False)
+class BrierState:
+    """Sums that give the score, its variance and its parts; "event" is a class, or "is correct" in the binary form.
+
+    rows, total, squares : number of samples, sum of their scores and of squared scores.
+    counts, forecasts, outcomes : shape (event, bin): probabilities in the bin, their sum, and how often the event came.
+    forecast_squares, joint : sum of p^2, and of p where the event came, over all events.
+    binary : whether the event is correctness and the forecast the confidence in it.
+    """
+
+    rows: int
+    total: float
+    squares: float
+    counts: Array
+    forecasts: Array
+    outcomes: Array
+    forecast_squares: float
+    joint: float
+    binary: bool
+
+    @classmethod
+    def of_classes(cls, probabilities: Array, label: Array, bins: int = BINS) -> BrierState:
+        """State of the multi-class score."""
+        rows, classes = probabilities.shape
+        scores = _row_scores(probabilities, label)
+        counts = np.zeros(classes * bins, dtype=np.int64)
+        forecasts, squares = np.zeros(classes * bins), 0.0
+        step = max(1, _ENTRIES // classes)
+        for start in range(0, rows, step):
+            part = probabilities[start : start + step]
+            at = cell_number(part, bins)
+            at += np.arange(classes) * bins
+            counts += np.bincount(at.ravel(), minlength=classes * bins)
+            forecasts += np.bincount(at.ravel(), weights=part.ravel(), minlength=classes * bins)
+            exact = part.astype(np.float64, copy=False)
+            squares += float(np.einsum("ij,ij->", exact, exact))
+        own = probabilities[np.arange(rows), label]
+        outcomes = np.bincount(label * bins + cell_number(own, bins), minlength=classes * bins)
+        shape = (classes, bins)
+        return cls(
+            rows, float(scores.sum()), float((scores * scores).sum()), counts.reshape(shape),
+            forecasts.reshape(shape), outcomes.reshape(shape), squares, float(own.sum(dtype=np.float64)), False,
+        )  # fmt: skip
+
+    @classmethod
+    def of_confidence(cls, confidence: Array, verdict: Array, bins: int = BINS) -> BrierState:
+        """State of the binary score (confidence - correct)^2."""
+        exact = confidence.astype(np.float64, copy=False)
+        at, hit = cell_number(confidence, bins), verdict > 0
+        scores = (exact - verdict) ** 2
+        counts = np.bincount(at, minlength=bins)[None]
+        forecasts = np.bincount(at, weights=exact, minlength=bins)[None]
+        outcomes = np.bincount(at[hit], minlength=bins)[None]
+        return cls(
+            len(exact), float(scores.sum()), float((scores * scores).sum()), counts, forecasts, outcomes,
+            float((exact * exact).sum()), float(exact[hit].sum()), True,
+        )  # fmt: skip
+
+    def merge(self, other: BrierState) -> BrierState:
+        """Sum of both."""
+        if self.binary != other.binary or self.counts.shape != other.counts.shape:
+            raise InputError("parts of one form", got="class probabilities and confidences, or other classes",
+                             remedy="evaluate them apart", column="probabilities")  # fmt: skip
+        return BrierState(
+            self.rows + other.rows, self.total + other.total, self.squares + other.squares,
+            self.counts + other.counts, self.forecasts + other.forecasts, self.outcomes + other.outcomes,
+            self.forecast_squares + other.forecast_squares, self.joint + other.joint, self.binary,
+        )  # fmt: skip
+
+    def decomposition(self) -> dict[str, float]:
+        """The five parts, which add up to the score with signs + - + + - in this order."""
+        n = self.rows
+        size = np.maximum(self.counts, 1)
+        forecast, outcome = self.forecasts / size, self.outcomes / size
+        base = self.outcomes.sum(axis=1, keepdims=True) / n
+        between_squares = float((self.forecasts * forecast).sum())
+        between_joint = float((self.forecasts * outcome).sum())
+        return {
+            "reliability": float((self.counts * (forecast - outcome) ** 2).sum()) / n,
+            "resolution": float((self.counts * (outcome - base) ** 2).sum()) / n,
+            "uncertainty": float((base * (1 - base)).sum()),
+            "within_bin_variance": (self.forecast_squares - between_squares) / n,
+            "within_bin_covariance": 2 * (self.joint - between_joint) / n,
+        }
+
+
+@register("metric")
+class Brier(Metric[BrierState, Measure]):
+    """Brier score: multi-class sum of squares, or (confidence - correct)^2 where only those two are known.
+
+    The extra ``decomposition`` is Murphy's, class by class over 15 bins of equal width, with the two terms
+    for what varies inside a bin (Stephenson, Coelho and Jolliffe 2008), so that it adds up exactly:
+    reliability - resolution + uncertainty + within_bin_variance - within_bin_covariance. ``form`` says which
+    score it is. The interval is the large-sample one of a mean.
+
+    >>> from oodometer import Predictions
+    >>> b = Brier().compute(Predictions.from_probabilities([[0.8, 0.2], [0.4, 0.6]], label=[0, 0]))
+    >>> round(b.value, 3), round(b.extras["decomposition"]["uncertainty"], 3), b.extras["form"]
+    (0.4, 0.0, 'multiclass')
+    """
+
+    name = "brier"
+    needs = CONFIDENCE
+    bigger_is_better = False
+    citation = "brier1950"
+    bounds = (0.0, 2.0)
+
+    def summarize(self, batch: Predictions) -> BrierState:
+        """Sums of one batch."""
+        if batch.probabilities is None or batch.label is None:
+            return BrierState.of_confidence(*confidence_and_verdict(batch))
+        known = batch if bool((batch.label >= 0).all()) else batch.take(batch.label >= 0)
+        assert known.probabilities is not None and known.label is not None  # noqa: PT018 - for the type checker
+        return BrierState.of_classes(known.probabilities, known.label)
+
+    def merge(self, a: BrierState, b: BrierState) -> BrierState:
+        """Sum of both."""
+        return a.merge(b)
+
+    def finish(self, state: BrierState, level: float = 0.95, seed: int = 0) -> Measure:
+        """Mean score, interval and parts."""
+        n = state.rows
+        if not n:
+            raise NotApplicable("needs at least one labelled row")
+        top = 1.0 if state.binary else 2.0
+        value = min(state.total / n, top)
+        variance = max(state.squares / n - value * value, 0.0) / n
+        if variance > 0 and n >= 30:
+            half = normal_quantile(level) * variance**0.5
+            ends = (max(0.0, value - half), min(top, value + half))
+        else:
+            lower, upper = from_influence(value / top, variance / top**2, n, 0, level)
+            ends = (lower * top, upper * top)
+        form = "binary" if state.binary else "multiclass"
+        return measure(value, ends, level, "asymptotic", form=form, decomposition=state.decomposition())

@@ -1,0 +1,442 @@
+"""The record: what one model (or several) said about samples, with named axes and optional labels.
+
+Axes are always called model, view, sample and class. Field names are the column names of a predictions file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from . import checks, kernels
+from .arrays import Array, Ragged, as_numpy, softmax
+from .checks import ClassNames
+from .errors import InputError, NotApplicable
+
+__all__ = ["FIELDS", "Predictions"]
+
+# field -> axes; the sample axis is where slicing happens
+FIELDS: dict[str, tuple[str, ...]] = {
+    "label": ("sample",),
+    "prediction": ("sample",),
+    "probabilities": ("sample", "class"),
+    "logits": ("sample", "class"),
+    "confidence": ("sample",),
+    "members": ("model", "sample"),
+    "member_probabilities": ("model", "sample", "class"),
+    "token_logprobs": ("sample",),
+    "views": ("view", "sample"),
+    "votes": ("judge", "sample"),
+    "features": ("sample", "feature"),
+    "correct": ("sample",),
+    "input": ("sample",),
+    "output": ("sample",),
+    "time": ("sample",),
+    "group": ("sample",),
+}
+_CODED = ("label", "prediction", "members", "views")
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Predictions of a model on samples; make one with a ``from_...`` constructor, which validates.
+
+    Fields (each may be absent, that is, None)
+    ------------------------------------------
+    label, prediction : int32, shape (sample,), positions in ``classes``; label -1 where unknown.
+    probabilities, logits : float32 or float64, shape (sample, class).
+    confidence : float, shape (sample,), in [0, 1], for models without a class distribution.
+    members : int32, shape (model, sample), classes predicted by independently trained models.
+    member_probabilities : float, shape (model, sample, class).
+    token_logprobs : `Ragged`, one row a sample.
+    views : int32, shape (view, sample), classes predicted for augmented copies.
+    votes : int8, shape (judge, sample), 1 = "correct", 0 = "incorrect".
+    features : float, shape (sample, feature).
+    correct : int8, shape (sample,), 1, 0, or -1 where unknown.
+    input, output, time, group : object or datetime64, shape (sample,).
+
+    ``classes`` names the class axis, ``names`` the model, view and judge axes, ``columns`` holds further columns to slice
+    by, ``source`` and ``first_row`` say where the rows came from, ``calibrated`` names a calibrator that was applied.
+
+    >>> p = Predictions.from_probabilities([[0.9, 0.1], [0.4, 0.6]], label=["cat", "cat"], classes=["cat", "dog"])
+    >>> len(p), p.accuracy, p.predicted.tolist()
+    (2, 0.5, [0, 1])
+    """
+
+    rows: int
+    classes: ClassNames | None = None
+    label: Array | None = None
+    prediction: Array | None = None
+    probabilities: Array | None = None
+    logits: Array | None = None
+    confidence: Array | None = None
+    members: Array | None = None
+    member_probabilities: Array | None = None
+    token_logprobs: Ragged | None = None
+    views: Array | None = None
+    votes: Array | None = None
+    features: Array | None = None
+    correct: Array | None = None
+    input: Array | None = None
+    output: Array | None = None
+    time: Array | None = None
+    group: Array | None = None
+    columns: Mapping[str, Array] = field(default_factory=dict)
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    source: str | None = None
+    first_row: int = 0
+    calibrated: str | None = None
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    # ---------------------------------------------------------------- constructors (the door)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        *,
+        classes: Sequence[int | str] | None = None,
+        columns: Mapping[str, Any] | None = None,
+        names: Mapping[str, Sequence[str]] | None = None,
+        source: str | None = None,
+        first_row: int = 0,
+        **arrays: Any,
+    ) -> Predictions:
+        """Validate arrays named like the columns of a predictions file and make a record of them.
+
+        Anything with an array interface is taken (numpy, torch, jax, pandas, polars, lists). Raises `InputError` naming
+        row and column.
+
+        >>> Predictions.from_arrays(prediction=[1, 0], label=[1, 1]).accuracy
+        0.5
+        """
+        unknown = set(arrays) - set(FIELDS)
+        if unknown:
+            raise InputError(
+                f"fields among {', '.join(FIELDS)}", got=", ".join(sorted(unknown)), remedy="rename the arrays"
+            )
+        given = {k: v for k, v in arrays.items() if v is not None}
+        if not given:
+            raise InputError("at least one field", got="none", remedy=f"give one of {', '.join(FIELDS)}", file=source)
+        try:
+            record = _build(given, None if classes is None else tuple(classes))
+        except InputError as error:
+            raise error.at(file=source, row_offset=first_row) from None
+        extra = {k: as_numpy(v) for k, v in (columns or {}).items()}
+        for name, values in extra.items():
+            checks.check_length(record.rows, len(values), name)
+        return replace(
+            record,
+            columns=extra,
+            names={k: tuple(v) for k, v in (names or {}).items()},
+            source=source,
+            first_row=first_row,
+        )
+
+    @classmethod
+    def from_probabilities(cls, probabilities: Any, **fields: Any) -> Predictions:
+        """Class probabilities, shape (sample, class), rows summing to 1; other fields as in `from_arrays`."""
+        return cls.from_arrays(probabilities=probabilities, **fields)
+
+    @classmethod
+    def from_logits(cls, logits: Any, **fields: Any) -> Predictions:
+        """Logits (or log-probabilities), shape (sample, class); probabilities are their softmax.
+
+        >>> Predictions.from_logits([[2.0, 0.0]]).probabilities.round(2).tolist()
+        [[0.88, 0.12]]
+        """
+        return cls.from_arrays(logits=logits, **fields)
+
+    @classmethod
+    def from_classes(cls, prediction: Any, **fields: Any) -> Predictions:
+        """Predicted classes alone, shape (sample,); other fields as in `from_arrays`."""
+        return cls.from_arrays(prediction=prediction, **fields)
+
+    @classmethod
+    def from_confidence(cls, confidence: Any, **fields: Any) -> Predictions:
+        """Confidences alone, shape (sample,), for example with ``correct``; other fields as in `from_arrays`."""
+        return cls.from_arrays(confidence=confidence, **fields)
+
+    # ---------------------------------------------------------------- looking
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def has(self, name: str) -> bool:
+        """Whether a field is present."""
+        return getattr(self, name) is not None
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the fields that are present."""
+        return tuple(name for name in FIELDS if self.has(name))
+
+    @property
+    def num_classes(self) -> int:
+        """Length of the class axis (0 where there are no classes)."""
+        return 0 if self.classes is None else len(self.classes)
+
+    def derived(self, key: str, make: Any) -> Any:
+        """A value computed once a record and shared by every method: ``make()`` on first use."""
+        if key not in self._cache:
+            self._cache[key] = make()
+        return self._cache[key]
+
+    @property
+    def top(self) -> kernels.Top:
+        """Best class, its probability and the runner-up's, computed once a record."""
+        if self.probabilities is None:
+            raise NotApplicable("needs `probabilities` (or `logits`)")
+        probabilities = self.probabilities
+        top: kernels.Top = self.derived("top", lambda: kernels.top_two(probabilities))
+        return top
+
+    @property
+    def predicted(self) -> Array:
+        """Predicted class of each sample, int32, shape (sample,): `prediction`, the argmax, or the first member."""
+        if self.prediction is None and self.probabilities is None and self.members is not None:
+            first: Array = self.members[0]  # by convention the first member is the judged model
+            return first
+        return self.prediction if self.prediction is not None else self.top.best
+
+    @property
+    def verdicts(self) -> Array:
+        """Correctness of each sample, int8, shape (sample,): 1, 0, or -1 where unknown."""
+        if self.correct is not None:
+            return self.correct
+        if self.label is None:
+            return np.full(self.rows, -1, dtype=np.int8)
+        label, predicted = self.label, self.predicted
+        made: Array = self.derived(
+            "verdicts", lambda: np.where(label < 0, -1, label == predicted).astype(np.int8)
+        )
+        return made
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether the correctness of every sample is known."""
+        return bool(self.rows) and bool((self.verdicts >= 0).all())
+
+    @property
+    def accuracy(self) -> float:
+        """Share of correct samples among those whose correctness is known; NaN where none is."""
+        known = self.verdicts[self.verdicts >= 0]
+        return float(known.mean()) if len(known) else float("nan")
+
+    # ---------------------------------------------------------------- cutting and joining
+
+    def _cut(self, pick: Any, rows: int, first_row: int) -> Predictions:
+        changes: dict[str, Any] = {}
+        for name, axes in FIELDS.items():
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if isinstance(value, Ragged):
+                index = np.arange(self.rows)[pick] if isinstance(pick, slice) else np.asarray(pick)
+                changes[name] = value.take(index)
+            else:
+                changes[name] = value[(slice(None),) * axes.index("sample") + (pick,)]
+        columns = {k: v[pick] for k, v in self.columns.items()}
+        return replace(self, rows=rows, columns=columns, first_row=first_row, _cache={}, **changes)
+
+    def slice(self, start: int, stop: int) -> Predictions:
+        """Rows ``start`` to ``stop``, without copying."""
+        start, stop, _ = slice(start, stop).indices(self.rows)
+        return self._cut(slice(start, stop), max(stop - start, 0), self.first_row + start)
+
+    def take(self, index: Any) -> Predictions:
+        """Rows at integer positions or where a boolean mask is true, copied."""
+        index = np.asarray(index)
+        if index.dtype == bool:
+            index = np.flatnonzero(index)
+        return self._cut(index, len(index), self.first_row)
+
+    def batches(self, rows: int = 65_536) -> Iterator[Predictions]:
+        """The record in consecutive pieces of at most ``rows`` rows, without copying."""
+        for start in range(0, self.rows, rows):
+            yield self.slice(start, start + rows)
+
+    def known(self) -> Predictions:
+        """The rows whose correctness is known (the record itself where all are)."""
+        mask = self.verdicts >= 0
+        return self if mask.all() else self.take(mask)
+
+    def without_labels(self) -> Predictions:
+        """The same predictions with the truth taken away."""
+        return replace(self, label=None, correct=None, _cache={})
+
+    def with_probabilities(self, probabilities: Array, calibrated: str) -> Predictions:
+        """The same samples with other (calibrated) probabilities; the predicted class stays."""
+        return replace(
+            self, probabilities=probabilities, prediction=self.predicted, calibrated=calibrated, _cache={}
+        )
+
+    @staticmethod
+    def concat(parts: Sequence[Predictions]) -> Predictions:
+        """Join records that name the same classes; fields that some part lacks are dropped.
+
+        >>> p = Predictions.from_classes([0, 1], label=[0, 0])
+        >>> len(Predictions.concat([p, p]))
+        4
+        """
+        if not parts:
+            raise InputError("at least one record", got="none", remedy="give a record")
+        first = parts[0]
+        if len(parts) == 1:
+            return first
+        for part in parts[1:]:
+            if part.classes != first.classes:
+                raise InputError(
+                    f"records with the same classes as {first.source or 'the first'}",
+                    got=f"{part.num_classes} classes against {first.num_classes}",
+                    remedy="read them with the same class names",
+                    file=part.source,
+                )
+        joined: dict[str, Any] = {}
+        for name, axes in FIELDS.items():
+            values = [getattr(p, name) for p in parts]
+            if any(v is None for v in values):
+                joined[name] = None
+            elif isinstance(values[0], Ragged):
+                joined[name] = Ragged.concat(values)
+            else:
+                joined[name] = np.concatenate(values, axis=axes.index("sample"))
+        shared = set.intersection(*(set(p.columns) for p in parts))
+        columns = {k: np.concatenate([p.columns[k] for p in parts]) for k in sorted(shared)}
+        return replace(first, rows=sum(p.rows for p in parts), columns=columns, _cache={}, **joined)
+
+
+def _build(given: dict[str, Any], classes: ClassNames | None) -> Predictions:
+    """Check every array and put the record together; errors carry rows counted from the batch's start."""
+    out: dict[str, Any] = {}
+    if "logits" in given:
+        out["logits"] = checks.check_finite(given["logits"], "logits", names=classes)
+        if out["logits"].shape[1] < 2:
+            raise InputError("at least two classes", got="1", remedy="give one logit for each class", column="logits")
+        if "probabilities" not in given:
+            out["probabilities"] = softmax(out["logits"])
+    if "probabilities" in given:
+        out["probabilities"] = checks.check_probabilities(given["probabilities"], names=classes)
+    if "confidence" in given:
+        out["confidence"] = checks.check_confidence(given["confidence"])
+    if "member_probabilities" in given:
+        out["member_probabilities"] = _member_probabilities(given["member_probabilities"], classes)
+    if "features" in given:
+        out["features"] = checks.check_finite(given["features"], "features", "sample, feature")
+    if "token_logprobs" in given:
+        out["token_logprobs"] = _token_logprobs(given["token_logprobs"])
+    for name in ("correct", "votes"):
+        if name in given:
+            out[name] = checks.truth_values(given[name], name)
+            if out[name].ndim != len(FIELDS[name]):
+                raise InputError(f"axes {FIELDS[name]}", got=f"shape {out[name].shape}", column=name)
+    if "votes" in out and (out["votes"] < 0).any():
+        row = int(np.argmax((out["votes"] < 0).any(axis=0))) + 1
+        raise InputError("a verdict from every judge", got="null", remedy="drop the row", row=row, column="votes")
+    classes = _settle_classes(given, out, classes)
+    for name in _CODED:
+        if name in given:
+            out[name] = _coded(given[name], name, classes)
+    for name in ("input", "output", "group"):
+        if name in given:
+            out[name] = as_numpy(given[name])
+    if "time" in given:
+        out["time"] = _time(given["time"])
+    rows = _common_length(out)
+    if "prediction" in out and "probabilities" in out:
+        checks.check_prediction_is_argmax(out["prediction"], out["probabilities"], classes or ())
+    return Predictions(rows=rows, classes=classes, **out)
+
+
+def _settle_classes(given: dict[str, Any], out: dict[str, Any], classes: ClassNames | None) -> ClassNames | None:
+    """The class names: as given, else 0..K-1 for a class axis, else the classes that occur."""
+    widths = {name: out[name].shape[-1] for name in ("probabilities", "logits", "member_probabilities") if name in out}
+    if classes is not None:
+        if len(set(classes)) != len(classes):
+            raise InputError("distinct class names", got="a name twice", remedy="rename one", column="classes")
+        for name, width in widths.items():
+            if width != len(classes):
+                raise InputError(
+                    f"{len(classes)} classes", got=f"{width}", remedy="name every class once, in column order", column=name
+                )
+        return classes
+    if widths:
+        if len(set(widths.values())) > 1:
+            raise InputError(
+                "one number of classes", got=", ".join(f"{k}: {v}" for k, v in widths.items()), remedy="align them"
+            )
+        return tuple(range(next(iter(widths.values()))))
+    coded = [given[name] for name in _CODED if name in given]
+    return checks.find_classes(coded) if coded else None
+
+
+def _coded(value: Any, name: str, classes: ClassNames | None) -> Array:
+    codes = checks.encode(value, classes or (), name)
+    if codes.ndim != len(FIELDS[name]):
+        raise InputError(
+            f"an array with axes ({', '.join(FIELDS[name])})", got=f"shape {codes.shape}", remedy="reshape it", column=name
+        )
+    if name != "label" and (codes < 0).any():
+        at = np.unravel_index(int(np.argmax(codes < 0)), codes.shape)
+        raise InputError("a predicted class", got="null", remedy="drop the row", row=int(at[-1]) + 1, column=name)
+    return codes
+
+
+def _member_probabilities(value: Any, classes: ClassNames | None) -> Array:
+    array = as_numpy(value)
+    if array.ndim != 3:
+        raise InputError(
+            "an array with axes (model, sample, class)", got=f"shape {array.shape}", column="member_probabilities",
+            remedy="stack one (sample, class) array for each model",
+        )  # fmt: skip
+    parts = [checks.check_probabilities(m, f"member_probabilities[{i}]", classes) for i, m in enumerate(array)]
+    return np.stack(parts) if parts else array.astype(np.float64)
+
+
+def _token_logprobs(value: Any) -> Ragged:
+    try:
+        ragged = value if isinstance(value, Ragged) else Ragged.from_rows(value)
+    except (TypeError, ValueError):
+        raise InputError(
+            "a list of numbers a sample", got="other values", remedy="one log-probability a token", column="token_logprobs"
+        ) from None
+    bad = ~(ragged.values <= 1e-6)
+    if bad.any():
+        position = int(np.argmax(bad))
+        row = int(np.searchsorted(ragged.offsets, position, side="right"))
+        raise InputError(
+            "log-probabilities (at most 0)",
+            got=f"{ragged.values[position]:.6g}",
+            remedy="take the logarithm of probabilities; use natural logarithms",
+            row=row,
+            column="token_logprobs",
+        )
+    return ragged
+
+
+def _time(value: Any) -> Array:
+    array = as_numpy(value)
+    try:
+        out = array.astype("datetime64[us]")
+    except (TypeError, ValueError):
+        raise InputError(
+            "timestamps", got=repr(array.ravel()[0]), remedy="write them as ISO 8601, 2026-01-31T12:00:00", column="time"
+        ) from None
+    missing = np.isnat(out)
+    if missing.any():
+        raise InputError("a timestamp", got="null", remedy="drop the row", row=int(np.argmax(missing)) + 1, column="time")
+    return out
+
+
+def _common_length(out: dict[str, Any]) -> int:
+    """Every field has the same number of samples; returns it."""
+    lengths = {
+        name: len(v) if isinstance(v, Ragged) else v.shape[FIELDS[name].index("sample")] for name, v in out.items()
+    }
+    rows = next(iter(lengths.values()))
+    for name, length in lengths.items():
+        checks.check_length(rows, length, name)
+    return int(rows)
+

@@ -1,0 +1,106 @@
+"""The registry: (kind, name) -> class, plugins through entry points; knows none of its members.
+
+A method registers itself where it is defined; importing a floor (``oodometer.scores``) fills the table. A plugin package
+names its class under the entry-point group ``oodometer.scores``, ``oodometer.estimators``, ``oodometer.metrics`` or
+``oodometer.calibrators``. A name may carry an argument after a colon: ``threshold:margin``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
+
+from .errors import UsageError
+
+__all__ = ["create", "find", "names", "register"]
+
+MethodKind = Literal["score", "estimator", "metric", "calibrator"]
+C = TypeVar("C", bound=type)
+
+_table: dict[str, dict[str, type]] = {"score": {}, "estimator": {}, "metric": {}, "calibrator": {}}
+_loaded: set[str] = set()
+
+
+def register(kind: MethodKind) -> Callable[[C], C]:
+    """Class decorator: put a class with a ``name`` attribute into the table.
+
+    Raises `UsageError` when another class holds the name already.
+
+    >>> @register("score")
+    ... class Coin:
+    ...     name = "doctest-coin"
+    >>> find("score", "doctest-coin") is Coin
+    True
+    >>> _ = unregister("score", "doctest-coin")
+    """
+
+    def add(cls: C) -> C:
+        name: str = cls.name  # type: ignore[attr-defined]
+        present = _table[kind].get(name)
+        if present is not None and present.__qualname__ != cls.__qualname__:
+            raise UsageError(f"two classes want the {kind} name {name!r}: {present!r} and {cls!r}; rename one")
+        _table[kind][name] = cls
+        return cls
+
+    return add
+
+
+def unregister(kind: MethodKind, name: str) -> type | None:
+    """Take a class out of the table (for tests); returns it, or None where there was none."""
+    return _table[kind].pop(name, None)
+
+
+def _load(kind: MethodKind) -> None:
+    """Import the floor of this kind, then the plugins; a broken plugin warns and is left out."""
+    if kind in _loaded:
+        return
+    importlib.import_module(f"{__package__}.{kind}s")
+    _loaded.add(kind)  # after the import: one that failed must fail again, not leave an empty table
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=f"oodometer.{kind}s"):
+        try:
+            register(kind)(entry.load())
+        except Exception as error:  # a plugin may fail in any way; the rest of the house must stand
+            warnings.warn(f"the plugin {entry.name!r} ({entry.value}) was left out: {error}", stacklevel=2)
+
+
+def names(kind: MethodKind) -> list[str]:
+    """Names registered for a kind, in order of registration (the order of presentation).
+
+    >>> "max_probability" in names("score")
+    True
+    """
+    _load(kind)
+    return list(_table[kind])
+
+
+def find(kind: MethodKind, name: str) -> Any:
+    """The class under a name (an argument after a colon is ignored here); `UsageError` lists near names."""
+    _load(kind)
+    head = name.partition(":")[0]
+    cls = _table[kind].get(name) or _table[kind].get(head)
+    if cls is None:
+        import difflib
+
+        near = difflib.get_close_matches(name, _table[kind], n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}" if near else "`oodometer methods` lists them"
+        raise UsageError(f"unknown {kind} {name!r}; {hint}")
+    return cls
+
+
+def create(kind: MethodKind, name: str, **options: Any) -> Any:
+    """Make the object under a name; ``head:argument`` calls ``cls.from_argument(argument)``.
+
+    >>> create("estimator", "threshold:margin").score_name
+    'margin'
+    """
+    cls = find(kind, name)
+    head, colon, argument = name.partition(":")
+    if colon and name not in _table[kind]:
+        if not hasattr(cls, "from_argument"):
+            raise UsageError(f"the {kind} {head!r} takes no argument, got {name!r}; write {head!r}")
+        return cls.from_argument(argument, **options)
+    return cls(**options)

@@ -1,0 +1,111 @@
+"""Chunks: the estimate of each chunk of time with its band, beside the reference and, where it is known, the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from ..numbers import best, finite, percent, percent_range, rows_text
+from ..theme import ACCENT, BAND, HALO, REFERENCE, SURFACE, TRUTH, axis, data, specification
+from ..words import chunks_caption, chunks_title
+from .base import Figure, Result
+
+__all__ = ["figure", "shown"]
+
+HEIGHT = 280
+MOST = 800  # chunks in the chart; the newest stay
+
+
+def shown(result: Result) -> list[dict[str, Any]]:
+    """Chunks that have an estimate, the newest `MOST` of them."""
+    return [dict(one) for one in result.get("chunks") or [] if best(one.get("headline"))][-MOST:]
+
+
+def _moment(text: Any) -> float | None:
+    """Milliseconds since 1970 of a date in ISO form, read as UTC where it names no zone.
+
+    >>> _moment("1970-01-02"), _moment("not a date")
+    (86400000.0, None)
+    """
+    try:
+        when = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    when = when if when.tzinfo else when.replace(tzinfo=timezone.utc)
+    return when.timestamp() * 1000
+
+
+def _spans(chunks: Sequence[Result]) -> tuple[list[tuple[float, float]], bool]:
+    """Both ends of every chunk on the time axis, or, where one is no date, places 0, 1, 2, ...; and which it is."""
+    ends = [(_moment(one.get("start")), _moment(one.get("end"))) for one in chunks]
+    times = [(start, end) for start, end in ends if start is not None and end is not None and end > start]
+    if len(times) == len(ends):
+        return times, True
+    return [(float(index), index + 1.0) for index in range(len(ends))], False
+
+
+def figure(result: Result) -> Figure | None:
+    """A band and a bar for each chunk, a line through their middles, truth as diamonds."""
+    import altair as alt
+
+    chunks = shown(result)
+    if not chunks:
+        return None
+    spans, dated = _spans(chunks)
+    rows = []
+    for (start, end), one in zip(spans, chunks, strict=True):
+        headline, truth = best(one["headline"]), best(one.get("truth"))
+        tip = {"": f"{one.get('start')} to {one.get('end')}", "estimate": percent(headline["value"])}
+        tip |= {"interval": percent_range(headline.get("lower"), headline.get("upper"))}
+        tip |= {"truth": percent(truth["value"])} if truth else {}
+        tip |= {"rows": rows_text(one["rows"])} if one.get("rows") else {}
+        rows.append({
+            "start": start, "end": end, "middle": (start + end) / 2, "value": headline["value"],
+            "lower": headline.get("lower", headline["value"]), "upper": headline.get("upper", headline["value"]),
+            "truth": truth.get("value"), "tip": tip,
+        })  # fmt: skip
+    level = finite((result.get("reference") or {}).get("accuracy"))
+    up = axis([row[key] for row in rows for key in ("lower", "upper", "truth")] + [level], most=5)
+    scale = alt.Scale(type="utc", domain=[spans[0][0], spans[-1][1]], nice=False) if dated else alt.Scale()
+    days = (spans[-1][1] - spans[0][0]) / 86_400_000
+    form = {"format": "%H:%M" if days < 2 else "%d %b" if days < 300 else "%b %Y"} if dated else {}
+    x_axis = alt.Axis(grid=False, title=None if dated else "chunk", labelOverlap="greedy", tickCount=7, **form)
+    place = {"scale": scale, "axis": x_axis, "type": "temporal" if dated else "quantitative"}
+    base = alt.Chart(data(rows))
+    gap = {"stroke": SURFACE, "strokeWidth": 1.5 if len(rows) <= 60 else 0}
+    band = base.mark_bar(color=BAND[ACCENT], **gap).encode(
+        x=alt.X("start", **place), x2="end", y=alt.Y("lower:Q", **up), y2="upper:Q"
+    )
+    middle = alt.X("middle", **place)
+    line = base.mark_line(color=ACCENT, strokeWidth=2).encode(x=middle, y=alt.Y("value:Q", **up))
+    size = 70 if len(rows) <= 60 else 12
+    marks = base.mark_point(filled=True, size=size, color=ACCENT, opacity=1, stroke=SURFACE).encode(
+        x=middle, y=alt.Y("value:Q", **up)
+    )
+    truth_marks = base.transform_filter("isValid(datum.truth)").mark_point(
+        shape="diamond", size=130, filled=True, color=TRUTH, opacity=1, stroke=SURFACE
+    ).encode(x=middle, y=alt.Y("truth:Q", **up))  # fmt: skip
+    hover = base.mark_bar(opacity=0).encode(
+        x=alt.X("start", **place), x2="end", y=alt.value(0), y2=alt.value("height"), tooltip="tip:N"
+    )
+    title = chunks_title(result)
+    chart = alt.layer(band, *_reference(level, up, rows), line, marks, truth_marks, hover)
+    return Figure("chunks", title, chunks_caption(result), specification(chart, height=HEIGHT, alt_text=title))
+
+
+def _reference(level: float | None, up: dict[str, Any], rows: list[dict[str, Any]]) -> list[Any]:
+    """The dashed line of the reference accuracy with its label, if it is known."""
+    import altair as alt
+
+    if level is None:
+        return []
+    base = alt.Chart(data([{"y": level, "label": f"reference {percent(level)}"}])).encode(y=alt.Y("y:Q", **up))
+    rule = base.mark_rule(color=REFERENCE, strokeDash=[5, 4], strokeWidth=1.75)
+    # The label stands at the end where the bands are farther from the line.
+    left, right = (abs(row["value"] - level) for row in (rows[0], rows[-1]))
+    text = base.mark_text(
+        align="left" if left > right else "right", baseline="bottom", dx=4 if left > right else -4, dy=-4, color=REFERENCE, fontWeight=600,
+        **HALO,
+    ).encode(x=alt.value(0 if left > right else "width"), text="label:N")  # fmt: skip
+    return [rule, text]

@@ -1,0 +1,81 @@
+"""Confidence: how the model's confidence is spread over the rows of the reference and of the target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..numbers import finite, percent, rows_text
+from ..theme import ACCENT, BAND, HALO, REFERENCE, data, share, specification
+from ..words import confidence_caption, confidence_title
+from .base import Figure, Result
+
+__all__ = ["figure"]
+
+HEIGHT = 260
+
+
+def _bins(table: Result) -> list[dict[str, Any]]:
+    edges = table.get("edges") or []
+    reference, target = table.get("reference") or [], table.get("target") or []
+    rows = []
+    for low, high, one, other in zip(edges, edges[1:], reference, target, strict=False):
+        tip = {"confidence": f"{percent(low, 0)} to {percent(high, 0)}"}
+        tip |= {"reference": percent(one), "target": percent(other)}
+        rows.append({"low": low, "high": high, "reference": one, "target": other, "tip": tip})
+    return [row for row in rows if finite(row["reference"]) is not None and finite(row["target"]) is not None]
+
+
+def figure(result: Result) -> Figure | None:
+    """Two stepped histograms over one axis; each is named in its colour inside the plot."""
+    import altair as alt
+
+    found = _bins(result.get("confidence") or {})
+    if not found:
+        return None
+    top = max(max(row["reference"], row["target"]) for row in found)
+    _, marks, label = share([0, top], most=5)
+    up = {
+        "scale": alt.Scale(domain=[0, top * 1.08], nice=False),
+        "axis": alt.Axis(values=[mark for mark in marks if mark >= 0], labelExpr=label, title=None),
+    }
+    first, last = found[0]["low"], found[-1]["high"]
+    across = alt.X(
+        "x:Q",
+        scale=alt.Scale(domain=[first, last], nice=False),
+        axis=alt.Axis(grid=False, tickCount=6, format=".0%", labelExpr="format(datum.value * 100, '.0f') + ' %'",
+                      title="confidence of the model", labelFlush=True),
+    )  # fmt: skip
+    layers: list[Any] = []
+    for name, color in (("reference", REFERENCE), ("target", ACCENT)):
+        steps = [{"x": row["low"], "y": row[name]} for row in found] + [{"x": last, "y": found[-1][name]}]
+        area = alt.Chart(data(steps)).mark_area(
+            color=BAND[color], fillOpacity=1, interpolate="step-after", line={"color": color, "strokeWidth": 2}
+        )
+        layers.append(area.encode(x=across, y=alt.Y("y:Q", **up)))
+    layers += _labels(result, found)
+    hover = alt.Chart(data(found)).mark_bar(opacity=0).encode(
+        x=alt.X("low:Q"), x2="high:Q", y=alt.value(0), y2=alt.value("height"), tooltip="tip:N"
+    )  # fmt: skip
+    title = confidence_title(result)
+    spec = specification(alt.layer(*layers, hover), height=HEIGHT, alt_text=title)
+    return Figure("confidence", title, confidence_caption(result), spec)
+
+
+def _labels(result: Result, found: list[dict[str, Any]]) -> list[Any]:
+    """Both names, one above the other, on the side where the histograms are lower."""
+    import altair as alt
+
+    third = max(len(found) // 3, 1)
+    crowd = [max(row["reference"], row["target"]) for row in found]
+    left = max(crowd[:third]) <= max(crowd[-third:])
+    layers: list[Any] = []
+    for index, (name, color) in enumerate((("reference", REFERENCE), ("target", ACCENT))):
+        text = f"{name} ({rows_text((result.get(name) or {}).get('rows'))})"
+        chart = alt.Chart(data([{"label": text}])).mark_text(
+            align="left" if left else "right", baseline="top", fontWeight=600, fontSize=13, color=color,
+            **HALO, dx=10 if left else -10,
+        )  # fmt: skip
+        layers.append(
+            chart.encode(x=alt.value(0 if left else "width"), y=alt.value(8 + 20 * index), text="label:N")
+        )
+    return layers

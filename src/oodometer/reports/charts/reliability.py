@@ -1,0 +1,68 @@
+"""Reliability: accuracy of the reference in bins of confidence, against the diagonal of a calibrated model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..numbers import finite, percent, percent_range, rows_text
+from ..theme import ACCENT, BAND, HALO, MUTED, SURFACE, axis, data, specification
+from ..words import reliability_caption, reliability_title
+from .base import Figure, Result
+
+__all__ = ["bins", "figure"]
+
+HEIGHT = 300
+
+
+def bins(result: Result) -> list[dict[str, Any]]:
+    """Bins that hold rows, one mapping each."""
+    table = result.get("reliability") or {}
+    confidence, accuracy = table.get("confidence") or [], table.get("accuracy") or []
+    lower, upper = table.get("lower") or accuracy, table.get("upper") or accuracy
+    rows = table.get("rows") or [None] * len(confidence)
+    return [
+        {"x": at, "y": value, "lower": low, "upper": high, "rows": count}
+        for at, value, low, high, count in zip(confidence, accuracy, lower, upper, rows, strict=False)
+        if finite(at) is not None and finite(value) is not None
+    ]
+
+
+def figure(result: Result) -> Figure | None:
+    """Dots with intervals, larger where a bin holds more rows; the diagonal is where confidence equals accuracy."""
+    import altair as alt
+
+    found = bins(result)
+    if not found:
+        return None
+    for row in found:
+        row["tip"] = {
+            "confidence": percent(row["x"]),
+            "accuracy": percent(row["y"]),
+            "interval": percent_range(row["lower"], row["upper"]),
+            "in this bin": rows_text(row["rows"]),
+        }
+        row["rows"] = finite(row["rows"]) or 1
+    seen = [row[key] for row in found for key in ("x", "y", "lower", "upper")]
+    up, across = axis(seen), axis(seen, title="confidence of the model", grid=False)
+    low, high = up["scale"].domain
+    ends = [max(low, 0), min(high, 1)]
+    diagonal = alt.Chart(data([{"x": end, "y": end} for end in ends])).encode(
+        x=alt.X("x:Q", **across), y=alt.Y("y:Q", **up)
+    )
+    # The name of the diagonal stands on the side where the dots are not.
+    over = sum(row["y"] < row["x"] for row in found) * 2 >= len(found)
+    spot = ends[0] + 0.62 * (ends[1] - ends[0])
+    tilt = alt.Chart(data([{"x": spot, "y": spot, "label": "confidence = accuracy"}])).mark_text(
+        align="right" if over else "left", dx=-12 if over else 12, color=MUTED, **HALO
+    ).encode(x=alt.X("x:Q", **across), y=alt.Y("y:Q", **up), text="label:N")  # fmt: skip
+    base = alt.Chart(data(found)).encode(x=alt.X("x:Q", **across), tooltip="tip:N")
+    bars = base.mark_rule(color=BAND[ACCENT], strokeWidth=5, strokeCap="round").encode(
+        y=alt.Y("lower:Q", **up), y2="upper:Q"
+    )
+    marks = base.mark_point(filled=True, color=ACCENT, opacity=1, stroke=SURFACE, strokeWidth=1.5).encode(
+        y=alt.Y("y:Q", **up), size=alt.Size("rows:Q", scale=alt.Scale(range=[50, 260], zero=True), legend=None)
+    )
+    title = reliability_title(result)
+    chart = alt.layer(diagonal.mark_line(color=MUTED, strokeDash=[4, 4], strokeWidth=1.5), tilt, bars, marks)
+    spec = specification(chart, height=HEIGHT, alt_text=title)
+    return Figure("reliability", title, reliability_caption(result), spec)

@@ -1,0 +1,144 @@
+"""Severity: the estimate with its band beside the truth as a shift grows; every method as a thin line with its name."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ..numbers import best, finite, percent, percent_range
+from ..theme import ACCENT, BAND, QUIET, TRUTH, axis, data, specification
+from ..words import severity_caption, severity_title
+from .base import Figure, Result
+from .methods import is_headline
+
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["figure", "spread"]
+
+GAP = 15.0  # pixels from one label to the next
+HEIGHT = 380
+
+
+def spread(places: list[float], gap: float, low: float, high: float) -> list[float]:
+    """Move labels apart until neighbours stand a gap apart, each as near to its place as that allows, inside the ends.
+
+    >>> spread([10, 11, 50], 10, 0, 100)
+    [5.5, 15.5, 50]
+    """
+    order = sorted(range(len(places)), key=lambda index: places[index])
+    groups: list[list[float]] = []  # middle of the group, number of labels
+    for index in order:
+        groups.append([places[index], 1])
+        while True:
+            for group in groups:
+                half = gap * (group[1] - 1) / 2
+                group[0] = min(max(group[0], low + half), max(high - half, low + half))
+            if len(groups) < 2 or groups[-1][0] - groups[-2][0] >= gap * (groups[-1][1] + groups[-2][1]) / 2:
+                break
+            last, before = groups.pop(), groups.pop()
+            count = last[1] + before[1]
+            groups.append([(last[0] * last[1] + before[0] * before[1]) / count, count])
+    flat = [
+        middle + gap * (place - (count - 1) / 2) for middle, count in groups for place in range(int(count))
+    ]
+    out = [0.0] * len(places)
+    for index, place in zip(order, flat, strict=True):
+        out[index] = place
+    return out
+
+
+def _long(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row for each step and method, with what the pointer shows; the method of the headline is left to its band."""
+    rows = []
+    for index, step in enumerate(steps):
+        truth, headline = best(step.get("truth")), best(step.get("headline"))
+        for estimate in step.get("estimates") or []:
+            if best(estimate) and not (headline and is_headline(estimate, headline)):
+                tip = {"": str(estimate.get("method")), "at": _step(step, index), "value": percent(estimate["value"])}
+                tip |= {"truth": percent(truth["value"])} if truth else {}
+                rows.append(
+                    {"x": index, "y": estimate["value"], "method": str(estimate.get("method")), "tip": tip}
+                )
+    return rows
+
+
+def _step(step: Result, index: int) -> str:
+    return str(step.get("name") or f"severity {step.get('severity', index)}")
+
+
+def figure(result: Result) -> Figure | None:
+    """Band and line of the headline, thick line of the truth, thin lines of all methods; a hover isolates a line."""
+    import altair as alt
+
+    steps = [dict(step) for step in result.get("steps") or []]
+    rows, main = _long(steps), []
+    for index, step in enumerate(steps):
+        headline, truth = best(step.get("headline")), best(step.get("truth"))
+        tip = {"": _step(step, index), "estimate": percent(headline.get("value")), "truth": percent(truth.get("value"))}
+        tip |= {"interval": percent_range(headline.get("lower"), headline.get("upper"))}
+        main.append({
+            "x": index, "value": headline.get("value"), "truth": truth.get("value"), "tip": tip,
+            "lower": headline.get("lower", headline.get("value")),
+            "upper": headline.get("upper", headline.get("value")),
+        })  # fmt: skip
+    if not any(finite(row["value"]) is not None for row in main):
+        return None
+    seen = [row[key] for row in main for key in ("lower", "upper", "truth")] + [row["y"] for row in rows]
+    up, across = axis(seen, most=7), _across(steps)
+    base = alt.Chart(data(main)).encode(x=across)
+    band = base.mark_area(color=BAND[ACCENT], opacity=1).encode(y=alt.Y("lower:Q", **up), y2="upper:Q")
+    line = base.mark_line(color=ACCENT, strokeWidth=3, point={"size": 70, "filled": True, "color": ACCENT})
+    truth = base.mark_line(
+        color=TRUTH, strokeWidth=3, point={"size": 85, "shape": "diamond", "filled": True, "color": TRUTH}
+    )
+    labels, height = _labels(rows, main, up)
+    over = alt.selection_point(fields=["method"], on="pointerover", clear="pointerout", nearest=False)
+    shade = alt.when(over).then(alt.value(1.0)).otherwise(alt.value(0.12))
+    thin = alt.Chart(data(rows)).encode(x=across, y=alt.Y("y:Q", **up), detail="method:N", opacity=shade)
+    names = alt.Chart(data(labels)).mark_text(align="left", dx=10, fontSize=12).encode(
+        x=alt.value("width"), y=alt.Y("at:Q", **up), text="method:N", opacity=shade,
+        color=alt.Color("color:N", scale=None), detail="method:N",
+    )  # fmt: skip
+    title = severity_title(result)
+    chart = alt.layer(
+        band,
+        thin.mark_line(color=QUIET, strokeWidth=1.5).add_params(over),
+        thin.mark_point(color=QUIET, filled=True, size=22).encode(tooltip="tip:N"),
+        line.encode(y=alt.Y("value:Q", **up)),
+        truth.encode(y=alt.Y("truth:Q", **up)),
+        base.mark_point(size=250, filled=True, opacity=0).encode(y=alt.Y("value:Q", **up), tooltip="tip:N"),
+        base.mark_point(size=250, filled=True, opacity=0).encode(y=alt.Y("truth:Q", **up), tooltip="tip:N"),
+        names,
+    )
+    return Figure("severity", title, severity_caption(result), specification(chart, height=height, alt_text=title))
+
+
+def _across(steps: list[dict[str, Any]]) -> alt.X:
+    import altair as alt
+
+    ticks = list(range(len(steps)))
+    names = [str(step.get("severity", index))[:12] for index, step in enumerate(steps)]
+    text = f"{json.dumps(names)}[datum.value]"
+    return alt.X(
+        "x:Q",
+        scale=alt.Scale(domain=[-0.15, max(len(steps) - 1, 1) + 0.15], nice=False),
+        axis=alt.Axis(values=ticks, labelExpr=text, grid=False, title="severity of the shift"),
+    )
+
+
+def _labels(rows: list[dict[str, Any]], main: list[dict[str, Any]], up: dict[str, Any]) -> tuple[list[Any], int]:
+    """Names at the right end of the lines, moved apart; and the height that they need."""
+    last: dict[str, tuple[float, str]] = {row["method"]: (row["y"], "var(--muted)") for row in rows}
+    for name, key, color in (("estimate", "value", ACCENT), ("truth", "truth", TRUTH)):
+        ends = [row[key] for row in main if finite(row[key]) is not None]
+        if ends:
+            last[name] = (ends[-1], color)
+    height = max(HEIGHT, int(GAP * (len(last) + 2)))
+    low, high = up["scale"].domain
+    scale = height / (high - low)
+    places = spread([(value - low) * scale for value, _ in last.values()], GAP, GAP / 2, height - GAP / 2)
+    return [
+        {"method": name, "at": low + place / scale, "color": color}
+        for (name, (_, color)), place in zip(last.items(), places, strict=True)
+    ], height

@@ -1,0 +1,94 @@
+"""Evaluation: what the page of labelled data needs besides charts: the metrics, the classes, the confusions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .charts.base import Result
+from .charts.per_class import worst_first
+from .numbers import best, finite, percent, points, rows_text
+
+__all__ = ["MEANINGS", "context"]
+
+MOST_CLASSES = 200  # in the table of classes
+MOST_CELLS = 15  # classes in the grid of confusions; beyond it the largest confusions are listed
+MOST_PAIRS = 20
+
+MEANINGS = {
+    "accuracy": "share of rows that are right; more is better",
+    "brier": "squared distance of the probabilities from the truth; less is better",
+    "ece": "gap between confidence and accuracy over bins of equal width; less is better",
+    "ece_equal_mass": "the same over bins of equal size; less is better",
+    "smece": "the same, smoothed instead of binned; less is better",
+    "ks": "largest accumulated gap between confidence and accuracy; less is better",
+    "auc_coverage": "mean accuracy over all coverages, the most confident rows first; more is better",
+    "aurc": "1 minus auc_coverage; less is better",
+    "e_aurc": "aurc beyond that of a perfect order; less is better",
+    "augrc": "mean over coverages of errors kept, as a share of all rows; less is better",
+    "disca": "accuracy, its fluctuation and its balance in one number",
+}
+
+
+def _confusion(result: Result) -> dict[str, Any] | None:
+    """A small grid with the share of each row, or the largest confusions where there are many classes."""
+    table = result.get("confusion") or {}
+    names, counts = [str(name) for name in table.get("classes") or []], table.get("counts") or []
+    if not names or len(counts) != len(names):
+        return None
+    totals = [sum(row) or 1 for row in counts]
+    pairs = [
+        {"truth": names[i], "prediction": names[j], "count": count, "share": count / totals[i]}
+        for i, row in enumerate(counts)
+        for j, count in enumerate(row)
+        if i != j and count
+    ]
+    pairs.sort(key=lambda pair: -pair["count"])
+    title, caption = "No confusions: every row is right", "Rows by true and predicted class."
+    if pairs:
+        worst = pairs[0]
+        title = f"Most common confusion: {_short(worst['truth'])} taken for {_short(worst['prediction'])}"
+        title += f", {rows_text(worst['count'])} ({percent(worst['share'])} of that class)"
+    if len(names) > MOST_CELLS:
+        caption = f"The {min(MOST_PAIRS, len(pairs))} largest confusions among {len(names)} classes."
+        return {"title": title, "caption": caption, "pairs": pairs[:MOST_PAIRS]}
+    grid = [
+        (name, [(count, count / total) for count in row])
+        for name, row, total in zip(names, counts, totals, strict=True)
+    ]
+    return {"title": title, "caption": caption + " The darker, the larger the share of its true class.",
+            "names": names, "grid": grid}  # fmt: skip
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 40 else name[:39] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _sentence(result: Result, accuracy: dict[str, Any]) -> str:
+    if not accuracy:
+        return ""
+    text = f"On these {rows_text(result.get('rows'))} the model is right {percent(accuracy['value'])} of the time."
+    ece = best((result.get("metrics") or {}).get("ece"))
+    if ece:
+        text += f" Its confidence is off by {points(ece['value'])} on average."
+    return text
+
+
+def context(result: Result) -> dict[str, Any]:
+    """Names for the template."""
+    metrics = [(str(name), one) for name, one in (result.get("metrics") or {}).items() if best(one)]
+    accuracy = best((result.get("metrics") or {}).get("accuracy"))
+    classes = worst_first(result)[:MOST_CLASSES]
+    columns = [
+        name
+        for name in dict.fromkeys(key for one in classes for key in one)
+        if name != "class" and any(finite(one.get(name)) is not None or best(one.get(name)) for one in classes)
+    ]
+    return {
+        "accuracy": accuracy,
+        "metrics": metrics,
+        "meanings": MEANINGS,
+        "sentence": _sentence(result, accuracy),
+        "class_rows": classes,
+        "class_columns": columns,
+        "confusion": _confusion(result),
+    }

@@ -1,0 +1,72 @@
+"""Glossary: what the kinds of interval, the levels of trust and the kinds of shift mean, in words for everyone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["KINDS", "NO_GUARANTEE", "SHIFTS", "TRUST", "Kind"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of interval: how much it promises, in a few words and in full."""
+
+    name: str
+    short: str
+    text: str
+
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            "exact",
+            "holds for any number of rows",
+            "The interval holds the true value at the stated level, however few rows there are. It assumes only that "
+            "the labelled rows are a random sample of the rows it speaks about. An exact interval of the reference "
+            "therefore says nothing about the target.",
+        ),
+        Kind(
+            "asymptotic",
+            "holds for many rows",
+            "As exact, but only approximately, and better the more rows there are. It assumes only random sampling.",
+        ),
+        Kind(
+            "conditional",
+            "holds only if its assumption does",
+            "The interval covers chance in the rows and nothing else. It holds only if the assumption printed beside "
+            "it holds on the target; without labels that can sometimes be refuted and never be proved.",
+        ),
+        Kind(
+            "empirical",
+            "rests on experience and promises nothing",
+            "The interval was right in the past, or spans the answers of several methods. It promises nothing about "
+            "data unlike those it was learned from.",
+        ),
+        Kind(
+            "backtest",
+            "is as wide as the errors on simulated shifts",
+            "Shifts were simulated from the labelled reference, and the interval is as wide as the errors made there. "
+            "A real shift can be worse than any simulated one.",
+        ),
+    )
+}
+
+NO_GUARANTEE = (
+    "None of the estimates made without labels is a guarantee, whatever the kind of its interval. Only randomly "
+    "chosen labelled rows of the target can give one; a few dozen already help."
+)
+
+TRUST: dict[str, tuple[str, str]] = {
+    "high": ("High trust", "Fit to plan with, together with its range."),
+    "low": ("Low trust", "This is a first guess: label some random target rows before you rely on it."),
+    "none": ("No trust", "Do not act on this number. Label some random target rows first."),
+}
+
+SHIFTS: dict[str, str] = {
+    "none": "The target looks like the reference: nothing that can be seen has moved.",
+    "label": "The mix of classes has changed; the rows of each class look as before.",
+    "covariate": "The kind of rows has changed, within what the reference has seen.",
+    "support": "The target holds rows unlike any in the reference: nothing there can vouch for the model.",
+    "unknown": "The data do not tell what kind of shift this is.",
+}

@@ -1,0 +1,157 @@
+"""Numbers: how a fraction, a count or a range is written on the page; text for charts, `<data>` elements for HTML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup, escape
+
+__all__ = ["FILTERS", "best", "finite", "number", "percent", "percent_range", "points", "rows_text", "threshold"]
+
+SPACE = "\N{NO-BREAK SPACE}"
+DASH = "\N{EN DASH}"
+MISSING = DASH
+LEAST_WIDTH = 0.004  # an interval narrower than this needs a second decimal
+
+
+def finite(value: Any) -> float | None:
+    """The number as a float, or None where there is none (absent, NaN, infinite, text).
+
+    >>> finite(1), finite(None), finite(float("nan")), finite("0.5"), finite(True)
+    (1.0, None, None, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def best(interval: Any) -> dict[str, Any]:
+    """The mapping itself if it holds a finite ``value``, else an empty one: absent and null are one case.
+
+    >>> best({"value": 0.5}), best({"value": None}), best(None)
+    ({'value': 0.5}, {}, {})
+    """
+    if isinstance(interval, Mapping) and finite(interval.get("value")) is not None:
+        return dict(interval)
+    return {}
+
+
+def digits(interval: Mapping[str, Any]) -> int:
+    """Decimals of a percentage: 1, or 2 where the interval is so narrow that one would hide it.
+
+    >>> digits({"lower": 0.8, "upper": 0.9}), digits({"lower": 0.9, "upper": 0.902}), digits({})
+    (1, 2, 1)
+    """
+    lower, upper = finite(interval.get("lower")), finite(interval.get("upper"))
+    return 2 if lower is not None and upper is not None and 0 < upper - lower < LEAST_WIDTH else 1
+
+
+def percent(value: Any, decimals: int = 1) -> str:
+    """A fraction as a percentage.
+
+    >>> percent(0.8317).replace(SPACE, " "), percent(0.8317, 0).replace(SPACE, " ")
+    ('83.2 %', '83 %')
+    """
+    number_ = finite(value)
+    return MISSING if number_ is None else f"{number_ * 100 + 0.0:.{decimals}f}{SPACE}%"
+
+
+def percent_range(lower: Any, upper: Any, decimals: int = 1) -> str:
+    """Two fractions as a range of percentages.
+
+    >>> percent_range(0.791, 0.872).replace(SPACE, " "), percent_range(0.791, 0.872, 0).replace(SPACE, " ")
+    ('79.1–87.2 %', '79–87 %')
+    """
+    low, high = finite(lower), finite(upper)
+    if low is None or high is None:
+        return MISSING
+    return f"{low * 100 + 0.0:.{decimals}f}{DASH}{high * 100 + 0.0:.{decimals}f}{SPACE}%"
+
+
+def points(difference: float) -> str:
+    """A difference of two fractions in percentage points, without its sign.
+
+    >>> points(-0.078).replace(SPACE, " "), points(0.01).replace(SPACE, " ")
+    ('7.8 points', '1.0 points')
+    """
+    return f"{abs(difference) * 100:.1f}{SPACE}points"
+
+
+def number(value: Any, decimals: int = 3) -> str:
+    """A plain number with a fixed count of decimals; whole numbers with thousands separators.
+
+    >>> number(0.03417), number(50000), number(None), number(0.00002), number(12345.678)
+    ('0.034', '50,000', '–', '2.0e-05', '12,346')
+    """
+    number_ = finite(value)
+    if number_ is None:
+        return MISSING
+    if isinstance(value, int):
+        return f"{value:,}"
+    if number_ != 0 and abs(number_) < 10.0**-decimals:
+        return f"{number_:.1e}"
+    return f"{number_:,.0f}" if abs(number_) >= 1000 else f"{number_:.{decimals}f}"
+
+
+def threshold(value: Any) -> str:
+    """A threshold of confidence: three decimals, and more where they would read as 1.
+
+    >>> threshold(0.87), threshold(0.99997), threshold(1.0)
+    ('0.870', '0.99997', '1.000')
+    """
+    number_, decimals = finite(value), 3
+    if number_ is None:
+        return MISSING
+    while number_ < 1 and round(number_, decimals) == 1 and decimals < 9:
+        decimals += 1
+    return f"{number_:.{decimals}f}"
+
+
+def rows_text(count: Any) -> str:
+    """A count of rows in words.
+
+    >>> rows_text(1), rows_text(50000)
+    ('1 row', '50,000 rows')
+    """
+    whole = finite(count)
+    if whole is None:
+        return "rows"
+    return f"{whole:,.0f} row{'' if whole == 1 else 's'}"
+
+
+def _data(value: Any, text: str) -> Markup:
+    """The text as an element that carries the unrounded number, for machines and for a hover."""
+    if finite(value) is None:
+        return escape(text)
+    return Markup('<data value="{0}" title="{0}">{1}</data>').format(repr(value), text)
+
+
+def _range(interval: Mapping[str, Any], decimals: int | None = None) -> Markup:
+    """Both ends of an interval in percent, each as a `<data>` element."""
+    lower, upper = finite(interval.get("lower")), finite(interval.get("upper"))
+    if lower is None or upper is None:
+        return Markup(MISSING)
+    text = percent_range(lower, upper, digits(interval) if decimals is None else decimals)
+    first, last = text.split(DASH, 1) if text.count(DASH) == 1 else (percent(lower), percent(upper))
+    return _data(lower, first) + DASH + _data(upper, last)
+
+
+def _number_range(interval: Mapping[str, Any]) -> Markup:
+    lower, upper = interval.get("lower"), interval.get("upper")
+    if finite(lower) is None or finite(upper) is None:
+        return Markup(MISSING)
+    return _data(lower, number(lower)) + DASH + _data(upper, number(upper))
+
+
+FILTERS = {
+    "pct": lambda value, decimals=1: _data(value, percent(value, decimals)),
+    "pct_of": lambda interval: _data(interval.get("value"), percent(interval.get("value"), digits(interval))),
+    "range": _range,
+    "num": lambda value, decimals=3: _data(value, number(value, decimals)),
+    "num_range": _number_range,
+    "threshold": lambda value: _data(value, threshold(value)),
+    "rows": lambda value: _data(value, rows_text(value)),
+}
+"""Filters of the templates, by name."""

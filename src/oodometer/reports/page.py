@@ -1,0 +1,154 @@
+"""Page: a result to one HTML file that holds all it needs, chosen by the command that made the result."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from ..errors import MissingExtraError, UsageError
+from ..store.atomic import write_atomic
+from .charts import chunks, confidence, methods, per_class, reliability, risk_coverage, severity, slices
+from .charts.base import Figure, Result
+from .evaluation import context as evaluation_context
+from .glossary import KINDS, NO_GUARANTEE, SHIFTS, TRUST
+from .numbers import FILTERS, best
+from .references import reference
+from .words import capital, headline_sentence, rests_on, sentence, signed_points
+
+__all__ = ["COMMANDS", "render", "write_report"]
+
+COMMANDS = ("estimate", "evaluate", "demo")
+MOST_ROWS = 300  # of the table of slices and of that of chunks
+TEMPLATES = Path(__file__).with_name("templates")
+ESTIMATE_CHARTS = (methods, risk_coverage, reliability, confidence, chunks, slices)
+EVALUATE_CHARTS = (risk_coverage, reliability, per_class)
+
+
+def write_report(result: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+    """Write the page of a result; the file is there whole or not at all.
+
+    Parameters
+    ----------
+    result : what a verb returned, as written in JSON; its ``command`` names the page.
+    path : the HTML file.
+
+    Raises
+    ------
+    MissingExtraError : where the libraries of the extra ``report`` are absent.
+    UsageError : where the result is of a command that has no page.
+    WorkError : where the file cannot be written.
+    """
+    write_atomic(path, render(result))
+
+
+def render(result: Mapping[str, Any]) -> str:
+    """The page of a result as text: one HTML document below a megabyte that loads nothing."""
+    command = result.get("command")
+    if command not in COMMANDS:
+        raise UsageError(
+            f"expected a result of {', '.join(COMMANDS)}, got command {command!r}; pass the mapping that --json writes"
+        )
+    _check_libraries()
+    if command == "evaluate":
+        drawn, words = [chart.figure(result) for chart in EVALUATE_CHARTS], evaluation_context(result)
+    elif command == "demo":
+        inner = result.get("estimate") or {}
+        drawn = [severity.figure(result), *(chart.figure(inner) for chart in ESTIMATE_CHARTS)]
+        words = {"estimate": inner, **_estimate_context(inner)}
+    else:
+        drawn, words = [chart.figure(result) for chart in ESTIMATE_CHARTS], _estimate_context(result)
+    figures = {figure.name: figure for figure in drawn if figure is not None}
+    template = _environment().get_template(f"{command}.html.j2")
+    page = template.render(
+        result=result,
+        figures=figures,
+        command_line=_command_line(result.get("argv")),
+        specs=_specs(figures),
+        style=Markup(_asset("style.css")),
+        script=Markup(_asset("charts.js")),
+        runtime=Markup(_runtime()) if figures else "",
+        **words,
+    )
+    return page.strip() + "\n"
+
+
+def _check_libraries() -> None:
+    try:
+        import altair  # noqa: F401
+        import vl_convert  # noqa: F401
+    except ImportError as error:
+        package = "vl-convert-python" if getattr(error, "name", "") == "vl_convert" else "altair"
+        raise MissingExtraError("the HTML report", package, extra="report") from error
+
+
+@cache
+def _runtime() -> str:
+    """The library that draws: Vega alone, since the specifications are compiled here (600 kB instead of 900)."""
+    import vl_convert
+
+    # The address is a key into what vl-convert carries with it; nothing is fetched.
+    address = f"https://cdn.jsdelivr.net/npm/vega@{vl_convert.get_vega_version()}/+esm"
+    bundle: str = vl_convert.javascript_bundle(
+        f"import {{View,parse,Error}} from '{address}';window.vega={{View,parse,Error}};"
+    )
+    # A tag in the text of the library would end the script early.
+    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+@cache
+def _asset(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8").strip()
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, FileSystemLoader
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(FILTERS)
+    environment.filters.update(sentence=sentence, capital=capital)
+    environment.filters["signed_points"] = signed_points
+    environment.globals.update(kinds=KINDS, no_guarantee=NO_GUARANTEE, trust=TRUST, shifts=SHIFTS)
+    return environment
+
+
+def _specs(figures: Mapping[str, Figure]) -> Markup | str:
+    """Compiled specifications by name, as JSON that no text inside can end or open a tag with."""
+    import vl_convert
+
+    if not figures:
+        return ""
+    compiled = {name: vl_convert.vegalite_to_vega(figure.spec) for name, figure in figures.items()}
+    text = json.dumps(compiled, separators=(",", ":"), ensure_ascii=False)
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return Markup(text)
+
+
+def _command_line(argv: Any) -> str:
+    return shlex.join(str(part) for part in argv) if isinstance(argv, list | tuple) else str(argv or "")
+
+
+def _estimate_context(result: Result) -> dict[str, Any]:
+    """Names for the sections of an estimate."""
+    headline = best(result.get("headline"))
+    found = methods.ordered(result)
+    for one in found:
+        one["is_headline"] = bool(headline) and methods.is_headline(one, headline)
+        one["reference"] = reference(str(one["citation"])) if one.get("citation") else None
+    return {
+        "sentence": headline_sentence(result),
+        "rests_on": rests_on(headline),
+        "estimates": found,
+        "chunk_rows": chunks.shown(result)[-MOST_ROWS:],
+        "slice_rows": slices.worst_first(result)[:MOST_ROWS],
+    }

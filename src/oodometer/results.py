@@ -1,0 +1,226 @@
+"""Results: plain records that methods return, numbers with units, intervals and their kind; no plotting.
+
+Kinds of interval, from the strongest promise to the weakest:
+
+=============  =====================================================================================
+exact          holds at the stated level for every sample size, no assumption but random sampling
+asymptotic     holds at the stated level for large samples, no assumption but random sampling
+conditional    holds only if the assumption that is printed beside it holds
+empirical      was right in the past, or spans several methods; promises nothing
+backtest       empirical, with the width taken from errors on simulated shifts
+=============  =====================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+__all__ = ["Curve", "Estimate", "Interval", "Kind", "Ranking", "Skipped", "plain"]
+
+Kind = Literal["exact", "asymptotic", "conditional", "empirical", "backtest"]
+KINDS: tuple[Kind, ...] = ("exact", "asymptotic", "conditional", "empirical", "backtest")
+
+
+def plain(value: Any) -> Any:
+    """Turn numpy scalars and arrays, tuples and records into what JSON knows; NaN becomes None."""
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, float) and value != value:
+        return None
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A number with an interval, its level and its kind.
+
+    Parameters
+    ----------
+    value : the number, a fraction (not a percent) where it is a rate.
+    lower, upper : ends of the interval, ``lower <= value <= upper``.
+    level : nominal coverage, such as 0.95.
+    kind : one of the kinds in this file's table.
+
+    Raises
+    ------
+    ValueError : when the interval does not hold the value or the kind is unknown.
+
+    >>> Interval(0.8, 0.7, 0.9, 0.95, "exact").to_dict()
+    {'value': 0.8, 'lower': 0.7, 'upper': 0.9, 'level': 0.95, 'kind': 'exact'}
+    """
+
+    value: float
+    lower: float
+    upper: float
+    level: float
+    kind: Kind
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"unknown kind of interval {self.kind!r}; known: {', '.join(KINDS)}")
+        if not self.lower <= self.value <= self.upper:
+            raise ValueError(f"the interval [{self.lower}, {self.upper}] does not hold {self.value}")
+
+    @property
+    def width(self) -> float:
+        """Upper minus lower end."""
+        return self.upper - self.lower
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return {
+            "value": plain(self.value),
+            "lower": plain(self.lower),
+            "upper": plain(self.upper),
+            "level": self.level,
+            "kind": self.kind,
+        }
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimate of accuracy on unlabelled data: value, interval, its kind and what it rests on.
+
+    Parameters
+    ----------
+    method : registered name of the estimator, such as ``"atc"``.
+    value, lower, upper : accuracy as a fraction and the ends of its interval.
+    level : nominal coverage of the interval.
+    kind : kind of interval (table at the top of this file).
+    assumes : the assumption, in one sentence, under which the interval means anything.
+    citation : BibTeX key in ``citations.py``.
+    score : the per-sample score that was used, if one was.
+    rows : target rows that the estimate is made from.
+    details : method-specific extras (thresholds, per-class figures, expected confusion matrix).
+    warnings : sentences a user should read before believing the number.
+
+    >>> e = Estimate("ac", 0.8, 0.7, 0.9, 0.95, "conditional", "calibrated on the target", "guo2017", rows=100)
+    >>> e.value, e.interval.width > 0.19
+    (0.8, True)
+    """
+
+    method: str
+    value: float
+    lower: float
+    upper: float
+    level: float
+    kind: Kind
+    assumes: str
+    citation: str
+    score: str | None = None
+    rows: int = 0
+    details: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _ = self.interval  # validates kind and order
+
+    @property
+    def interval(self) -> Interval:
+        """The number and its interval alone."""
+        return Interval(self.value, self.lower, self.upper, self.level, self.kind)
+
+    def with_details(self, **details: Any) -> Estimate:
+        """Return a copy with more details."""
+        return replace(self, details={**self.details, **details})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        out: dict[str, Any] = {"method": self.method, "score": self.score, **self.interval.to_dict()}
+        out |= {"assumes": self.assumes, "citation": self.citation, "rows": self.rows}
+        if self.details:
+            out["details"] = plain(self.details)
+        if self.warnings:
+            out["warnings"] = list(self.warnings)
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A method that could not answer, and why.
+
+    >>> Skipped("gde", "needs members").to_dict()
+    {'method': 'gde', 'why': 'needs members'}
+    """
+
+    method: str
+    why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return {"method": self.method, "why": self.why}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A curve with a band: ``y`` over ``x``, ``lower`` and ``upper`` of the same length.
+
+    Parameters
+    ----------
+    name : what is drawn, such as ``"risk_coverage"``.
+    x, y, lower, upper : sequences of equal length.
+    x_name, y_name : axis names with their units.
+    level, kind, assumes : as in `Estimate`.
+    extra : further sequences along ``x`` (such as thresholds) or single figures read off the curve.
+
+    >>> Curve("c", [0, 1], [1, 0.5], [1, 0.4], [1, 0.6], "coverage", "accuracy", 0.95, "exact", "").to_dict()["y"]
+    [1, 0.5]
+    """
+
+    name: str
+    x: Any
+    y: Any
+    lower: Any
+    upper: Any
+    x_name: str
+    y_name: str
+    level: float
+    kind: Kind
+    assumes: str
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        lengths = {len(self.x), len(self.y), len(self.lower), len(self.upper)}
+        if len(lengths) != 1:
+            raise ValueError(f"a curve needs sequences of one length, got lengths {sorted(lengths)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON; the axes stand under their names."""
+        return {
+            "name": self.name,
+            "x_name": self.x_name,
+            "y_name": self.y_name,
+            "x": plain(self.x),
+            "y": plain(self.y),
+            "lower": plain(self.lower),
+            "upper": plain(self.upper),
+            "level": self.level,
+            "kind": self.kind,
+            "assumes": self.assumes,
+            **{k: plain(v) for k, v in self.extra.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """An order of models, best first, with the probability that each is the best.
+
+    >>> Ranking(("b", "a"), (0.7, 0.3)).to_dict()
+    {'ranking': [{'model': 'b', 'p_best': 0.7}, {'model': 'a', 'p_best': 0.3}]}
+    """
+
+    models: tuple[str, ...]
+    p_best: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        rows = zip(self.models, self.p_best, strict=True)
+        return {"ranking": [{"model": m, "p_best": plain(p)} for m, p in rows]}

@@ -1,0 +1,62 @@
+"""Scores: from a record to one number a sample, larger = more likely correct. One score, one file."""
+
+from __future__ import annotations
+
+from ..errors import NotApplicable
+from ..predictions import Predictions
+from .base import Score
+from .confidence import Confidence
+from .energy import Energy, energy
+from .margin import Margin, margin
+from .max_probability import MaxProbability, max_probability
+from .model_agreement import ModelAgreement, model_agreement
+from .negative_entropy import NegativeEntropy, negative_entropy
+from .neighbor_distance import NeighborDistance
+from .sequence_probability import (
+    SequenceMeanLogprob,
+    SequenceMinLogprob,
+    SequenceProbability,
+    sequence_probability,
+)
+from .view_agreement import ViewAgreement, view_agreement
+from .vote_share import VoteShare, vote_share
+
+__all__ = [
+    "Confidence",
+    "Energy",
+    "Margin",
+    "MaxProbability",
+    "ModelAgreement",
+    "NegativeEntropy",
+    "NeighborDistance",
+    "Score",
+    "SequenceMeanLogprob",
+    "SequenceMinLogprob",
+    "SequenceProbability",
+    "ViewAgreement",
+    "VoteShare",
+    "energy",
+    "margin",
+    "max_probability",
+    "model_agreement",
+    "natural_confidence",
+    "negative_entropy",
+    "sequence_probability",
+    "view_agreement",
+    "vote_share",
+]
+
+
+def natural_confidence(record: Predictions) -> Score:
+    """The score that reads as the model's own probability of being right, for this record.
+
+    Max probability where there is a class distribution, else `confidence`, else the sequence probability;
+    `NotApplicable` where there is none of them.
+
+    >>> natural_confidence(Predictions.from_confidence([0.5])).name
+    'confidence'
+    """
+    for score in (MaxProbability(), Confidence(), SequenceProbability()):
+        if score.why_not(record) is None:
+            return score
+    raise NotApplicable("needs `probabilities`, `logits`, `confidence` or `token_logprobs`")

@@ -1,0 +1,66 @@
+"""The contract of a score: a record in, one number a sample out, larger = more likely correct."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from typing import ClassVar, Self
+
+from ..arrays import Array
+from ..errors import NotApplicable
+from ..predictions import Predictions
+
+__all__ = ["Score", "missing"]
+
+
+def missing(needs: tuple[str, ...], present: tuple[str, ...]) -> str | None:
+    """The reason why fields do not suffice, or None; ``"a|b"`` in ``needs`` means either.
+
+    >>> missing(("members",), ("label", "prediction"))
+    'needs `members`; there are only label, prediction'
+    >>> missing(("probabilities|confidence",), ("confidence",)) is None
+    True
+    """
+    lacking = [need for need in needs if not any(part in present for part in need.split("|"))]
+    if not lacking:
+        return None
+    wanted = " and ".join(" or ".join(f"`{part}`" for part in need.split("|")) for need in lacking)
+    return f"needs {wanted}; there are only {', '.join(present) or 'no fields'}"
+
+
+class Score(ABC):
+    """One number a sample, shape (sample,), larger = more likely correct.
+
+    A subclass is final: it sets ``name``, ``needs`` (fields of the record; ``"a|b"`` means either), ``citation``,
+    ``is_probability`` (whether the number may be read as a probability of being correct) and defines ``_score``. A score
+    that must learn something from the reference (a distance) also defines ``_fit``.
+    """
+
+    name: ClassVar[str]
+    needs: ClassVar[tuple[str, ...]]
+    citation: ClassVar[str]
+    is_probability: ClassVar[bool] = False
+
+    def why_not(self, record: Predictions) -> str | None:
+        """The reason why a record does not suffice, or None."""
+        return missing(self.needs, record.fields)
+
+    def fit(self, reference: Predictions) -> Self:
+        """A copy that has learnt what it needs from the reference; most scores need nothing."""
+        fitted = copy.copy(self)
+        fitted._fit(reference)
+        return fitted
+
+    def __call__(self, record: Predictions) -> Array:
+        """The score of every sample; raises `NotApplicable` where the record lacks a field."""
+        why = self.why_not(record)
+        if why is not None:
+            raise NotApplicable(why)
+        return self._score(record)
+
+    def _fit(self, reference: Predictions) -> None:  # noqa: B027 - most scores learn nothing
+        """Learn from the reference; called on a fresh copy."""
+
+    @abstractmethod
+    def _score(self, record: Predictions) -> Array:
+        """The score of every sample of a record that has the needed fields."""

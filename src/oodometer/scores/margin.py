@@ -1,0 +1,47 @@
+"""Margin: best minus second best probability."""
+
+from __future__ import annotations
+
+from typing import final
+
+from ..arrays import Array
+from ..kernels import top_two
+from ..predictions import Predictions
+from ..registry import register
+from .base import Score
+
+__all__ = ["Margin", "margin"]
+
+
+def margin(probabilities: Array) -> Array:
+    """p_(1) - p_(2) of probabilities with axes (sample, class); shape (sample,), in [0, 1].
+
+    Source: margin confidence as compared by Hendrycks and Gimpel (2017).
+
+    >>> import numpy as np
+    >>> margin(np.array([[0.2, 0.5, 0.3]])).round(3).tolist()
+    [0.2]
+    """
+    top = top_two(probabilities)
+    out: Array = top.first - top.second
+    return out
+
+
+@final
+@register("score")
+class Margin(Score):
+    """Score p_(1) - p_(2), shape (sample,), in [0, 1]; needs `probabilities`; `NotApplicable` without them.
+
+    Source: Hendrycks and Gimpel (2017).
+
+    >>> Margin()(Predictions.from_probabilities([[0.75, 0.25]])).tolist()
+    [0.5]
+    """
+
+    name = "margin"
+    needs = ("probabilities",)
+    citation = "hendrycks2017"
+
+    def _score(self, record: Predictions) -> Array:
+        made: Array = record.derived("margin", lambda: record.top.first - record.top.second)
+        return made

@@ -1,0 +1,45 @@
+"""Maximum probability (MaxProb, confidence): max_k p_k."""
+
+from __future__ import annotations
+
+from typing import final
+
+from ..arrays import Array
+from ..kernels import top_two
+from ..predictions import Predictions
+from ..registry import register
+from .base import Score
+
+__all__ = ["MaxProbability", "max_probability"]
+
+
+def max_probability(probabilities: Array) -> Array:
+    """max_k p_k of probabilities with axes (sample, class); shape (sample,), in [1/K, 1].
+
+    Source: Hendrycks and Gimpel (2017).
+
+    >>> import numpy as np
+    >>> max_probability(np.array([[0.2, 0.8], [0.5, 0.5]])).tolist()
+    [0.8, 0.5]
+    """
+    return top_two(probabilities).first
+
+
+@final
+@register("score")
+class MaxProbability(Score):
+    """Score max_k p_k, shape (sample,); needs `probabilities`; raises `NotApplicable` without them.
+
+    Source: Hendrycks and Gimpel (2017).
+
+    >>> MaxProbability()(Predictions.from_probabilities([[0.2, 0.8]])).tolist()
+    [0.8]
+    """
+
+    name = "max_probability"
+    needs = ("probabilities",)
+    citation = "hendrycks2017"
+    is_probability = True
+
+    def _score(self, record: Predictions) -> Array:
+        return record.top.first

@@ -1,0 +1,84 @@
+"""Model agreement (MA): share of other, independently trained models that predict the same class."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from ..arrays import Array
+from ..predictions import Predictions
+from ..registry import register
+from .base import Score
+
+__all__ = ["ModelAgreement", "model_agreement"]
+
+_ENOUGH_ROWS = 50  # two models that agree on this many rows without one exception are one model
+
+
+def model_agreement(predicted: Array, others: Array) -> Array:
+    """mean_i [h_0 = h_i]: predicted has axes (sample,), others (model, sample); shape (sample,), in [0, 1].
+
+    Source: Trivedi et al. (2023), equation 3, divided by the number of other models.
+
+    >>> model_agreement(np.array([0, 1]), np.array([[0, 1], [0, 0]])).tolist()
+    [1.0, 0.5]
+    """
+    out: Array = np.mean(others == predicted, axis=0)
+    return out
+
+
+def copies_of_base(record: Predictions) -> Array:
+    """Boolean mask over members: those that are the judged model itself and must not vote for it."""
+    assert record.members is not None
+    if record.prediction is None and record.probabilities is None:
+        mask = np.zeros(len(record.members), dtype=bool)
+        mask[0] = True
+        return mask
+    if len(record) < _ENOUGH_ROWS:
+        return np.zeros(len(record.members), dtype=bool)
+    same: Array = (record.members == record.predicted).all(axis=1)
+    return same
+
+
+@final
+@register("score")
+class ModelAgreement(Score):
+    """Score mean_i [h_0 = h_i] over the other models, shape (sample,), in [0, 1]; needs `members`.
+
+    The judged model h_0 is `prediction` (or the argmax); where there is neither it is the first member. A member that
+    predicts what h_0 predicts on every reference row is taken for h_0 itself and left out. `NotApplicable` without
+    members or when no other model is left. Source: Trivedi et al. (2023).
+
+    >>> p = Predictions.from_arrays(prediction=[0, 1], members=[[0, 1], [0, 0]])
+    >>> ModelAgreement()(p).tolist()
+    [1.0, 0.5]
+    """
+
+    name = "model_agreement"
+    needs = ("members",)
+    citation = "trivedi2023"
+    is_probability = True
+
+    def __init__(self) -> None:
+        self._left_out: Array | None = None
+
+    def _fit(self, reference: Predictions) -> None:
+        if self.why_not(reference) is None:
+            self._left_out = copies_of_base(reference)
+
+    def why_not(self, record: Predictions) -> str | None:
+        """The reason why a record does not suffice, or None."""
+        why = super().why_not(record)
+        if why is None and record.members is not None:
+            left_out = self._left_out if self._left_out is not None else copies_of_base(record)
+            if left_out.all():
+                return "needs `members` other than the judged model itself"
+            if len(left_out) != len(record.members):
+                return f"needs the {len(left_out)} members of the reference; there are {len(record.members)}"
+        return why
+
+    def _score(self, record: Predictions) -> Array:
+        assert record.members is not None
+        left_out = self._left_out if self._left_out is not None else copies_of_base(record)
+        return model_agreement(record.predicted, record.members[~left_out])

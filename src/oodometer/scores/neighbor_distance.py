@@ -1,0 +1,85 @@
+"""Nearest-neighbour distance: minus the mean distance to the 25 nearest reference features."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import NotApplicable
+from ..kernels import row_hash
+from ..predictions import Predictions
+from ..registry import register
+from .base import Score
+
+__all__ = ["NeighborDistance"]
+
+_NEIGHBORS = 25
+_LARGEST_REFERENCE = 20_000
+
+
+@final
+@register("score")
+class NeighborDistance(Score):
+    """Score -(mean Euclidean distance to the 25 nearest reference features), shape (sample,), at most 0.
+
+    Needs `features` and a fit on the reference, of which at most 20,000 rows are kept, chosen by a hash of their
+    content (so not dependent on row order). A reference row does not count itself as a neighbour when scored with
+    `leave_one_out`. `NotApplicable` before the fit, without features, or when their number differs.
+    Source: Sun et al. (2022); Roschewitz and Glocker (2023).
+
+    >>> reference = Predictions.from_arrays(features=[[0.0], [1.0], [2.0]], prediction=[0, 0, 0])
+    >>> near, far = NeighborDistance().fit(reference)(Predictions.from_arrays(features=[[1.0], [9.0]]))
+    >>> bool(near > far)
+    True
+    """
+
+    name = "neighbor_distance"
+    needs = ("features",)
+    citation = "sun2022"
+
+    def __init__(self) -> None:
+        self._index: Any = None
+        self._width = 0
+        self._neighbors = _NEIGHBORS
+
+    def _fit(self, reference: Predictions) -> None:
+        if reference.features is None or not len(reference):
+            return
+        from sklearn.neighbors import NearestNeighbors
+
+        features = reference.features
+        if len(features) > _LARGEST_REFERENCE:
+            order = np.argsort(row_hash(features), kind="stable")
+            features = features[np.sort(order[:_LARGEST_REFERENCE])]
+        self._neighbors = min(_NEIGHBORS, len(features))
+        self._width = features.shape[1]
+        self._index = NearestNeighbors(n_neighbors=self._neighbors).fit(features)
+
+    def why_not(self, record: Predictions) -> str | None:
+        """The reason why a record does not suffice, or None."""
+        why = super().why_not(record)
+        if why is None and self._index is not None and record.features is not None:
+            if record.features.shape[1] != self._width:
+                return f"needs features of {self._width} numbers as in the reference, got {record.features.shape[1]}"
+        return why
+
+    def _score(self, record: Predictions) -> Array:
+        if self._index is None:
+            raise NotApplicable("needs a fit on a reference with `features`")
+        distances, _ = self._index.kneighbors(record.features)
+        out: Array = -distances.mean(axis=1)
+        return out
+
+    def leave_one_out(self, record: Predictions) -> Array:
+        """Scores of reference rows themselves, without the row's own zero distance."""
+        if self._index is None:
+            raise NotApplicable("needs a fit on a reference with `features`")
+        count = min(self._neighbors + 1, self._index.n_samples_fit_)
+        distances, _ = self._index.kneighbors(record.features, n_neighbors=count)
+        if count > 1:
+            own = distances[:, 0] == 0
+            distances = np.where(own[:, None], distances[:, 1:], distances[:, :-1])
+        out: Array = -distances.mean(axis=1)
+        return out

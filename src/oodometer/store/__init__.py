@@ -1,0 +1,20 @@
+"""Store: records to and from Parquet, CSV, JSONL, Arrow, NPZ and frames, in batches, never the whole file."""
+
+from __future__ import annotations
+
+from .atomic import write_atomic
+from .base import BATCH_ROWS, PART_ROWS, Part, Source
+from .source import as_source, open_predictions, read_predictions
+from .write import write_predictions
+
+__all__ = [
+    "BATCH_ROWS",
+    "PART_ROWS",
+    "Part",
+    "Source",
+    "as_source",
+    "open_predictions",
+    "read_predictions",
+    "write_atomic",
+    "write_predictions",
+]

@@ -1,0 +1,157 @@
+"""Arrow: IPC files (Feather version 2), IPC streams, and tables in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import IO, Any
+
+import pyarrow as pa
+
+from ..checks import ClassNames
+from .columns import Kind
+from .files import translated
+from .parquet import stated_classes
+from .reader import Reader, TableReader
+
+__all__ = ["ArrowReader", "MemoryReader", "StreamReader", "open_arrow", "write"]
+
+
+@dataclass(frozen=True)
+class ArrowReader(TableReader):
+    """Record batches ``start`` to ``start + len(batch_rows)`` of an Arrow IPC file."""
+
+    file: str
+    columns: tuple[str, ...]
+    rows: int
+    batch_rows: tuple[int, ...]
+    start: int = 0
+    classes: ClassNames | None = None
+    form = "arrow"
+
+    @staticmethod
+    def open(path: str) -> ArrowReader:
+        """Read the schema and the length of each record batch (no column is read)."""
+        with translated(path, "arrow"), pa.OSFile(path) as source:
+            schema = pa.ipc.open_file(source).schema
+            columns, classes = tuple(schema.names), stated_classes(schema)
+            # The footer does not tell how long the batches are: read the smallest column.
+            smallest = min(range(len(schema)), key=lambda i: _width(schema.field(i).type), default=0)
+            file = pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=[smallest]))
+            rows = tuple(file.get_batch(i).num_rows for i in range(file.num_record_batches))
+        return ArrowReader(path, columns, sum(rows), rows, 0, classes)
+
+    def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
+        """Read the named columns; every batch is validated, since the format itself checks nothing."""
+        included = sorted(self.columns.index(name) for name in kinds)
+        with translated(self.file, self.form):
+            source = pa.OSFile(self.file)
+            file = pa.ipc.open_file(
+                source, options=pa.ipc.IpcReadOptions(included_fields=included, use_threads=False)
+            )
+        with source:
+            for number in range(self.start, self.start + len(self.batch_rows)):
+                with translated(self.file, self.form):
+                    batch = file.get_batch(number)
+                    batch.validate(full=True)
+                for at in range(0, batch.num_rows, rows):
+                    yield batch.slice(at, rows)
+
+    def split(self, target_rows: int) -> list[tuple[Reader, int]]:
+        """Ranges of record batches with about ``target_rows`` rows."""
+        out: list[tuple[Reader, int]] = []
+        before = first = 0
+        for last in range(len(self.batch_rows)):
+            rows = sum(self.batch_rows[first : last + 1])
+            if rows >= target_rows or last == len(self.batch_rows) - 1:
+                piece = replace(
+                    self, rows=rows, batch_rows=self.batch_rows[first : last + 1], start=self.start + first
+                )
+                out.append((piece, before))
+                before, first = before + rows, last + 1
+        return out
+
+
+def _width(kind: Any) -> int:
+    try:
+        return int(kind.bit_width)
+    except ValueError:
+        return 1 << 20
+
+
+@dataclass(frozen=True)
+class StreamReader(TableReader):
+    """An Arrow IPC stream, which can only be read from front to back; data set caches are such files."""
+
+    file: str
+    columns: tuple[str, ...]
+    classes: ClassNames | None = None
+    rows = None
+    form = "arrow"
+
+    def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
+        """Read the named columns, validated."""
+        included = sorted(self.columns.index(name) for name in kinds)
+        with translated(self.file, self.form):
+            source = pa.OSFile(self.file)
+            stream = pa.ipc.open_stream(source, options=pa.ipc.IpcReadOptions(included_fields=included))
+        with source:
+            while True:
+                with translated(self.file, self.form):
+                    batch = next(stream, None)
+                    if batch is None:
+                        return
+                    batch.validate(full=True)
+                for at in range(0, batch.num_rows, rows):
+                    yield batch.slice(at, rows)
+
+
+def open_arrow(path: str) -> Reader:
+    """The reader that fits: a file that starts with ARROW1 can be read in any order, a stream cannot."""
+    with translated(path, "arrow"), pa.OSFile(path) as source:
+        if source.read(6) == b"ARROW1":
+            return ArrowReader.open(path)
+        source.seek(0)
+        schema = pa.ipc.open_stream(source).schema
+        return StreamReader(path, tuple(schema.names), stated_classes(schema))
+
+
+class MemoryReader(TableReader):
+    """An Arrow table in memory."""
+
+    form = "table"
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+        self.file = None
+        self.columns = tuple(table.column_names)
+        self.rows: int = table.num_rows
+        self.classes = stated_classes(table.schema)
+
+    def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
+        """Slices of the table, without copying."""
+        positions = [self.columns.index(name) for name in kinds]
+        yield from self.table.select(positions).to_batches(max_chunksize=rows)
+
+    def split(self, target_rows: int) -> list[tuple[Reader, int]]:
+        """Slices of ``target_rows`` rows."""
+        starts = range(0, self.rows, target_rows)
+        return [(MemoryReader(self.table.slice(at, target_rows)), at) for at in starts]
+
+    def __getstate__(self) -> bytes:
+        # As an IPC stream, which holds the slice alone and not the whole table behind it.
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self.table.schema) as writer:
+            writer.write_table(self.table)
+        held: bytes = sink.getvalue().to_pybytes()
+        return held
+
+    def __setstate__(self, state: bytes) -> None:
+        self.__init__(pa.ipc.open_stream(state).read_all())  # type: ignore[misc]
+
+
+def write(file: IO[bytes], schema: Any, batches: Iterator[Any]) -> None:
+    """Write record batches as an Arrow IPC file."""
+    with pa.ipc.new_file(file, schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+        for batch in batches:
+            writer.write_batch(batch)

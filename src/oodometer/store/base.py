@@ -1,0 +1,72 @@
+"""Base: what a source of predictions gives, and the parts of it that workers read by themselves."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+
+from ..checks import ClassNames
+from ..errors import InputError
+from ..predictions import Predictions
+
+__all__ = ["BATCH_ROWS", "PART_ROWS", "Part", "Source"]
+
+BATCH_ROWS = 65_536
+PART_ROWS = 1_000_000
+
+
+class Part(ABC):
+    """A small reference to consecutive rows; it can be pickled and read in another process."""
+
+    @abstractmethod
+    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+        """The part's rows as records of at most ``rows`` rows; ``first_row`` counts from the source's start."""
+
+
+class Source(ABC):
+    """Predictions that can be read again and again, whole, in batches or in parts.
+
+    Reading with ``fields=None`` gives every field but ``input`` and ``output``. A field that the source lacks is
+    left out; where ``probabilities`` is asked for and only ``logits`` are there, they are read instead, and where
+    ``prediction`` is asked for and absent, the class axis it is the argmax of.
+    """
+
+    path: str | None
+    name: str
+    columns: tuple[str, ...]
+
+    @property
+    @abstractmethod
+    def fields(self) -> tuple[str, ...]:
+        """Record fields that the source can give."""
+
+    @property
+    @abstractmethod
+    def classes(self) -> ClassNames | None:
+        """Names of the classes; None where the source has none. May cost one pass over its class columns."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> int | None:
+        """Number of rows, or None where only a pass over the file can tell and none has been made."""
+
+    @abstractmethod
+    def aligned(self, classes: ClassNames | None) -> Source:
+        """The same source with its classes in the order given, matched by name."""
+
+    @abstractmethod
+    def parts(self, target_rows: int = PART_ROWS) -> list[Part]:
+        """References to consecutive pieces of about ``target_rows`` rows, in order, for workers."""
+
+    @abstractmethod
+    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+        """Consecutive records of at most ``rows`` rows (fewer where rows are very wide)."""
+
+    def read(self, fields: Iterable[str] | None = None) -> Predictions:
+        """Everything as one record."""
+        return Predictions.concat(list(self.batches(fields, rows=4 * BATCH_ROWS)))
+
+
+def no_rows(file: str | None) -> InputError:
+    """The error for a source without a single row."""
+    return InputError("at least one row", got="none", remedy="check what wrote it", file=file)

@@ -1,0 +1,239 @@
+"""Columns: which columns of a file feed which fields of a record, told by their names alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ..checks import ClassNames
+from ..errors import InputError, UsageError
+from ..predictions import FIELDS
+
+__all__ = ["AXES", "Feed", "Kind", "Layout", "class_names"]
+
+Kind = Literal[
+    "number", "numbers", "ragged", "nested", "class", "classes", "truth", "truths", "text", "time", "any"
+]
+
+# A column with exactly the field's name, and what its cells hold.
+SINGLE: dict[str, Kind] = {
+    "label": "class", "prediction": "class", "probabilities": "numbers", "logits": "numbers", "confidence": "number",
+    "members": "classes", "member_probabilities": "nested", "token_logprobs": "ragged", "views": "classes",
+    "votes": "truths", "features": "numbers", "correct": "truth", "input": "text", "output": "text", "time": "time",
+    "group": "any",
+}  # fmt: skip
+
+# Wide columns: prefix -> field, what one cell holds.
+WIDE: dict[str, tuple[str, Kind]] = {
+    "prob_": ("probabilities", "number"),
+    "logit_": ("logits", "number"),
+    "member_": ("members", "class"),
+    "view_": ("views", "class"),
+    "vote_": ("votes", "truth"),
+    "feature_": ("features", "number"),
+}
+PREFIX = {field: prefix for prefix, (field, _) in WIDE.items()}
+
+# Wide columns name the axis that is neither sample nor class.
+AXES = {"members": "model", "views": "view", "votes": "judge", "features": "feature"}
+
+_CLASS_AXIS = ("probabilities", "logits")
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+
+
+def class_names(texts: Sequence[str]) -> ClassNames:
+    """Class names from column names: integers where every one is written as an integer, in the order given.
+
+    >>> class_names(["1", "0"]), class_names(["1", "01"])
+    ((1, 0), ('1', '01'))
+    """
+    if texts and all(_INTEGER.fullmatch(text) for text in texts):
+        return tuple(int(text) for text in texts)
+    return tuple(texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """The columns that one field is read from: one column, or several wide ones with their suffixes."""
+
+    field: str
+    kind: Kind
+    columns: tuple[str, ...]
+    suffixes: tuple[str, ...] | None = None
+
+    @property
+    def wide(self) -> bool:
+        """Whether the field is spread over one column for each class, model, view, judge or feature."""
+        return self.suffixes is not None
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Names along the axis, None where they only count from 0."""
+        if self.suffixes is None or self.suffixes == tuple(map(str, range(len(self.suffixes)))):
+            return None
+        return self.suffixes
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a file's columns mean; ``extra`` are further columns to carry along, name -> column of the file."""
+
+    columns: tuple[str, ...]
+    feeds: Mapping[str, Feed]
+    extra: Mapping[str, str]
+
+    @staticmethod
+    def parse(
+        columns: Sequence[str],
+        mapping: Mapping[str, str] | None = None,
+        extra: Iterable[str] = (),
+        file: str | None = None,
+    ) -> Layout:
+        """Read the meaning of column names; ``mapping`` renames theirs to ours first.
+
+        >>> layout = Layout.parse(["prob_cat", "prob_dog", "y"], {"y": "label"})
+        >>> sorted(layout.feeds), layout.wide_classes
+        (['label', 'probabilities'], ('cat', 'dog'))
+        """
+        ours = _renamed(columns, mapping or {}, file)
+        feeds: dict[str, Feed] = {}
+        wide: dict[str, list[tuple[str, str]]] = {}
+        for raw, name in zip(columns, ours, strict=True):
+            prefix = next((p for p in WIDE if name.startswith(p)), None)
+            if name in SINGLE:
+                feeds[name] = Feed(name, SINGLE[name], (raw,))
+            elif prefix is not None:
+                wide.setdefault(prefix, []).append((raw, name.removeprefix(prefix)))
+        for prefix, found in wide.items():
+            field, kind = WIDE[prefix]
+            if field in feeds:
+                raise InputError(
+                    f"one of the column {feeds[field].columns[0]} and columns {prefix}<name>", got="both", file=file,
+                    remedy="drop the one that is not meant", column=found[0][0],
+                )  # fmt: skip
+            feeds[field] = Feed(
+                field, kind, tuple(raw for raw, _ in found), tuple(suffix for _, suffix in found)
+            )
+        where = dict(zip(ours, columns, strict=True)) | {c: c for c in columns}
+        missing = [name for name in extra if name not in where]
+        if missing:
+            raise UsageError(f"{_in(file)}there is no column {missing[0]}; its columns are {_shown(columns)}")
+        if not feeds:
+            raise InputError(
+                "columns of a predictions file (label, prediction, probabilities or prob_<class>, logits or "
+                "logit_<class>, confidence, correct, ...)",
+                got=_shown(columns) if columns else "no columns",
+                remedy="rename them, for example --map y_true=label (a CSV file needs a header line)",
+                file=file,
+            )
+        return Layout(tuple(columns), feeds, {name: where[name] for name in extra})
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Fields that can be given, in the order of `FIELDS`."""
+        found = set(self.feeds) | ({"probabilities"} if "logits" in self.feeds else set())
+        return tuple(name for name in FIELDS if name in found)
+
+    @property
+    def wide_classes(self) -> ClassNames | None:
+        """Class names from wide columns, in column order."""
+        for field in _CLASS_AXIS:
+            feed = self.feeds.get(field)
+            if feed is not None and feed.suffixes is not None:
+                return class_names(feed.suffixes)
+        return None
+
+    def aligned(self, classes: ClassNames, file: str | None = None) -> Layout:
+        """The same layout with wide class columns in the order of ``classes``, matched by name."""
+        feeds = dict(self.feeds)
+        for field in _CLASS_AXIS:
+            feed = feeds.get(field)
+            if feed is None or feed.suffixes is None:
+                continue
+            where = dict(zip(feed.suffixes, feed.columns, strict=True))
+            order = [str(name) for name in classes]
+            prefix = PREFIX[field]
+            shown = _shown(order)
+            absent = [name for name in order if name not in where]
+            unknown = [name for name in where if name not in set(order)]
+            if absent:
+                raise InputError(f"a column for each of the {len(order)} classes ({shown})", got="no such column",
+                                 remedy="add the column, or use the same classes in every file", file=file,
+                                 column=prefix + absent[0])  # fmt: skip
+            if unknown:
+                raise InputError(f"columns for the {len(order)} known classes ({shown})", got="a class more", file=file,
+                                 remedy="a class that the reference never had cannot be judged: drop or merge it",
+                                 column=where[unknown[0]])  # fmt: skip
+            feeds[field] = replace(feed, columns=tuple(where[name] for name in order), suffixes=tuple(order))
+        return replace(self, feeds=feeds)
+
+    def select(self, fields: Iterable[str] | None = None) -> tuple[Feed, ...]:
+        """Feeds of the fields asked for (None: all but input and output), with stand-ins for absent ones."""
+        if fields is None:
+            return tuple(feed for name, feed in self.feeds.items() if name not in ("input", "output"))
+        asked = dict.fromkeys(fields)
+        unknown = [name for name in asked if name not in FIELDS]
+        if unknown:
+            raise UsageError(f"there is no field {unknown[0]!r}; the fields are {', '.join(FIELDS)}")
+        if "prediction" in asked and "prediction" not in self.feeds:
+            asked["probabilities"] = None  # the prediction is then its argmax
+        if "probabilities" in asked and "probabilities" not in self.feeds:
+            asked["logits"] = None  # whose softmax they are then
+        return tuple(feed for name, feed in self.feeds.items() if name in asked)
+
+    def kinds(self, feeds: Iterable[Feed], extra: bool = True) -> dict[str, Kind]:
+        """Columns to read and what their cells hold."""
+        out: dict[str, Kind] = {column: feed.kind for feed in feeds for column in feed.columns}
+        for column in self.extra.values() if extra else ():
+            out.setdefault(column, "any")
+        return out
+
+    def placed(self, error: InputError) -> InputError:
+        """The same error with the name that the column has in the file instead of the field's."""
+        field, _, cell = (error.column or "").partition("[")
+        feed = self.feeds.get(field)
+        if feed is None:
+            return error
+        error = error.at()
+        if feed.suffixes is None:
+            error.column = feed.columns[0] + (f"[{cell}" if cell else "")
+        else:
+            suffix = cell.removesuffix("]")
+            known = dict(zip(feed.suffixes, feed.columns, strict=True))
+            by_position = (
+                feed.columns[int(suffix)] if suffix.isdigit() and int(suffix) < len(feed.columns) else None
+            )
+            error.column = known.get(suffix) or by_position or f"{PREFIX[field]}*"
+        return error.at()
+
+
+def _renamed(columns: Sequence[str], mapping: Mapping[str, str], file: str | None) -> list[str]:
+    """The names after renaming, with blanks around them forgiven; each must occur once."""
+    repeated = (
+        next((c for i, c in enumerate(columns) if c in columns[:i]), None)
+        if len(set(columns)) < len(columns)
+        else None
+    )
+    unknown = [theirs for theirs in mapping if theirs not in columns]
+    if unknown and repeated is None:
+        raise UsageError(
+            f"{_in(file)}there is no column {unknown[0]} to rename to {mapping[unknown[0]]}; "
+            f"its columns are {_shown(columns)}"
+        )
+    ours = [mapping[c] if c in mapping else c.strip() if c.strip() in SINGLE else c.lstrip() for c in columns]
+    if repeated is None and len(set(ours)) < len(ours):
+        repeated = next(c for i, c in enumerate(ours) if c in ours[:i])
+    if repeated is not None:
+        raise InputError("distinct column names", got=f"{repeated} twice", remedy="rename or drop one of them",
+                         file=file, column=repeated)  # fmt: skip
+    return ours
+
+
+def _shown(names: Sequence[str], most: int = 12) -> str:
+    return ", ".join(map(str, names[:most])) + (f", ... ({len(names)} in all)" if len(names) > most else "")
+
+
+def _in(file: str | None) -> str:
+    return f"{file}: " if file else ""

@@ -1,0 +1,74 @@
+"""CSV faults: a slow and careful pass, made only after a fast one failed, that names the row and the cell at fault."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ..errors import InputError
+from .columns import Kind
+
+if TYPE_CHECKING:
+    from .csv_file import CsvReader
+
+__all__ = ["find_fault"]
+
+
+def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | None:
+    """The first line with too few or too many cells, or the first cell that is no number where one belongs."""
+    from .csv_file import opened
+
+    numeric = [(i, name) for i, name in enumerate(reader.columns) if kinds.get(name) == "number"]
+    before = csv.field_size_limit()
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    row = 0
+    try:
+        with opened(reader.file) as raw:
+            stream = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
+            lines = csv.reader(stream, delimiter=reader.delimiter)
+            for number, cells in enumerate(line for line in lines if line):
+                row = number
+                if any("\udc80" <= c <= "\udcff" for cell in cells if not cell.isascii() for c in cell):
+                    return InputError("text in UTF-8", got="other bytes", file=reader.file, row=row or None,
+                                      remedy="save the file as UTF-8")  # fmt: skip
+                if number == 0:
+                    continue
+                if len(cells) != len(reader.columns):
+                    return InputError(
+                        f"{len(reader.columns)} cells, as in the header line", got=f"{len(cells)}", file=reader.file,
+                        row=row, remedy="quote cells that hold the delimiter, or complete the line",
+                    )  # fmt: skip
+                for position, name in numeric:
+                    if not _is_number(cells[position], reader.decimal):
+                        return _no_number(cells[position], name, row, reader.file)
+    except (csv.Error, OSError, EOFError) as error:
+        return InputError("CSV text", got=str(error), file=reader.file, row=row + 1,
+                          remedy="it may be cut off or damaged: write it again")  # fmt: skip
+    finally:
+        csv.field_size_limit(before)
+    return None
+
+
+def _is_number(cell: str, decimal: str) -> bool:
+    bare = cell.strip()
+    if "_" in bare:  # Python reads 1_000, data files do not mean it
+        return False
+    try:
+        float(bare.replace(",", ".") if decimal == "," else bare or "0")
+    except ValueError:
+        return bare == ""
+    return True
+
+
+def _no_number(cell: str, column: str, row: int, file: str) -> InputError:
+    bare = cell.strip()
+    if bare.endswith("%"):
+        remedy = "write 70% as 0.7"
+    elif "," in bare:
+        remedy = "write decimal points, not commas"
+    else:
+        remedy = "correct the cell or drop the row"
+    return InputError("a number", got=repr(cell[:60]), remedy=remedy, row=row, column=column, file=file)

@@ -1,0 +1,187 @@
+"""CSV: streamed in blocks, types by column name and never by guess; faults are looked up by a second, careful pass."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from ..errors import InputError
+from .columns import Kind
+from .csv_faults import find_fault
+from .files import translated
+from .reader import TableReader
+
+__all__ = ["CsvReader", "write"]
+
+_BLOCK = 1 << 20
+_LARGEST = 64 << 20
+_LISTS: dict[str, Any] = {
+    "numbers": pa.list_(pa.float64()),
+    "ragged": pa.list_(pa.float64()),
+    "nested": pa.list_(pa.list_(pa.float64())),
+    "classes": None,
+    "truths": None,
+}
+_WORDS = pa.dictionary(pa.int32(), pa.string())
+
+
+@dataclass(frozen=True)
+class CsvReader(TableReader):
+    """A CSV file with a header line; delimited by commas, semicolons or tabs; plain or gzip'd."""
+
+    file: str
+    columns: tuple[str, ...]
+    delimiter: str
+    decimal: str
+    block: int
+    loose: dict[str, Any] = field(
+        default_factory=dict
+    )  # types of columns that no name gives, found by a pass
+    rows = None
+    classes = None
+    form = "csv"
+    text = True
+
+    @staticmethod
+    def open(path: str) -> CsvReader:
+        """Read the header line and find out the delimiter and the decimal sign."""
+        with translated(path, "csv"), opened(path) as stream:
+            head = stream.read(_BLOCK)
+        try:
+            text = head.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            if error.start < len(head) - 4:  # else a character that the end of the block cut
+                row = head[: error.start].count(b"\n")
+                raise InputError("text in UTF-8", got=f"byte {head[error.start]:#04x}", file=path, row=row or None,
+                                 remedy="save the file as UTF-8") from None  # fmt: skip
+            text = head[: error.start].decode("utf-8-sig")
+        text = text.lstrip("\r\n")
+        first = re.split(r"[\r\n]", text, maxsplit=1)[0]
+        if len(first) == len(text) and len(head) == _BLOCK:
+            raise InputError("a header line with column names", got="a first line of more than 1 MB", file=path,
+                             remedy="check what the file is")  # fmt: skip
+        if not first:
+            raise InputError("a header line with column names", got="blank lines", file=path,
+                             remedy="check what wrote it")  # fmt: skip
+        unquoted = re.sub(r'"[^"]*"', "", first)
+        delimiter = max(",;\t", key=unquoted.count) if "," not in unquoted else ","
+        try:
+            names = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+        except (csv.Error, StopIteration) as error:
+            raise InputError("a header line with column names", got=str(error), file=path) from None
+        # A decimal comma can only be meant where the comma is not the delimiter.
+        body = text.partition("\n")[2]
+        comma = (
+            delimiter == ";" and re.search(r"(^|;)\"?-?\d+,\d+\"?(;|\r?$)", body, re.MULTILINE) is not None
+        )
+        return CsvReader(path, tuple(names), delimiter, "," if comma else ".", max(_BLOCK, 8 * len(first)))
+
+    def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
+        """Stream blocks; a block that does not parse is explained by `find_fault`."""
+        types = {name: self._type(name, kind) for name, kind in kinds.items()}
+        done = 0
+        for batch in self._stream(types, kinds):
+            for at in range(0, batch.num_rows, rows):
+                piece = batch.slice(at, rows)
+                for name, kind in kinds.items():
+                    if kind in _LISTS:
+                        place = piece.schema.get_field_index(name)
+                        lists = _lists(piece.column(place), kind, name, self.file, done)
+                        piece = piece.set_column(place, name, lists)
+                yield piece
+                done += piece.num_rows
+
+    def _stream(self, types: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Iterator[Any]:
+        block, done = self.block, 0
+        while True:
+            with opened(self.file) as stream:
+                skip = done
+                try:
+                    for batch in self._batches(stream, types, block):
+                        fresh = batch.slice(min(skip, batch.num_rows))
+                        skip -= batch.num_rows - fresh.num_rows
+                        done += fresh.num_rows
+                        yield fresh
+                    return
+                except (pa.ArrowException, OSError, ValueError, EOFError) as error:
+                    if "straddling" in str(error) and block < _LARGEST:
+                        block *= 8  # a row longer than the block: begin again and skip what was given
+                        continue
+                    with translated(self.file, self.form):
+                        raise find_fault(self, kinds) or error from None
+
+    def _batches(self, stream: Any, types: Mapping[str, Any], block: int) -> Any:
+        return pacsv.open_csv(
+            stream,
+            read_options=pacsv.ReadOptions(block_size=block, use_threads=False),
+            parse_options=pacsv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            convert_options=pacsv.ConvertOptions(
+                column_types=types, include_columns=list(types), decimal_point=self.decimal, null_values=[""],
+                strings_can_be_null=True, quoted_strings_can_be_null=False,
+            ),
+        )  # fmt: skip
+
+    def _type(self, name: str, kind: Kind) -> Any:
+        if kind == "number":
+            return pa.float64()
+        if kind in ("class", "truth"):
+            return _WORDS
+        if kind != "any":
+            return pa.string()
+        if name not in self.loose:
+            self.loose[name] = self._infer(name)
+        return self.loose[name]
+
+    def _infer(self, name: str) -> Any:
+        """The narrowest type that every cell of a column fits; the whole column is read, so that batches agree."""
+        fitting = [pa.int64(), pa.float64()]
+        for batch in self._stream({name: pa.string()}, {name: "any"}):
+            for kind in list(fitting):
+                try:
+                    batch.column(0).cast(kind)
+                except pa.ArrowInvalid:
+                    fitting.remove(kind)
+            if not fitting:
+                break
+        return fitting[0] if fitting else pa.string()
+
+
+def opened(path: str) -> Any:
+    """The file's bytes as a stream, unpacked where the file is gzip'd."""
+    with open(path, "rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return pa.input_stream(path, compression="gzip" if packed else None)
+
+
+def _lists(cells: Any, kind: Kind, column: str, file: str, done: int) -> Any:
+    """Cells such as ``[0.9, 0.1]`` as an Arrow list column."""
+    texts = cells.to_pylist()
+    try:
+        values = json.loads("[" + ",".join("null" if t is None else t for t in texts) + "]")
+        if len(values) == len(texts):
+            return pa.array(values, _LISTS[kind])
+    except (ValueError, pa.ArrowException, RecursionError):
+        pass
+    for row, cell in enumerate(texts, start=done + 1):
+        try:
+            pa.array([None if cell is None else json.loads(cell)], _LISTS[kind])
+        except (ValueError, pa.ArrowException, RecursionError):
+            raise InputError("a list such as [0.9, 0.1]", got=repr(cell[:60]), row=row, column=column, file=file,
+                             remedy="write JSON lists, or one wide column for each entry") from None  # fmt: skip
+    raise InputError("lists of one type", got="cells of different types", file=file, column=column,
+                     row=done + 1, remedy="write JSON lists of one type")  # fmt: skip
+
+
+def write(file: IO[bytes], schema: Any, batches: Iterator[Any]) -> None:
+    """Write record batches as CSV; numbers in full, so that they read back the same."""
+    with pacsv.CSVWriter(file, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)

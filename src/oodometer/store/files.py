@@ -1,0 +1,162 @@
+"""Files: which format a path has, whether it may be read, whether it stays the same while it is read."""
+
+from __future__ import annotations
+
+import os
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import InputError, OodometerError
+
+__all__ = ["ENDINGS", "Stamp", "check_file", "format_of", "translated"]
+
+ENDINGS = {
+    ".parquet": "parquet", ".pq": "parquet",
+    ".csv": "csv", ".tsv": "csv",
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
+    ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
+    ".npz": "npz",
+}  # fmt: skip
+FORMATS = tuple(dict.fromkeys(ENDINGS.values()))
+_TEXT = ("csv", "jsonl")
+_NEVER = {
+    ".pkl": "pickle is never read, it can run code: write the predictions as Parquet, CSV, JSONL, Arrow or NPZ",
+    ".npy": "one array has no column names: save it with np.savez('x.npz', probabilities=...)",
+    ".xlsx": "save the sheet as CSV",
+}
+_NEVER |= dict.fromkeys((".pickle", ".pt", ".pth", ".bin", ".joblib", ".ckpt"), _NEVER[".pkl"])
+_MAGIC = {
+    b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz", b"PK\x05\x06": "npz",
+    b"\x1f\x8b": "gzip", b"\x80\x04\x95": "pickle", b"\x80\x05\x95": "pickle", b"FEA1": "Feather version 1",
+}  # fmt: skip
+
+
+def format_of(path: Path, given: str | None = None) -> str:
+    """The format a path's ending (or ``given``) names; ``.csv.gz`` and the like are text that is unpacked on the way.
+
+    >>> format_of(Path("a.CSV.gz"))
+    'csv'
+    >>> format_of(Path("model.pkl"))
+    Traceback (most recent call last):
+    oodometer.errors.InputError: model.pkl: expected a predictions file, got the ending .pkl; pickle is never read, ...
+    """
+    if given is not None:
+        if given not in FORMATS:
+            raise InputError(f"a format among {', '.join(FORMATS)}", got=repr(given), file=str(path))
+        return given
+    endings = [ending.lower() for ending in path.suffixes]
+    last = endings[-1] if endings else ""
+    if last == ".gz" and len(endings) > 1 and ENDINGS.get(endings[-2]) in _TEXT:
+        return ENDINGS[endings[-2]]
+    if last in ENDINGS:
+        return ENDINGS[last]
+    known = ", ".join(ENDINGS)
+    raise InputError(
+        "a predictions file",
+        got=f"the ending {last}" if last else "a name without an ending",
+        remedy=_NEVER.get(last, f"known endings: {known} (and .csv.gz, .jsonl.gz); or name the format"),
+        file=str(path),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Size and time of change of a file, to notice when it is rewritten while it is read."""
+
+    size: int
+    changed: int
+
+    @staticmethod
+    def of(path: str) -> Stamp:
+        """The stamp of the file as it is now."""
+        found = os.stat(path)
+        return Stamp(found.st_size, found.st_mtime_ns)
+
+    def verify(self, path: str) -> None:
+        """Raise `InputError` if the file is not what it was."""
+        try:
+            now = Stamp.of(path)
+        except OSError:
+            now = None
+        if now != self:
+            raise InputError(
+                "a file that stays the same while it is read",
+                got="a file that was changed or removed meanwhile",
+                remedy="wait until its writer has finished, then run again",
+                file=path,
+            )
+
+
+def check_file(path: Path, form: str) -> Stamp:
+    """Check that the path is a file that may be read and that its first bytes fit the format; returns its stamp."""
+    name = str(path)
+    try:
+        found = os.stat(path)
+        if stat.S_ISDIR(found.st_mode):
+            raise InputError("a file", got="a folder", remedy="name one predictions file in it", file=name)
+        if not stat.S_ISREG(found.st_mode):
+            raise InputError("a regular file", got="a pipe or device", file=name,
+                             remedy="give - and pipe CSV or JSONL to standard input")  # fmt: skip
+        with path.open("rb") as file:
+            head = file.read(4096)
+    except FileNotFoundError:
+        raise InputError("a file", got="no such file", remedy="check the path", file=name) from None
+    except PermissionError:
+        raise InputError("a file that may be read", got="permission denied", file=name,
+                         remedy="check who may read it (ls -l)") from None  # fmt: skip
+    except (OSError, ValueError) as error:
+        raise InputError(
+            "a file that can be read", got=str(error), remedy="check the path", file=name
+        ) from None
+    if not head:
+        raise InputError("predictions", got="an empty file", remedy="check what wrote it", file=name)
+    _check_head(head, form, name)
+    return Stamp(found.st_size, found.st_mtime_ns)
+
+
+def _check_head(head: bytes, form: str, name: str) -> None:
+    seen = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+    if seen == form or (seen == "gzip" and form in _TEXT):
+        return
+    if seen is not None:
+        raise InputError(
+            f"{form} (by its ending)",
+            got=f"{seen} (by its first bytes)",
+            remedy="pickle is never read" if seen == "pickle" else "rename the file to what it is"
+            if seen in FORMATS else "unpack or convert it",
+            file=name,
+        )  # fmt: skip
+    if form in _TEXT and head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError("text in UTF-8", got="UTF-16", remedy="save the file as UTF-8", file=name)
+    if form in _TEXT and b"\0" in head:
+        raise InputError(f"{form} text", got="binary data", remedy="check what the file is", file=name)
+    if form in ("parquet", "npz"):
+        raise InputError(f"{form} (by its ending)", got="other bytes at the start", file=name,
+                         remedy="check what the file is")  # fmt: skip
+
+
+@contextmanager
+def translated(file: str | None, form: str) -> Iterator[None]:
+    """Turn what libraries raise on damaged or odd files into one `InputError`."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except OodometerError:
+        raise
+    except (
+        pa.ArrowException, OSError, ValueError, KeyError, EOFError, OverflowError, MemoryError, RuntimeError,
+        zipfile.BadZipFile, zlib.error,
+    ) as error:  # fmt: skip
+        text = " ".join((str(error) or type(error).__name__).split())
+        raise InputError(
+            f"a whole and readable {form} file",
+            got=text if len(text) <= 200 else text[:197] + "...",
+            remedy="it may be cut off or damaged: write it again",
+            file=file,
+        ) from error

@@ -1,0 +1,130 @@
+"""Frames: users' tables in memory (pandas, polars, pyarrow, data sets, mappings of arrays) and standard input."""
+
+from __future__ import annotations
+
+import atexit
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ..arrays import Ragged, as_numpy
+from ..checks import ClassNames
+from ..errors import InputError, UsageError
+from .array_table import table_of
+from .arrow import MemoryReader
+from .columns import Layout
+from .reader import Reader
+
+__all__ = ["reader_of", "spooled_stdin"]
+
+_TAKES = (
+    "a path, '-', a Predictions record, a frame (pandas, polars, ...), a pyarrow table, a Hugging Face data set or a "
+    "mapping of arrays"
+)
+
+
+def reader_of(data: Any, mapping: Mapping[str, str] | None) -> tuple[Reader, ClassNames | None]:
+    """A reader of a table in memory, and class names that come with it."""
+    if isinstance(data, Mapping):
+        if data and all(hasattr(split, "with_format") for split in data.values()):
+            raise UsageError(f"give one split of the data set: {', '.join(map(str, data))}")
+        return _of_arrays(data, mapping)
+    if isinstance(data, pa.Table):
+        return MemoryReader(data), None
+    if isinstance(data, pa.RecordBatch):
+        return MemoryReader(pa.Table.from_batches([data])), None
+    if hasattr(data, "with_format") and hasattr(data, "features"):  # a Hugging Face data set
+        return MemoryReader(_of_data_set(data)), None
+    return MemoryReader(_of_frame(data)), None
+
+
+def _of_arrays(
+    data: Mapping[Any, Any], mapping: Mapping[str, str] | None
+) -> tuple[Reader, ClassNames | None]:
+    arrays = {str(name): value for name, value in data.items() if value is not None}
+    classes = arrays.pop("classes", None)
+    layout = Layout.parse(tuple(arrays), mapping)
+    used = layout.kinds(layout.feeds.values())
+    table = table_of(arrays, layout)
+    for name, value in arrays.items():  # further columns, to slice by; what is no column is left out
+        if name not in used and not isinstance(value, Ragged):
+            held = as_numpy(value)
+            if held.ndim == 1 and len(held) == table.num_rows:
+                table = table.append_column(name, pa.array(held.tolist()))
+    return MemoryReader(table), None if classes is None else tuple(as_numpy(classes).tolist())
+
+
+def _of_data_set(data: Any) -> Any:
+    table = data.with_format("arrow")[:]
+    for name, feature in dict(data.features).items():
+        names = getattr(feature, "names", None)
+        wide = any(c.startswith(("prob_", "logit_")) for c in table.column_names)
+        if names and wide and name in table.column_names:
+            # Classes stored as positions, with their names apart: name them, as the wide columns do. -1 is unknown.
+            codes = table.column(name).combine_chunks()
+            known = pa.array([None if c is None or c < 0 else names[c] for c in codes.to_pylist()])
+            table = table.set_column(table.column_names.index(name), name, known)
+    return table
+
+
+def _of_frame(data: Any) -> Any:
+    import narwhals as nw
+
+    try:
+        frame: Any = nw.from_native(data)
+    except TypeError:
+        raise UsageError(f"a {type(data).__name__} holds no predictions; give {_TAKES}") from None
+    try:
+        if isinstance(frame, nw.LazyFrame):
+            frame = frame.collect()
+        return frame.to_arrow()
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise _odd_column(frame, str(error)) from None
+    except nw.exceptions.NarwhalsError as error:
+        raise InputError(
+            "a frame with distinct columns", got=str(error)[:160], remedy="rename the columns"
+        ) from None
+
+
+def _odd_column(frame: Any, reason: str) -> InputError:
+    """Find the column of mixed types that a frame could not hand over, and its first odd cell."""
+    named = re.search(r"failed for column (.+?) with type", reason)
+    column = named[1] if named else None
+    if column is not None and column in frame.columns:
+        cells = frame[column].to_list()
+        known = [i for i, cell in enumerate(cells) if cell is not None and cell == cell]
+        odd = next((i for i in known if type(cells[i]) is not type(cells[known[0]])), None)
+        if odd is not None:
+            return InputError("cells of one type", got=f"{cells[known[0]]!r} and {cells[odd]!r}", row=odd + 1,
+                              column=column, remedy="make them one type")  # fmt: skip
+    return InputError("a frame of numbers, strings and lists", got=reason[:160], column=column,
+                      remedy="convert the column")  # fmt: skip
+
+
+def spooled_stdin() -> Path:
+    """Standard input as a temporary file, since several passes are made; CSV or JSONL by its first character."""
+    stream = sys.stdin.buffer
+    head = b""
+    while not head.strip(b"\xef\xbb\xbf \t\r\n"):
+        more = stream.read(4096)
+        if not more:
+            raise InputError("predictions on standard input (CSV or JSONL)", got="nothing", file="-",
+                             remedy="pipe a file into it")  # fmt: skip
+        head += more
+    first = head.strip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if head.startswith((b"PAR1", b"ARROW1", b"PK", b"\x1f\x8b", b"\x80")) or b"\0" in head:
+        raise InputError("CSV or JSONL on standard input", got="binary data", file="-",
+                         remedy="write it to a file and name that")  # fmt: skip
+    folder = Path(tempfile.mkdtemp(prefix="oodometer-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = folder / ("standard_input.jsonl" if first in (b"{", b"[") else "standard_input.csv")
+    with path.open("wb") as file:
+        file.write(head)
+        shutil.copyfileobj(stream, file, 1 << 20)
+    return path

@@ -1,0 +1,190 @@
+"""JSONL: one object a line, parsed in blocks; a block that does not parse is read line by line to name the row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.json as pajson
+
+from ..errors import InputError
+from .columns import Kind
+from .csv_file import opened
+from .files import translated
+from .reader import TableReader
+
+__all__ = ["JsonlReader", "write"]
+
+_BLOCK = 8 << 20
+_HEAD = 1 << 20
+_LONGEST = 256 << 20
+# Truth may be missing from every line of the first block and come later; other fields are in every line or in none.
+_SPARSE = ("label", "correct")
+_NUMBERS = pa.list_(pa.float64())
+_FIXED: dict[str, Any] = {
+    "number": pa.float64(), "numbers": _NUMBERS, "ragged": _NUMBERS, "nested": pa.list_(_NUMBERS),
+    "text": pa.string(), "time": pa.string(),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class JsonlReader(TableReader):
+    """A file of JSON objects, one a line; plain or gzip'd."""
+
+    file: str
+    columns: tuple[str, ...]
+    types: Mapping[str, Any]  # of columns whose type the name does not give, from their first value
+    rows = None
+    classes = None
+    form = "jsonl"
+
+    @staticmethod
+    def open(path: str) -> JsonlReader:
+        """Read the first lines for the keys and the types of their values."""
+        first: dict[str, Any] = {}
+        for block in _blocks(path, _HEAD):
+            if block.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+                raise InputError("one JSON object a line", got="a JSON array", file=path,
+                                 remedy="write JSONL, for example with jq -c '.[]'")  # fmt: skip
+            for row in _objects(block, path, 0):
+                for key, value in row.items():
+                    if first.get(key) is None:
+                        first[key] = value
+            if first:
+                break
+        for name in _SPARSE:
+            if name not in first and any(f'"{name}"'.encode() in block for block in _blocks(path, _BLOCK)):
+                first[name] = None
+        if not first:
+            raise InputError("at least one row", got="none", remedy="check what wrote it", file=path)
+        return JsonlReader(path, tuple(first), {name: _type_of(value) for name, value in first.items()})
+
+    def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
+        """Parse block after block."""
+        schema = {name: _FIXED.get(kind, self.types[name]) for name, kind in kinds.items()}
+        known = pa.schema([(name, kind) for name, kind in schema.items() if kind is not None])
+        # A column without a known type is inferred in each block, and with it every other column.
+        others = "ignore" if len(known) == len(schema) else "infer"
+        done = 0
+        for block in _blocks(self.file, _BLOCK):
+            try:
+                table = pajson.read_json(
+                    pa.BufferReader(block),
+                    read_options=pajson.ReadOptions(use_threads=False, block_size=len(block) + 1),
+                    parse_options=pajson.ParseOptions(
+                        explicit_schema=known, unexpected_field_behavior=others
+                    ),
+                )
+            except (pa.ArrowException, ValueError):
+                table = _carefully(block, schema, kinds, self.file, done)
+            for name in schema:
+                if name not in table.column_names:
+                    table = table.append_column(name, pa.nulls(table.num_rows))
+            yield from table.combine_chunks().to_batches(max_chunksize=rows)
+            done += table.num_rows
+
+
+def _blocks(path: str, size: int) -> Iterator[bytes]:
+    """Pieces of whole lines of about ``size`` bytes, without a byte order mark."""
+    with translated(path, "jsonl"), opened(path) as stream:
+        rest, first = b"", True
+        while True:
+            data = stream.read(size)
+            block = rest + data
+            if first:
+                block = block.removeprefix(b"\xef\xbb\xbf")
+            first = False
+            cut = block.rfind(b"\n") + 1 if data else len(block)
+            if cut and block[:cut].strip():
+                yield block[:cut]
+            rest = block[cut:]
+            if len(rest) > _LONGEST:
+                raise InputError("one JSON object a line", got=f"a line of more than {_LONGEST >> 20} MB", file=path,
+                                 remedy="write one object a line")  # fmt: skip
+            if not data:
+                return
+
+
+def _objects(block: bytes, file: str, done: int) -> Iterator[dict[str, Any]]:
+    row = done
+    for line in block.split(b"\n"):
+        if not line.strip():
+            continue
+        row += 1
+        try:
+            value = json.loads(line.decode("utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise InputError("a JSON object on the line", got=str(error), file=file, row=row,
+                             remedy="write one object a line, in UTF-8") from None  # fmt: skip
+        if not isinstance(value, dict):
+            raise InputError("a JSON object on the line", got=repr(value)[:60], file=file, row=row,
+                             remedy='write {"name": value, ...} on every line')  # fmt: skip
+        yield value
+
+
+def _carefully(
+    block: bytes, schema: Mapping[str, Any], kinds: Mapping[str, Kind], file: str, done: int
+) -> Any:
+    """The block as a table by way of Python's parser, or the error that names row and column."""
+    rows = list(_objects(block, file, done))
+    columns: dict[str, Any] = {}
+    for name, kind in kinds.items():
+        cells = [row.get(name) for row in rows]
+        wanted = schema[name]
+        if kind in ("class", "truth", "any"):
+            wanted = None  # integers, whole floats or strings may come together; the decoder judges
+        try:
+            columns[name] = pa.array(cells, wanted)
+        except (pa.ArrowException, ValueError, TypeError, OverflowError):
+            columns[name] = _cell_by_cell(cells, wanted, name, kind, file, done)
+    return pa.table(columns)
+
+
+def _cell_by_cell(cells: list[Any], wanted: Any, name: str, kind: Kind, file: str, done: int) -> Any:
+    expected = {"number": "a number", "numbers": "a list of numbers", "ragged": "a list of numbers",
+                "nested": "a list of lists of numbers"}.get(kind, "values of one type")  # fmt: skip
+    seen: Any = wanted
+    for row, cell in enumerate(cells, start=done + 1):
+        try:
+            got = pa.array([cell], seen)
+        except (pa.ArrowException, ValueError, TypeError, OverflowError):
+            raise InputError(expected, got=repr(cell)[:60], file=file, row=row, column=name,
+                             remedy="make every cell of the column one type") from None  # fmt: skip
+        if seen is None and cell is not None:
+            seen = pa.float64() if pa.types.is_integer(got.type) and _has_float(cells) else got.type
+    return pa.array([None if c is None else str(c) for c in cells])
+
+
+def _has_float(cells: list[Any]) -> bool:
+    return any(isinstance(cell, float) for cell in cells)
+
+
+def _type_of(value: Any) -> Any:
+    """The Arrow type of a column by its first value; None where it is to be inferred."""
+    if isinstance(value, bool):
+        return pa.bool_()
+    if isinstance(value, str):
+        return pa.string()
+    if isinstance(value, int):
+        return pa.int64()
+    if isinstance(value, float):
+        return pa.float64()
+    if isinstance(value, list) and value and all(type(v) is type(value[0]) for v in value):
+        inner = _type_of(value[0])
+        return None if inner is None else pa.list_(inner)
+    return None
+
+
+def write(file: IO[bytes], schema: Any, batches: Iterator[Any]) -> None:
+    """Write record batches as one JSON object a line."""
+    for batch in batches:
+        lines = [json.dumps(row, ensure_ascii=False, default=_iso) for row in batch.to_pylist()]
+        file.write(("\n".join(lines) + "\n").encode("utf-8"))
+
+
+def _iso(value: Any) -> str:
+    text: str = value.isoformat()
+    return text

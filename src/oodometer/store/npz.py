@@ -1,0 +1,197 @@
+"""NPZ: arrays by name, read in ranges of rows straight from the archive; pickled objects are refused."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..arrays import Array
+from ..checks import ClassNames
+from ..errors import InputError
+from .array_table import column_of, ndim_of, sample_axis
+from .columns import AXES, Kind, Layout
+from .files import translated
+from .reader import Reader, TableReader
+
+__all__ = ["OFFSETS", "Member", "NpzReader", "write"]
+
+# Where each row of the flat array token_logprobs starts, and where the last one ends.
+OFFSETS = "token_logprobs_offsets"
+_APART = ("classes", OFFSETS, *(f"names_{axis}" for axis in AXES.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One array of the archive: its shape and type, and where in the file its numbers start (None: packed)."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: Any
+    start: int | None
+
+
+@dataclass(frozen=True)
+class NpzReader(TableReader):
+    """Rows ``first`` to ``first + rows`` of the arrays in an NPZ file."""
+
+    file: str
+    columns: tuple[str, ...]
+    members: Mapping[str, Member]
+    classes: ClassNames | None = None
+    stated_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rows: int | None = None
+    first: int = 0
+    form = "npz"
+
+    @staticmethod
+    def open(path: str) -> NpzReader:
+        """Read the headers of the arrays, and the small arrays that name classes and models."""
+        with translated(path, "npz"), zipfile.ZipFile(path) as archive, open(path, "rb") as raw:
+            infos = [info for info in archive.infolist() if info.filename.endswith(".npy")]
+            members = {info.filename[:-4]: _member(archive, info, raw, path) for info in infos}
+        columns = tuple(info.filename[:-4] for info in infos if info.filename[:-4] not in _APART)
+        reader = NpzReader(path, columns, members)
+        with translated(path, "npz"):
+            small = {
+                name: reader._whole(members[name]) for name in _APART if name in members and name != OFFSETS
+            }
+        classes = tuple(small.pop("classes").tolist()) if "classes" in small else None
+        names = {name.removeprefix("names_"): tuple(map(str, small[name].tolist())) for name in small}
+        return replace(reader, classes=classes, stated_names=names)
+
+    def bound(self, layout: Layout) -> Reader:
+        """Check the axes against what the columns mean; the number of rows is known from here on."""
+        rows: tuple[str, int] | None = None
+        for name, kind in layout.kinds(layout.feeds.values()).items():
+            shape = self.members[name].shape
+            if kind == "ragged" and OFFSETS in self.members:
+                shape = (self.members[OFFSETS].shape[0] - 1,)
+            elif kind == "ragged":
+                shape = shape[:1] if len(shape) == 2 else ()
+            if len(shape) != ndim_of(kind):
+                raise InputError(f"an array with {ndim_of(kind)} axes", got=f"shape {self.members[name].shape}",
+                                 remedy="save it with the axes of the predictions file", column=name,
+                                 file=self.file)  # fmt: skip
+            length = shape[sample_axis(kind)]
+            rows = rows or (name, length)
+            if length != rows[1]:
+                raise InputError(f"{rows[1]} samples, as in {rows[0]}", got=f"{length}", file=self.file, column=name,
+                                 remedy="align the arrays by sample")  # fmt: skip
+        return replace(self, rows=None if rows is None else rows[1])
+
+    def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
+        """Ranges of rows as record batches; only the bytes of those rows are read, where the archive is not packed."""
+        if self.rows is None:
+            return
+        with translated(self.file, self.form):
+            held = {
+                n: self._whole(self.members[n])
+                for n in (*kinds, OFFSETS)
+                if n in self.members and self._packed(n)
+            }
+        with open(self.file, "rb") as raw:
+            for at in range(self.first, self.first + self.rows, rows):
+                stop = min(at + rows, self.first + self.rows)
+                try:
+                    with translated(self.file, self.form):
+                        columns = {n: self._column(raw, held, n, kind, at, stop) for n, kind in kinds.items()}
+                        batch = pa.record_batch(columns)
+                except InputError as error:
+                    raise error.at(row_offset=at - self.first) from None
+                yield batch
+
+    def split(self, target_rows: int) -> list[tuple[Reader, int]]:
+        """Ranges of ``target_rows`` rows."""
+        total = self.rows or 0
+        return [
+            (replace(self, first=at, rows=min(target_rows, total - at)), at)
+            for at in range(0, total, target_rows)
+        ]
+
+    def _packed(self, name: str) -> bool:
+        return self.members[name].start is None or name == OFFSETS
+
+    def _whole(self, member: Member) -> Array:
+        with zipfile.ZipFile(self.file) as archive, archive.open(f"{member.name}.npy") as file:
+            array: Array = np.lib.format.read_array(file, allow_pickle=False)
+        return array
+
+    def _column(
+        self, raw: Any, held: Mapping[str, Array], name: str, kind: Kind, start: int, stop: int
+    ) -> Any:
+        if kind == "ragged":
+            return self._ragged(raw, held, name, start, stop)
+        return column_of(self._range(raw, held, name, sample_axis(kind), start, stop), kind, name)
+
+    def _range(
+        self, raw: Any, held: Mapping[str, Array], name: str, axis: int, start: int, stop: int
+    ) -> Array:
+        """Entries ``start`` to ``stop`` along one axis."""
+        if name in held:
+            return held[name][(slice(None),) * axis + (slice(start, stop),)]
+        member = self.members[name]
+        outer, inner = prod(member.shape[:axis]), prod(member.shape[axis + 1 :])
+        pieces = []
+        for block in range(outer):
+            raw.seek(
+                (member.start or 0) + (block * member.shape[axis] + start) * inner * member.dtype.itemsize
+            )
+            pieces.append(np.fromfile(raw, member.dtype, (stop - start) * inner))
+        shape = (*member.shape[:axis], stop - start, *member.shape[axis + 1 :])
+        joined = pieces[0] if outer == 1 else np.concatenate(pieces) if pieces else np.empty(0, member.dtype)
+        return joined.reshape(shape)
+
+    def _ragged(self, raw: Any, held: Mapping[str, Array], name: str, start: int, stop: int) -> Any:
+        if OFFSETS in held:
+            offsets = held[OFFSETS][start : stop + 1].astype(np.int64)
+            if not (
+                offsets[0] >= 0
+                and (np.diff(offsets) >= 0).all()
+                and offsets[-1] <= self.members[name].shape[0]
+            ):
+                raise InputError("rising offsets within token_logprobs", got="others", column=OFFSETS, file=self.file,
+                                 remedy="write the file again")  # fmt: skip
+            values = self._range(raw, held, name, 0, int(offsets[0]), int(offsets[-1]))
+            return pa.LargeListArray.from_arrays(offsets - offsets[0], values)
+        block = self._range(raw, held, name, 0, start, stop)  # rows padded with NaN
+        real = ~np.isnan(block)
+        ends = np.concatenate([[0], np.cumsum(real.sum(axis=1))])
+        return pa.LargeListArray.from_arrays(ends, block[real])
+
+
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[bytes], path: str) -> Member:
+    """Read one array's header and check that its numbers are all there."""
+    name = info.filename[:-4]
+    with archive.open(info) as file:
+        version = np.lib.format.read_magic(file)
+        read = (
+            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        )
+        shape, fortran, dtype = read(file)
+        header = file.tell()
+    if dtype.hasobject:
+        raise InputError("an array of numbers or strings", got="Python objects (pickle)", file=path, column=name,
+                         remedy="pickle is never read, convert the array to numbers or text")  # fmt: skip
+    if info.file_size - header != prod(shape) * dtype.itemsize:
+        raise InputError("a whole array", got=f"{info.file_size - header} bytes for shape {shape}", file=path,
+                         column=name, remedy="it may be damaged: write it again")  # fmt: skip
+    if fortran or info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
+        return Member(name, shape, dtype, None)
+    raw.seek(info.header_offset)
+    local = raw.read(30)
+    skip = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
+    return Member(name, shape, dtype, info.header_offset + 30 + skip + header)
+
+
+def write(file: IO[bytes], arrays: Mapping[str, Array]) -> None:
+    """Write arrays, unpacked, so that ranges of rows can be read from the file."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.ascontiguousarray(array), allow_pickle=False)

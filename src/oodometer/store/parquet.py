@@ -1,0 +1,96 @@
+"""Parquet: reading in batches and in ranges of row groups, writing in row groups."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..checks import ClassNames
+from .columns import Kind
+from .files import translated
+from .reader import Reader, TableReader
+
+__all__ = ["GROUP_ROWS", "META", "ParquetReader", "stated_classes", "write"]
+
+GROUP_ROWS = 131_072
+META = b"oodometer.classes"
+# Read column chunks in pieces instead of whole: a file of one giant row group then needs no more memory than others.
+# No memory map: mapped pages count as memory, and a file that is cut off while mapped kills the process.
+_BUFFER = 1 << 20
+
+
+@dataclass(frozen=True)
+class ParquetReader(TableReader):
+    """Row groups ``start`` to ``stop`` of a Parquet file."""
+
+    file: str
+    columns: tuple[str, ...]
+    rows: int
+    groups: tuple[int, ...]  # rows of each row group of this piece
+    start: int = 0
+    classes: ClassNames | None = None
+    form = "parquet"
+
+    @staticmethod
+    def open(path: str) -> ParquetReader:
+        """Read the footer."""
+        with _opened(path) as file:
+            meta = file.metadata
+            groups = tuple(meta.row_group(i).num_rows for i in range(meta.num_row_groups))
+            schema = file.schema_arrow
+            return ParquetReader(path, tuple(schema.names), meta.num_rows, groups, 0, stated_classes(schema))
+
+    def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
+        """Read the named columns of the row groups, one thread, so that workers do not fight for cores."""
+        wanted = list(kinds)
+        with _opened(self.file) as file:
+            numbers = list(range(self.start, self.start + len(self.groups)))
+            batches = file.iter_batches(rows, row_groups=numbers, columns=wanted, use_threads=False)
+            while True:
+                with translated(self.file, self.form):
+                    batch = next(batches, None)
+                if batch is None:
+                    return
+                yield batch
+
+    def split(self, target_rows: int) -> list[tuple[Reader, int]]:
+        """Ranges of row groups with about ``target_rows`` rows."""
+        out: list[tuple[Reader, int]] = []
+        before = first = 0
+        for last in range(len(self.groups)):
+            rows = sum(self.groups[first : last + 1])
+            if rows >= target_rows or last == len(self.groups) - 1:
+                piece = ParquetReader(self.file, self.columns, rows, self.groups[first : last + 1],
+                                      self.start + first, self.classes)  # fmt: skip
+                out.append((piece, before))
+                before, first = before + rows, last + 1
+        return out
+
+
+def _opened(path: str) -> Any:
+    with translated(path, "parquet"):
+        return pq.ParquetFile(path, memory_map=False, pre_buffer=False, buffer_size=_BUFFER)
+
+
+def stated_classes(schema: Any) -> ClassNames | None:
+    """The class names that `write_predictions` notes beside the columns."""
+    try:
+        names = json.loads((schema.metadata or {}).get(META, b"null"))
+    except ValueError:
+        return None
+    right = isinstance(names, list) and all(
+        isinstance(n, (int, str)) and not isinstance(n, bool) for n in names
+    )
+    return tuple(names) if right and len(set(names)) == len(names) else None
+
+
+def write(file: IO[bytes], schema: Any, batches: Iterator[Any]) -> None:
+    """Write record batches, two to a row group."""
+    with pq.ParquetWriter(file, schema, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_table(pa.Table.from_batches([batch]), row_group_size=GROUP_ROWS)

@@ -1,0 +1,185 @@
+"""Reader: what each format gives, raw columns in batches, and how a batch becomes arrays for the door."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Coded
+from ..checks import ClassNames
+from ..errors import InputError
+from .columns import AXES, Feed, Kind, Layout, class_names
+
+__all__ = ["MOST_CELLS", "Plan", "Reader", "TableReader", "seen_classes"]
+
+# A batch holds at most about so many numbers, however many classes a row has.
+MOST_CELLS = 8_000_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to read and how: the feeds, the classes to encode by, the widths of lists, rows in a batch."""
+
+    layout: Layout
+    feeds: tuple[Feed, ...]
+    classes: ClassNames | None
+    widths: Mapping[str, int] = field(default_factory=dict)
+    order: tuple[int, ...] | None = (
+        None  # of the class axis of list columns, to bring it into the order of classes
+    )
+    rows: int = 65_536
+
+    @property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """Names of the model, view, judge and feature axes."""
+        return {AXES[f.field]: f.names for f in self.feeds if f.field in AXES and f.names is not None}
+
+
+class Reader(ABC):
+    """One file (or table in memory) of one format; small, and picklable for workers."""
+
+    form: str
+    file: str | None
+    columns: tuple[str, ...]
+    rows: int | None
+    text = False  # whether cells are text whose type has to be found out
+    classes: ClassNames | None  # class names that the file states apart from its columns
+    stated_names: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # likewise of the axes in AXES
+
+    @abstractmethod
+    def chunks(self, plan: Plan) -> Iterator[dict[str, Any]]:
+        """Arguments of `Predictions.from_arrays` for consecutive rows; rows in errors count from the reader's first."""
+
+    @abstractmethod
+    def widths(self, layout: Layout) -> dict[str, int]:
+        """Lengths of the lists in list columns, as the first row has them."""
+
+    @abstractmethod
+    def coded(self, plan: Plan) -> Iterator[tuple[str, int, Coded]]:
+        """Class columns batch after batch, to find out which classes occur: column, rows before, codes and values."""
+
+    def bound(self, layout: Layout) -> Reader:
+        """The reader once the meaning of its columns is known."""
+        return self
+
+    def split(self, target_rows: int) -> list[tuple[Reader, int]]:
+        """Readers of consecutive pieces, each with the number of rows before it."""
+        return [(self, 0)]
+
+
+class TableReader(Reader):
+    """A format that gives Arrow record batches."""
+
+    @abstractmethod
+    def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
+        """Record batches of at most ``rows`` rows that hold the columns of ``kinds`` (perhaps more)."""
+
+    def chunks(self, plan: Plan) -> Iterator[dict[str, Any]]:
+        """Decode batch after batch."""
+        from . import decode
+
+        done = 0
+        for batch in self.tables(plan.layout.kinds(plan.feeds), _fitting(plan)):
+            if not batch.num_rows:
+                continue
+            try:
+                arrays: dict[str, Any] = {
+                    feed.field: decode.field(
+                        batch, feed, plan.classes, self.text, plan.widths.get(feed.field)
+                    )
+                    for feed in plan.feeds
+                }
+                for name in ("probabilities", "logits", "member_probabilities") if plan.order else ():
+                    if name in arrays and not plan.layout.feeds[name].wide:
+                        arrays[name] = arrays[name][..., list(plan.order or ())]
+                arrays["columns"] = {
+                    name: decode.extra(batch, column) for name, column in plan.layout.extra.items()
+                }
+            except InputError as error:
+                raise error.at(row_offset=done) from None
+            done += batch.num_rows
+            yield arrays
+
+    def widths(self, layout: Layout) -> dict[str, int]:
+        """Read one row for its list columns."""
+        from . import decode
+
+        feeds = [
+            f
+            for f in layout.feeds.values()
+            if not f.wide and f.kind in ("numbers", "nested", "classes", "truths")
+        ]
+        if not feeds:
+            return {}
+        for batch in self.tables(layout.kinds(feeds, extra=False), 1):
+            if not batch.num_rows:
+                continue
+            out: dict[str, int] = {}
+            for feed in feeds:
+                column = decode.plain(batch.column(feed.columns[0])).slice(0, 1)
+                out |= decode.widths(column, feed)
+            return out
+        return {}
+
+    def coded(self, plan: Plan) -> Iterator[tuple[str, int, Coded]]:
+        """Read the class columns alone."""
+        from . import decode
+
+        done = 0
+        for batch in self.tables(plan.layout.kinds(plan.feeds, extra=False), plan.rows):
+            try:
+                for feed in plan.feeds:
+                    for name in feed.columns:
+                        yield name, done, decode.seen(batch.column(name), feed, name, self.text)
+            except InputError as error:
+                raise error.at(row_offset=done) from None
+            done += batch.num_rows
+
+
+def _fitting(plan: Plan) -> int:
+    cells = sum(len(feed.columns) if feed.wide else plan.widths.get(feed.field, 1) for feed in plan.feeds)
+    return max(1, min(plan.rows, max(1024, MOST_CELLS // max(cells, 1))))
+
+
+def seen_classes(reader: Reader, layout: Layout) -> ClassNames | None:
+    """The sorted distinct classes of the class columns, by one pass; all integers or all strings."""
+    feeds = tuple(f for f in layout.feeds.values() if f.kind in ("class", "classes"))
+    if not feeds:
+        return None
+    plan = Plan(layout, feeds, None)
+    found: dict[Any, None] = {}
+    for _, _, coded in reader.coded(plan):
+        found.update(dict.fromkeys(coded.values))
+    found.pop(None, None)
+    numbers = {value: _is_number(value, reader.text) for value in found}
+    if len(set(numbers.values())) > 1:
+        raise _mixed(numbers, reader, plan)
+    if all(numbers.values()):
+        return tuple(sorted(int(value) for value in found))
+    return tuple(sorted(found))
+
+
+def _is_number(value: Any, text: bool) -> bool:
+    return not isinstance(value, str) or (text and isinstance(class_names([value])[0], int))
+
+
+def _mixed(numbers: Mapping[Any, bool], reader: Reader, plan: Plan) -> InputError:
+    """The error that names the first row whose class is not of the first one's type."""
+    first = next(iter(numbers))
+    other = next(value for value, number in numbers.items() if number != numbers[first])
+    error = InputError("classes of one type, all integers or all strings", got=f"{first!r} and {other!r}",
+                       remedy="make them one type")  # fmt: skip
+    for column, before, coded in reader.coded(plan):
+        hits = coded.codes == (coded.values.index(other) if other in coded.values else -2)
+        if hits.any():
+            error.column, error.row = (
+                column,
+                before + int(np.unravel_index(np.argmax(hits), hits.shape)[-1]) + 1,
+            )
+            break
+    return error.at()

@@ -1,0 +1,234 @@
+"""Contract checks: what every score, estimator, metric and calibrator must obey; a plugin author runs the same ones.
+
+    from oodometer.testing import check_estimator
+    check_estimator(MyEstimator)
+
+Each check raises `AssertionError` with the name of the rule that was broken.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .arrays import Array, Ragged, softmax
+from .citations import BIBTEX
+from .predictions import FIELDS, Predictions
+
+__all__ = ["check_calibrator", "check_estimator", "check_metric", "check_score", "example_record"]
+
+_CLASSES = 4
+
+
+def example_record(rows: int = 400, *, seed: int = 0, difficulty: float = 1.0, labelled: bool = True) -> Predictions:
+    """A synthetic record with every field, on which every signal says something true about correctness.
+
+    ``difficulty`` is the standard deviation of the noise between logits and truth: more noise, more errors.
+
+    >>> easy, hard = example_record(difficulty=0.5), example_record(difficulty=3.0)
+    >>> easy.accuracy > hard.accuracy
+    True
+    """
+    rng = np.random.default_rng([seed, 7])
+    label = rng.integers(_CLASSES, size=rows)
+    signal = 2.5 * np.eye(_CLASSES)[label]
+    seen = signal + difficulty * rng.standard_normal((rows, _CLASSES))
+    logits = 2.5 * seen / difficulty**2  # the posterior's own logits: more noise, less confidence
+    first = logits.argmax(axis=1)
+    correct = first == label
+    others = [softmax(2.5 * (signal + difficulty * rng.standard_normal(seen.shape)) / difficulty**2) for _ in range(3)]
+    views = np.stack([(seen + 0.5 * rng.standard_normal(seen.shape)).argmax(axis=1) for _ in range(4)])
+    votes = np.stack([np.where(rng.random(rows) < 0.8, correct, ~correct) for _ in range(3)])
+    probabilities = softmax(logits)
+    top = probabilities.max(axis=1)
+    tokens = [np.full(1 + i % 5, np.log(p) / (1 + i % 5)) for i, p in enumerate(top)]
+    record = Predictions.from_arrays(
+        label=label,
+        logits=logits,
+        confidence=top,
+        members=np.stack([o.argmax(axis=1) for o in others]),
+        member_probabilities=np.stack(others),
+        token_logprobs=Ragged.from_rows(tokens),
+        views=views,
+        votes=votes,
+        features=(seen + np.where(correct, 0.1, 2.0)[:, None] * rng.standard_normal(seen.shape)).astype(np.float32),
+        group=np.where(label % 2 == 0, "even", "odd").astype(object),
+    )
+    return record if labelled else record.without_labels()
+
+
+def _snapshot(record: Predictions) -> dict[str, bytes]:
+    out = {}
+    for name in FIELDS:
+        value = getattr(record, name)
+        if isinstance(value, Ragged):
+            out[name] = value.values.tobytes() + value.offsets.tobytes()
+        elif value is not None:
+            out[name] = value.tobytes() if value.dtype != object else repr(value.tolist()).encode()
+    return out
+
+
+def _splits(record: Predictions, rng: np.random.Generator) -> Iterator[list[Predictions]]:
+    """The record cut at random places, pieces in random order."""
+    for count in (1, 2, 5):
+        cuts = np.sort(rng.choice(np.arange(1, len(record)), size=count, replace=False))
+        edges = [0, *cuts.tolist(), len(record)]
+        pieces = [record.slice(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        rng.shuffle(pieces)  # type: ignore[arg-type]
+        yield pieces
+
+
+def _folded(method: Any, pieces: list[Predictions]) -> Any:
+    state = method.summarize(pieces[0])
+    for piece in pieces[1:]:
+        state = method.merge(state, method.summarize(piece))
+    return method.finish(state)
+
+
+def _check_documented(cls: type) -> None:
+    text = inspect.getdoc(cls) or ""
+    assert ">>>" in text, f"{cls.__name__}: the docstring needs a doctest"
+    assert "Source:" in text, f"{cls.__name__}: the docstring needs 'Source:' and the paper"
+    assert any(sign in text for sign in ("=", "+", "(")), f"{cls.__name__}: the docstring needs the formula"
+    citation = getattr(cls, "citation", None)
+    assert citation in BIBTEX, f"{cls.__name__}: the citation {citation!r} is not in citations.py"
+    assert getattr(cls, "name", ""), f"{cls.__name__}: needs a name"
+
+
+def _same(a: Any, b: Any, rule: str) -> None:
+    """Two results agree in value and interval, but for the rounding of sums taken in another order."""
+    for end in ("value", "lower", "upper"):
+        one, other = getattr(a, end), getattr(b, end)
+        assert np.isclose(one, other, rtol=1e-9, atol=1e-9), f"{rule}: {end} is {one} and {other}"
+
+
+def check_estimator(factory: Callable[..., Any]) -> None:
+    """Every rule of `oodometer.estimators.Estimator`, for a class or a factory that takes ``seed`` and ``level``."""
+    rng = np.random.default_rng(3)
+    reference, target = example_record(seed=1), example_record(300, seed=2, difficulty=1.6, labelled=False)
+    before = _snapshot(reference), _snapshot(target)
+    fresh = factory(seed=5)
+    _check_documented(type(fresh))
+    assert fresh.assumes.strip(), "an estimator names its assumption"
+    untouched = pickle.dumps(vars(fresh))
+    fitted = fresh.fit(reference)
+    assert pickle.dumps(vars(fresh)) == untouched, "fit changes the object that it is called on"
+    result = fitted.estimate(target)
+    assert (_snapshot(reference), _snapshot(target)) == before, "inputs were changed"
+    assert 0 <= result.lower <= result.value <= result.upper <= 1, "value and interval lie in [0, 1]"
+    assert result.method == fresh.name and result.citation == fresh.citation and result.rows == len(target)
+    _same(fitted.estimate(target), result, "a second call gives the same result")
+    fitted.estimate(example_record(50, seed=9, difficulty=4.0, labelled=False))
+    _same(fitted.estimate(target), result, "an earlier call leaves nothing behind")
+    _same(factory(seed=5).fit(reference).estimate(target), result, "the same seed gives the same result")
+    copied = copy.copy(fitted)
+    copied.__dict__ = pickle.loads(pickle.dumps(vars(fitted)))
+    _same(copied.estimate(target), result, "a pickled copy gives the same result")
+    order = rng.permutation(len(target))
+    _same(fitted.estimate(target.take(order)), result, "the order of target rows does not matter")
+    shuffled = fresh.fit(reference.take(rng.permutation(len(reference))))
+    _same(shuffled.estimate(target), result, "the order of reference rows does not matter")
+    halves = fresh.fit(reference.slice(0, 150), reference.slice(150, len(reference)))
+    _same(halves.estimate(target), result, "references that are pooled give what one record gives")
+    for pieces in _splits(target, rng):
+        _same(_folded(fitted, pieces), result, "merging batches equals one pass")
+    labelled = example_record(300, seed=2, difficulty=1.6)
+    _same(fitted.estimate(labelled), result, "labels in the target are not looked at")
+    wide, narrow = factory(level=0.99).fit(reference).estimate(target), factory(level=0.5).fit(reference).estimate(target)
+    assert wide.upper - wide.lower >= narrow.upper - narrow.lower, "a higher level gives a wider interval"
+    easy = fitted.estimate(example_record(2000, seed=4, difficulty=0.5, labelled=False)).value
+    hard = fitted.estimate(example_record(2000, seed=4, difficulty=4.0, labelled=False)).value
+    assert easy >= hard, f"an easier target does not get a lower estimate (easy {easy}, hard {hard})"
+    one = fitted.estimate(target.slice(0, 1))
+    assert 0 <= one.lower <= one.value <= one.upper <= 1, "one target row is enough"
+    single = fresh.fit(reference.slice(0, 1)).estimate(target)
+    assert 0 <= single.lower <= single.value <= single.upper <= 1, "one reference row is enough"
+
+
+def check_score(factory: Callable[[], Any]) -> None:
+    """Every rule of `oodometer.scores.Score`, for a class or a factory without arguments."""
+    record = example_record(600, seed=1, difficulty=1.5)
+    other = example_record(500, seed=8)
+    before = _snapshot(record)
+    fresh = factory()
+    _check_documented(type(fresh))
+    fitted = fresh.fit(other)
+    values: Array = np.asarray(fitted(record))
+    assert _snapshot(record) == before, "inputs were changed"
+    assert values.shape == (len(record),), f"one number a sample, got shape {values.shape}"
+    assert np.isfinite(values).all(), "scores are finite"
+    order = np.random.default_rng(0).permutation(len(record))
+    assert np.allclose(fitted(record.take(order)), values[order], rtol=1e-6), "a score depends on its own sample alone"
+    pieces = [fitted(b) for b in record.batches(77)]
+    assert np.allclose(np.concatenate(pieces), values, rtol=1e-6), "batches give what the whole gives"
+    right, wrong = values[record.verdicts == 1], values[record.verdicts == 0]
+    assert right.mean() > wrong.mean(), "larger means more likely correct"
+    if fresh.is_probability:
+        assert values.min() >= 0 and values.max() <= 1, "a probability lies in [0, 1]"
+    assert fresh.why_not(Predictions.from_arrays(input=np.array(["a"], dtype=object))), "needs are declared"
+
+
+def check_calibrator(factory: Callable[[], Any]) -> None:
+    """Every rule of `oodometer.calibrators.Calibrator`, for a class or a factory without arguments."""
+    reference, target = example_record(2000, seed=1), example_record(500, seed=2)
+    before = _snapshot(reference), _snapshot(target)
+    fresh = factory()
+    _check_documented(type(fresh))
+    untouched = pickle.dumps(vars(fresh))
+    fitted = fresh.fit(reference)
+    assert pickle.dumps(vars(fresh)) == untouched, "fit changes the object that it is called on"
+    made = fitted(target)
+    assert (_snapshot(reference), _snapshot(target)) == before, "inputs were changed"
+    assert np.allclose(made.probabilities.sum(axis=1), 1, atol=1e-5), "rows sum to 1"
+    assert (made.predicted == target.predicted).all(), "the predicted class stays"
+    order = np.random.default_rng(0).permutation(len(reference))
+    again = fresh.fit(reference.take(order))(target)
+    assert np.allclose(again.probabilities, made.probabilities, atol=1e-6), "the order of reference rows does not matter"
+    overconfident = reference.with_probabilities(_sharpened(reference.probabilities), "sharpened")
+    cured = fresh.fit(overconfident)(overconfident)
+    assert _gap(cured) < _gap(overconfident), "over-confidence on the reference is cured"
+
+
+def _sharpened(probabilities: Array | None) -> Array:
+    assert probabilities is not None
+    powered = probabilities**3
+    out: Array = powered / powered.sum(axis=1, keepdims=True)
+    return out
+
+
+def _gap(record: Predictions) -> float:
+    assert record.probabilities is not None
+    confidence = record.probabilities[np.arange(len(record)), record.predicted]
+    return abs(float(confidence.mean()) - record.accuracy)
+
+
+def check_metric(factory: Callable[..., Any]) -> None:
+    """Every rule of `oodometer.metrics.Metric`, for a class or a factory."""
+    rng = np.random.default_rng(4)
+    record = example_record(500, seed=1, difficulty=1.5)
+    before = _snapshot(record)
+    metric = factory()
+    _check_documented(type(metric))
+    result = _main(metric.compute(record))
+    assert _snapshot(record) == before, "inputs were changed"
+    assert result.lower <= result.value <= result.upper, "the interval holds the value"
+    _same(_main(metric.compute(record)), result, "a second call gives the same result")
+    _same(_main(metric.compute(record.take(rng.permutation(len(record))))), result, "the order of rows does not matter")
+    for pieces in _splits(record, rng):
+        _same(_main(_folded(metric, pieces)), result, "merging batches equals one pass")
+    easy = _main(metric.compute(example_record(3000, seed=4, difficulty=0.4))).value
+    hard = _main(metric.compute(example_record(3000, seed=4, difficulty=6.0))).value
+    if metric.bigger_is_better:
+        assert easy >= hard, f"bigger is better: easy {easy}, hard {hard}"
+    else:
+        assert easy <= hard, f"smaller is better: easy {easy}, hard {hard}"
+
+
+def _main(result: Any) -> Any:
+    """The interval of a metric's result, which may carry more."""
+    return getattr(result, "interval", result)

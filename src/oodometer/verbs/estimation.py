@@ -1,0 +1,121 @@
+"""Estimation: the result of the verb `estimate`, and its JSON form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import UsageError
+from ..results import Curve, Estimate, Interval, Skipped, plain
+
+__all__ = ["Estimation", "Headline", "Part"]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The one number: value, interval, which method, how far it may be trusted and why.
+
+    ``trust`` is "high", "low" or "none".
+    """
+
+    interval: Interval
+    method: str
+    assumes: str
+    trust: str
+    why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return {
+            **self.interval.to_dict(),
+            "method": self.method,
+            "assumes": self.assumes,
+            "trust": self.trust,
+            "why": self.why,
+        }
+
+
+@dataclass(frozen=True)
+class Part:
+    """A slice or a chunk of the target with its own headline and estimates.
+
+    ``place`` holds ``by`` and ``value``, or ``start`` and ``end``; ``truth`` is the accuracy where rows are labelled.
+    """
+
+    place: Mapping[str, Any]
+    rows: int
+    headline: Headline
+    estimates: tuple[Estimate, ...]
+    truth: Interval | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return {
+            **plain(self.place),
+            "rows": self.rows,
+            "headline": self.headline.to_dict(),
+            "estimates": [e.to_dict() for e in self.estimates],
+            "truth": None if self.truth is None else self.truth.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Estimation:
+    """What `estimate` found: a headline, every method's estimate, what was skipped and what to beware of.
+
+    ``estimation["atc"]`` is the estimate of one method; ``to_dict()`` is the JSON of the command line.
+    """
+
+    reference: Mapping[str, Any]
+    target: Mapping[str, Any]
+    headline: Headline
+    estimates: tuple[Estimate, ...]
+    skipped: tuple[Skipped, ...]
+    warnings: tuple[str, ...]
+    level: float
+    seed: int
+    calibration: Mapping[str, Any] = field(default_factory=dict)
+    risk_coverage: Curve | None = None
+    reliability: Mapping[str, Any] | None = None
+    confidence: Mapping[str, Any] | None = None
+    slices: tuple[Part, ...] = ()
+    chunks: tuple[Part, ...] = ()
+    argv: str | None = None
+
+    def __getitem__(self, method: str) -> Estimate:
+        for estimate in self.estimates:
+            if estimate.method == method:
+                return estimate
+        why = next((s.why for s in self.skipped if s.method == method), "it was not asked for")
+        raise UsageError(f"there is no estimate by {method!r}: {why}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        from ..version import __version__
+
+        out: dict[str, Any] = {
+            "command": "estimate",
+            "version": __version__,
+            "argv": self.argv,
+            "level": self.level,
+            "seed": self.seed,
+            "reference": plain(self.reference),
+            "target": plain(self.target),
+            "headline": self.headline.to_dict(),
+            "estimates": [e.to_dict() for e in self.estimates],
+            "skipped": [s.to_dict() for s in self.skipped],
+            "warnings": list(self.warnings),
+            "calibration": plain(self.calibration),
+        }
+        if self.risk_coverage is not None:
+            out["risk_coverage"] = self.risk_coverage.to_dict()
+        if self.reliability is not None:
+            out["reliability"] = plain(self.reliability)
+        if self.confidence is not None:
+            out["confidence"] = plain(self.confidence)
+        if self.slices:
+            out["slices"] = [p.to_dict() for p in self.slices]
+        if self.chunks:
+            out["chunks"] = [p.to_dict() for p in self.chunks]
+        return out

@@ -1,0 +1,36 @@
+"""The verb `methods`: every estimator, score, metric and calibrator, what it needs and what it assumes."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ..registry import MethodKind, find, names
+
+__all__ = ["methods"]
+
+_KINDS: tuple[MethodKind, ...] = ("estimator", "score", "calibrator", "metric")
+
+
+def methods(kind: MethodKind | None = None) -> list[dict[str, Any]]:
+    """One mapping a method: what, name, summary, needs, assumes, kind (of interval), citation.
+
+    >>> [m["name"] for m in methods("estimator")][:3]
+    ['source', 'ac', 'doc']
+    """
+    out = []
+    for one in _KINDS if kind is None else (kind,):
+        for name in names(one):
+            cls = find(one, name)
+            out.append(
+                {
+                    "what": one,
+                    "name": name,
+                    "summary": (inspect.getdoc(cls) or "").partition("\n")[0],
+                    "needs": list(getattr(cls, "needs", ())),
+                    "assumes": getattr(cls, "assumes", None),
+                    "kind": getattr(cls, "kind", None) if one == "estimator" else None,
+                    "citation": cls.citation,
+                }
+            )
+    return out

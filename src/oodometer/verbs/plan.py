@@ -1,0 +1,210 @@
+"""The plan: everything fitted on the reference, ready to be sent to wherever the target's batches are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..calibrators import Choice
+from ..errors import InputError, NotApplicable, UsageError
+from ..estimators import Estimator, RiskCoverage, Sums
+from ..predictions import Predictions
+from ..results import Skipped
+from ..scores import Score
+
+__all__ = ["MOST_SLICES", "WHOLE", "Key", "Plan", "batch_rows", "merge_states", "parse_duration"]
+
+Key = tuple[str, Any]  # ("whole", None), ("by", value) or ("every", number of the chunk)
+State = dict[Key, dict[str, Sums]]
+
+WHOLE: Key = ("whole", None)
+MOST_SLICES = 200
+CONFIDENCE_BINS = 20
+_VALUES_A_BATCH = 1 << 19  # probabilities in flight: small enough for the cache, large enough to hide Python
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_FIRST_MONDAY = np.datetime64("1970-01-05", "us")
+
+
+def batch_rows(classes: int) -> int:
+    """Rows in a batch, so that its probabilities fit the processor's cache.
+
+    >>> batch_rows(10), batch_rows(1000)
+    (52428, 1024)
+    """
+    return max(1024, min(65_536, _VALUES_A_BATCH // max(classes, 1)))
+
+
+def parse_duration(text: str) -> int:
+    """Seconds in a duration such as ``7d``, ``12h`` or ``1w``; `UsageError` otherwise.
+
+    >>> parse_duration("7d") == parse_duration("1w")
+    True
+    """
+    match = re.fullmatch(r"\s*(\d+)\s*([smhdw])\s*", text)
+    if match is None or int(match[1]) == 0:
+        raise UsageError(f"expected a duration such as 30m, 12h, 7d or 2w, got {text!r}")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def merge_states(a: State, b: State) -> State:
+    """Two states as one, key by key."""
+    out = dict(a)
+    for key, states in b.items():
+        mine = out.get(key)
+        out[key] = states if mine is None else {name: mine[name] + state for name, state in states.items()}
+    return out
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Fitted methods and how to cut the target; small, picklable, and the same for every batch.
+
+    Parameters
+    ----------
+    choice : the calibrator that was chosen (or none).
+    methods : name -> fitted estimator.
+    curve : fitted label-free risk-coverage, or None.
+    confidence : the natural confidence score, or None.
+    by : field or column to slice by, or None.
+    every : chunk length in seconds, or None.
+    labels : truth of target rows (`label` or `correct`, one row each), or None.
+    """
+
+    choice: Choice
+    methods: Mapping[str, Estimator]
+    curve: RiskCoverage | None
+    confidence: Score | None
+    by: str | None = None
+    every: int | None = None
+    labels: Predictions | None = None
+    rows: int = field(default=65_536)
+
+    def restricted_to(self, batch: Predictions) -> tuple[Plan, list[Skipped]]:
+        """The plan without the methods that a target like this batch cannot feed, and why each was left out."""
+        skipped, kept = [], {}
+        for name, method in self.methods.items():
+            why = method.why_not(batch)
+            if why is None:
+                kept[name] = method
+            else:
+                skipped.append(Skipped(name, f"{why} (in the target)"))
+        confident = self.confidence is not None and self.confidence.why_not(batch) is None
+        plan = replace(
+            self,
+            methods=kept,
+            curve=self.curve if confident else None,
+            confidence=self.confidence if confident else None,
+        )
+        return plan, skipped
+
+    def __call__(self, part: Any) -> State:
+        """The state of one part of the target, read batch by batch."""
+        total: State | None = None
+        for batch in part.batches(rows=self.rows):
+            state = self.summarize(batch)
+            total = state if total is None else merge_states(total, state)
+        return {} if total is None else total
+
+    def summarize(self, batch: Predictions) -> State:
+        """The state of one batch: the whole of it, and each slice or chunk."""
+        if self.labels is not None:
+            batch = self._with_labels(batch)
+        calibrated = self.choice.apply(batch)
+        whole = {name: method.summarize(calibrated) for name, method in self.methods.items()}
+        whole["truth"] = _truth(batch)
+        if self.curve is not None:
+            whole["risk_coverage"] = self.curve.summarize(calibrated)
+        if self.confidence is not None:
+            whole["confidence"] = Sums(counts=confidence_counts(self.confidence, calibrated))
+        out: State = {WHOLE: whole}
+        for key, index in self._cuts(calibrated):
+            piece = calibrated.take(index)
+            states = {name: method.lighter().summarize(piece) for name, method in self.methods.items()}
+            states["truth"] = _truth(piece)
+            out[key] = states
+        return out
+
+    def _with_labels(self, batch: Predictions) -> Predictions:
+        assert self.labels is not None
+        end = batch.first_row + len(batch)
+        if end > len(self.labels):
+            raise InputError(
+                f"as many labels as target rows (at least {end})",
+                got=f"{len(self.labels)}",
+                remedy="give one row of labels for each target row, null where unknown",
+                column="label",
+            )
+        truth = self.labels.slice(batch.first_row, end)
+        return replace(batch, label=truth.label, correct=truth.correct, _cache={})
+
+    def _cuts(self, batch: Predictions) -> Iterator[tuple[Key, Array]]:
+        """Row numbers of each slice and each chunk in the batch."""
+        if self.by is not None:
+            values = column_of(batch, self.by)
+            kind = "by"
+        elif self.every is not None:
+            if batch.time is None:
+                raise UsageError("--every needs the column `time`; rename yours with --map theirs=time")
+            values = (batch.time - _FIRST_MONDAY).astype(np.int64) // (self.every * 1_000_000)
+            kind = "every"
+        else:
+            return
+        groups: dict[Any, list[int]] = {}
+        if values.dtype.kind in "iufbM":
+            distinct, codes = np.unique(values, return_inverse=True)
+            order = np.argsort(codes, kind="stable")
+            edges = np.searchsorted(codes[order], np.arange(len(distinct) + 1))
+            for i, value in enumerate(distinct.tolist()):
+                yield (kind, value), order[edges[i] : edges[i + 1]]
+            return
+        for i, value in enumerate(values.tolist()):
+            groups.setdefault("(missing)" if value is None or value != value else value, []).append(i)
+        for value, index in groups.items():
+            yield (kind, value), np.array(index, dtype=np.intp)
+
+    def chunk_start(self, number: int) -> np.datetime64:
+        """Where the chunk of this number begins."""
+        assert self.every is not None
+        return _FIRST_MONDAY + np.timedelta64(number * self.every, "s")
+
+
+def column_of(batch: Predictions, name: str) -> Array:
+    """A field or a further column to slice by; class codes are given their names."""
+    if name in batch.columns:
+        return batch.columns[name]
+    if name == "prediction" and batch.classes is not None:
+        return np.array(batch.classes, dtype=object)[batch.predicted]
+    value = getattr(batch, name, None)
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return value
+    raise UsageError(f"there is no column {name!r} to slice by")
+
+
+def confidence_counts(score: Score, record: Predictions) -> Array:
+    """Rows in each of 20 equal bins of confidence over [0, 1]."""
+    try:
+        values = score(record)
+    except NotApplicable:
+        return np.zeros(CONFIDENCE_BINS, dtype=np.int64)
+    index = np.minimum((values * CONFIDENCE_BINS).astype(np.intp), CONFIDENCE_BINS - 1)
+    return np.bincount(index, minlength=CONFIDENCE_BINS)
+
+
+def _truth(batch: Predictions) -> Sums:
+    if batch.label is None and batch.correct is None:
+        return Sums(rows=len(batch), known=0, correct=0)
+    verdicts = batch.verdicts
+    return Sums(rows=len(batch), known=int(np.sum(verdicts >= 0)), correct=int(np.sum(verdicts == 1)))
+
+
+def check_slices(keys: Sequence[Key], by: str) -> None:
+    """At most `MOST_SLICES` slices: a column of identifiers is no slice."""
+    if len(keys) > MOST_SLICES:
+        raise UsageError(
+            f"the column {by!r} has more than {MOST_SLICES} distinct values; slice by one with fewer, or bin it first"
+        )

@@ -1,0 +1,77 @@
+"""Shared set-up: shape checks at run time, hypothesis settings, the data folder, a browser."""
+
+from __future__ import annotations
+
+import builtins
+import os
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import beartype
+import hypothesis
+import jaxtyping
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Under test the annotations on these floors are checked against what passes, shapes too: Float[Array, "sample class"].
+# The package does not depend on jaxtyping: it imports the names for type checkers only, so they are put where every
+# module finds them. The hook must stand before the first import of oodometer.
+CHECKED_FLOORS = ("calibrators", "estimators", "metrics", "scores")
+
+
+def check_types(function: Any) -> Any:
+    """The function with its arguments and result checked; an int passes for a float, as type checkers have it."""
+    if any("Self" in str(hint) for hint in getattr(function, "__annotations__", {}).values()):
+        return function  # beartype knows Self only inside a class, and the hook shows it functions
+    return beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))(function)
+
+
+def install_shape_checks() -> None:
+    if any(name.partition(".")[0] == "oodometer" for name in sys.modules):
+        raise RuntimeError("oodometer was imported before tests/conftest.py could install the shape checks")
+    for name in ("Bool", "Float", "Int", "Num", "Real", "Shaped", "UInt"):
+        setattr(builtins, name, getattr(jaxtyping, name))
+    home = ModuleType("oodometer_type_checks")  # the hook finds its checker by the name of a module
+    home.check_types = check_types  # type: ignore[attr-defined]
+    sys.modules[home.__name__] = home
+    floors = [f"oodometer.{floor}" for floor in CHECKED_FLOORS]
+    jaxtyping.install_import_hook(floors, f"{home.__name__}.check_types")
+
+
+install_shape_checks()
+
+# Two processes on two cores make any deadline a coin toss. On a build machine the examples are always the same.
+hypothesis.settings.register_profile("default", deadline=None, max_examples=50)
+hypothesis.settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True, print_blob=True)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
+hypothesis.settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default")
+)
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of real data: OODOMETER_DATA, else ../shared/data; the test is skipped where neither exists."""
+    named = os.environ.get("OODOMETER_DATA")
+    folder = Path(named) if named else ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        where = (
+            f"OODOMETER_DATA names {named}, which is no folder"
+            if named
+            else "set OODOMETER_DATA to its folder"
+        )
+        pytest.skip(f"needs the real data: {where}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Path of a chromium; the test is skipped where there is none."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("needs chromium on PATH")
+    return path

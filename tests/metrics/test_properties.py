@@ -1,0 +1,186 @@
+"""What holds for every metric on every input: order and batches do not matter, intervals hold the value."""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from oodometer import Predictions
+from oodometer.citations import BIBTEX
+from oodometer.errors import NotApplicable
+from oodometer.registry import create, names
+from oodometer.results import Interval, plain
+
+NAMES = names("metric")
+NUMBERS = [name for name in NAMES if create("metric", name).gives == "number"]
+CONFIDENT = [name for name in NAMES if ("confidence", "correct") in create("metric", name).needs]
+
+# Many ties, both ends, neighbours of 1 in the last bit, and anything else.
+VALUES = st.one_of(
+    st.sampled_from([0.0, 1.0, 0.5, 0.2, 1 / 3, 1 - 2**-53, 1e-300, 0.9999999]), st.floats(0, 1, width=64)
+)
+
+
+@st.composite
+def confidences(draw: st.DrawFn) -> Predictions:
+    n = draw(st.integers(1, 50))
+    dtype = draw(st.sampled_from([np.float32, np.float64]))
+    confidence = np.array(draw(st.lists(VALUES, min_size=n, max_size=n))).astype(dtype)
+    correct = draw(hnp.arrays(np.bool_, n))
+    return Predictions.from_confidence(confidence, correct=correct)
+
+
+@st.composite
+def classified(draw: st.DrawFn) -> Predictions:
+    n, classes = draw(st.integers(1, 30)), draw(st.integers(2, 5))
+    raw = draw(hnp.arrays(np.float64, (n, classes), elements=st.floats(0.01, 1)))
+    dtype = draw(st.sampled_from([np.float32, np.float64]))
+    probabilities = (raw / raw.sum(axis=1, keepdims=True)).astype(dtype)
+    label = draw(hnp.arrays(np.int64, n, elements=st.integers(0, classes - 1)))
+    return Predictions.from_probabilities(probabilities, label=label)
+
+
+def result(name: str, record: Predictions) -> Any:
+    try:
+        return create("metric", name).compute(record)
+    except NotApplicable:
+        return None
+
+
+def same(a: Any, b: Any) -> None:
+    """Equal up to the rounding of sums."""
+    a, b = plain(a), plain(b)
+    if isinstance(a, dict):
+        assert a.keys() == b.keys()
+        for key in a:
+            same(a[key], b[key])
+    elif isinstance(a, list):
+        assert len(a) == len(b)
+        for one, other in zip(a, b, strict=True):
+            same(one, other)
+    elif isinstance(a, float):
+        assert b == pytest.approx(a, abs=1e-7)
+    else:
+        assert a == b
+
+
+def check(name: str, record: Predictions, seed: int) -> None:
+    metric = create("metric", name)
+    if metric.missing(record) is not None:
+        with pytest.raises(NotApplicable, match="needs"):
+            metric.compute(record)
+        return
+    whole = result(name, record)
+    if isinstance(whole, Interval):
+        low, high = metric.bounds
+        assert (
+            low
+            <= whole.lower
+            <= whole.value
+            <= whole.upper
+            <= max(high, whole.upper if high == np.inf else high)
+        )
+    rng = np.random.default_rng(seed)
+    same(result(name, record.take(rng.permutation(len(record)))), whole)
+    # any split, merged in any order, some parts of another width
+    cuts = np.sort(rng.integers(0, len(record) + 1, 3))
+    edges = [0, *cuts.tolist(), len(record)]
+    parts = [record.slice(a, b) for a, b in pairwise(edges) if b > a]
+    states = [metric.summarize(parts[i]) for i in rng.permutation(len(parts))]
+    left = reduce(metric.merge, states)
+    right = reduce(lambda a, b: metric.merge(b, a), reversed(states))
+    same(metric.finish(left), whole)
+    same(metric.finish(right), whole)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=15)
+@given(record=confidences(), seed=st.integers(0, 99))
+def test_confidence_and_correctness(name: str, record: Predictions, seed: int) -> None:
+    check(name, record, seed)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=12)
+@given(record=classified(), seed=st.integers(0, 99))
+def test_probabilities_and_labels(name: str, record: Predictions, seed: int) -> None:
+    check(name, record, seed)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_contract(name: str) -> None:
+    metric = create("metric", name)
+    assert metric.name == name
+    assert metric.citation in BIBTEX
+    assert metric.bigger_is_better in (True, False, None)
+    assert ">>>" in (type(metric).__doc__ or "")
+    assert all(isinstance(group, tuple) for group in metric.needs)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_same_seed_same_interval(name: str) -> None:
+    rng = np.random.default_rng(0)
+    record = Predictions.from_probabilities(rng.dirichlet(np.ones(3), 200), label=rng.integers(0, 3, 200))
+    metric = create("metric", name)
+    once, again = metric.compute(record, seed=4), metric.compute(record, seed=4)
+    assert once == again
+    other = metric.compute(record, seed=5)
+    assert other.value == once.value
+    assert other.lower == pytest.approx(once.lower, abs=0.02)
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_higher_level_is_wider(name: str) -> None:
+    rng = np.random.default_rng(1)
+    record = Predictions.from_probabilities(rng.dirichlet(np.ones(3), 400), label=rng.integers(0, 3, 400))
+    metric = create("metric", name)
+    narrow, wide = metric.compute(record, level=0.5), metric.compute(record, level=0.99)
+    assert wide.lower <= narrow.lower <= narrow.value <= narrow.upper <= wide.upper
+    assert wide.width > narrow.width
+
+
+@pytest.mark.parametrize("name", CONFIDENT)
+def test_rows_of_unknown_truth_are_left_out(name: str) -> None:
+    rng = np.random.default_rng(2)
+    confidence, correct = rng.random(80), rng.integers(0, 2, 80)
+    known = Predictions.from_confidence(confidence, correct=correct)
+    with_gaps = Predictions.from_confidence(
+        np.concatenate([confidence, [0.3, 0.4]]), correct=[*correct.tolist(), None, None]
+    )
+    same(create("metric", name).compute(with_gaps), create("metric", name).compute(known))
+    nothing = Predictions.from_confidence([0.3], correct=[None])
+    with pytest.raises(NotApplicable):
+        create("metric", name).compute(nothing)
+
+
+@given(record=confidences())
+def test_relations_between_areas(record: Predictions) -> None:
+    found = {
+        name: create("metric", name).compute(record).value
+        for name in ("auc_coverage", "aurc", "e_aurc", "augrc")
+    }
+    assert found["aurc"] == pytest.approx(1 - found["auc_coverage"])
+    assert found["e_aurc"] <= found["aurc"] + 1e-12
+    assert found["augrc"] <= found["aurc"] + 1e-12
+
+
+@given(record=confidences())
+def test_relations_between_calibration_errors(record: Predictions) -> None:
+    """The mean gap bounds all from below; ECE and twice KS are bounded by it or each other as sums are."""
+    found = {
+        n: create("metric", n).compute(record).value
+        for n in ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks")
+    }
+    assert record.confidence is not None
+    gap = abs(float((record.confidence.astype(float) - record.verdicts).mean()))
+    for name in ("ece", "ece_equal_mass", "smece", "ks"):
+        assert found[name] >= gap - 2e-4, name
+    assert found["ece_debiased"] <= found["ece"] + 1e-12
+    assert found["ks"] <= 1

@@ -1,0 +1,203 @@
+"""Traps that caught others: confidence 0, one row, all right, all wrong, one class, one confidence, bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from oodometer import Predictions
+from oodometer import metrics as m
+from oodometer.errors import InputError, NotApplicable, UsageError
+from oodometer.registry import create, names
+from oodometer.results import Interval
+
+NUMBERS = [name for name in names("metric") if create("metric", name).gives == "number"]
+CONFIDENT = [name for name in NUMBERS if ("confidence", "correct") in create("metric", name).needs]
+
+
+def compute(name: str, confidence: object, correct: object) -> Interval:
+    found = create("metric", name).compute(Predictions.from_confidence(confidence, correct=correct))
+    assert isinstance(found, Interval)
+    return found
+
+
+@pytest.mark.parametrize("name", CONFIDENT)
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 0.5])
+@pytest.mark.parametrize("correct", [True, False])
+def test_one_row(name: str, confidence: float, correct: bool) -> None:
+    found = compute(name, [confidence], [correct])
+    expected = {
+        "accuracy": correct,
+        "auc_coverage": correct,
+        "aurc": not correct,
+        "e_aurc": 0,
+        "augrc": not correct,
+        "brier": (confidence - correct) ** 2,
+    }.get(name, abs(confidence - correct))
+    assert found.value == pytest.approx(float(expected), abs=1e-3)
+    assert found.width > 0.5, "one row tells next to nothing"
+
+
+@pytest.mark.parametrize("name", CONFIDENT)
+@pytest.mark.parametrize("n", [10, 100, 1000])
+def test_all_right_and_all_wrong_leave_doubt(name: str, n: int) -> None:
+    """No error seen does not mean that none can happen."""
+    rng = np.random.default_rng(0)
+    for correct in (0, 1):
+        found = compute(name, rng.uniform(0.6, 0.9, n), np.full(n, correct))
+        assert 1e-4 < found.width <= 1
+
+
+@pytest.mark.parametrize("name", ["ece", "ece_equal_mass", "ks", "smece"])
+def test_constant_confidence_is_the_gap(name: str) -> None:
+    """100 samples of 0.8 with 50 right: every calibration error is 0.3."""
+    assert compute(name, np.full(100, 0.8), np.arange(100) % 2).value == pytest.approx(0.3, abs=2e-3)
+
+
+def test_constant_confidence_has_the_area_of_a_random_order() -> None:
+    correct = np.arange(100) % 4 > 0
+    assert compute("auc_coverage", np.full(100, 0.8), correct).value == pytest.approx(0.75)
+    assert compute("augrc", np.full(100, 0.8), correct).value == pytest.approx(0.25 * 101 / 200)
+
+
+def test_perfect_calibration_at_the_ends() -> None:
+    """Confidence 0 and wrong, 1 and right: nothing is off, and confidence 0 crashes nothing."""
+    confidence, correct = [0.0] * 20 + [1.0] * 20, [0] * 20 + [1] * 20
+    for name in ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks", "brier", "e_aurc"):
+        assert compute(name, confidence, correct).value == pytest.approx(0, abs=1e-12), name
+
+
+def test_orientation() -> None:
+    """A model that knows when it is right is better on every number that says which way is up."""
+    rng = np.random.default_rng(1)
+    confidence = rng.random(2000)
+    correct = rng.random(2000) < confidence
+    for name in CONFIDENT:
+        good = compute(name, confidence, correct).value
+        bad = compute(name, 1 - confidence, correct).value
+        if name == "accuracy":
+            assert good == bad
+        elif create("metric", name).bigger_is_better:
+            assert good > bad + 0.1, name
+        else:
+            assert good < bad - 0.1, name
+
+
+def test_one_class() -> None:
+    record = Predictions.from_classes(["a"] * 5, label=["a"] * 5)
+    assert m.MacroF1().compute(record).value == 1
+    assert m.ConfusionTable().compute(record) == {"classes": ["a"], "counts": [[5]]}
+    assert m.PerClass().compute(record)[0]["recall"].lower < 0.6
+
+
+def test_ranks_near_one_are_kept() -> None:
+    """Confidences that differ in the last bit of float64 are not ties."""
+    confidence = np.array([1 - 2**-53, 1 - 2**-52, 1 - 3 * 2**-53])
+    assert m.area_under_accuracy_coverage(confidence, [1, 0, 0]) == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
+    assert m.area_under_accuracy_coverage(confidence, [0, 0, 1]) == pytest.approx((1 / 3) / 3)
+
+
+def test_float32_and_float64_parts_merge() -> None:
+    metric = m.RiskCoverageArea()
+    single = Predictions.from_confidence(np.array([0.5, 0.25], dtype=np.float32), correct=[1, 0])
+    double = Predictions.from_confidence(np.array([0.5, 0.3]), correct=[0, 1])
+    merged = metric.finish(metric.merge(metric.summarize(single), metric.summarize(double)))
+    assert merged.value == pytest.approx(m.area_under_risk_coverage([0.5, 0.25, 0.5, 0.3], [1, 0, 0, 1]))
+
+
+def test_infinite_log_loss_is_no_number() -> None:
+    record = Predictions.from_probabilities([[1.0, 0.0], [0.5, 0.5]], label=[1, 0])
+    with pytest.raises(NotApplicable, match="probability 0 in 1 of 2 rows"):
+        m.NegativeLogLikelihood().compute(record)
+    assert m.log_loss([[1.0, 0.0]], [1]) == float("inf")
+
+
+def test_confidence_is_that_of_the_predicted_class() -> None:
+    """After a calibration the argmax may move; the prediction and its own probability stay."""
+    record = Predictions.from_probabilities([[0.6, 0.4]], label=[0]).with_probabilities(
+        np.array([[0.45, 0.55]]), "test"
+    )
+    assert m.ExpectedCalibrationError().compute(record).value == pytest.approx(0.55)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "correct", "message"),
+    [
+        ([70.0], [1], "percents"),
+        ([float("nan")], [1], "finite"),
+        ([-0.5], [1], "log-probabilities"),
+        ([0.5, 0.5], [1], "2 entries"),
+        ([0.5], [2], "true or false"),
+        ([0.5], [None], "known truth"),
+        ([], [], "at least one sample"),
+    ],
+)
+def test_bad_input_never_becomes_a_number(
+    confidence: list[float], correct: list[object], message: str
+) -> None:
+    for function in (
+        m.expected_calibration_error,
+        m.equal_mass_calibration_error,
+        m.debiased_calibration_error,
+        m.smooth_calibration_error,
+        m.ks_calibration_error,
+        m.area_under_accuracy_coverage,
+        m.area_under_risk_coverage,
+        m.excess_area_under_risk_coverage,
+        m.area_under_generalized_risk_coverage,
+    ):
+        with pytest.raises(InputError, match=message):
+            function(confidence, correct)
+
+
+def test_bad_arguments() -> None:
+    with pytest.raises(UsageError):
+        m.ExpectedCalibrationError(0)
+    with pytest.raises(UsageError):
+        m.EqualMassCalibrationError(0)
+    with pytest.raises(UsageError):
+        m.RiskCoverageCurve(1)
+    with pytest.raises(UsageError):
+        m.Accuracy().compute(Predictions.from_classes([0], label=[0]), level=95)
+    metric, other = m.ExpectedCalibrationError(15), m.ExpectedCalibrationError(10)
+    record = Predictions.from_confidence([0.5], correct=[1])
+    with pytest.raises(UsageError):
+        metric.merge(metric.summarize(record), other.summarize(record))
+    with pytest.raises(InputError, match="null"):
+        m.brier_score([[0.5, 0.5]], [None])
+    with pytest.raises(InputError, match="null"):
+        m.log_loss([[0.5, 0.5]], [None])
+    with pytest.raises(InputError):
+        m.accuracy([])
+    with pytest.raises(InputError, match="known classes"):
+        m.confusion_matrix([3], [0], 2)
+
+
+def test_parts_of_different_forms_do_not_merge() -> None:
+    brier, confusion = m.Brier(), m.ConfusionTable()
+    a = Predictions.from_probabilities([[0.5, 0.5]], label=[0])
+    b = Predictions.from_confidence([0.5], correct=[1])
+    c = Predictions.from_probabilities([[0.5, 0.25, 0.25]], label=[0])
+    with pytest.raises(InputError, match="one form"):
+        brier.merge(brier.summarize(a), brier.summarize(b))
+    with pytest.raises(InputError, match="same classes"):
+        confusion.merge(confusion.summarize(a), confusion.summarize(c))
+
+
+def test_many_classes_are_counted_sparsely() -> None:
+    rng = np.random.default_rng(3)
+    label = rng.integers(0, 3000, 500)
+    record = Predictions.from_classes(label, label=label, classes=range(3000))
+    state = m.ConfusionTable().summarize(record)
+    assert len(state.cells) == len(np.unique(label))
+    assert m.MacroF1().compute(record).value == 1
+    with pytest.raises(NotApplicable, match="too large"):
+        m.ConfusionTable().compute(record)
+
+
+@pytest.mark.parametrize("name", CONFIDENT)
+def test_an_empty_state_has_no_number(name: str) -> None:
+    metric = create("metric", name)
+    empty = Predictions.from_confidence([0.5], correct=[1]).slice(0, 0)
+    with pytest.raises(NotApplicable):
+        metric.finish(metric.summarize(empty))

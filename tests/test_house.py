@@ -1,0 +1,243 @@
+"""Rules of the house that no other tool checks: quick import, first lines, sizes, public face, documents."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import inspect
+import re
+import subprocess
+import sys
+import textwrap
+from importlib.metadata import metadata, version
+from pathlib import Path
+from types import ModuleType
+
+import jaxtyping
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "oodometer"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+DOCUMENTS = sorted(
+    path
+    for path in [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *PACKAGE.rglob("*.md"),
+        *ROOT.glob("benchmarks/**/*.md"),
+    ]
+    if "_build" not in path.parts
+)
+MOST_LINES = 400
+
+# What `import oodometer` must not load.
+HEAVY = ("torch", "pandas", "polars", "sklearn", "altair", "scipy.stats", "typer", "pyarrow.dataset")
+
+# What no file may import at its top: libraries of the extras, frames of the user, and slow parts of the core.
+LAZY = {
+    "PIL",
+    "altair",
+    "captum",
+    "codecarbon",
+    "datasets",
+    "pandas",
+    "polars",
+    "pyspark",
+    "rapidfuzz",
+    "ray",
+    "safetensors",
+    "sklearn",
+    "torch",
+    "transformers",
+    "vl_convert",
+    "wn",
+}
+AT_HOME = {"reports": {"altair", "vl_convert"}}
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def fresh(code: str) -> str:
+    """Run code in an interpreter of its own and return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_import_is_light() -> None:
+    loaded = set(fresh("import sys, oodometer; print(*sys.modules, sep='\\n')").split())
+    assert "oodometer" in loaded
+    assert sorted(loaded & set(HEAVY)) == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_first_line_says_what_the_room_is(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    docstring = ast.get_docstring(ast.parse(text))
+    assert text.startswith(('"""', 'r"""')), "the first line is no docstring"
+    assert docstring
+    assert docstring.strip()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_file_is_short(path: Path) -> None:
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= MOST_LINES, f"{lines} lines; split the file by idea"
+
+
+def top_level_imports(tree: ast.Module) -> set[str]:
+    """First names of the libraries that a module imports as it loads; `if TYPE_CHECKING:` is left out."""
+    found: set[str] = set()
+    queue: list[ast.AST] = list(tree.body)
+    while queue:
+        node = queue.pop()
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            if node.level == 0 and node.module:
+                found.add(node.module.partition(".")[0])
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            queue.extend(node.orelse)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            queue.extend(ast.iter_child_nodes(node))
+    return found
+
+
+def test_top_level_imports_are_seen() -> None:
+    source = (
+        "import os.path\nfrom . import near\ntry:\n    import ray\nexcept ImportError:\n    pass\n"
+        "if TYPE_CHECKING:\n    import torch\nclass A:\n    import wn\n    def f(self):\n        import pandas\n"
+    )
+    assert top_level_imports(ast.parse(source)) == {"os", "ray", "wn"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_optional_libraries_load_where_they_are_used(path: Path) -> None:
+    floor = path.relative_to(PACKAGE).parts[0]
+    found = top_level_imports(ast.parse(path.read_text(encoding="utf-8"))) & (
+        LAZY - AT_HOME.get(floor, set())
+    )
+    assert sorted(found) == [], "import it inside the function that needs it"
+
+
+def test_public_names_import_and_are_documented() -> None:
+    import oodometer
+
+    assert len(set(oodometer.__all__)) == len(oodometer.__all__)
+    assert set(oodometer.__all__) <= set(dir(oodometer))
+    bare = []
+    for name in oodometer.__all__:
+        thing = getattr(oodometer, name)
+        if (inspect.isclass(thing) or callable(thing)) and not (inspect.getdoc(thing) or "").strip():
+            bare.append(name)
+    assert bare == []
+
+
+def test_public_names_are_not_hidden_by_modules() -> None:
+    """A file named like a public function must not replace it once that file has been imported."""
+    code = """
+import importlib, pkgutil, types, oodometer
+before = {name: getattr(oodometer, name) for name in oodometer.__all__}
+for module in pkgutil.iter_modules(oodometer.__path__):
+    if not module.name.startswith("__main__"):
+        importlib.import_module(f"oodometer.{module.name}")
+for name, thing in before.items():
+    if getattr(oodometer, name) is not thing or type(thing) is types.ModuleType:
+        print(name)
+"""
+    assert fresh(code).split() == []
+
+
+def prose(path: Path) -> str:
+    """A document without its fenced blocks and its code spans."""
+    text = re.sub(r"^(```+|~~~+).*?^\1", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"`[^`\n]*`", "", text)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=relative)
+def test_relative_links_resolve(path: Path) -> None:
+    targets = re.findall(r"\]\(\s*<?([^)\s>]+)", prose(path)) + re.findall(
+        r"^\[[^\]]+\]:\s+(\S+)", prose(path), flags=re.MULTILINE
+    )
+    broken = [
+        target
+        for target in targets
+        if not re.match(r"[a-z][a-z0-9+.-]*:|#", target)
+        and not (path.parent / target.partition("#")[0]).exists()
+    ]
+    assert broken == []
+
+
+def sessions(path: Path) -> list[tuple[int, str]]:
+    """Line number and text of each fenced block that shows a Python session."""
+    text = path.read_text(encoding="utf-8")
+    found = re.finditer(r"^```(?:pycon|python)\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+    return [(text.count("\n", 0, match.start(1)), match[1]) for match in found if ">>>" in match[1]]
+
+
+@pytest.mark.parametrize("path", [path for path in DOCUMENTS if sessions(path)], ids=relative)
+def test_python_sessions_in_documents_run(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    parser = doctest.DocTestParser()
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    names: dict[str, object] = {}
+    report: list[str] = []
+    for line, block in sessions(path):
+        test = parser.get_doctest(block, names, relative(path), str(path), line)
+        runner.run(test, out=report.append, clear_globs=False)
+        names = test.globs
+    assert runner.failures == 0, "".join(report)
+
+
+def test_example_score_in_contributing_works() -> None:
+    from oodometer import registry
+
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    block = re.search(r"^   ```python\n(.*?)^   ```", text, flags=re.DOTALL | re.MULTILINE)
+    assert block
+    module = ModuleType("oodometer.scores.second_gap")
+    module.__package__ = "oodometer.scores"
+    try:
+        exec(compile(textwrap.dedent(block[1]), "CONTRIBUTING.md", "exec"), module.__dict__)
+        assert "second_gap" in registry.names("score")
+        runner = doctest.DocTestRunner()
+        for test in doctest.DocTestFinder().find(module):
+            runner.run(test)
+        assert runner.tries > 0
+        assert runner.failures == 0
+    finally:
+        registry.unregister("score", "second_gap")
+
+
+def test_annotations_are_checked_under_test() -> None:
+    from oodometer.scores import margin
+
+    with pytest.raises(jaxtyping.TypeCheckError):
+        margin("no array")  # type: ignore[arg-type]
+
+
+def test_extras_that_errors_name_exist() -> None:
+    declared = set(metadata("oodometer").get_all("Provides-Extra") or ())
+    named = {
+        name for path in MODULES for name in re.findall(r"extra=\"(\w+)\"", path.read_text(encoding="utf-8"))
+    }
+    assert sorted(named - declared) == []
+
+
+def test_typed_marker_is_there() -> None:
+    assert (PACKAGE / "py.typed").is_file()
+
+
+def test_version_has_one_source() -> None:
+    import oodometer
+
+    assert isinstance(oodometer, ModuleType)
+    assert version("oodometer") == oodometer.__version__
+    assert f"[{oodometer.__version__}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
