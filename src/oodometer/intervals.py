@@ -9,7 +9,7 @@ import numpy as np
 
 from .arrays import Array
 
-__all__ = ["clopper_pearson", "from_replicates", "normal_quantile", "wilson", "wilson_from_variance"]
+__all__ = ["clopper_pearson", "from_replicates", "from_spread", "normal_quantile", "wilson", "wilson_from_variance"]
 
 
 def check_level(level: float) -> float:
@@ -80,12 +80,29 @@ def wilson_from_variance(value: float, variance: float, trials: float, level: fl
     return wilson(value, effective, level)
 
 
+def from_spread(
+    replicates: Array, value: float, level: float, low: float = 0.0, high: float = 1.0
+) -> tuple[float, float]:
+    """value +- z sd of bootstrap replicates, cut to [low, high]; a few dozen replicates suffice for a spread.
+
+    Replicates that are NaN are left out; with fewer than two the interval is (low, high).
+
+    >>> from_spread(np.array([0.4, 0.5, 0.6]), 0.5, 0.9)[0] < 0.5
+    True
+    """
+    good = replicates[np.isfinite(replicates)]
+    if good.size < 2:
+        return low, high
+    half = normal_quantile(level) * float(good.std(ddof=1))
+    return max(low, value - half), min(high, value + half)
+
+
 def from_replicates(
     replicates: Array, value: float, level: float, low: float = 0.0, high: float = 1.0
 ) -> tuple[float, float]:
-    """Basic bias-free interval from bootstrap replicates: value +- quantiles of their spread about their own mean.
+    """value + quantiles of bootstrap replicates about their own mean, cut to [low, high] and widened to hold the value.
 
-    Cut to [low, high] and widened to hold the value; replicates that are NaN are left out.
+    Unlike `from_spread` it may be lopsided; it wants hundreds of replicates. Replicates that are NaN are left out.
 
     >>> from_replicates(np.array([0.4, 0.5, 0.6]), 0.5, 0.9)[0] < 0.5
     True

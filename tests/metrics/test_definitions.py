@@ -12,7 +12,11 @@ from scipy.optimize import brentq
 from oodometer import metrics as m
 from oodometer.metrics.ranks import Ranks
 
-RNG = np.random.default_rng(7)
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)
+
 
 # Confidences with ties at every place, and their verdicts.
 TIED = [
@@ -87,10 +91,10 @@ def ece_by_loop(confidence: list[float], correct: list[int], bins: int) -> float
 
 @pytest.mark.parametrize("bins", [1, 2, 10, 15, 37])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_ece(bins: int, dtype: type) -> None:
-    confidence = RNG.random(300).astype(dtype)
+def test_ece(bins: int, dtype: type, rng: np.random.Generator) -> None:
+    confidence = rng.random(300).astype(dtype)
     confidence[:4] = [0, 1, 1, 0]
-    correct = RNG.integers(0, 2, 300)
+    correct = rng.integers(0, 2, 300)
     expected = ece_by_loop(confidence.astype(float).tolist(), correct.tolist(), bins)
     assert m.expected_calibration_error(confidence, correct, bins) == pytest.approx(expected, abs=1e-6)
     registered = m.ExpectedCalibrationError(bins).compute(_record(confidence, correct)).value
@@ -107,9 +111,9 @@ def test_edges_of_bins_belong_to_the_bin_below(dtype: type) -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 14, 15, 16, 100, 301])
-def test_equal_mass_ece_without_ties(n: int) -> None:
-    confidence = RNG.permutation(np.linspace(0.01, 0.99, n))
-    correct = RNG.integers(0, 2, n)
+def test_equal_mass_ece_without_ties(n: int, rng: np.random.Generator) -> None:
+    confidence = rng.permutation(np.linspace(0.01, 0.99, n))
+    correct = rng.integers(0, 2, n)
     order = np.argsort(confidence)
     bins = min(15, n)
     edges = [b * n // bins for b in range(bins + 1)]
@@ -179,9 +183,9 @@ def brier_parts(probabilities: np.ndarray, label: np.ndarray, bins: int = 15) ->
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_brier_and_its_parts(dtype: type) -> None:
-    probabilities = RNG.dirichlet(np.ones(4), 500).astype(dtype)
-    label = RNG.integers(0, 4, 500)
+def test_brier_and_its_parts(dtype: type, rng: np.random.Generator) -> None:
+    probabilities = rng.dirichlet(np.ones(4), 500).astype(dtype)
+    label = rng.integers(0, 4, 500)
     onehot = np.eye(4)[label]
     expected = float(((probabilities - onehot) ** 2).sum(axis=1).mean())
     found = m.Brier().compute(_labelled(probabilities, label))
@@ -269,9 +273,9 @@ def test_variance_of_areas_against_a_bootstrap_of_samples(name: str) -> None:
     assert found.width / 2 / 1.96 == pytest.approx(expected, rel=0.12)
 
 
-def test_risk_coverage_curve_by_thresholds() -> None:
-    confidence = RNG.random(500).round(2)
-    correct = RNG.integers(0, 2, 500)
+def test_risk_coverage_curve_by_thresholds(rng: np.random.Generator) -> None:
+    confidence = rng.random(500).round(2)
+    correct = (rng.random(500) < confidence).astype(int)
     curve = m.RiskCoverageCurve(points=50, wanted=(0.5, 1.1)).compute(_record(confidence, correct))
     assert len(curve.x) <= 50
     for x, y, bound in zip(curve.x, curve.y, curve.extra["thresholds"], strict=True):

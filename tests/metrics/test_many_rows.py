@@ -32,7 +32,7 @@ def test_histogram_is_within_its_stated_error(
     assert near.extras["rounding"] < 0.02
     assert abs(near.value - exact.value) <= near.extras["rounding"] + 1e-12
     assert abs(near.value - exact.value) < 2e-4
-    assert near.width == pytest.approx(exact.width, rel=0.1)
+    assert near.width == pytest.approx(exact.width, rel=0.2)  # a bootstrap has noise of its own
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -90,6 +90,15 @@ def test_one_class() -> None:
     assert m.PerClass().compute(record)[0]["recall"].lower < 0.6
 
 
+@pytest.mark.parametrize("name", ["macro_recall", "macro_precision", "macro_f1"])
+def test_classes_without_an_error_leave_doubt(name: str) -> None:
+    """Ten classes of 3 samples, all right: each alone could well be at 50 %."""
+    label = np.repeat(np.arange(10), 3)
+    found = create("metric", name).compute(Predictions.from_classes(label, label=label))
+    assert found.value == found.upper == 1
+    assert 0.7 < found.lower < 0.95
+
+
 def test_ranks_near_one_are_kept() -> None:
     """Confidences that differ in the last bit of float64 are not ties."""
     confidence = np.array([1 - 2**-53, 1 - 2**-52, 1 - 3 * 2**-53])

@@ -10,16 +10,16 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable
-from ..kernels import row_hash
+from ..kernels import mix, row_hash
 from ..predictions import Predictions
 
-__all__ = ["FOLDS", "Calibrator", "assign_folds", "brier", "content_hash"]
+__all__ = ["FOLDS", "Calibrator", "assign_folds", "brier", "content_hash", "seeded_sample"]
 
 FOLDS = 5
 
 
 def content_hash(record: Predictions, seed: int = 0) -> Array:
-    """A hash of each row's confidence and truth: folds and subsamples that do not depend on row order."""
+    """A hash of each row's confidence and truth: folds that do not depend on row order."""
     columns = [record.verdicts]
     if record.probabilities is not None:
         columns += [record.top.first, record.top.second]
@@ -42,6 +42,21 @@ def assign_folds(key: Array) -> Array:
     fold = np.empty(len(key), dtype=np.intp)
     fold[np.argsort(key)] = np.arange(len(key)) % FOLDS
     return fold
+
+
+def seeded_sample(rows: Array, count: int) -> Array:
+    """Positions of ``count`` of the given row numbers, ascending: a uniform sample that batching does not change.
+
+    The rows whose scrambled numbers are smallest are taken. (A hash of the content would not do: all rows of one rounded
+    confidence would be in or out together.)
+
+    >>> len(seeded_sample(np.arange(10), 3))
+    3
+    """
+    key = mix(rows.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
+    if count >= len(rows):
+        return np.arange(len(rows))
+    return np.sort(np.argpartition(key, count)[:count])
 
 
 def brier(probabilities: Array, label: Array) -> Array:

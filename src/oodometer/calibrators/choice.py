@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import NotApplicable
 from ..predictions import Predictions
 from ..registry import create
-from .base import FOLDS, Calibrator, assign_folds, brier, content_hash
+from .base import FOLDS, Calibrator, assign_folds, brier, content_hash, seeded_sample
 
 __all__ = ["Choice", "choose_calibrator"]
 
@@ -33,26 +33,23 @@ class Choice:
 def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temperature",)) -> Choice:
     """The candidate with the lowest five-fold Brier score, if it beats raw probabilities by more than one standard error.
 
-    Folds are drawn by a hash of each row's content, so that the order of rows does not matter; at most 200,000
-    probabilities are looked at. Without probabilities or labels nothing is chosen.
+    Folds are dealt out by a hash of each row's content, so that the order of rows does not matter; of a large reference a
+    seeded sample of 200,000 probabilities is looked at. Without probabilities or labels nothing is chosen.
 
     >>> choose_calibrator(Predictions.from_confidence([0.5], correct=[1])).calibrator is None
     True
     """
     if reference.probabilities is None or reference.label is None:
         return Choice(None, "there are no class probabilities with labels to calibrate", {})
-    labelled = reference.take(reference.label >= 0)
+    labelled = reference if (reference.label >= 0).all() else reference.take(reference.label >= 0)
     if len(labelled) < 10 * FOLDS:
         return Choice(None, f"{len(labelled)} labelled reference rows are too few to calibrate on", {})
-    key = content_hash(labelled)
     most = max(_MOST_VALUES // max(labelled.num_classes, 1), 2_000)
+    sample = labelled
     if len(labelled) > most:
-        chosen = np.sort(np.argpartition(key, most)[:most])
-        sample, key = labelled.take(chosen), key[chosen]
-    else:
-        sample = labelled
+        sample = labelled.take(seeded_sample(np.arange(len(labelled)), most))
     assert sample.probabilities is not None and sample.label is not None
-    fold = assign_folds(key)
+    fold = assign_folds(content_hash(sample))
     raw = brier(sample.probabilities.astype(np.float64), sample.label)
     scores = {"none": float(raw.mean())}
     gains = {}

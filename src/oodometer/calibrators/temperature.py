@@ -10,7 +10,7 @@ from ..arrays import Array
 from ..kernels import Top
 from ..predictions import Predictions
 from ..registry import register
-from .base import Calibrator, content_hash
+from .base import Calibrator, seeded_sample
 
 __all__ = ["Temperature", "fit_temperature"]
 
@@ -63,7 +63,7 @@ def fit_temperature(logits: Array, label: Array) -> float:
 class Temperature(Calibrator):
     """p_k = exp(z_k / t) / sum_j exp(z_j / t); z = logits, or log-probabilities where there are none.
 
-    t is fitted on the rows of smallest content hash, up to 200,000 probabilities. `NotApplicable` without
+    t is fitted on a seeded sample of up to 200,000 probabilities. `NotApplicable` without
     probabilities and labels. Source: Guo et al. (2017).
 
     >>> p = Predictions.from_probabilities([[0.98, 0.02]] * 4, label=[0, 0, 0, 1])
@@ -78,8 +78,7 @@ class Temperature(Calibrator):
         assert reference.label is not None
         rows = max(_ENOUGH_VALUES // max(reference.num_classes, 1), 2_000)
         if len(reference) > rows:
-            chosen = np.argpartition(content_hash(reference), rows)[:rows]
-            reference = reference.take(np.sort(chosen))
+            reference = reference.take(seeded_sample(np.arange(len(reference)), rows))
             assert reference.label is not None
         self.temperature = fit_temperature(_logs(reference), reference.label)
 

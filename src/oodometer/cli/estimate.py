@@ -45,7 +45,7 @@ def estimate(
     """Estimate a model's accuracy on data without labels."""
     from ..verbs.estimate import estimate as run
 
-    write_report = _report_writer(report)
+    write_report = output.report_writer(report)
     with output.progress_bar("estimating") as progress:
         found = run(
             reference,
@@ -71,16 +71,6 @@ def estimate(
         output.write_json(found.to_dict(), json)
     if json != "-":
         show(found)
-
-
-def _report_writer(report: str | None):  # type: ignore[no-untyped-def]  # the reports floor loads only when asked for
-    """The function that writes reports, looked up before the work so that a missing extra is said at once."""
-    if report is None:
-        return None
-    from ..reports import require_report_extra, write_report
-
-    require_report_extra()
-    return write_report
 
 
 def percent(value: float) -> str:

@@ -26,7 +26,7 @@ def methods(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = 
         return
     for what in ("estimator", "score", "calibrator", "metric"):
         rows = [
-            [m["name"], ", ".join(n.replace("|", " or ") for n in m["needs"]), m["assumes"] or m["summary"]]
+            [m["name"], m["needs"], m["assumes"] or m["summary"]]
             for m in found
             if m["what"] == what
         ]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["command_line", "parse_classes", "parse_mapping", "print_table", "progress_bar", "write_json"]
+__all__ = ["command_line", "parse_classes", "parse_mapping", "print_table", "progress_bar", "report_writer", "write_json"]
 
 
 def write_json(result: dict[str, Any], destination: str) -> None:
@@ -94,3 +94,13 @@ def command_line() -> str:
     import shlex
 
     return shlex.join(["oodometer", *sys.argv[1:]])
+
+
+def report_writer(report: str | None) -> Callable[[dict[str, Any], str], None] | None:
+    """The function that writes reports, looked up before the work so that a missing extra is said at once."""
+    if report is None:
+        return None
+    from ..reports import check_report_libraries, write_report
+
+    check_report_libraries()
+    return write_report

@@ -26,4 +26,5 @@ class Agreement(ThresholdOfScore):
 
     name = "agreement"
     citation = "trivedi2023"
+    needs = ("members",)
     score_name = "model_agreement"

@@ -66,23 +66,23 @@ class ClasswiseThreshold(Estimator):
         self._global_share = 0
         cuts: list[tuple[Cut, Cut, Cut]] = []
         own = np.zeros(reference.num_classes, dtype=bool)
-        order = np.argsort(predicted, kind="stable")
+        order = np.argsort(predicted.astype(np.uint16), kind="stable")  # 16 bits sort by radix, in one pass
         edges = np.searchsorted(predicted[order], np.arange(reference.num_classes + 1))
         for k in range(reference.num_classes):
             rows = order[edges[k] : edges[k + 1]]
             own[k] = len(rows) >= _ENOUGH_ROWS
             cuts.append(fit_threshold(scores[rows], verdicts[rows], self.level)[0] if own[k] else overall)
         self._own = own
-        self._thresholds: Array = np.array([[c.threshold for c in three] for three in cuts])
-        self._ties: Array = np.array([[c.share_of_ties for c in three] for three in cuts])
+        self._thresholds: Array = np.array([[three[j].threshold for three in cuts] for j in range(3)])
+        self._ties: Array = np.array([[three[j].share_of_ties for three in cuts] for j in range(3)])
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows, and for each predicted class the credit at its cut and at the ends of the cut's interval."""
         scores, predicted = self._score(batch), batch.predicted
         above = np.empty((3, len(self._own)))
         for j in range(3):
-            threshold = self._thresholds[:, j][predicted]
-            credit = (scores > threshold) + self._ties[:, j][predicted] * (scores == threshold)
+            threshold = self._thresholds[j][predicted]
+            credit = (scores > threshold) + self._ties[j][predicted] * (scores == threshold)
             above[j] = np.bincount(predicted, weights=credit, minlength=len(self._own))
         return Sums(rows=len(batch), above=above)
 

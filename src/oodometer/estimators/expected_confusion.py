@@ -8,14 +8,13 @@ import numpy as np
 
 from ..arrays import Array
 from ..calibrators.binned_map import BinnedMap, bins_for, centres
-from ..intervals import from_replicates
+from ..intervals import from_spread
 from ..kernels import half_bin
 from ..results import Interval, Kind
 
 __all__ = ["Cells", "count_others", "expected_confusion", "expected_metrics"]
 
-_REPLICATES = 200
-_REPLICATES_MANY_CLASSES = 60
+_REPLICATES = 60
 _LARGEST_CONFUSION = 100  # classes up to which the matrix itself is printed
 
 
@@ -118,19 +117,18 @@ def expected_metrics(
     if not present.any():
         present[:] = True
     rng = np.random.default_rng([seed, 0xCB9E])
-    count = _REPLICATES if len(names) <= 64 else _REPLICATES_MANY_CLASSES
-    draws = np.stack([_redraw(cells, rng) for _ in range(count)])
+    draws = np.stack([_redraw(cells, rng) for _ in range(_REPLICATES)])
     metrics = {}
     for i, metric in enumerate(("macro_precision", "macro_recall", "macro_f1", "macro_auc")):
         value = float(point[i][present].mean())
-        lower, upper = from_replicates(draws[:, i][:, present].mean(axis=1), value, level)
+        lower, upper = from_spread(draws[:, i][:, present].mean(axis=1), value, level)
         metrics[metric] = Interval(value, lower, upper, level, kind).to_dict()
     per_class = []
     for k, name in enumerate(names):
         row: dict[str, Any] = {"class": name, "predicted_rows": int(cells.top[k].sum())}
         for i, metric in enumerate(("precision", "recall", "f1", "auc")):
             value = float(point[i, k])
-            lower, upper = from_replicates(draws[:, i, k], value, level)
+            lower, upper = from_spread(draws[:, i, k], value, level)
             row[metric] = Interval(value, lower, upper, level, kind).to_dict()
         per_class.append(row)
     out: dict[str, Any] = {"metrics": metrics, "per_class": per_class}

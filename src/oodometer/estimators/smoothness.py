@@ -25,4 +25,5 @@ class Smoothness(ThresholdOfScore):
 
     name = "smoothness"
     citation = "ng2023"
+    needs = ("views", "prediction|probabilities")
     score_name = "view_agreement"

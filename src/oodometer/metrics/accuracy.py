@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
 
 from ..arrays import Array
 from ..checks import truth_values
@@ -46,6 +46,7 @@ class Counts:
         return cls(len(verdict), int(verdict.sum()))
 
 
+@final
 @register("metric")
 class Accuracy(Metric[Counts, Measure]):
     """Accuracy, hits / n, with the interval of Clopper and Pearson (1934), which holds for every n.

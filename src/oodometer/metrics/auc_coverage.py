@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -78,6 +78,7 @@ def area_rounding(groups: Groups) -> dict[str, float]:
     return {"rounding": float((groups.disorder * groups.harmonic).sum()) / groups.rows}
 
 
+@final
 @register("metric")
 class AccuracyCoverageArea(RankMetric[Measure]):
     """Area under the accuracy-coverage curve, 1 - AURC; larger is better. The interval is linearised (asymptotic).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -34,6 +34,7 @@ def _area(groups: Groups) -> float:
     return float((wrong_before * groups.sizes + wrong * (groups.sizes + 1) / 2).sum()) / groups.rows**2
 
 
+@final
 @register("metric")
 class GeneralizedRiskCoverageArea(RankMetric[Measure]):
     """Area under the generalised risk-coverage curve; smaller is better. The interval is linearised (asymptotic).

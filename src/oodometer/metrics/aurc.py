@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, final
 
 from ..errors import NotApplicable
 from ..registry import register
@@ -26,6 +26,7 @@ def area_under_risk_coverage(confidence: Any, correct: Any) -> float:
     return 1 - auc_of(Ranks.of(*checked_pair(confidence, correct)).groups)
 
 
+@final
 @register("metric")
 class RiskCoverageArea(RankMetric[Measure]):
     """Area under the risk-coverage curve; smaller is better. The interval is linearised (asymptotic).

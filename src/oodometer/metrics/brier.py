@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -134,6 +134,7 @@ class BrierState:
         }
 
 
+@final
 @register("metric")
 class Brier(Metric[BrierState, Measure]):
     """Brier score: multi-class sum of squares, or (confidence - correct)^2 where only those two are known.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -131,6 +131,7 @@ class ConfusionMetric(Metric[Confusion, R]):
         return a.merge(b)
 
 
+@final
 @register("metric")
 class ConfusionTable(ConfusionMetric[dict[str, Any]]):
     """The confusion matrix as a table: ``classes`` and ``counts`` (row = true class, column = predicted class).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -48,6 +48,7 @@ def _excess(groups: Groups) -> float:
     return max(0.0, 1 - auc_of(groups) - perfect_area(groups.rows, groups.hits))
 
 
+@final
 @register("metric")
 class ExcessRiskCoverageArea(RankMetric[Measure]):
     """AURC in excess of the perfect order's; smaller is better. The interval is linearised (asymptotic).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -45,6 +45,7 @@ def replicated_gaps(bins: Cells, replicates: int, rng: np.random.Generator) -> t
     return (draws * bins.residuals).sum(axis=2), np.maximum(draws.sum(axis=(1, 2)), 1)
 
 
+@final
 @register("metric")
 class ExpectedCalibrationError(CellMetric[Measure]):
     """ECE over ``bins`` (15) bins of equal width; the state is a sum by bin, no sample is stored.

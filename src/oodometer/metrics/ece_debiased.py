@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -59,6 +59,7 @@ def _debiased(bins: Cells) -> float:
     return max(0.0, binned_error(bins) - bias)
 
 
+@final
 @register("metric")
 class DebiasedCalibrationError(CellMetric[Measure]):
     """ECE less its expected bias (Kumar et al. 2019); the one to compare data sets of different sizes by.

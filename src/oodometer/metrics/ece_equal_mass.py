@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -48,6 +48,7 @@ def _bins(groups: Groups, bins: int) -> tuple[Array, Array, Array]:
     return np.diff(edges), np.diff(forecasts) - np.diff(hits), np.diff(hits)
 
 
+@final
 @register("metric")
 class EqualMassCalibrationError(RankMetric[Measure]):
     """ECE over ``bins`` (15) bins of equal mass, with a Poisson bootstrap over (bin, verdict) about the plug-in value.

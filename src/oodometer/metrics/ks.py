@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from .spread import from_bootstrap, generator, poisson_counts
 
 __all__ = ["KolmogorovSmirnovError", "ks_calibration_error"]
 
-_REPLICATES = 300
+_REPLICATES = 500
 _CHUNKS = 256
 
 
@@ -36,6 +36,7 @@ def _largest_gap(groups: Groups) -> float:
     return float(np.abs(np.cumsum(gaps)).max()) / groups.rows
 
 
+@final
 @register("metric")
 class KolmogorovSmirnovError(RankMetric[Measure]):
     """KS calibration error (Gupta et al. 2021), with a Poisson bootstrap over 256 chunks of neighbouring ranks.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -16,19 +16,14 @@ from .confusion import Confusion, ConfusionMetric
 __all__ = ["MacroF1", "MacroPrecision", "MacroRecall"]
 
 
-class _Macro(ConfusionMetric[Measure]):
-    """Mean over classes of a ratio of counts hits_k / divisor_k, with its linearised interval."""
+class MacroMetric(ConfusionMetric[Measure]):
+    """Mean over classes of a ratio f hits / (s support + p predicted), with ``weights`` (f, s, p)."""
 
     bigger_is_better = True
     citation = "sokolova2009"
+    weights: ClassVar[tuple[float, float, float]]
 
-    @staticmethod
-    @abstractmethod
-    def weights(state: Confusion) -> tuple[Array, Array, Array]:
-        """By class: factor of hits, and of support and predicted in the divisor."""
-
-    @staticmethod
-    def counted(state: Confusion) -> Array:
+    def counted(self, state: Confusion) -> Array:
         """Which classes the mean goes over."""
         return (state.support + state.predicted) > 0
 
@@ -37,28 +32,47 @@ class _Macro(ConfusionMetric[Measure]):
         n = state.rows
         if not n:
             raise NotApplicable("needs at least one labelled row")
-        numerator, of_truth, of_guess = self.weights(state)
+        of_hit, of_truth, of_guess = self.weights
         counted = self.counted(state)
         divisor = of_truth * state.support + of_guess * state.predicted
         safe = np.where(divisor > 0, divisor, 1)
-        ratio = np.where(divisor > 0, numerator * state.hits / safe, 0.0)
+        ratio = np.where(divisor > 0, of_hit * state.hits / safe, 0.0)
         value = float(ratio[counted].mean())
-        # Influence of a sample of (truth, guess) on n times the sum of ratios: what it adds to each numerator, less the
-        # ratio times what it adds to each divisor.
+        # How a sample of (truth, guess) moves the mean, class by class: by what it adds to the hits, less the ratio
+        # times what it adds to the divisor.
         truth, guess = state.truth, state.guess
-        scale = np.where(counted, n / safe, 0.0) / counted.sum()
-        moved = np.where(truth == guess, numerator[truth] * scale[truth], 0.0)
-        moved = moved - of_truth[truth] * ratio[truth] * scale[truth]
-        moved = moved - of_guess[guess] * ratio[guess] * scale[guess]
-        # At least the variance of a single share of all rows, since few errors show too little spread.
-        variance = float((state.counts * moved**2).sum()) / n**2
-        half = normal_quantile(level) * variance**0.5 + 1 / n
-        return measure(value, (max(0.0, value - half), min(1.0, value + half)), level, "asymptotic")
+        scale = np.where(counted, 1 / safe, 0.0) / counted.sum()
+        moved = np.where(truth == guess, of_hit * scale[truth], 0.0)
+        moved -= of_truth * ratio[truth] * scale[truth] + of_guess * ratio[guess] * scale[guess]
+        half = normal_quantile(level) * float((state.counts * moved**2).sum()) ** 0.5
+        # A class without an error shows no spread, though it has some: go at least as far as the intervals of the
+        # classes do when they are joined as independent ones.
+        used = counted & (divisor > 0)
+        down, up = _reach(state.hits[used], (divisor - (of_hit - 1) * state.hits)[used], of_hit == 2, level)
+        classes = int(counted.sum())
+        ends = (max(0.0, value - max(half, down / classes)), min(1.0, value + max(half, up / classes)))
+        return measure(value, ends, level, "asymptotic")
 
 
+def _reach(hits: Array, trials: Array, is_f1: bool, level: float) -> tuple[float, float]:
+    """Root of summed squared distances from each class's share to the ends of its Wilson interval."""
+    z2 = normal_quantile(level) ** 2
+    share = hits / trials
+    centre = (share + z2 / (2 * trials)) / (1 + z2 / trials)
+    half = np.sqrt(z2 * (share * (1 - share) / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
+    lower, upper = np.clip(centre - half, 0, share), np.clip(centre + half, share, 1)
+    if is_f1:  # F1 = 2q / (1 + q), q = hits among the samples that are, or are taken for, the class
+        lower, upper, share = (2 * q / (1 + q) for q in (lower, upper, share))
+    return float(np.sqrt(((share - lower) ** 2).sum())), float(np.sqrt(((upper - share) ** 2).sum()))
+
+
+@final
 @register("metric")
-class MacroPrecision(_Macro):
+class MacroPrecision(MacroMetric):
     """Mean precision over the classes that occur as truth or prediction; a class never predicted counts as 0.
+
+    The interval is the linearised one, or that of the classes' Wilson intervals joined, whichever is wider; as for
+    the other macro averages. Source: Sokolova and Lapalme (2009).
 
     >>> from oodometer import Predictions
     >>> MacroPrecision().compute(Predictions.from_classes([0, 1, 1], label=[0, 0, 1])).value  # (1 + 1/2) / 2
@@ -66,17 +80,15 @@ class MacroPrecision(_Macro):
     """
 
     name = "macro_precision"
-
-    @staticmethod
-    def weights(state: Confusion) -> tuple[Array, Array, Array]:
-        """Hits over predicted."""
-        one = np.ones(len(state.classes))
-        return one, 0 * one, one
+    weights = (1.0, 0.0, 1.0)
 
 
+@final
 @register("metric")
-class MacroRecall(_Macro):
+class MacroRecall(MacroMetric):
     """Mean recall over the classes that occur as truth, also called balanced accuracy.
+
+    Source: Sokolova and Lapalme (2009).
 
     >>> from oodometer import Predictions
     >>> MacroRecall().compute(Predictions.from_classes([0, 1, 1], label=[0, 0, 1])).value  # (1/2 + 1) / 2
@@ -84,22 +96,19 @@ class MacroRecall(_Macro):
     """
 
     name = "macro_recall"
+    weights = (1.0, 1.0, 0.0)
 
-    @staticmethod
-    def weights(state: Confusion) -> tuple[Array, Array, Array]:
-        """Hits over support."""
-        one = np.ones(len(state.classes))
-        return one, one, 0 * one
-
-    @staticmethod
-    def counted(state: Confusion) -> Array:
+    def counted(self, state: Confusion) -> Array:
         """Classes that occur as truth."""
         return state.support > 0
 
 
+@final
 @register("metric")
-class MacroF1(_Macro):
+class MacroF1(MacroMetric):
     """Mean F1 over the classes that occur as truth or prediction.
+
+    Source: Sokolova and Lapalme (2009).
 
     >>> from oodometer import Predictions
     >>> round(MacroF1().compute(Predictions.from_classes([0, 1, 1], label=[0, 0, 1])).value, 4)  # (2/3 + 2/3) / 2
@@ -107,9 +116,4 @@ class MacroF1(_Macro):
     """
 
     name = "macro_f1"
-
-    @staticmethod
-    def weights(state: Confusion) -> tuple[Array, Array, Array]:
-        """Twice the hits over support plus predicted."""
-        one = np.ones(len(state.classes))
-        return 2 * one, one, one
+    weights = (2.0, 1.0, 1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -63,6 +63,7 @@ def _losses(batch: Predictions) -> Array:
     return losses
 
 
+@final
 @register("metric")
 class NegativeLogLikelihood(Metric[LossState, Measure]):
     """Log loss, mean_i -ln p_i(y_i), in nats, with the large-sample interval of a mean.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, final
 
 from ..errors import NotApplicable
 from ..registry import register
@@ -13,6 +13,7 @@ from .spread import clopper_pearson_many
 __all__ = ["PerClass"]
 
 
+@final
 @register("metric")
 class PerClass(ConfusionMetric[list[dict[str, Any]]]):
     """A table with one row a class: support, predicted, precision, recall and F1.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import final
+
 import numpy as np
 
 from ..errors import NotApplicable
@@ -13,6 +15,7 @@ from .spread import clopper_pearson_many
 __all__ = ["ReliabilityDiagram"]
 
 
+@final
 @register("metric")
 class ReliabilityDiagram(CellMetric[Curve]):
     """A curve over the ``bins`` (15) bins of equal width that are not empty: x = mean confidence, y = accuracy.

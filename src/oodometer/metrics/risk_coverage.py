@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import final
 
 import numpy as np
 
@@ -27,6 +28,7 @@ def _largest(
     yield f"{prefix}threshold", float(threshold[enough[-1]]) if len(enough) else None
 
 
+@final
 @register("metric")
 class RiskCoverageCurve(RankMetric[Curve]):
     """Selective accuracy over coverage: answer a sample if its confidence is at least the threshold.

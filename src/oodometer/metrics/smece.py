@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -116,6 +116,7 @@ def _replicates(cells: Cells, rng: np.random.Generator) -> Array:
     return _fixed_point(mass @ spread, 14)  # a replicate needs three digits
 
 
+@final
 @register("metric")
 class SmoothCalibrationError(CellMetric[Measure]):
     """Smooth calibration error (Blasiok and Nakkiran 2024): no bins, and it moves little when a confidence does.

@@ -6,18 +6,24 @@ from typing import Any
 
 from .charts.base import Result
 from .charts.per_class import worst_first
-from .numbers import best, finite, percent, points, rows_text
+from .numbers import best, finite, percent, points, rows_text, short
 
-__all__ = ["MEANINGS", "context"]
+__all__ = ["MEANINGS", "MOST_FILES", "comparison", "context", "with_slices"]
 
 MOST_CLASSES = 200  # in the table of classes
 MOST_CELLS = 15  # classes in the grid of confusions; beyond it the largest confusions are listed
 MOST_PAIRS = 20
+MOST_FILES = 3  # shown in full where several were evaluated
 
 MEANINGS = {
     "accuracy": "share of rows that are right; more is better",
     "brier": "squared distance of the probabilities from the truth; less is better",
     "ece": "gap between confidence and accuracy over bins of equal width; less is better",
+    "nll": "mean surprise at the truth, in nats; less is better",
+    "ece_debiased": "the same less what chance alone would give; less is better",
+    "macro_precision": "mean over classes of the share of its predictions that are right; more is better",
+    "macro_recall": "mean over classes of the share of its rows that are found; more is better",
+    "macro_f1": "mean over classes of the harmonic mean of both; more is better",
     "ece_equal_mass": "the same over bins of equal size; less is better",
     "smece": "the same, smoothed instead of binned; less is better",
     "ks": "largest accumulated gap between confidence and accuracy; less is better",
@@ -32,7 +38,7 @@ MEANINGS = {
 def _confusion(result: Result) -> dict[str, Any] | None:
     """A small grid with the share of each row, or the largest confusions where there are many classes."""
     table = result.get("confusion") or {}
-    names, counts = [str(name) for name in table.get("classes") or []], table.get("counts") or []
+    names, counts = [short(name) for name in table.get("classes") or []], table.get("counts") or []
     if not names or len(counts) != len(names):
         return None
     totals = [sum(row) or 1 for row in counts]
@@ -46,7 +52,9 @@ def _confusion(result: Result) -> dict[str, Any] | None:
     title, caption = "No confusions: every row is right", "Rows by true and predicted class."
     if pairs:
         worst = pairs[0]
-        title = f"Most common confusion: {_short(worst['truth'])} taken for {_short(worst['prediction'])}"
+        title = (
+            f"Most common confusion: {short(worst['truth'], 40)} taken for {short(worst['prediction'], 40)}"
+        )
         title += f", {rows_text(worst['count'])} ({percent(worst['share'])} of that class)"
     if len(names) > MOST_CELLS:
         caption = f"The {min(MOST_PAIRS, len(pairs))} largest confusions among {len(names)} classes."
@@ -55,12 +63,8 @@ def _confusion(result: Result) -> dict[str, Any] | None:
         (name, [(count, count / total) for count in row])
         for name, row, total in zip(names, counts, totals, strict=True)
     ]
-    return {"title": title, "caption": caption + " The darker, the larger the share of its true class.",
+    return {"title": title, "caption": caption + " The stronger the colour, the larger the share of the true class.",
             "names": names, "grid": grid}  # fmt: skip
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 40 else name[:39] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def _sentence(result: Result, accuracy: dict[str, Any]) -> str:
@@ -74,21 +78,42 @@ def _sentence(result: Result, accuracy: dict[str, Any]) -> str:
 
 
 def context(result: Result) -> dict[str, Any]:
-    """Names for the template."""
+    """Names for the section of one file."""
     metrics = [(str(name), one) for name, one in (result.get("metrics") or {}).items() if best(one)]
     accuracy = best((result.get("metrics") or {}).get("accuracy"))
     classes = worst_first(result)[:MOST_CLASSES]
     columns = [
         name
         for name in dict.fromkeys(key for one in classes for key in one)
-        if name != "class" and any(finite(one.get(name)) is not None or best(one.get(name)) for one in classes)
+        if name != "class"
+        and any(finite(one.get(name)) is not None or best(one.get(name)) for one in classes)
     ]
     return {
         "accuracy": accuracy,
         "metrics": metrics,
-        "meanings": MEANINGS,
         "sentence": _sentence(result, accuracy),
         "class_rows": classes,
         "class_columns": columns,
         "confusion": _confusion(result),
+    }
+
+
+def with_slices(result: Result) -> dict[str, Any]:
+    """The result with the accuracy of all rows, and of each slice, where an estimate has its headline."""
+    slices = [
+        {**one, "headline": (one.get("metrics") or {}).get("accuracy")} for one in result.get("slices") or []
+    ]
+    return {**result, "headline": (result.get("metrics") or {}).get("accuracy"), "slices": slices}
+
+
+def comparison(files: list[dict[str, Any]]) -> dict[str, Any]:
+    """A table of several files: the metrics that any of them has, and a row of values for each file."""
+    found = [
+        (one, {name: value for name, value in (one.get("metrics") or {}).items() if best(value)})
+        for one in files
+    ]
+    names = list(dict.fromkeys(name for _, metrics in found for name in metrics))
+    return {
+        "names": names,
+        "rows": [(one, [metrics.get(name, {}) for name in names]) for one, metrics in found],
     }

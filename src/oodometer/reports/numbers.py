@@ -1,4 +1,4 @@
-"""Numbers: how a fraction, a count or a range is written on the page; text for charts, `<data>` elements for HTML."""
+"""Numbers: how a fraction, a count or a range is written on the page."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from markupsafe import Markup, escape
-
-__all__ = ["FILTERS", "best", "finite", "number", "percent", "percent_range", "points", "rows_text", "threshold"]
+__all__ = [
+    "FILTERS",
+    "basename",
+    "best",
+    "finite",
+    "number",
+    "percent",
+    "percent_range",
+    "points",
+    "rows_text",
+]
+__all__ += ["short", "threshold"]
 
 SPACE = "\N{NO-BREAK SPACE}"
 DASH = "\N{EN DASH}"
@@ -121,37 +130,20 @@ def rows_text(count: Any) -> str:
     return f"{whole:,.0f} row{'' if whole == 1 else 's'}"
 
 
-def _data(value: Any, text: str) -> Markup:
-    """The text as an element that carries the unrounded number, for machines and for a hover."""
-    if finite(value) is None:
-        return escape(text)
-    return Markup('<data value="{0}" title="{0}">{1}</data>').format(repr(value), text)
+def basename(path: Any) -> str:
+    """The last part of a path of either kind of system.
+
+    >>> basename("/data/ref.csv"), basename("C:\\\\data\\\\ref.csv"), basename("-")
+    ('ref.csv', 'ref.csv', '-')
+    """
+    return str(path).rstrip("/\\").replace("\\", "/").rpartition("/")[2] or str(path)
 
 
-def _range(interval: Mapping[str, Any], decimals: int | None = None) -> Markup:
-    """Both ends of an interval in percent, each as a `<data>` element."""
-    lower, upper = finite(interval.get("lower")), finite(interval.get("upper"))
-    if lower is None or upper is None:
-        return Markup(MISSING)
-    text = percent_range(lower, upper, digits(interval) if decimals is None else decimals)
-    first, last = text.split(DASH, 1) if text.count(DASH) == 1 else (percent(lower), percent(upper))
-    return _data(lower, first) + DASH + _data(upper, last)
+def short(text: Any, most: int = 60) -> str:
+    """Text on one line and cut to a sane length.
 
-
-def _number_range(interval: Mapping[str, Any]) -> Markup:
-    lower, upper = interval.get("lower"), interval.get("upper")
-    if finite(lower) is None or finite(upper) is None:
-        return Markup(MISSING)
-    return _data(lower, number(lower)) + DASH + _data(upper, number(upper))
-
-
-FILTERS = {
-    "pct": lambda value, decimals=1: _data(value, percent(value, decimals)),
-    "pct_of": lambda interval: _data(interval.get("value"), percent(interval.get("value"), digits(interval))),
-    "range": _range,
-    "num": lambda value, decimals=3: _data(value, number(value, decimals)),
-    "num_range": _number_range,
-    "threshold": lambda value: _data(value, threshold(value)),
-    "rows": lambda value: _data(value, rows_text(value)),
-}
-"""Filters of the templates, by name."""
+    >>> short("a  b"), short("x" * 99, 5), short("")
+    ('a b', 'xxxx…', '(empty)')
+    """
+    line = " ".join(str(text).split()) or "(empty)"
+    return line if len(line) <= most else line[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,23 @@ from markupsafe import Markup
 
 from ..errors import MissingExtraError, UsageError
 from ..store.atomic import write_atomic
-from .charts import chunks, confidence, methods, per_class, reliability, risk_coverage, severity, slices
+from . import evaluation
+from .charts import (
+    chunks,
+    confidence,
+    files,
+    methods,
+    per_class,
+    reliability,
+    risk_coverage,
+    severity,
+    slices,
+)
 from .charts.base import Figure, Result
-from .evaluation import context as evaluation_context
 from .glossary import KINDS, NO_GUARANTEE, SHIFTS, TRUST
 from .numbers import FILTERS, best
 from .references import reference
-from .words import capital, headline_sentence, rests_on, sentence, signed_points
+from .words import capital, headline_sentence, measured, rests_on, sentence, signed_points
 
 __all__ = ["COMMANDS", "render", "write_report"]
 
@@ -28,22 +39,16 @@ COMMANDS = ("estimate", "evaluate", "demo")
 MOST_ROWS = 300  # of the table of slices and of that of chunks
 TEMPLATES = Path(__file__).with_name("templates")
 ESTIMATE_CHARTS = (methods, risk_coverage, reliability, confidence, chunks, slices)
-EVALUATE_CHARTS = (risk_coverage, reliability, per_class)
+EVALUATE_CHARTS = (risk_coverage, reliability, per_class, slices)
+Drawn = list[Figure | None]
 
 
 def write_report(result: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write the page of a result; the file is there whole or not at all.
+    """Write the page of a result to ``path``; the file is there whole or not at all.
 
-    Parameters
-    ----------
-    result : what a verb returned, as written in JSON; its ``command`` names the page.
-    path : the HTML file.
-
-    Raises
-    ------
-    MissingExtraError : where the libraries of the extra ``report`` are absent.
-    UsageError : where the result is of a command that has no page.
-    WorkError : where the file cannot be written.
+    ``result`` is what a verb found, as written in JSON; its ``command`` names the page. Raises `MissingExtraError` where
+    the libraries of the extra ``report`` are absent, `UsageError` where the command has no page, `WorkError` where the
+    file cannot be written.
     """
     write_atomic(path, render(result))
 
@@ -56,17 +61,10 @@ def render(result: Mapping[str, Any]) -> str:
             f"expected a result of {', '.join(COMMANDS)}, got command {command!r}; pass the mapping that --json writes"
         )
     _check_libraries()
-    if command == "evaluate":
-        drawn, words = [chart.figure(result) for chart in EVALUATE_CHARTS], evaluation_context(result)
-    elif command == "demo":
-        inner = result.get("estimate") or {}
-        drawn = [severity.figure(result), *(chart.figure(inner) for chart in ESTIMATE_CHARTS)]
-        words = {"estimate": inner, **_estimate_context(inner)}
-    else:
-        drawn, words = [chart.figure(result) for chart in ESTIMATE_CHARTS], _estimate_context(result)
+    drawn, words = SECTIONS[command](result)
     figures = {figure.name: figure for figure in drawn if figure is not None}
     template = _environment().get_template(f"{command}.html.j2")
-    page = template.render(
+    page: str = template.render(
         result=result,
         figures=figures,
         command_line=_command_line(result.get("argv")),
@@ -115,8 +113,6 @@ def _environment() -> Any:
         loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(FILTERS)
-    environment.filters.update(sentence=sentence, capital=capital)
-    environment.filters["signed_points"] = signed_points
     environment.globals.update(kinds=KINDS, no_guarantee=NO_GUARANTEE, trust=TRUST, shifts=SHIFTS)
     return environment
 
@@ -136,19 +132,3 @@ def _specs(figures: Mapping[str, Figure]) -> Markup | str:
 
 def _command_line(argv: Any) -> str:
     return shlex.join(str(part) for part in argv) if isinstance(argv, list | tuple) else str(argv or "")
-
-
-def _estimate_context(result: Result) -> dict[str, Any]:
-    """Names for the sections of an estimate."""
-    headline = best(result.get("headline"))
-    found = methods.ordered(result)
-    for one in found:
-        one["is_headline"] = bool(headline) and methods.is_headline(one, headline)
-        one["reference"] = reference(str(one["citation"])) if one.get("citation") else None
-    return {
-        "sentence": headline_sentence(result),
-        "rests_on": rests_on(headline),
-        "estimates": found,
-        "chunk_rows": chunks.shown(result)[-MOST_ROWS:],
-        "slice_rows": slices.worst_first(result)[:MOST_ROWS],
-    }

@@ -10,7 +10,15 @@ __all__ = ["Reference", "reference"]
 
 from dataclasses import dataclass
 
-ACCENTS = {"'": "\u0301", "`": "\u0300", "^": "\u0302", '"': "\u0308", "~": "\u0303", "c": "\u0327", "v": "\u030c"}
+ACCENTS = {
+    "'": "\u0301",
+    "`": "\u0300",
+    "^": "\u0302",
+    '"': "\u0308",
+    "~": "\u0303",
+    "c": "\u0327",
+    "v": "\u030c",
+}
 MOST_AUTHORS = 3
 
 
@@ -62,5 +70,9 @@ def reference(key: str) -> Reference:
     ''
     """
     entry = BIBTEX.get(key, "")
-    place = next((found for name in ("booktitle", "journal", "howpublished") if (found := _field(entry, name))), "")
-    return Reference(key, _authors(_field(entry, "author")), _field(entry, "title"), place, _field(entry, "year"))
+    place = next(
+        (found for name in ("booktitle", "journal", "howpublished") if (found := _field(entry, name))), ""
+    )
+    return Reference(
+        key, _authors(_field(entry, "author")), _field(entry, "title"), place, _field(entry, "year")
+    )

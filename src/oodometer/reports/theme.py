@@ -105,7 +105,10 @@ def data(rows: list[dict[str, Any]]) -> alt.InlineData:
 def specification(chart: Any, *, height: int, alt_text: str) -> dict[str, Any]:
     """The chart as a Vega-Lite specification, as wide as its place on the page, with this theme."""
     chart = chart.properties(
-        width="container", height=height, description=alt_text, autosize={"type": "fit-x", "contains": "padding"}
+        width="container",
+        height=height,
+        description=alt_text,
+        autosize={"type": "fit-x", "contains": "padding"},
     )
     spec: dict[str, Any] = chart.to_dict()
     spec["config"] = CONFIG

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable
-from ..kernels import row_hash
+from ..kernels import mix
 from ..predictions import Predictions
 from ..registry import register
 from .base import Score
@@ -24,8 +24,7 @@ _LARGEST_REFERENCE = 20_000
 class NeighborDistance(Score):
     """Score -(mean Euclidean distance to the 25 nearest reference features), shape (sample,), at most 0.
 
-    Needs `features` and a fit on the reference, of which at most 20,000 rows are kept, chosen by a hash of their
-    content (so not dependent on row order). A reference row does not count itself as a neighbour when scored with
+    Needs `features` and a fit on the reference, of which a seeded sample of at most 20,000 rows is kept. A reference row does not count itself as a neighbour when scored with
     `leave_one_out`. `NotApplicable` before the fit, without features, or when their number differs.
     Source: Sun et al. (2022); Roschewitz and Glocker (2023).
 
@@ -51,8 +50,8 @@ class NeighborDistance(Score):
 
         features = reference.features
         if len(features) > _LARGEST_REFERENCE:
-            order = np.argsort(row_hash(features), kind="stable")
-            features = features[np.sort(order[:_LARGEST_REFERENCE])]
+            key = mix(np.arange(len(features)).astype(np.uint64))
+            features = features[np.sort(np.argpartition(key, _LARGEST_REFERENCE)[:_LARGEST_REFERENCE])]
         self._neighbors = min(_NEIGHBORS, len(features))
         self._width = features.shape[1]
         self._index = NearestNeighbors(n_neighbors=self._neighbors).fit(features)

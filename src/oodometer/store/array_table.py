@@ -30,7 +30,7 @@ def sample_axis(kind: Kind) -> int:
     return _AXES[kind][1]
 
 
-def column_of(values: Array, kind: Kind, column: str) -> Any:
+def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True) -> Any:
     """An array as an Arrow column with one cell a sample; the empty string stands for an unknown class.
 
     >>> column_of(np.array([[0, 1, 1], [0, 0, 1]]), "classes", "members").to_pylist()
@@ -43,7 +43,8 @@ def column_of(values: Array, kind: Kind, column: str) -> Any:
         values = np.char.decode(values, "utf-8")
     values = np.moveaxis(values, sample_axis(kind), 0)
     flat = np.ascontiguousarray(values).reshape(-1)
-    blank = flat == "" if kind in ("class", "classes") and flat.dtype.kind == "U" else None
+    coded = blank_is_null and kind in ("class", "classes") and flat.dtype.kind == "U"
+    blank = flat == "" if coded else None
     try:
         cells = pa.array(flat, mask=blank, from_pandas=kind not in ("number", "numbers", "nested"))
     except (pa.ArrowException, ValueError, TypeError) as error:
@@ -66,6 +67,16 @@ def _odd_cell(flat: Array, column: str, reason: str, per_row: int) -> InputError
                       remedy="make them one type", row=odd // per_row + 1)  # fmt: skip
 
 
+def _even(value: Any, column: str) -> Array:
+    try:
+        return as_numpy(value)
+    except ValueError:  # lists of different lengths
+        lengths = [len(row) if hasattr(row, "__len__") else -1 for row in value]
+        odd = next((i for i, length in enumerate(lengths) if length != lengths[0]), 0)
+        raise InputError(f"{lengths[0]} entries in every list", got=f"{lengths[odd]}", row=odd + 1, column=column,
+                         remedy="give rows of the same length") from None  # fmt: skip
+
+
 def table_of(arrays: Mapping[str, Any], layout: Layout) -> Any:
     """The columns that a layout uses as one table."""
     columns: dict[str, Any] = {}
@@ -76,7 +87,7 @@ def table_of(arrays: Mapping[str, Any], layout: Layout) -> Any:
             ragged = value if isinstance(value, Ragged) else Ragged.from_rows(value)
             columns[name] = pa.LargeListArray.from_arrays(ragged.offsets, ragged.values)
         else:
-            columns[name] = column_of(as_numpy(value), kind, name)
+            columns[name] = column_of(_even(value, name), kind, name)
         rows = rows or (name, len(columns[name]))
         if len(columns[name]) != rows[1]:
             raise InputError(f"{rows[1]} entries, one a sample, as in {rows[0]}", got=f"{len(columns[name])}",

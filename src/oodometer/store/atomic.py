@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Callable
@@ -50,9 +51,12 @@ def write_atomic(path: str | os.PathLike[str], content: Content) -> Path:
         os.replace(temporary, target)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise WorkError(
-            f"cannot write {path}: {reason}; choose a folder that exists and may be written"
-        ) from error
+        remedy = (
+            "free some space"
+            if error.errno == errno.ENOSPC
+            else "choose a folder that exists and may be written"
+        )
+        raise WorkError(f"cannot write {path}: {reason}; {remedy}") from error
     finally:
         if temporary is not None:
             with suppress(OSError):

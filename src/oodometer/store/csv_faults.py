@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import InputError
 from .columns import Kind
+from .files import opened
 
 if TYPE_CHECKING:
     from .csv_file import CsvReader
@@ -19,8 +20,6 @@ __all__ = ["find_fault"]
 
 def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | None:
     """The first line with too few or too many cells, or the first cell that is no number where one belongs."""
-    from .csv_file import opened
-
     numeric = [(i, name) for i, name in enumerate(reader.columns) if kinds.get(name) == "number"]
     before = csv.field_size_limit()
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))

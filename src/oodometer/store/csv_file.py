@@ -16,7 +16,7 @@ import pyarrow.csv as pacsv
 from ..errors import InputError
 from .columns import Kind
 from .csv_faults import find_fault
-from .files import translated
+from .files import opened, translated
 from .reader import TableReader
 
 __all__ = ["CsvReader", "write"]
@@ -152,13 +152,6 @@ class CsvReader(TableReader):
             if not fitting:
                 break
         return fitting[0] if fitting else pa.string()
-
-
-def opened(path: str) -> Any:
-    """The file's bytes as a stream, unpacked where the file is gzip'd."""
-    with open(path, "rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    return pa.input_stream(path, compression="gzip" if packed else None)
 
 
 def _lists(cells: Any, kind: Kind, column: str, file: str, done: int) -> Any:

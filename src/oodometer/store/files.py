@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..errors import InputError, OodometerError
 
-__all__ = ["ENDINGS", "Stamp", "check_file", "format_of", "translated"]
+__all__ = ["ENDINGS", "Stamp", "check_file", "format_of", "opened", "translated"]
 
 ENDINGS = {
     ".parquet": "parquet", ".pq": "parquet",
@@ -92,31 +93,32 @@ class Stamp:
             )
 
 
-def check_file(path: Path, form: str) -> Stamp:
-    """Check that the path is a file that may be read and that its first bytes fit the format; returns its stamp."""
+def check_file(path: Path, given: str | None = None) -> tuple[str, Stamp]:
+    """Check that the path is a file that may be read and that its first bytes fit its format; format and stamp."""
     name = str(path)
     try:
         found = os.stat(path)
-        if stat.S_ISDIR(found.st_mode):
-            raise InputError("a file", got="a folder", remedy="name one predictions file in it", file=name)
-        if not stat.S_ISREG(found.st_mode):
-            raise InputError("a regular file", got="a pipe or device", file=name,
-                             remedy="give - and pipe CSV or JSONL to standard input")  # fmt: skip
-        with path.open("rb") as file:
-            head = file.read(4096)
+        head = b""
+        if stat.S_ISREG(found.st_mode):
+            with path.open("rb") as file:
+                head = file.read(4096)
     except FileNotFoundError:
         raise InputError("a file", got="no such file", remedy="check the path", file=name) from None
     except PermissionError:
         raise InputError("a file that may be read", got="permission denied", file=name,
                          remedy="check who may read it (ls -l)") from None  # fmt: skip
     except (OSError, ValueError) as error:
-        raise InputError(
-            "a file that can be read", got=str(error), remedy="check the path", file=name
-        ) from None
+        raise InputError("a path that can be read", got=str(error), remedy="check the path") from None
+    if stat.S_ISDIR(found.st_mode):
+        raise InputError("a file", got="a folder", remedy="name one predictions file in it", file=name)
+    if not stat.S_ISREG(found.st_mode):
+        raise InputError("a regular file", got="a pipe or device", file=name,
+                         remedy="give - and pipe CSV or JSONL to standard input")  # fmt: skip
+    form = format_of(path, given)
     if not head:
         raise InputError("predictions", got="an empty file", remedy="check what wrote it", file=name)
     _check_head(head, form, name)
-    return Stamp(found.st_size, found.st_mtime_ns)
+    return form, Stamp(found.st_size, found.st_mtime_ns)
 
 
 def _check_head(head: bytes, form: str, name: str) -> None:
@@ -138,6 +140,15 @@ def _check_head(head: bytes, form: str, name: str) -> None:
     if form in ("parquet", "npz"):
         raise InputError(f"{form} (by its ending)", got="other bytes at the start", file=name,
                          remedy="check what the file is")  # fmt: skip
+
+
+def opened(path: str) -> Any:
+    """The file's bytes as a stream, unpacked where the file is gzip'd."""
+    import pyarrow as pa
+
+    with open(path, "rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return pa.input_stream(path, compression="gzip" if packed else None)
 
 
 @contextmanager

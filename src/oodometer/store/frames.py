@@ -40,6 +40,10 @@ def reader_of(data: Any, mapping: Mapping[str, str] | None) -> tuple[Reader, Cla
     if isinstance(data, pa.RecordBatch):
         return MemoryReader(pa.Table.from_batches([data])), None
     if hasattr(data, "with_format") and hasattr(data, "features"):  # a Hugging Face data set
+        if not hasattr(data, "__getitem__"):
+            raise UsageError(
+                "a streamed data set can be read only once; write it to a Parquet file and name that"
+            )
         return MemoryReader(_of_data_set(data)), None
     return MemoryReader(_of_frame(data)), None
 
@@ -78,18 +82,16 @@ def _of_frame(data: Any) -> Any:
 
     try:
         frame: Any = nw.from_native(data)
+    except nw.exceptions.DuplicateError as error:
+        raise InputError("distinct column names", got=str(error)[:160], remedy="rename or drop one") from None
     except TypeError:
-        raise UsageError(f"a {type(data).__name__} holds no predictions; give {_TAKES}") from None
+        raise UsageError(f"{type(data).__name__} holds no predictions; give {_TAKES}") from None
     try:
         if isinstance(frame, nw.LazyFrame):
             frame = frame.collect()
         return frame.to_arrow()
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise _odd_column(frame, str(error)) from None
-    except nw.exceptions.NarwhalsError as error:
-        raise InputError(
-            "a frame with distinct columns", got=str(error)[:160], remedy="rename the columns"
-        ) from None
 
 
 def _odd_column(frame: Any, reason: str) -> InputError:

@@ -12,8 +12,7 @@ import pyarrow.json as pajson
 
 from ..errors import InputError
 from .columns import Kind
-from .csv_file import opened
-from .files import translated
+from .files import opened, translated
 from .reader import TableReader
 
 __all__ = ["JsonlReader", "write"]

@@ -14,7 +14,7 @@ from ..errors import InputError, OodometerError
 from ..predictions import Predictions
 from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_rows
 from .columns import Layout
-from .files import Stamp, check_file, format_of
+from .files import Stamp, check_file
 from .memory import RecordSource, is_positional, order_of, realigned
 from .reader import Plan, Reader, seen_classes
 
@@ -53,8 +53,7 @@ def open_predictions(
     >>> source.classes, source.fields, source.read().accuracy
     (('cat', 'dog'), ('label', 'probabilities'), 0.5)
     """
-    form = format_of(Path(path), format)
-    stamp = check_file(Path(path), form)
+    form, stamp = check_file(Path(path), format)
     module, name = _OPENERS[form]
     opener: Any = importlib.import_module(f"{__package__}.{module}")
     for part in name.split("."):

@@ -27,6 +27,7 @@ __all__ = ["default_methods", "estimate"]
 
 # Every method that the data can feed is run; these need an argument or are variants worth a line of their own.
 _VARIANTS = {"threshold": ("threshold:margin", "threshold:energy")}
+_PART_ROWS = 1 << 17  # small enough that two workers finish together, large enough to hide their overhead
 _SLOW = {"threshold-distance": 200_000}  # target rows above which a method must be asked for by name
 
 
@@ -228,7 +229,7 @@ def _fold(
     workers: int | None,
     progress: Callable[[int, int], None] | None,
 ) -> State:
-    parts = goal.parts()
+    parts = goal.parts(_PART_ROWS)
     chosen = create_engine(engine, workers, processes=goal.path is not None) if isinstance(engine, str) else engine
     done = 0
 

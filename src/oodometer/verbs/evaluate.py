@@ -83,15 +83,24 @@ def evaluate(
 
     Parameters
     ----------
-    sources : labelled predictions: files, frames, dicts of arrays or `Predictions`. `confidence` and `correct` are
-        enough.
-    level : nominal coverage of every interval.
-    by : column to slice by; each slice gets the metrics asked for, by default the quick ones.
-    metrics : names of metrics, curves and tables; by default all that apply.
-    seed : seed of the bootstrap in some intervals.
-    classes : names of the classes in the order of the probabilities; mapping : {their column: our column}.
-    engine, workers : where the passes run.
-    progress : called with (parts done, parts in all), file by file.
+    sources :
+        Labelled predictions: files, frames, dicts of arrays or `Predictions`. `confidence` and `correct` are enough.
+    level :
+        Nominal coverage of every interval.
+    by :
+        Column to slice by; each slice gets the metrics asked for, by default the quick ones.
+    metrics :
+        Names of metrics, curves and tables; by default all that apply.
+    seed :
+        Seed of the bootstrap in some intervals.
+    classes :
+        Names of the classes in the order of the probabilities.
+    mapping :
+        Renamed columns, {their column: our column}.
+    engine, workers :
+        Where the passes run.
+    progress :
+        Called with (parts done, parts in all), file by file.
 
     Rows of unknown truth are left out and counted in a warning. Raises `InputError` for input that cannot become a
     number, and where no row is labelled; `UsageError` for a call that makes no sense. A metric that does not apply is

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..calibrators.base import content_hash
+from ..arrays import Array
+from ..calibrators.base import seeded_sample
 from ..errors import InputError
 from ..predictions import Predictions
 from ..store import Source
@@ -35,10 +36,10 @@ class Reference:
 def read_reference(source: Source, fields: Iterable[str] | None = None, most_values: int = MOST_VALUES) -> Reference:
     """Read a reference in passes that never hold more than twice ``most_values`` numbers.
 
-    Of a larger one the rows with the smallest content hashes are kept: a uniform sample that does not depend on the order
-    of rows or on how they are batched. Raises `InputError` where no row's correctness is known.
+    Of a larger one a seeded sample is kept, uniform and the same however the rows are batched. Raises `InputError` where no row's correctness is known.
     """
     kept: list[Predictions] = []
+    numbers: list[Array] = []
     held = rows = correct = unlabelled = 0
     limit = 0
     for batch in source.batches(fields):
@@ -50,9 +51,11 @@ def read_reference(source: Source, fields: Iterable[str] | None = None, most_val
             continue
         limit = limit or max(most_values // _width(known), 1)
         kept.append(known)
+        numbers.append(np.arange(rows - len(known), rows))
         held += len(known)
         if held > 2 * limit:
-            kept = [_smallest_hashes(Predictions.concat(kept), limit)]
+            chosen = seeded_sample(np.concatenate(numbers), limit)
+            kept, numbers = [Predictions.concat(kept).take(chosen)], [np.concatenate(numbers)[chosen]]
             held = limit
     if not rows:
         raise InputError(
@@ -62,10 +65,9 @@ def read_reference(source: Source, fields: Iterable[str] | None = None, most_val
             file=source.name,
         )
     record = Predictions.concat(kept)
-    sampled = len(record) > limit
-    if sampled:
-        record = _smallest_hashes(record, limit)
-    return Reference(record, rows, correct, unlabelled, sampled or len(record) < rows)
+    if len(record) > limit:
+        record = record.take(seeded_sample(np.concatenate(numbers), limit))
+    return Reference(record, rows, correct, unlabelled, len(record) < rows)
 
 
 def _can_be_judged(batch: Predictions) -> bool:
@@ -87,7 +89,3 @@ def _width(record: Predictions) -> int:
         total += record.member_probabilities.shape[0] * record.member_probabilities.shape[2]
     return total
 
-
-def _smallest_hashes(record: Predictions, count: int) -> Predictions:
-    chosen = np.argpartition(content_hash(record), count)[:count]
-    return record.take(np.sort(chosen))

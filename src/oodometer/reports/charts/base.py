@@ -1,4 +1,4 @@
-"""What every chart is: a name, a title that states the finding, a caption, words for those who cannot see, a specification."""
+"""What every chart is: a name, a title that states the finding, a caption on how to read it, a specification."""
 
 from __future__ import annotations
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 from ..numbers import best, finite, percent, percent_range, rows_text
 from ..theme import ACCENT, BAND, HALO, REFERENCE, SURFACE, TRUTH, axis, data, specification
-from ..words import chunks_caption, chunks_title
 from .base import Figure, Result
 
 __all__ = ["figure", "shown"]
@@ -32,7 +31,7 @@ def _moment(text: Any) -> float | None:
         when = datetime.fromisoformat(str(text))
     except ValueError:
         return None
-    when = when if when.tzinfo else when.replace(tzinfo=timezone.utc)
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
     return when.timestamp() * 1000
 
 
@@ -70,10 +69,12 @@ def figure(result: Result) -> Figure | None:
     scale = alt.Scale(type="utc", domain=[spans[0][0], spans[-1][1]], nice=False) if dated else alt.Scale()
     days = (spans[-1][1] - spans[0][0]) / 86_400_000
     form = {"format": "%H:%M" if days < 2 else "%d %b" if days < 300 else "%b %Y"} if dated else {}
-    x_axis = alt.Axis(grid=False, title=None if dated else "chunk", labelOverlap="greedy", tickCount=7, **form)
-    place = {"scale": scale, "axis": x_axis, "type": "temporal" if dated else "quantitative"}
+    x_axis = alt.Axis(
+        grid=False, title=None if dated else "chunk", labelOverlap="greedy", tickCount=7, **form
+    )
+    place: dict[str, Any] = {"scale": scale, "axis": x_axis, "type": "temporal" if dated else "quantitative"}
     base = alt.Chart(data(rows))
-    gap = {"stroke": SURFACE, "strokeWidth": 1.5 if len(rows) <= 60 else 0}
+    gap: dict[str, Any] = {"stroke": SURFACE, "strokeWidth": 1.5 if len(rows) <= 60 else 0}
     band = base.mark_bar(color=BAND[ACCENT], **gap).encode(
         x=alt.X("start", **place), x2="end", y=alt.Y("lower:Q", **up), y2="upper:Q"
     )
@@ -89,9 +90,11 @@ def figure(result: Result) -> Figure | None:
     hover = base.mark_bar(opacity=0).encode(
         x=alt.X("start", **place), x2="end", y=alt.value(0), y2=alt.value("height"), tooltip="tip:N"
     )
-    title = chunks_title(result)
+    finding = title(result)
     chart = alt.layer(band, *_reference(level, up, rows), line, marks, truth_marks, hover)
-    return Figure("chunks", title, chunks_caption(result), specification(chart, height=HEIGHT, alt_text=title))
+    return Figure(
+        "chunks", finding, caption(result), specification(chart, height=HEIGHT, alt_text=finding)
+    )
 
 
 def _reference(level: float | None, up: dict[str, Any], rows: list[dict[str, Any]]) -> list[Any]:
@@ -100,12 +103,33 @@ def _reference(level: float | None, up: dict[str, Any], rows: list[dict[str, Any
 
     if level is None:
         return []
-    base = alt.Chart(data([{"y": level, "label": f"reference {percent(level)}"}])).encode(y=alt.Y("y:Q", **up))
+    base = alt.Chart(data([{"y": level, "label": f"reference {percent(level)}"}])).encode(
+        y=alt.Y("y:Q", **up)
+    )
     rule = base.mark_rule(color=REFERENCE, strokeDash=[5, 4], strokeWidth=1.75)
     # The label stands at the end where the bands are farther from the line.
-    left, right = (abs(row["value"] - level) for row in (rows[0], rows[-1]))
+    left = abs(rows[0]["value"] - level) > abs(rows[-1]["value"] - level)
     text = base.mark_text(
-        align="left" if left > right else "right", baseline="bottom", dx=4 if left > right else -4, dy=-4, color=REFERENCE, fontWeight=600,
-        **HALO,
-    ).encode(x=alt.value(0 if left > right else "width"), text="label:N")  # fmt: skip
+        align="left" if left else "right", baseline="bottom", dx=4 if left else -4, dy=-4,
+        color=REFERENCE, fontWeight=600, **HALO,
+    ).encode(x=alt.value(0 if left else "width"), text="label:N")  # fmt: skip
     return [rule, text]
+
+
+def title(result: Result) -> str:
+    """The lowest chunk, and how many lie wholly below the reference."""
+    chunks = [one for one in result.get("chunks") or [] if best(one.get("headline"))]
+    accuracy = finite((result.get("reference") or {}).get("accuracy"))
+    lowest = min(chunks, key=lambda one: float(one["headline"]["value"]))
+    text = f"Lowest in the chunk from {lowest.get('start')}: {percent(lowest['headline']['value'])}"
+    if accuracy is None:
+        return text
+    below = sum((finite(one["headline"].get("upper")) or 1) < accuracy for one in chunks)
+    return f"{text}; {below} of {len(chunks)} chunks lie wholly below the reference"
+
+
+def caption(result: Result) -> str:
+    """How to read the chunks."""
+    known = any(best(one.get("truth")) for one in result.get("chunks") or [])
+    truth = " Diamonds are the accuracy where labels are known." if known else ""
+    return f"Estimated accuracy of each chunk of time with its interval.{truth}"

@@ -6,7 +6,6 @@ from typing import Any
 
 from ..numbers import finite, percent, rows_text
 from ..theme import ACCENT, BAND, HALO, REFERENCE, data, share, specification
-from ..words import confidence_caption, confidence_title
 from .base import Figure, Result
 
 __all__ = ["figure"]
@@ -49,16 +48,19 @@ def figure(result: Result) -> Figure | None:
     for name, color in (("reference", REFERENCE), ("target", ACCENT)):
         steps = [{"x": row["low"], "y": row[name]} for row in found] + [{"x": last, "y": found[-1][name]}]
         area = alt.Chart(data(steps)).mark_area(
-            color=BAND[color], fillOpacity=1, interpolate="step-after", line={"color": color, "strokeWidth": 2}
+            color=BAND[color],
+            fillOpacity=1,
+            interpolate="step-after",
+            line={"color": color, "strokeWidth": 2},
         )
         layers.append(area.encode(x=across, y=alt.Y("y:Q", **up)))
     layers += _labels(result, found)
     hover = alt.Chart(data(found)).mark_bar(opacity=0).encode(
         x=alt.X("low:Q"), x2="high:Q", y=alt.value(0), y2=alt.value("height"), tooltip="tip:N"
     )  # fmt: skip
-    title = confidence_title(result)
-    spec = specification(alt.layer(*layers, hover), height=HEIGHT, alt_text=title)
-    return Figure("confidence", title, confidence_caption(result), spec)
+    finding = title(result)
+    spec = specification(alt.layer(*layers, hover), height=HEIGHT, alt_text=finding)
+    return Figure("confidence", finding, caption(result), spec)
 
 
 def _labels(result: Result, found: list[dict[str, Any]]) -> list[Any]:
@@ -79,3 +81,21 @@ def _labels(result: Result, found: list[dict[str, Any]]) -> list[Any]:
             chart.encode(x=alt.value(0 if left else "width"), y=alt.value(8 + 20 * index), text="label:N")
         )
     return layers
+
+
+def title(result: Result) -> str:
+    """How many rows of each side are confident: the share in the bins from about 0.9 upwards."""
+    table = result.get("confidence") or {}
+    edges = table.get("edges") or []
+    if len(edges) < 2:
+        return "Confidence of the model"
+    start = min(range(len(edges) - 1), key=lambda index: abs(edges[index] - 0.9))
+    target, reference = (sum((table.get(name) or [])[start:]) for name in ("target", "reference"))
+    at_least = f"a confidence of at least {percent(edges[start], 0)}"
+    return f"{percent(target, 0)} of the target rows have {at_least}, against {percent(reference, 0)} of the reference"
+
+
+def caption(result: Result) -> str:
+    """How to read the histograms."""
+    del result
+    return "Share of the rows in each bin of confidence. A model can stay confident while its accuracy falls."

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..numbers import finite, percent, percent_range
+from ..numbers import finite, percent, percent_range, short
 from ..theme import BAND, HALO, INK, QUIET, SURFACE, axis, data
 
 __all__ = ["Line", "dots", "entry", "unique"]
 
 ROW_HEIGHT = 30
-LONGEST = 60  # characters of a name that go into the chart
 
 Line = tuple[str, Any, str, bool]
 """A vertical line: label, value, colour, dashed."""
@@ -26,16 +25,13 @@ def unique(names: Iterable[Any]) -> list[str]:
     seen: dict[str, int] = {}
     out = []
     for name in names:
-        text = " ".join(str(name).split()) or "(empty)"
-        text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "\N{HORIZONTAL ELLIPSIS}"
+        text = short(name)
         seen[text] = seen.get(text, 0) + 1
         out.append(text if seen[text] == 1 else f"{text} ({seen[text]})")
     return out
 
 
-def entry(
-    name: str, interval: Mapping[str, Any], *, color: str = QUIET, **more: Any
-) -> dict[str, Any]:
+def entry(name: str, interval: Mapping[str, Any], *, color: str = QUIET, **more: Any) -> dict[str, Any]:
     """One row of the chart; ``more`` is shown when the pointer rests on it, its names as they are read."""
     value = finite(interval.get("value"))
     low, high = finite(interval.get("lower")), finite(interval.get("upper"))
@@ -88,7 +84,9 @@ def dots(rows: list[dict[str, Any]], *, lines: Sequence[Line] = (), title: str) 
     low, high = across["scale"].domain
     limit = alt.expr("containerSize()[0] < 480 ? 118 : 230")
     down = alt.Y(
-        "name:N", sort=None, axis=alt.Axis(title=None, grid=False, labelLimit=limit, labelColor=INK, labelFontSize=13)
+        "name:N",
+        sort=None,
+        axis=alt.Axis(title=None, grid=False, labelLimit=limit, labelColor=INK, labelFontSize=13),
     )
     base = alt.Chart(data(rows)).encode(y=down)
     bars = base.mark_rule(strokeWidth=7, strokeCap="round", opacity=1).encode(

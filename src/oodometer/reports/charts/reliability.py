@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..numbers import finite, percent, percent_range, rows_text
+from ..numbers import finite, percent, percent_range, points, rows_text
 from ..theme import ACCENT, BAND, HALO, MUTED, SURFACE, axis, data, specification
-from ..words import reliability_caption, reliability_title
 from .base import Figure, Result
 
 __all__ = ["bins", "figure"]
@@ -60,9 +59,37 @@ def figure(result: Result) -> Figure | None:
         y=alt.Y("lower:Q", **up), y2="upper:Q"
     )
     marks = base.mark_point(filled=True, color=ACCENT, opacity=1, stroke=SURFACE, strokeWidth=1.5).encode(
-        y=alt.Y("y:Q", **up), size=alt.Size("rows:Q", scale=alt.Scale(range=[50, 260], zero=True), legend=None)
+        y=alt.Y("y:Q", **up),
+        size=alt.Size("rows:Q", scale=alt.Scale(range=[50, 260], zero=True), legend=None),
     )
-    title = reliability_title(result)
-    chart = alt.layer(diagonal.mark_line(color=MUTED, strokeDash=[4, 4], strokeWidth=1.5), tilt, bars, marks)
-    spec = specification(chart, height=HEIGHT, alt_text=title)
-    return Figure("reliability", title, reliability_caption(result), spec)
+    finding = title(result)
+    chart = alt.layer(diagonal.mark_line(color=MUTED, strokeDash=[4, 4], strokeWidth=1.5), bars, marks, tilt)
+    spec = specification(chart, height=HEIGHT, alt_text=finding)
+    return Figure("reliability", finding, caption(result), spec)
+
+
+def title(result: Result) -> str:
+    """Whether confidence on the labelled rows is too high, too low or right, weighted by rows."""
+    table = result.get("reliability") or {}
+    pairs = zip(
+        table.get("confidence") or [], table.get("accuracy") or [], table.get("rows") or [], strict=False
+    )
+    known = [row for row in pairs if all(finite(value) is not None for value in row)]
+    rows = sum(row[2] for row in known)
+    if not rows:
+        return "Confidence against accuracy"
+    gap = sum((confidence - accuracy) * count for confidence, accuracy, count in known) / rows
+    where = "" if result.get("command") == "evaluate" else " on the reference"
+    if abs(gap) < 0.01:
+        return f"The model's confidence is about right{where}"
+    side = "overconfident" if gap > 0 else "underconfident"
+    return f"The model is {side}{where}, by {points(gap)} on average"
+
+
+def caption(result: Result) -> str:
+    """How to read the diagram."""
+    del result
+    return (
+        "Accuracy in bins of confidence; larger dots hold more rows. Below the dashed line the model claims more than "
+        "it delivers."
+    )

@@ -6,12 +6,14 @@ from typing import Any
 
 from ..numbers import finite, percent, percent_range, threshold
 from ..theme import ACCENT, BAND, HALO, INK, MUTED, SURFACE, axis, data, specification
-from ..words import risk_coverage_caption, risk_coverage_title
+from ..words import capital, measured
 from .base import Figure, Result
 
 __all__ = ["figure"]
 
 HEIGHT = 300
+POINTS = 100  # at most, of the curve
+STEADY = 0.1  # coverage from which on the axis has to hold the band
 
 
 def _rows(curve: Result) -> list[dict[str, Any]]:
@@ -20,7 +22,9 @@ def _rows(curve: Result) -> list[dict[str, Any]]:
     lower, upper = curve.get("lower") or y, curve.get("upper") or y
     thresholds = curve.get("thresholds") or [None] * len(x)
     rows = []
-    for at, value, low, high, bound in zip(x, y, lower, upper, thresholds, strict=False):
+    step = -(-len(x) // POINTS)
+    kept = slice((len(x) - 1) % step, None, step) if x else slice(0)  # the last point stays
+    for at, value, low, high, bound in list(zip(x, y, lower, upper, thresholds, strict=False))[kept]:
         if finite(at) is None or finite(value) is None:
             continue
         tip = {"rows kept": percent(at), "accuracy": percent(value), "interval": percent_range(low, high)}
@@ -40,7 +44,9 @@ def figure(result: Result) -> Figure | None:
         return None
     answers = [one for one in curve.get("answers") or [] if finite(one.get("coverage")) is not None]
     wished = [one.get("accuracy") for one in answers]
-    up = axis([row[key] for row in rows for key in ("y", "lower", "upper")] + wished)
+    # The band of the very first rows may reach down to 0 and would flatten the curve.
+    steady = [row for row in rows if row["x"] >= STEADY] or rows
+    up = axis([row[key] for row in steady for key in ("y", "lower", "upper")] + wished)
     across = alt.X(
         "x:Q",
         scale=alt.Scale(domain=[0, 1.02], nice=False),
@@ -50,16 +56,20 @@ def figure(result: Result) -> Figure | None:
         ),
     )  # fmt: skip
     base = alt.Chart(data(rows)).encode(x=across)
-    band = base.mark_area(color=BAND[ACCENT], opacity=1).encode(y=alt.Y("lower:Q", **up), y2="upper:Q")
-    line = base.mark_line(color=ACCENT).encode(y=alt.Y("y:Q", **up))
+    band = base.mark_area(color=BAND[ACCENT], opacity=1, clip=True).encode(
+        y=alt.Y("lower:Q", **up), y2="upper:Q"
+    )
+    line = base.mark_line(color=ACCENT, clip=True).encode(y=alt.Y("y:Q", **up))
     near = alt.selection_point(fields=["x"], nearest=True, on="pointerover", clear="pointerout", empty=False)
     spot = base.mark_point(size=70, filled=True, color=ACCENT, stroke=SURFACE, strokeWidth=1.5).encode(
-        y=alt.Y("y:Q", **up), opacity=alt.when(near).then(alt.value(1)).otherwise(alt.value(0)), tooltip="tip:N"
+        y=alt.Y("y:Q", **up),
+        opacity=alt.when(near).then(alt.value(1)).otherwise(alt.value(0)),
+        tooltip="tip:N",
     )
-    title = risk_coverage_title(result)
+    finding = title(result)
     chart = alt.layer(band, line, *_answers(answers, up), spot.add_params(near))
-    spec = specification(chart, height=HEIGHT, alt_text=title)
-    return Figure("risk-coverage", title, risk_coverage_caption(result), spec)
+    spec = specification(chart, height=HEIGHT, alt_text=finding)
+    return Figure("risk-coverage", finding, caption(result), spec)
 
 
 def _answers(answers: list[dict[str, Any]], up: dict[str, Any]) -> list[Any]:
@@ -79,10 +89,53 @@ def _answers(answers: list[dict[str, Any]], up: dict[str, Any]) -> list[Any]:
             x="x:Q", y=alt.Y("y:Q", **up), y2=alt.value("height")
         )  # fmt: skip
         dot = base.mark_point(size=90, filled=True, color=INK, opacity=1, stroke=SURFACE, strokeWidth=1.5)
-        right = coverage > 0.5
+        # Left of the dot and below it no curve runs; where that is too narrow, at the foot of the drop line.
+        room = coverage > 0.45
         text = base.mark_text(
-            align="right" if right else "left", dx=-8 if right else 8, dy=16, lineBreak="\n", fontWeight=600, color=INK,
-            **HALO,
-        ).encode(text="label:N")  # fmt: skip
+            align="right" if room else "left", dx=-8 if room else 8, dy=16 if room else -26, lineBreak="\n",
+            fontWeight=600, color=INK, **HALO,
+        ).encode(text="label:N", y=alt.Y("y:Q", **up) if room else alt.value("height"))  # fmt: skip
         layers += [level, drop, dot, text]
     return layers
+
+
+def title(result: Result) -> str:
+    """Above which threshold the wished accuracy is reached."""
+    curve, estimated = result.get("risk_coverage") or {}, measured(result)
+    answers = curve.get("answers") or []
+    for one in answers:
+        if finite(one.get("threshold")) is not None:
+            coverage = finite(one.get("coverage")) or 0
+            if coverage >= 1:
+                return capital(
+                    f"{estimated} is at least {percent(one.get('accuracy'), 0)} with all rows kept"
+                )
+            kept = f"that keeps {percent(coverage, 0 if coverage >= 0.1 else 1)} of the rows"
+            reached = f"{estimated} is at least {percent(one.get('accuracy'), 0)}; {kept}"
+            return f"Above confidence {threshold(one['threshold'])}, {reached}"
+    if answers:
+        return f"No threshold reaches {estimated} of {percent(answers[0].get('accuracy'), 0)}"
+    ends = [value for value in curve.get("y") or [] if finite(value) is not None]
+    if not ends:
+        return "Accuracy against coverage"
+    text = (
+        f"{estimated} goes from {percent(ends[0])} on the most confident rows to {percent(ends[-1])} on all"
+    )
+    return capital(text)
+
+
+def caption(result: Result) -> str:
+    """How to read the curve, and the threshold at which even the lower end of the band is high enough."""
+    curve = result.get("risk_coverage") or {}
+    text = f"{capital(measured(result))} of the rows that stay when the least confident are left out, with its band."
+    for one in curve.get("answers") or []:
+        if finite(one.get("threshold")) is None:
+            continue
+        if finite(one.get("safe_threshold")) is None:
+            text += f" The lower end of the band reaches {percent(one.get('accuracy'), 0)} at no threshold."
+        else:
+            safe = (
+                f"confidence {threshold(one['safe_threshold'])}, keeping {percent(one.get('safe_coverage'))}"
+            )
+            text += f" For the lower end of the band to reach {percent(one.get('accuracy'), 0)}, take {safe}."
+    return text

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ..numbers import best, finite, percent, percent_range
+from ..numbers import best, finite, percent, percent_range, points
 from ..theme import ACCENT, BAND, QUIET, TRUTH, axis, data, specification
-from ..words import severity_caption, severity_title
 from .base import Figure, Result
 from .methods import is_headline
 
@@ -55,7 +54,11 @@ def _long(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
         truth, headline = best(step.get("truth")), best(step.get("headline"))
         for estimate in step.get("estimates") or []:
             if best(estimate) and not (headline and is_headline(estimate, headline)):
-                tip = {"": str(estimate.get("method")), "at": _step(step, index), "value": percent(estimate["value"])}
+                tip = {
+                    "": str(estimate.get("method")),
+                    "at": _step(step, index),
+                    "value": percent(estimate["value"]),
+                }
                 tip |= {"truth": percent(truth["value"])} if truth else {}
                 rows.append(
                     {"x": index, "y": estimate["value"], "method": str(estimate.get("method")), "tip": tip}
@@ -75,7 +78,11 @@ def figure(result: Result) -> Figure | None:
     rows, main = _long(steps), []
     for index, step in enumerate(steps):
         headline, truth = best(step.get("headline")), best(step.get("truth"))
-        tip = {"": _step(step, index), "estimate": percent(headline.get("value")), "truth": percent(truth.get("value"))}
+        tip = {
+            "": _step(step, index),
+            "estimate": percent(headline.get("value")),
+            "truth": percent(truth.get("value")),
+        }
         tip |= {"interval": percent_range(headline.get("lower"), headline.get("upper"))}
         main.append({
             "x": index, "value": headline.get("value"), "truth": truth.get("value"), "tip": tip,
@@ -100,7 +107,7 @@ def figure(result: Result) -> Figure | None:
         x=alt.value("width"), y=alt.Y("at:Q", **up), text="method:N", opacity=shade,
         color=alt.Color("color:N", scale=None), detail="method:N",
     )  # fmt: skip
-    title = severity_title(result)
+    finding = title(result)
     chart = alt.layer(
         band,
         thin.mark_line(color=QUIET, strokeWidth=1.5).add_params(over),
@@ -111,7 +118,9 @@ def figure(result: Result) -> Figure | None:
         base.mark_point(size=250, filled=True, opacity=0).encode(y=alt.Y("truth:Q", **up), tooltip="tip:N"),
         names,
     )
-    return Figure("severity", title, severity_caption(result), specification(chart, height=height, alt_text=title))
+    return Figure(
+        "severity", finding, caption(result), specification(chart, height=height, alt_text=finding)
+    )
 
 
 def _across(steps: list[dict[str, Any]]) -> alt.X:
@@ -127,7 +136,9 @@ def _across(steps: list[dict[str, Any]]) -> alt.X:
     )
 
 
-def _labels(rows: list[dict[str, Any]], main: list[dict[str, Any]], up: dict[str, Any]) -> tuple[list[Any], int]:
+def _labels(
+    rows: list[dict[str, Any]], main: list[dict[str, Any]], up: dict[str, Any]
+) -> tuple[list[Any], int]:
     """Names at the right end of the lines, moved apart; and the height that they need."""
     last: dict[str, tuple[float, str]] = {row["method"]: (row["y"], "var(--muted)") for row in rows}
     for name, key, color in (("estimate", "value", ACCENT), ("truth", "truth", TRUTH)):
@@ -142,3 +153,31 @@ def _labels(rows: list[dict[str, Any]], main: list[dict[str, Any]], up: dict[str
         {"method": name, "at": low + place / scale, "color": color}
         for (name, (_, color)), place in zip(last.items(), places, strict=True)
     ], height
+
+
+def title(result: Result) -> str:
+    """The largest error of the estimate, and how often its interval held the truth."""
+    pairs = [
+        (headline, truth)
+        for step in result.get("steps") or []
+        if (headline := best(step.get("headline"))) and (truth := best(step.get("truth")))
+    ]
+    if not pairs:
+        return "The estimate as the shift grows"
+    worst = max(abs(headline["value"] - truth["value"]) for headline, truth in pairs)
+    held = sum(
+        (finite(one.get("lower")) or 0)
+        <= truth["value"]
+        <= (1 if finite(one.get("upper")) is None else one["upper"])
+        for one, truth in pairs
+    )
+    near = f"stays within {points(worst)} of the truth"
+    text = f"The estimate {near if worst < 0.1 else f'is up to {points(worst)} off'}"
+    return f"{text}; its interval holds the truth at {held} of {len(pairs)} steps"
+
+
+def caption(result: Result) -> str:
+    """What the lines are."""
+    del result
+    text = "The band is the interval of the estimate; thin lines are the single methods."
+    return f"{text} Hover over a line to single it out."

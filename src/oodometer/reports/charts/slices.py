@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..numbers import best, rows_text
+from ..numbers import best, percent, rows_text, short
 from ..theme import ACCENT, QUIET, REFERENCE, specification
-from ..words import slices_caption, slices_title
+from ..words import difference, measured
 from .base import Figure, Result
 from .dots import dots, entry, unique
 
@@ -35,7 +35,31 @@ def figure(result: Result) -> Figure | None:
         extra = {"rows": rows_text(one["rows"])} if one.get("rows") is not None else {}
         rows.append(entry(name, one["headline"], color=ACCENT if below else QUIET, **extra))
     lines = [("reference", reference, REFERENCE, True), ("all rows", whole, ACCENT, False)]
-    chart, height = dots(rows, lines=lines, title="estimated accuracy")
-    title = slices_title(result)
-    spec = specification(chart, height=height, alt_text=title)
-    return Figure("slices", title, slices_caption(result, len(rows)), spec)
+    chart, height = dots(rows, lines=lines, title=measured(result))
+    finding = title(result)
+    spec = specification(chart, height=height, alt_text=finding)
+    return Figure("slices", finding, caption(result, len(rows)), spec)
+
+
+def title(result: Result) -> str:
+    """The worst slice against all rows."""
+    slices = [one for one in result.get("slices") or [] if best(one.get("headline"))]
+    worst = min(slices, key=lambda one: float(one["headline"]["value"]))
+    name = short(worst.get("value"))
+    gap = difference(
+        worst["headline"]["value"], best(result.get("headline")).get("value"), "all rows together"
+    )
+    about = "" if result.get("command") == "evaluate" else "about "
+    text = f"Weakest slice: {name}, {about}{percent(worst['headline']['value'])}"
+    return f"{text} \N{EM DASH} {gap}" if gap else text
+
+
+def caption(result: Result, shown: int) -> str:
+    """How many slices there are; the coloured ones are the ones to look at."""
+    slices = [one for one in result.get("slices") or [] if best(one.get("headline"))]
+    by = next((str(one["by"]) for one in slices if one.get("by")), "slice")
+    count = (
+        f"The {shown} weakest of {len(slices)} slices" if shown < len(slices) else f"All {len(slices)} slices"
+    )
+    colour = f"in colour where the whole interval lies below the {measured(result)} of all rows"
+    return f"{count} by {by}, the weakest first; {colour}."
