@@ -43,8 +43,11 @@ class Ragged:
 
     def sums(self) -> Array:
         """Sum of each row, 0 for an empty one, shape (sample,)."""
-        total = np.concatenate([[0.0], np.cumsum(self.values, dtype=np.float64)])
-        out: Array = total[self.offsets[1:]] - total[self.offsets[:-1]]
+        out = np.zeros(len(self))
+        full = self.lengths > 0
+        if full.any():  # row by row, not by differences of running sums, which one -inf would spoil
+            values = self.values[: self.offsets[-1]]
+            out[full] = np.add.reduceat(values, self.offsets[:-1][full], dtype=np.float64)
         return out
 
     def minima(self) -> Array:
@@ -52,7 +55,7 @@ class Ragged:
         out = np.zeros(len(self))
         full = self.lengths > 0
         if full.any():
-            out[full] = np.minimum.reduceat(self.values, self.offsets[:-1][full])
+            out[full] = np.minimum.reduceat(self.values[: self.offsets[-1]], self.offsets[:-1][full])
         return out
 
     def take(self, index: Array) -> Ragged:
@@ -94,7 +97,12 @@ def as_numpy(value: Any) -> Array:
         value = value.detach().cpu()
     if hasattr(value, "to_numpy"):
         return np.asarray(value.to_numpy())
-    return np.asarray(value)
+    try:
+        out: Array = np.asarray(value)
+    except ValueError:  # rows of different lengths: the checks will say so
+        out = np.empty(len(value), dtype=object)
+        out[:] = value
+    return out
 
 
 def softmax(logits: Array, temperature: float = 1.0) -> Array:

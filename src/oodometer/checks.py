@@ -41,7 +41,9 @@ def _float_matrix(value: Any, column: str, axes: str) -> Array:
                 column=column,
             ) from None
     if array.dtype.kind not in "fiub":
-        raise InputError("numbers", got=f"dtype {array.dtype}", remedy="convert the column to numbers", column=column)
+        raise InputError(
+            "numbers", got=f"dtype {array.dtype}", remedy="convert the column to numbers", column=column
+        )
     want = len(axes.split(", "))
     if array.ndim != want:
         raise InputError(
@@ -55,7 +57,9 @@ def _float_matrix(value: Any, column: str, axes: str) -> Array:
     return array.astype(np.float32) if array.dtype.itemsize < 4 else array
 
 
-def check_finite(value: Any, column: str, axes: str = "sample, class", names: Sequence[Any] | None = None) -> Array:
+def check_finite(
+    value: Any, column: str, axes: str = "sample, class", names: Sequence[Any] | None = None
+) -> Array:
     """Numbers without NaN or infinity, in an array with the named axes; the first bad cell is named."""
     array = _float_matrix(value, column, axes)
     if array.size and not np.isfinite(array.sum(dtype=np.float64)):
@@ -69,7 +73,11 @@ def check_finite(value: Any, column: str, axes: str = "sample, class", names: Se
 def _not_finite(array: Array, at: Any, column: str, axes: str, names: Sequence[Any] | None) -> InputError:
     row = int(at[axes.split(", ").index("sample")]) + 1
     rest = [int(at[i]) for i, axis in enumerate(axes.split(", ")) if axis != "sample"]
-    cell = column if not rest else f"{column}[{names[rest[-1]] if names is not None else ', '.join(map(str, rest))}]"
+    cell = (
+        column
+        if not rest
+        else f"{column}[{names[rest[-1]] if names is not None else ', '.join(map(str, rest))}]"
+    )
     return InputError(
         "a finite number",
         got=str(array[tuple(at)]),
@@ -79,7 +87,9 @@ def _not_finite(array: Array, at: Any, column: str, axes: str, names: Sequence[A
     )
 
 
-def check_probabilities(value: Any, column: str = "probabilities", names: Sequence[Any] | None = None) -> Array:
+def check_probabilities(
+    value: Any, column: str = "probabilities", names: Sequence[Any] | None = None
+) -> Array:
     """Class probabilities, shape (sample, class): finite, not negative, each row summing to 1 within 1e-3.
 
     Percents, log-probabilities and logits are recognised in the message, never converted in silence.
@@ -186,13 +196,16 @@ def check_length(rows: int, found: int, column: str) -> None:
     """Every field has one entry a sample."""
     if rows != found:
         raise InputError(
-            f"{rows} entries, one a sample", got=f"{found}", remedy="align the arrays by sample", column=column
+            f"{rows} entries, one a sample",
+            got=f"{found}",
+            remedy="align the arrays by sample",
+            column=column,
         )
 
 
 def truth_values(value: Any, column: str) -> Array:
     """Booleans, 0/1 or null as int8 of the same shape: 1 true, 0 false, -1 unknown."""
-    array = as_numpy(value)
+    array = _cells(value)
     if array.dtype.kind == "b":
         return array.astype(np.int8)
     if array.dtype.kind in "iu":
@@ -203,7 +216,7 @@ def truth_values(value: Any, column: str) -> Array:
         out = np.where(unknown, -1, array)
         bad = ~unknown & (array != 0) & (array != 1)
     else:
-        flat = [_TRUTH.get(v.lower() if isinstance(v, str) else v, None) for v in array.ravel().tolist()]
+        flat = [_truth_of(v) for v in array.ravel().tolist()]
         bad = np.array([v is None for v in flat], dtype=bool).reshape(array.shape)
         out = np.array([0 if v is None else v for v in flat]).reshape(array.shape)
     if bad.any():
@@ -222,11 +235,33 @@ _TRUTH: dict[Hashable, int] = {True: 1, False: 0, None: -1, "true": 1, "false": 
                                "no": 0, "correct": 1, "incorrect": 0}  # fmt: skip
 
 
+def _truth_of(cell: Any) -> int | None:
+    """1, 0, -1 for unknown, None for what is no verdict."""
+    if _is_null(cell):
+        return -1
+    if isinstance(cell, str):
+        cell = cell.strip().lower()
+    return _TRUTH.get(cell) if isinstance(cell, Hashable) else None
+
+
+def _is_null(cell: Any) -> bool:
+    """Whether a cell says "unknown": None, NaN, or the NA and NaT of a library of frames."""
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and cell != cell)
+
+
+def _cells(value: Any) -> Array:
+    """An array of cells as they are: numpy would make strings of [1, "a"] and of [nan, "a"]."""
+    array = as_numpy(value)
+    if array.dtype.kind == "U" and isinstance(value, (list, tuple)):
+        array = np.array(value, dtype=object)
+    return array
+
+
 def _dictionary(value: Any, column: str) -> tuple[Array, list[Any]]:
     """Split values into (codes, distinct values); null and NaN get code -1."""
     if isinstance(value, Coded):
         return value.codes, list(value.values)
-    array = as_numpy(value)
+    array = _cells(value)
     shape = array.shape
     if array.dtype.kind == "b":
         array = array.astype(np.int64)
@@ -242,8 +277,9 @@ def _dictionary(value: Any, column: str) -> tuple[Array, list[Any]]:
                 row=int(at[-1]) + 1,
                 column=column,
             )
-        distinct, codes = np.unique(whole.astype(np.int64), return_inverse=True)
-        return np.where(unknown, -1, codes.reshape(shape)), distinct.tolist()
+        codes = np.full(shape, -1, dtype=np.int64)
+        distinct, codes[~unknown] = np.unique(array[~unknown].astype(np.int64), return_inverse=True)
+        return codes, distinct.tolist()
     if array.dtype.kind in "iu":
         distinct, codes = np.unique(array, return_inverse=True)
         return codes.reshape(shape), distinct.tolist()
@@ -255,10 +291,18 @@ def _dictionary_of_objects(array: Array, column: str) -> tuple[Array, list[Any]]
     flat = array.ravel().tolist()
     codes = np.empty(len(flat), dtype=np.int64)
     for i, item in enumerate(flat):
-        if item is None or item != item:
+        if _is_null(item):
             codes[i] = -1
-        else:
+        elif isinstance(item, Hashable):
             codes[i] = index.setdefault(item, len(index))
+        else:
+            raise InputError(
+                "a class (an integer or a string)",
+                got=repr(item)[:60],
+                remedy="give one class a cell, and rows of one length",
+                row=i % max(array.shape[-1], 1) + 1,
+                column=column,
+            )
     kinds = {str if isinstance(k, str) else int for k in index}
     if len(kinds) > 1:
         first = next(iter(index))
@@ -308,10 +352,10 @@ def encode(value: Any, classes: ClassNames, column: str) -> Array:
     [1, -1, 0]
     """
     if not isinstance(value, Coded):
-        value = as_numpy(value)
-        if value.dtype.kind in "iu" and classes == tuple(range(len(classes))):
-            if not value.size or (value.min() >= 0 and value.max() < len(classes)):
-                return value.astype(np.int32)  # type: ignore[no-any-return]
+        value = _cells(value)
+        counted = value.dtype.kind in "iu" and classes == tuple(range(len(classes)))
+        if counted and (not value.size or (value.min() >= 0 and value.max() < len(classes))):
+            return value.astype(np.int32)  # type: ignore[no-any-return]
     codes, distinct = _dictionary(value, column)
     by_name = {str(name): position for position, name in enumerate(classes)}
     lookup = np.array([by_name.get(str(v), -2) for v in distinct] + [-1], dtype=np.int32)
@@ -319,18 +363,26 @@ def encode(value: Any, classes: ClassNames, column: str) -> Array:
     if (out == -2).any():
         at = np.unravel_index(int(np.argmax(out == -2)), out.shape)
         shown = ", ".join(map(str, classes[:6])) + (", ..." if len(classes) > 6 else "")
-        wrong_type = isinstance(distinct[codes[at]], str) and all(isinstance(c, int) for c in classes)
         raise InputError(
             f"one of the {len(classes)} known classes ({shown})",
             got=repr(distinct[codes[at]]),
-            remedy="name the classes in the order of the probabilities: columns prob_<class>, or classes=[...] "
-            "(--classes)"
-            if wrong_type
-            else "use null where the class is unknown; a class that the reference never had cannot be judged",
+            remedy=_remedy_for_class(distinct[codes[at]], distinct, classes),
             row=int(at[-1]) + 1,
             column=column,
         )
     return out
+
+
+def _remedy_for_class(cell: Any, distinct: Sequence[Any], classes: ClassNames) -> str:
+    """What to do about a class that is not among the known ones."""
+    counted = classes == tuple(range(len(classes)))
+    if isinstance(cell, str) and all(isinstance(c, int) for c in classes):
+        return (
+            "name the classes in the order of the probabilities: columns prob_<class>, or classes=[...] (--classes)"
+        )
+    if counted and cell == len(classes) and min(distinct) >= 1:
+        return "these seem to count from 1: subtract 1, or name the classes with classes=[...] (--classes)"
+    return "use null where the class is unknown; a class that the reference never had cannot be judged"
 
 
 def check_prediction_is_argmax(prediction: Array, probabilities: Array, names: ClassNames) -> None:

@@ -1,11 +1,11 @@
 """Errors: the whole exception tree, each message saying what was expected, what came and what to do.
 
-    OodometerError                the root; catch this one
-    ├── InputError                a file, a row or an argument is wrong           (exit code 2)
-    ├── UsageError                a command or a call makes no sense              (exit code 2)
-    ├── NotApplicable             a method cannot answer on these data (a skip, not a failure)
-    ├── MissingExtraError         an optional dependency is absent                (exit code 2)
-    └── WorkError                 the work itself failed                          (exit code 1)
+OodometerError                the root; catch this one
+├── InputError                a file, a row or an argument is wrong           (exit code 2)
+├── UsageError                a command or a call makes no sense              (exit code 2)
+├── NotApplicable             a method cannot answer on these data (a skip, not a failure)
+├── MissingExtraError         an optional dependency is absent                (exit code 2)
+└── WorkError                 the work itself failed                          (exit code 1)
 """
 
 from __future__ import annotations
@@ -66,11 +66,15 @@ class InputError(OodometerError, ValueError):
         super().__init__(self._compose())
 
     def _compose(self) -> str:
-        place = [part for part in (
-            self.file,
-            None if self.row is None else f"row {self.row}",
-            None if self.column is None else f"column {self.column}",
-        ) if part]
+        place = [
+            part
+            for part in (
+                self.file,
+                None if self.row is None else f"row {self.row}",
+                None if self.column is None else f"column {self.column}",
+            )
+            if part
+        ]
         text = ": ".join([*place, f"expected {self.expected}"])
         if self.got is not None:
             text += f", got {self.got}"

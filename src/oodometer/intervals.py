@@ -9,7 +9,14 @@ import numpy as np
 
 from .arrays import Array
 
-__all__ = ["clopper_pearson", "from_replicates", "from_spread", "normal_quantile", "wilson", "wilson_from_variance"]
+__all__ = [
+    "clopper_pearson",
+    "from_replicates",
+    "from_spread",
+    "normal_quantile",
+    "wilson",
+    "wilson_from_variance",
+]
 
 
 def check_level(level: float) -> float:
@@ -17,7 +24,9 @@ def check_level(level: float) -> float:
     if not 0 < level < 1:
         from .errors import UsageError
 
-        raise UsageError(f"expected a level between 0 and 1 such as 0.95, got {level}; percents are divided by 100")
+        raise UsageError(
+            f"expected a level between 0 and 1 such as 0.95, got {level}; percents are divided by 100"
+        )
     return level
 
 

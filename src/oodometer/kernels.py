@@ -11,7 +11,17 @@ import numpy as np
 
 from .arrays import Array
 
-__all__ = ["LOG_ODDS_BINS", "Top", "by_chunks", "half_bin", "log_odds_bin", "log_odds_centres", "mix", "row_hash", "top_two"]
+__all__ = [
+    "LOG_ODDS_BINS",
+    "Top",
+    "by_chunks",
+    "half_bin",
+    "log_odds_bin",
+    "log_odds_centres",
+    "mix",
+    "row_hash",
+    "top_two",
+]
 
 _FEW_CLASSES = 64
 _CHUNK_VALUES = 1 << 18  # values in flight: they stay in the processor's cache
@@ -54,7 +64,9 @@ def top_two(values: Array) -> Top:
     Top(best=array([1], dtype=int32), first=array([0.5]), second=array([0.3]))
     """
     rows, classes = values.shape
-    out = Top(np.empty(rows, dtype=np.int32), np.empty(rows, dtype=values.dtype), np.empty(rows, dtype=values.dtype))
+    out = Top(
+        np.empty(rows, dtype=np.int32), np.empty(rows, dtype=values.dtype), np.empty(rows, dtype=values.dtype)
+    )
 
     def work(start: int, stop: int) -> None:
         part = _top_two(values[start:stop])

@@ -1,8 +1,8 @@
 """The registry: (kind, name) -> class, plugins through entry points; knows none of its members.
 
-A method registers itself where it is defined; importing a floor (``oodometer.scores``) fills the table. A plugin package
-names its class under the entry-point group ``oodometer.scores``, ``oodometer.estimators``, ``oodometer.metrics`` or
-``oodometer.calibrators``. A name may carry an argument after a colon: ``threshold:margin``.
+A method registers itself where it is defined; importing a floor (``oodometer.scores``) fills the table. A
+plugin package names its class under the entry-point group ``oodometer.scores``, ``oodometer.estimators``,
+``oodometer.metrics`` or ``oodometer.calibrators``. A name may carry an argument after a colon: ``threshold:margin``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def register(kind: MethodKind) -> Callable[[C], C]:
         name: str = cls.name  # type: ignore[attr-defined]
         present = _table[kind].get(name)
         if present is not None and present.__qualname__ != cls.__qualname__:
-            raise UsageError(f"two classes want the {kind} name {name!r}: {present!r} and {cls!r}; rename one")
+            raise UsageError(
+                f"two classes want the {kind} name {name!r}: {present!r} and {cls!r}; rename one"
+            )
         _table[kind][name] = cls
         return cls
 

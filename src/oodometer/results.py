@@ -13,6 +13,7 @@ backtest       empirical, with the width taken from errors on simulated shifts
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -24,7 +25,7 @@ KINDS: tuple[Kind, ...] = ("exact", "asymptotic", "conditional", "empirical", "b
 
 
 def plain(value: Any) -> Any:
-    """Turn numpy scalars and arrays, tuples and records into what JSON knows; NaN becomes None."""
+    """Turn numpy scalars and arrays, tuples and records into what JSON knows; NaN and infinity become None."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if hasattr(value, "tolist"):
@@ -33,7 +34,7 @@ def plain(value: Any) -> Any:
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
-    if isinstance(value, float) and value != value:
+    if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
 

@@ -67,7 +67,8 @@ class Browser:
     def open(self, path: Path, *, width: int, height: int = 900, dark: bool = False) -> None:
         """Open a file and wait until its charts stand still."""
         self.events.clear()
-        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
+        mobile=width < 600)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.ask("Emulation.setEmulatedMedia", features=[scheme])
         self.ask("Page.navigate", url=path.resolve().as_uri())

@@ -35,7 +35,10 @@ def assert_same(a: Predictions, b: Predictions) -> None:
     assert a.names == b.names
 
 
-@pytest.fixture(scope="module", params=[("cat", "dog", 'é,"x'), (0, 1, 2), (3, 1, 7)], ids=["names", "counted", "integers"])
+CLASSES = {"names": ("cat", "dog", 'é,"x'), "counted": (0, 1, 2), "integers": (3, 1, 7)}
+
+
+@pytest.fixture(scope="module", params=CLASSES.values(), ids=CLASSES)
 def full(request: pytest.FixtureRequest, record_of: Callable[..., Predictions]) -> Predictions:
     return record_of(23, request.param)
 
@@ -98,7 +101,11 @@ def test_parts_of_a_record() -> None:
 def test_list_column_without_names_stays_a_list(tmp_path: Path) -> None:
     record = Predictions.from_probabilities([[0.5, 0.25, 0.25]])
     assert open_predictions(write_predictions(record, tmp_path / "p.parquet")).columns == ("probabilities",)
-    assert open_predictions(write_predictions(record, tmp_path / "p.csv")).columns == ("prob_0", "prob_1", "prob_2")
+    assert open_predictions(write_predictions(record, tmp_path / "p.csv")).columns == (
+        "prob_0",
+        "prob_1",
+        "prob_2",
+    )
 
 
 # Names that a person might give a class; NPZ cannot hold a trailing NUL, CSV no lone surrogate.
@@ -124,11 +131,15 @@ def records(draw: st.DrawFn) -> Predictions:
         "label": st.lists(cell | st.none() if unknown_is_told else cell, min_size=rows, max_size=rows),
         "members": st.lists(st.lists(cell, min_size=rows, max_size=rows), min_size=1, max_size=3),
         "confidence": st.lists(st.floats(0, 1), min_size=rows, max_size=rows),
-        "features": st.lists(st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=2), min_size=rows, max_size=rows),
+        "features": st.lists(
+            st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=2), min_size=rows, max_size=rows
+        ),
         "token_logprobs": st.lists(st.lists(st.floats(-1e300, 0), max_size=3), min_size=rows, max_size=rows),
         "correct": st.lists(st.booleans() | st.none(), min_size=rows, max_size=rows),
         "votes": st.lists(st.lists(st.booleans(), min_size=rows, max_size=rows), min_size=1, max_size=3),
-        "input": st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0")), min_size=rows, max_size=rows),
+        "input": st.lists(
+            st.text(st.characters(codec="utf-8", exclude_characters="\0")), min_size=rows, max_size=rows
+        ),
         "group": st.lists(st.sampled_from(["a", "b", "", "x y"]), min_size=rows, max_size=rows),
     }
     for name, values in optional.items():

@@ -47,8 +47,8 @@ def assign_folds(key: Array) -> Array:
 def seeded_sample(rows: Array, count: int) -> Array:
     """Positions of ``count`` of the given row numbers, ascending: a uniform sample that batching does not change.
 
-    The rows whose scrambled numbers are smallest are taken. (A hash of the content would not do: all rows of one rounded
-    confidence would be in or out together.)
+    The rows whose scrambled numbers are smallest are taken. (A hash of the content would not do: all rows of
+    one rounded confidence would be in or out together.)
 
     >>> len(seeded_sample(np.arange(10), 3))
     3

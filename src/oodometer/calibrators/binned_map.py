@@ -1,11 +1,13 @@
 """The binned map: from a probability to the observed rate, isotonic over log-odds bins, from counts alone.
 
-Counts are a small state that merges, so that a map is learnt in one pass, cross-validated from counts by fold, and re-drawn
-in a bootstrap without the samples. Isotonic calibration, CBPE and label-free risk-coverage all stand on it.
+Counts are a small state that merges, so that a map is learnt in one pass, cross-validated from counts by
+fold, and re-drawn in a bootstrap without the samples. Isotonic calibration, CBPE and label-free risk-coverage
+all stand on it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -82,7 +84,7 @@ class BinnedMap:
     block: Array
     block_rows: Array
     form: Form
-    scores: dict[str, float]
+    scores: Mapping[Form, float]
 
     def variance(self, weights: Array) -> float:
         """Variance of sum_cells weights * rate that comes from the reference: sum_blocks w^2 r(1-r)/n."""
@@ -162,7 +164,7 @@ def fit_map(rows: Array, hits: Array, forms: tuple[Form, ...] = ("raw", "pooled"
     """
     hit_folds, miss_folds = deal_into_folds(hits, 1), deal_into_folds(rows - hits, 2)
     row_folds = hit_folds + miss_folds
-    scores: dict[str, float] = {}
+    scores: dict[Form, float] = {}
     for form in forms:
         if form == "classwise" and (len(rows) == 1 or not (rows.sum(axis=1) >= _ENOUGH_ROWS).any()):
             continue
@@ -171,6 +173,6 @@ def fit_map(rows: Array, hits: Array, forms: tuple[Form, ...] = ("raw", "pooled"
             trained = _make(rows - held_rows, hits - held_hits, form)
             total += _brier(held_rows, held_hits, trained.rate)
         scores[form] = total / max(float(rows.sum()), 1.0)
-    best: Form = min(scores, key=lambda f: scores[f])  # type: ignore[assignment]
+    best = min(scores, key=lambda form: scores[form])
     made = _make(rows, hits, best)
-    return BinnedMap(made.rate, made.block, made.block_rows, best, scores)
+    return BinnedMap(made.rate, made.block, made.block_rows, best, dict(scores))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import NotApplicable
 from ..predictions import Predictions
 from ..registry import create
@@ -26,15 +27,18 @@ class Choice:
     scores: dict[str, float]
 
     def apply(self, record: Predictions) -> Predictions:
-        """The record, calibrated where a calibrator was chosen."""
-        return record if self.calibrator is None else self.calibrator(record)
+        """The record, calibrated where a calibrator was chosen and there are probabilities."""
+        if self.calibrator is None or record.probabilities is None:
+            return record
+        return self.calibrator(record)
 
 
 def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temperature",)) -> Choice:
-    """The candidate with the lowest five-fold Brier score, if it beats raw probabilities by more than one standard error.
+    """The candidate with the lowest five-fold Brier score, if it beats raw probabilities by more than one
+    standard error.
 
-    Folds are dealt out by a hash of each row's content, so that the order of rows does not matter; of a large reference a
-    seeded sample of 200,000 probabilities is looked at. Without probabilities or labels nothing is chosen.
+    Folds are dealt out by a hash of each row's content, so that the order of rows does not matter; of a large
+    reference a seeded sample of 200,000 probabilities is looked at. Without probabilities or labels nothing is chosen.
 
     >>> choose_calibrator(Predictions.from_confidence([0.5], correct=[1])).calibrator is None
     True
@@ -48,7 +52,8 @@ def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temp
     sample = labelled
     if len(labelled) > most:
         sample = labelled.take(seeded_sample(np.arange(len(labelled)), most))
-    assert sample.probabilities is not None and sample.label is not None
+    assert sample.probabilities is not None
+    assert sample.label is not None
     fold = assign_folds(content_hash(sample))
     raw = brier(sample.probabilities.astype(np.float64), sample.label)
     scores = {"none": float(raw.mean())}
@@ -60,13 +65,17 @@ def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temp
             gains[name] = (float((raw - after).mean()), float((raw - after).std() / np.sqrt(len(raw))))
     best = max(gains, key=lambda n: gains[n][0], default=None)
     if best is None or not gains[best][0] > gains[best][1]:
-        return Choice(None, "no calibrator lowered the cross-validated Brier score by more than its standard error", scores)
+        return Choice(
+            None,
+            "no calibrator lowered the cross-validated Brier score by more than its standard error",
+            scores,
+        )
     fitted: Calibrator = create("calibrator", best).fit(labelled)
     why = f"{best} lowered the cross-validated Brier score from {scores['none']:.4f} to {scores[best]:.4f}"
     return Choice(fitted, why, scores)
 
 
-def _held_out_brier(sample: Predictions, name: str, fold: np.ndarray) -> np.ndarray | None:  # type: ignore[type-arg]
+def _held_out_brier(sample: Predictions, name: str, fold: Array) -> Array | None:
     """Brier score of every row under the calibrator fitted on the other folds; None where a fold is empty."""
     after = np.empty(len(sample))
     for f in range(FOLDS):

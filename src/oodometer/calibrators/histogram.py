@@ -37,7 +37,8 @@ class Histogram(Calibrator):
         self._bins = bins
 
     def _fit(self, reference: Predictions) -> None:
-        assert reference.probabilities is not None and reference.label is not None
+        assert reference.probabilities is not None
+        assert reference.label is not None
         self._edges: list[Array] = []
         self._rates: list[Array] = []
         for k in range(reference.num_classes):

@@ -37,8 +37,8 @@ def class_counts(probabilities: Array, label: Array) -> tuple[Array, Array]:
 class Isotonic(Calibrator):
     """p_k -> g_k(p_k) / sum_j g_j(p_j), g_k isotonic in p_k, fitted by pool-adjacent-violators on 960 log-odds bins.
 
-    Classes with fewer than 100 rows share one map. A row whose maps are all zero keeps its probabilities. `NotApplicable`
-    without probabilities and labels. Source: Zadrozny and Elkan (2002).
+    Classes with fewer than 100 rows share one map. A row whose maps are all zero keeps its probabilities.
+    `NotApplicable` without probabilities and labels. Source: Zadrozny and Elkan (2002).
 
     >>> p = Predictions.from_probabilities([[0.9, 0.1]] * 200, label=[0] * 120 + [1] * 80)
     >>> Isotonic().fit(p)(p).probabilities[0].round(3).tolist()
@@ -49,7 +49,8 @@ class Isotonic(Calibrator):
     citation = "zadrozny2002"
 
     def _fit(self, reference: Predictions) -> None:
-        assert reference.probabilities is not None and reference.label is not None
+        assert reference.probabilities is not None
+        assert reference.label is not None
         rows, hits = class_counts(reference.probabilities, reference.label)
         self._rate = fit_map(rows, hits, ("classwise", "pooled")).rate
 

@@ -14,7 +14,9 @@ from .base import Calibrator, seeded_sample
 
 __all__ = ["Temperature", "fit_temperature"]
 
-_ENOUGH_VALUES = 200_000  # probabilities looked at; the error of t is then far below that of the reference accuracy
+_ENOUGH_VALUES = (
+    200_000  # probabilities looked at; the error of t is then far below that of the reference accuracy
+)
 _RANGE = (-3.0, 3.0)  # of log t
 _MOST_STEPS = 50
 
@@ -41,7 +43,9 @@ def fit_temperature(logits: Array, label: Array) -> float:
     own = float(shifted[np.arange(len(label)), label].mean(dtype=np.float64))
     low, high = (float(np.exp(-edge)) for edge in reversed(_RANGE))
     scale = 1.0
-    for _ in range(_MOST_STEPS):  # the likelihood is concave in the inverse temperature: Newton, kept in a bracket
+    for _ in range(
+        _MOST_STEPS
+    ):  # the likelihood is concave in the inverse temperature: Newton, kept in a bracket
         weights = np.exp(shifted * shifted.dtype.type(scale))
         weights /= weights.sum(axis=1, keepdims=True)
         weighted = weights * shifted
@@ -79,8 +83,9 @@ class Temperature(Calibrator):
         rows = max(_ENOUGH_VALUES // max(reference.num_classes, 1), 2_000)
         if len(reference) > rows:
             reference = reference.take(seeded_sample(np.arange(len(reference)), rows))
-            assert reference.label is not None
-        self.temperature = fit_temperature(_logs(reference), reference.label)
+        label = reference.label
+        assert label is not None
+        self.temperature = fit_temperature(_logs(reference), label)
 
     def _calibrate(self, record: Predictions) -> Predictions:
         top = record.top

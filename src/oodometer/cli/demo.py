@@ -34,7 +34,9 @@ def demo(
         rows.append([str(step.severity), step.name, percent(i.value), f"[{percent(i.lower)}, {percent(i.upper)}]",
                      percent(truth["value"]), step.estimation.headline.trust])  # fmt: skip
     output.print_table(
-        ["severity", "drift", "estimate", "interval", "truth", "trust"], rows, "Accuracy without labels, and the truth"
+        ["severity", "drift", "estimate", "interval", "truth", "trust"],
+        rows,
+        "Accuracy without labels, and the truth",
     )
     output.write_json(found.to_dict(), str(Path(out) / "demo.json"))
     shown = found.steps[3]

@@ -21,26 +21,40 @@ def add_to(app: typer.Typer) -> None:
 
 
 def estimate(
-    reference: Annotated[str, typer.Argument(help="Labelled predictions on known ground (- is standard input).")],
+    reference: Annotated[
+        str, typer.Argument(help="Labelled predictions on known ground (- is standard input).")
+    ],
     target: Annotated[str, typer.Argument(help="Predictions of the same model on the data in question.")],
-    method: Annotated[list[str] | None, typer.Option("--method", help="Only this method; may be repeated.")] = None,
+    method: Annotated[
+        list[str] | None, typer.Option("--method", help="Only this method; may be repeated.")
+    ] = None,
     level: Annotated[float, typer.Option(help="Nominal coverage of the intervals.")] = 0.95,
     by: Annotated[str | None, typer.Option(help="Slice the target by this column.")] = None,
     every: Annotated[str | None, typer.Option(help="Cut the target into chunks of time, such as 7d.")] = None,
     labels: Annotated[
-        str | None, typer.Option(help="Truth of target rows (null where unknown), printed beside the estimates.")
+        str | None,
+        typer.Option(help="Truth of target rows (null where unknown), printed beside the estimates."),
     ] = None,
     accuracy: Annotated[
-        list[float] | None, typer.Option("--accuracy", help="Find the threshold for this accuracy; may be repeated.")
+        list[float] | None,
+        typer.Option("--accuracy", help="Find the threshold for this accuracy; may be repeated."),
     ] = None,
     calibrator: Annotated[str, typer.Option(help="auto, none, temperature, isotonic or histogram.")] = "auto",
     rename: Annotated[list[str] | None, typer.Option("--map", help="Rename a column, theirs=ours.")] = None,
-    classes: Annotated[str | None, typer.Option(help="Class names in the order of the probabilities: a,b,c.")] = None,
+    classes: Annotated[
+        str | None, typer.Option(help="Class names in the order of the probabilities: a,b,c.")
+    ] = None,
     engine: Annotated[str, typer.Option(help="Where the passes run: local.")] = "local",
-    workers: Annotated[int | None, typer.Option(help="Number of workers; by default one for each core.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Number of workers; by default one for each core.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap in some intervals.")] = 0,
-    json: Annotated[str | None, typer.Option("--json", help="Write JSON to this file, or - for standard output.")] = None,
-    report: Annotated[str | None, typer.Option(help="Write a self-contained page to this .html file.")] = None,
+    json: Annotated[
+        str | None, typer.Option("--json", help="Write JSON to this file, or - for standard output.")
+    ] = None,
+    report: Annotated[
+        str | None, typer.Option(help="Write a self-contained page to this .html file.")
+    ] = None,
 ) -> None:
     """Estimate a model's accuracy on data without labels."""
     from ..verbs.estimate import estimate as run
@@ -87,17 +101,24 @@ def show(found: Estimation) -> None:
     """Headline, table of methods, slices or chunks, what was skipped, warnings."""
     i = found.headline.interval
     reference = found.reference
-    print(f"Estimated accuracy: {_line(found.headline)}  ({i.level:.0%} {i.kind} interval, {found.headline.method})")
+    print(
+        f"Estimated accuracy: {_line(found.headline)}  ({i.level:.0%} {i.kind} interval, {found.headline.method})"
+    )
     print(f"  rests on: {found.headline.assumes}")
     print(f"  trust {found.headline.trust}: {found.headline.why}")
     print(f"Reference accuracy: {percent(reference['accuracy'])} on {reference['rows']} rows")
     truth = found.target["accuracy"]
     if truth is not None:
         ends = f"[{percent(truth['lower'])}, {percent(truth['upper'])}]"
-        print(f"True accuracy:      {percent(truth['value'])}  {ends} on {found.target['labelled']} labelled target rows")
+        print(
+            f"True accuracy:      {percent(truth['value'])}  {ends} on {found.target['labelled']} labelled target rows"
+        )
     output.print_table(
         ["method", "accuracy", "lower", "upper", "kind", "assumes"],
-        [[e.method, percent(e.value), percent(e.lower), percent(e.upper), e.kind, e.assumes] for e in found.estimates],
+        [
+            [e.method, percent(e.value), percent(e.lower), percent(e.upper), e.kind, e.assumes]
+            for e in found.estimates
+        ],
     )
     for title, parts in (("slices", found.slices), ("chunks", found.chunks)):
         if parts:
@@ -106,7 +127,8 @@ def show(found: Estimation) -> None:
                 place = p.place.get("value", p.place.get("start"))
                 truth_here = "" if p.truth is None else percent(p.truth.value)
                 rows.append([str(place), str(p.rows), percent(p.headline.interval.value),
-                             percent(p.headline.interval.lower), percent(p.headline.interval.upper), truth_here])  # fmt: skip
+                             percent(p.headline.interval.lower), percent(p.headline.interval.upper),
+                             truth_here])  # fmt: skip
             output.print_table([title[:-1], "rows", "accuracy", "lower", "upper", "truth"], rows, title)
     for answer in found.risk_coverage.extra["answers"] if found.risk_coverage is not None else ():
         print(_answer(answer))
@@ -120,8 +142,10 @@ def _answer(answer: dict[str, float | None]) -> str:
     wanted = percent(float(answer["accuracy"] or 0))
     if answer["threshold"] is None or answer["coverage"] is None:
         return f"Threshold: no part of the target reaches an estimated accuracy of {wanted}"
-    text = f"Threshold: at confidence >= {answer['threshold']:.4f} ({percent(answer['coverage'])} of the rows) estimated "
-    text += f"accuracy is at least {wanted}"
+    text = (
+        f"Threshold: at confidence >= {answer['threshold']:.4f} ({percent(answer['coverage'])} of the rows) "
+    )
+    text += f"estimated accuracy is at least {wanted}"
     if answer["safe_threshold"] is None:
         return text + "; nowhere does the band's lower end reach it"
     return text + f"; the band's lower end reaches it at >= {answer['safe_threshold']:.4f}"

@@ -25,9 +25,5 @@ def methods(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = 
         output.write_json({"methods": found}, "-")
         return
     for what in ("estimator", "score", "calibrator", "metric"):
-        rows = [
-            [m["name"], m["needs"], m["assumes"] or m["summary"]]
-            for m in found
-            if m["what"] == what
-        ]
+        rows = [[m["name"], m["needs"], m["assumes"] or m["summary"]] for m in found if m["what"] == what]
         output.print_table(["name", "needs", "assumes" if what == "estimator" else "is"], rows, f"{what}s")

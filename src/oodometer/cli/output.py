@@ -8,7 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["command_line", "parse_classes", "parse_mapping", "print_table", "progress_bar", "report_writer", "write_json"]
+__all__ = [
+    "command_line",
+    "parse_classes",
+    "parse_mapping",
+    "print_table",
+    "progress_bar",
+    "report_writer",
+    "write_json",
+]
 
 
 def write_json(result: dict[str, Any], destination: str) -> None:

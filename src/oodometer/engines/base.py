@@ -14,8 +14,9 @@ S = TypeVar("S")
 class Engine(ABC):
     """Runs ``work(part) -> state`` over parts and folds the states with ``merge(a, b) -> state``.
 
-    Parts are references (a file and its row groups), never rows; states are small. States are merged in the order of the
-    parts, whatever the order in which they arrive, so that the result does not depend on the number of workers.
+    Parts are references (a file and its row groups), never rows; states are small. States are merged in the
+    order of the parts, whatever the order in which they arrive, so that the result does not depend on the
+    number of workers.
     """
 
     @abstractmethod

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-# the order of import is the order of presentation
+from .agreement import Agreement
+from .average_confidence import AverageConfidence
+from .average_thresholded_confidence import AverageThresholdedConfidence, AverageThresholdedEntropy
 from .base import Estimator, Sums
-from .source import SourceAccuracy  # isort: skip
-from .average_confidence import AverageConfidence  # isort: skip
-from .difference_of_confidence import DifferenceOfConfidence  # isort: skip
-from .average_thresholded_confidence import AverageThresholdedConfidence, AverageThresholdedEntropy  # isort: skip
-from .threshold import Threshold  # isort: skip
-from .classwise_threshold import ClasswiseThreshold  # isort: skip
-from .distance_threshold import DistanceThreshold  # isort: skip
-from .histogram_importance import HistogramImportance  # isort: skip
-from .cbpe import CBPE  # isort: skip
-from .generalization_disagreement import (  # isort: skip
+from .cbpe import CBPE
+from .classwise_threshold import ClasswiseThreshold
+from .difference_of_confidence import DifferenceOfConfidence
+from .distance_threshold import DistanceThreshold
+from .generalization_disagreement import (
     DisagreementDifference,
     GeneralizationDisagreement,
     SoftDisagreement,
 )
-from .agreement import Agreement  # isort: skip
-from .smoothness import Smoothness  # isort: skip
-from .votes import VotingBounds  # isort: skip
-from .risk_coverage import RiskCoverage  # isort: skip
+from .histogram_importance import HistogramImportance
+from .risk_coverage import RiskCoverage
+from .smoothness import Smoothness
+from .source import SourceAccuracy
+from .threshold import Threshold
+from .votes import VotingBounds
 
 __all__ = [
     "CBPE",

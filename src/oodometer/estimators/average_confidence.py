@@ -26,10 +26,10 @@ class AverageConfidence(Estimator):
     ----------
     score : name of a score with ``is_probability``; by default the record's natural confidence.
 
-    The interval adds the binomial variance v(1-v)/n_T (wide enough for the accuracy of the population and for that of these
-    very rows) and, where the probabilities were calibrated on the reference, Var_S(correct - s)/n_S. Raises `UsageError`
-    for a score that is no probability, `NotApplicable` without confidences. Over-confidence under shift breaks it.
-    Source: Hendrycks and Gimpel (2017); Guo et al. (2017).
+    The interval adds the binomial variance v(1-v)/n_T (wide enough for the accuracy of the population and for
+    that of these very rows) and, where the probabilities were calibrated on the reference, Var_S(correct -
+    s)/n_S. Raises `UsageError` for a score that is no probability, `NotApplicable` without confidences. Over-confidence
+    under shift breaks it. Source: Hendrycks and Gimpel (2017); Guo et al. (2017).
 
     >>> reference = Predictions.from_probabilities([[0.9, 0.1], [0.6, 0.4]], label=[0, 1])
     >>> target = Predictions.from_probabilities([[0.7, 0.3], [0.5, 0.5]])
@@ -46,7 +46,11 @@ class AverageConfidence(Estimator):
         super().__init__(level=level, seed=seed)
         self._score: Score | None = None if score is None else create("score", score)
         if self._score is not None and not self._score.is_probability:
-            raise UsageError(f"the score {score!r} does not read as a probability; use threshold:{score} instead")
+            raise UsageError(
+                f"the score {score!r} does not read as a probability; use threshold:{score} instead"
+            )
+        if score is not None:
+            self.name = f"ac:{score}"  # type: ignore[misc]  # the instance's own, longer name
 
     @classmethod
     def from_argument(cls, argument: str, **options: Any) -> Self:

@@ -17,10 +17,11 @@ __all__ = ["AverageThresholdedConfidence", "AverageThresholdedEntropy"]
 class AverageThresholdedConfidence(Thresholded):
     """Choose t with mean_S [s >= t] = acc_S, answer mean_T [s >= t]; s = max probability (natural confidence).
 
-    The threshold is exact (a sort of the reference, not a grid); ties share their credit so that the reference is matched;
-    a reference without errors puts t at its lowest score, one without successes above its highest. The interval joins the
-    binomial variance of the target with the rank uncertainty of the threshold (Woodruff). `NotApplicable` without
-    confidences. Over-estimates when the true drop is 10-20 points. Source: Garg et al. (2022).
+    The threshold is exact (a sort of the reference, not a grid); ties share their credit so that the
+    reference is matched; a reference without errors puts t at its lowest score, one without successes above
+    its highest. The interval joins the binomial variance of the target with the rank uncertainty of the
+    threshold (Woodruff). `NotApplicable` without confidences. Over-estimates when the true drop is 10-20
+    points. Source: Garg et al. (2022).
 
     >>> p = [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.7, 0.3]]
     >>> reference = Predictions.from_probabilities(p, label=[0, 0, 1, 1])

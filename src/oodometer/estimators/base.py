@@ -12,7 +12,7 @@ from ..errors import NotApplicable
 from ..intervals import check_level
 from ..predictions import Predictions
 from ..results import Estimate, Kind
-from ..scores.base import missing
+from ..scores.base import Score, missing
 
 __all__ = ["Estimator", "Sums"]
 
@@ -35,8 +35,8 @@ class Estimator(ABC):
 
     A subclass is final. It sets ``name``, ``needs`` (fields of reference and target; ``"a|b"`` means either),
     ``assumes`` (one sentence), ``kind`` and ``citation``, and defines ``_fit``, ``summarize`` and ``finish``. ``fit``
-    never changes the object it is called on; a fitted estimator holds only what it learnt from the reference, and a state
-    holds only what it saw of the target, so that batches, files and machines are one code path:
+    never changes the object it is called on; a fitted estimator holds only what it learnt from the reference,
+    and a state holds only what it saw of the target, so that batches, files and machines are one code path:
 
         state = estimator.merge(estimator.summarize(batch_1), estimator.summarize(batch_2))
         estimator.finish(state)
@@ -59,8 +59,9 @@ class Estimator(ABC):
         self.seed = seed
 
     def why_not(self, record: Predictions) -> str | None:
-        """The reason why a record lacks what the method needs, or None."""
-        return missing(self.needs, record.fields)
+        """The reason why a record lacks what the method (once fitted, its score too) needs, or None."""
+        score: Score | None = getattr(self, "_score", None)
+        return missing(self.needs, record.fields) or (None if score is None else score.why_not(record))
 
     def fit(self, *references: Predictions) -> Self:
         """A fitted copy, from one labelled record or several; rows of unknown truth are left out.

@@ -27,19 +27,19 @@ class CBPE(Estimator):
 
     On the reference a map is learnt from counts over log-odds bins: the rate of being correct given the predicted class
     and its probability. It is the probability itself, isotonic for all classes together, or isotonic for each class:
-    whichever has the lowest five-fold Brier score, so that calibration is used only where it helps. On the target its mean
-    is the accuracy. The expected confusion matrix has the expected correct samples of each predicted class on its diagonal
-    and spreads the expected errors over the other classes in proportion to their probabilities; precision, recall, F1 and
-    one-against-rest AUC of each class and their macro means follow, all in ``details`` with intervals. With `confidence`
-    alone there is only the accuracy.
+    whichever has the lowest five-fold Brier score, so that calibration is used only where it helps. On the
+    target its mean is the accuracy. The expected confusion matrix has the expected correct samples of each
+    predicted class on its diagonal and spreads the expected errors over the other classes in proportion to
+    their probabilities; precision, recall, F1 and one-against-rest AUC of each class and their macro means
+    follow, all in ``details`` with intervals. With `confidence` alone there is only the accuracy.
 
     Parameters
     ----------
     extended : the other metrics besides accuracy (False saves most of the time).
 
     Variance of the accuracy: sum over isotonic blocks of w^2 r(1-r)/n_S, plus v(1-v)/n_T (wide enough both for the
-    population and for these very rows). `NotApplicable` without confidences. Source: NannyML (2022); isotonic maps after
-    Zadrozny and Elkan (2002).
+    population and for these very rows). `NotApplicable` without confidences. Source: NannyML (2022); isotonic
+    maps after Zadrozny and Elkan (2002).
 
     >>> p = [[0.9, 0.1]] * 300 + [[0.2, 0.8]] * 100
     >>> reference = Predictions.from_probabilities(p, label=[0] * 240 + [1] * 60 + [1] * 100)

@@ -61,7 +61,9 @@ class ClasswiseThreshold(Estimator):
 
     def _fit(self, reference: Predictions) -> None:
         self._score = self._score.fit(reference)
-        scores, verdicts, predicted = self._score(reference), reference.verdicts, reference.predicted
+        scores, verdicts, predicted = (
+            self._score.leave_one_out(reference), reference.verdicts, reference.predicted
+        )  # fmt: skip
         overall, self._mismatch = fit_threshold(scores, verdicts, self.level)
         self._global_share = 0
         cuts: list[tuple[Cut, Cut, Cut]] = []

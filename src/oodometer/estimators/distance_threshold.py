@@ -26,10 +26,11 @@ _QUANTILE = 0.01  # of the score, that is, the 0.99 quantile of the distance
 class DistanceThreshold(Estimator):
     """``threshold-distance:<score>``: mean_T [s >= t and d <= q_h(x)].
 
-    d is the mean distance to the 25 nearest reference features, q_k the 0.99 quantile of d among reference rows predicted
-    as k (the global one below 20 rows). Samples beyond it count as errors; t is fitted on the reference with the gate
-    closed in the same way, so that the reference is matched (the paper fits t first). Needs `features`, a predicted class
-    and the score's fields, else `NotApplicable`. Source: Roschewitz and Glocker (2023).
+    d is the mean distance to the 25 nearest reference features, q_k the 0.99 quantile of d among reference
+    rows predicted as k (the global one below 20 rows). Samples beyond it count as errors; t is fitted on the
+    reference with the gate closed in the same way, so that the reference is matched (the paper fits t first).
+    Needs `features`, a predicted class and the score's fields, else `NotApplicable`. Source: Roschewitz and
+    Glocker (2023).
 
     >>> p = Predictions.from_arrays(probabilities=[[0.9, 0.1], [0.6, 0.4]], label=[0, 1], features=[[0.0], [0.1]])
     >>> DistanceThreshold().fit(p).estimate(p).value
@@ -64,19 +65,19 @@ class DistanceThreshold(Estimator):
         for k in np.flatnonzero(np.bincount(predicted, minlength=len(gates)) >= _ENOUGH_ROWS):
             gates[k] = np.quantile(nearness[predicted == k], _QUANTILE)
         self._gates: Array = gates
-        scores = self._gated(reference, nearness)
+        scores = self._gated(reference, self._score.leave_one_out(reference), nearness)
         self._cuts, self._mismatch = fit_threshold(scores, reference.verdicts, self.level)
 
-    def _gated(self, record: Predictions, nearness: Array) -> Array:
+    def _gated(self, record: Predictions, scores: Array, nearness: Array) -> Array:
         """The score, with -inf for samples beyond the gate."""
-        scores = self._score(record).astype(np.float64)
-        return np.where(nearness >= self._gates[record.predicted], scores, -np.inf)
+        return np.where(nearness >= self._gates[record.predicted], scores.astype(np.float64), -np.inf)
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows, rows beyond the gate, and how many score at or above the cut and the ends of its interval."""
-        scores = self._gated(batch, self._distance(batch))
-        above = np.array([total_credit(scores, cut) for cut in self._cuts])
-        return Sums(rows=len(batch), beyond=int(np.isneginf(scores).sum()), above=above)
+        scores = self._gated(batch, self._score(batch), self._distance(batch))
+        within = scores[scores > -np.inf]  # what lies beyond is an error, even where the cut is at -inf
+        above = np.array([total_credit(within, cut) for cut in self._cuts])
+        return Sums(rows=len(batch), beyond=len(batch) - len(within), above=above)
 
     def finish(self, state: Sums) -> Estimate:
         """Share above the threshold and within the gate."""

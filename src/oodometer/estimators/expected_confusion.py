@@ -64,7 +64,9 @@ def count_others(probabilities: Array, predicted: Array) -> dict[str, Array]:
 
 def _ratio(a: Array, b: Array) -> Array:
     """a / b, 0 where b is 0 (the convention of precision and recall without a case)."""
-    return np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b > 0)
+    out = np.zeros(np.broadcast_shapes(a.shape, b.shape))
+    np.divide(a, b, out=out, where=b > 0)
+    return out
 
 
 def expected_confusion(predicted: Array, found: Array, mass: Array) -> Array:
@@ -84,8 +86,8 @@ def expected_confusion(predicted: Array, found: Array, mass: Array) -> Array:
 def class_metrics(cells: Cells, top: Array, found: Array, right: Array) -> Array:
     """Precision, recall, F1 and AUC of each class; shape (4, class).
 
-    top: counts; found: expected correct samples of each class; right: expected correct samples of each cell. AUC of class
-    k against the rest, ties in a bin counted half: sum_b neg_b (pos above b + pos_b / 2) / (pos neg).
+    top: counts; found: expected correct samples of each class; right: expected correct samples of each cell.
+    AUC of class k against the rest, ties in a bin counted half: sum_b neg_b (pos above b + pos_b / 2) / (pos neg).
     """
     predicted = top.sum(axis=1)
     errors = _ratio(predicted - found, cells.mass.sum(axis=1))
@@ -99,7 +101,8 @@ def class_metrics(cells: Cells, top: Array, found: Array, right: Array) -> Array
     above = positive.sum(axis=1, keepdims=True) - np.cumsum(positive, axis=1)
     wins = np.sum(negative * (above + positive / 2), axis=1)
     auc = _ratio(wins, positive.sum(axis=1) * negative.sum(axis=1))
-    return np.clip(np.stack([precision, recall, f1, auc]), 0, 1)
+    out: Array = np.clip(np.stack([precision, recall, f1, auc]), 0, 1)
+    return out
 
 
 def expected_metrics(
@@ -107,8 +110,9 @@ def expected_metrics(
 ) -> dict[str, Any]:
     """Macro and per-class metrics with intervals, and the expected confusion matrix.
 
-    The interval is a seeded parametric bootstrap over cells: the target's counts and the labels in them are redrawn, and
-    the map as another reference would have given it. Classes that are neither predicted nor expected leave the macro mean.
+    The interval is a seeded parametric bootstrap over cells: the target's counts and the labels in them are
+    redrawn, and the map as another reference would have given it. Classes that are neither predicted nor expected leave
+    the macro mean.
     """
     right = cells.top * cells.map.rate
     found = right.sum(axis=1)

@@ -60,8 +60,9 @@ class GeneralizationDisagreement(Estimator):
 class DisagreementDifference(Estimator):
     """``gde-difference``: acc_S + agr_T - agr_S, so that what the models share on the reference cancels.
 
-    agr = mean over the other models of [h_0 = h_i]. Variance: Var_S(correct - agr)/n_S + a(1-a)/n_T. Needs `members` and
-    labels on the reference; `NotApplicable` without. Source: Jiang et al. (2022), with the correction of DoC.
+    agr = mean over the other models of [h_0 = h_i]. Variance: Var_S(correct - agr)/n_S + a(1-a)/n_T. Needs
+    `members` and labels on the reference; `NotApplicable` without. Source: Jiang et al. (2022), with the
+    correction of DoC.
 
     >>> p = Predictions.from_arrays(prediction=[0, 1, 1, 0], members=[[0, 1, 0, 0], [0, 1, 1, 1]], label=[0, 1, 0, 1])
     >>> DisagreementDifference().fit(p).estimate(p).value
@@ -96,7 +97,9 @@ class DisagreementDifference(Estimator):
         variance = self._gap_variance + max(mean * (1 - mean), 0.0) / rows
         inside = min(max(value, 0.0), 1.0)
         lower, upper = wilson_from_variance(inside, variance, min(rows, self._rows), self.level)
-        return self._estimate(state, value, lower, upper, score="model_agreement", details={"reference_gap": self._gap})
+        return self._estimate(
+            state, value, lower, upper, score="model_agreement", details={"reference_gap": self._gap}
+        )
 
 
 @final

@@ -23,8 +23,8 @@ class HistogramImportance(Estimator):
     """sum_b w_b acc_{S,b}, w_b = share of the target in bin b of 10 equal bins of confidence over [0, 1].
 
     This is the density-ratio mean of correctness with the ratio p_T(b)/p_S(b). A bin that the target fills and the
-    reference leaves empty takes the accuracy of its neighbours (linear between them); the share of such rows is given and
-    warned about. Variance: sum_b w_b^2 acc_b(1-acc_b)/n_{S,b} + v(1-v)/n_T.
+    reference leaves empty takes the accuracy of its neighbours (linear between them); the share of such rows
+    is given and warned about. Variance: sum_b w_b^2 acc_b(1-acc_b)/n_{S,b} + v(1-v)/n_T.
 
     Parameters
     ----------

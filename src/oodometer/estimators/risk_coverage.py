@@ -25,10 +25,11 @@ _POINTS = 100
 class RiskCoverage:
     """Estimated accuracy among the target's rows of highest confidence, at each coverage, with a band.
 
-    accuracy(c) = mean of r(s) over the share c of the target with the highest s, where r(s) is the rate of being correct
-    at confidence s on the reference (isotonic over log-odds bins, or s itself where cross-validation prefers it). The band
-    redraws the reference's rates and the target's counts 200 times. It rests on the same assumption as CBPE: the rate of
-    being correct at a given confidence carries over. Ties in a bin are spread evenly.
+    accuracy(c) = mean of r(s) over the share c of the target with the highest s, where r(s) is the rate of
+    being correct at confidence s on the reference (isotonic over log-odds bins, or s itself where
+    cross-validation prefers it). The band redraws the reference's rates and the target's counts 200 times. It
+    rests on the same assumption as CBPE: the rate of being correct at a given confidence carries over. Ties
+    in a bin are spread evenly.
 
     Parameters
     ----------
@@ -100,10 +101,23 @@ class RiskCoverage:
         thresholds = _thresholds(counts, coverage)
         answers = [_answer(w, coverage, accuracy, lower, thresholds) for w in self.wanted]
         return Curve(
-            "risk_coverage", coverage, accuracy, lower, upper, "coverage", "estimated accuracy", self.level, "conditional",
-            self.assumes, {"thresholds": thresholds, "answers": answers, "score": self._score.name,
-                           "calibration": self._map.form},
-        )  # fmt: skip
+            name="risk_coverage",
+            x=coverage,
+            y=accuracy,
+            lower=lower,
+            upper=upper,
+            x_name="coverage",
+            y_name="estimated accuracy",
+            level=self.level,
+            kind="conditional",
+            assumes=self.assumes,
+            extra={
+                "thresholds": thresholds,
+                "answers": answers,
+                "score": self._score.name,
+                "calibration": self._map.form,
+            },
+        )
 
 
 def _counts(bins: Array) -> Array:
@@ -130,7 +144,9 @@ def _thresholds(counts: Array, coverage: Array) -> Array:
     return out
 
 
-def _answer(wanted: float, coverage: Array, accuracy: Array, lower: Array, thresholds: Array) -> dict[str, Any]:
+def _answer(
+    wanted: float, coverage: Array, accuracy: Array, lower: Array, thresholds: Array
+) -> dict[str, Any]:
     """The largest coverage at which the estimate (and the band's lower end) still reaches the wanted accuracy."""
     out: dict[str, Any] = {"accuracy": wanted}
     for name, values in (("", accuracy), ("safe_", lower)):

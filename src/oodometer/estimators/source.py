@@ -18,8 +18,9 @@ __all__ = ["SourceAccuracy"]
 class SourceAccuracy(Estimator):
     """acc_S = (1/n_S) sum_i [h(x_i) = y_i], with the Clopper-Pearson interval of the reference.
 
-    Any shift breaks it, yet it often beats bad methods, so it is always printed. Needs labels on the reference and nothing
-    of the target but its rows. Raises `NotApplicable` without labelled rows. Source: Clopper and Pearson (1934).
+    Any shift breaks it, yet it often beats bad methods, so it is always printed. Needs labels on the
+    reference and nothing of the target but its rows. Raises `NotApplicable` without labelled rows. Source:
+    Clopper and Pearson (1934).
 
     >>> reference = Predictions.from_classes([0, 1, 1, 0], label=[0, 1, 1, 1])
     >>> SourceAccuracy().fit(reference).estimate(Predictions.from_classes([1, 0])).value
@@ -42,4 +43,6 @@ class SourceAccuracy(Estimator):
     def finish(self, state: Sums) -> Estimate:
         """The reference accuracy, whatever the target."""
         lower, upper = clopper_pearson(self._correct, self._rows, self.level)
-        return self._estimate(state, self._correct / self._rows, lower, upper, details={"reference_rows": self._rows})
+        return self._estimate(
+            state, self._correct / self._rows, lower, upper, details={"reference_rows": self._rows}
+        )

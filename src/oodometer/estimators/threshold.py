@@ -28,9 +28,9 @@ class Cut(NamedTuple):
 def find_cut(sorted_scores: Array, count: float) -> Cut:
     """The cut with ``count`` of the (ascending, sorted) scores at or above it.
 
-    Without ties the threshold is the count-th largest score, so that exactly ``count`` scores are >= t. Among ties a share
-    of the tied samples counts, so that the reference is matched exactly even by a score of eleven levels; a count of 0
-    gives +inf.
+    Without ties the threshold is the count-th largest score, so that exactly ``count`` scores are >= t. Among
+    ties a share of the tied samples counts, so that the reference is matched exactly even by a score of
+    eleven levels; a count of 0 gives +inf.
 
     >>> find_cut(np.array([0.1, 0.2, 0.3, 0.4]), 2)
     Cut(threshold=0.3, share_of_ties=1.0)
@@ -47,7 +47,9 @@ def find_cut(sorted_scores: Array, count: float) -> Cut:
     return Cut(float(threshold), float((count - above) / (at_or_above - above)))
 
 
-def cuts_with_band(sorted_scores: Array, correct: float, mismatch: float, level: float) -> tuple[Cut, Cut, Cut]:
+def cuts_with_band(
+    sorted_scores: Array, correct: float, mismatch: float, level: float
+) -> tuple[Cut, Cut, Cut]:
     """The fitted cut and those at the ends of the interval of its rank (Woodruff's method: no density needed).
 
     The number of correct samples and the rank of the threshold move together with the reference; their difference has
@@ -99,7 +101,7 @@ class Thresholded(Estimator):
 
     def _fit(self, reference: Predictions) -> None:
         self._score: Score = self._make_score(reference).fit(reference)
-        scores = self._score(reference)
+        scores = self._score.leave_one_out(reference)
         self._cuts, self._mismatch = fit_threshold(scores, reference.verdicts, self.level)
         self._rows = len(reference)
 

@@ -19,9 +19,9 @@ class VotingBounds(Estimator):
     """lower = mean_T [all judges say Correct], upper = mean_T [some judge says Correct], value = their mean.
 
     The printed interval runs from Wilson's lower end of the one share to the upper end of the other, so that sampling
-    error is on top of the votes' own width; the bare shares are in ``details``. Empirical: discriminators that fail alike
-    put the truth outside, and nothing in the method notices. Needs `votes`; `NotApplicable` without. The reference is not
-    used. Source: Yao and Koller (2024).
+    error is on top of the votes' own width; the bare shares are in ``details``. Empirical: discriminators
+    that fail alike put the truth outside, and nothing in the method notices. Needs `votes`; `NotApplicable`
+    without. The reference is not used. Source: Yao and Koller (2024).
 
     >>> p = Predictions.from_arrays(votes=[[1, 1, 0, 0], [1, 0, 0, 0]])
     >>> e = VotingBounds().fit(p).estimate(p)

@@ -51,6 +51,8 @@ class Counts:
 class Accuracy(Metric[Counts, Measure]):
     """Accuracy, hits / n, with the interval of Clopper and Pearson (1934), which holds for every n.
 
+    Source: Clopper and Pearson (1934) for the interval.
+
     >>> from oodometer import Predictions
     >>> Accuracy().compute(Predictions.from_classes([0, 1, 1, 1], label=[0, 1, 1, 0])).value
     0.75

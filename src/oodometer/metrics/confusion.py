@@ -24,7 +24,8 @@ _LARGEST = 2048
 def confusion_matrix(label: Any, prediction: Any, classes: int) -> Array:
     """Counts of shape (class, class): row = true class, column = predicted class.
 
-    ``label`` and ``prediction`` are integers below ``classes``, shape (sample,); `InputError` for others.
+    ``label`` and ``prediction`` are integers below ``classes``, shape (sample,); `InputError` for others. Source: the
+    definition, C[j, k] = number of samples of class j predicted as k.
 
     >>> confusion_matrix([0, 0, 1], [0, 1, 1], 2).tolist()
     [[1, 1], [0, 1]]

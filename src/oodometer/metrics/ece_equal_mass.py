@@ -83,5 +83,9 @@ class EqualMassCalibrationError(RankMetric[Measure]):
         ends = from_bootstrap(value, np.abs(replicated).sum(axis=1) / rows, groups.rows, groups.rarer, level)
         extras: dict[str, Any] = {"bins": len(sizes)}
         if not state.exact:
-            extras["rounding"] = 4 * len(sizes) * float(groups.disorder.max()) / groups.rows
+            # Only the groups that a cut goes through can be shared out wrongly, between two bins each.
+            cuts = groups.rows - np.cumsum(sizes)[:-1]
+            at = np.searchsorted(groups.before, cuts, side="right") - 1
+            lost = groups.disorder + groups.sizes * (0.0 if groups.widths is None else groups.widths) / 4
+            extras["rounding"] = 2 * float(lost[at].sum()) / groups.rows
         return measure(value, ends, level, "asymptotic", **extras)

@@ -7,8 +7,19 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from .numbers import DASH, MISSING, basename, digits, finite, number, percent, percent_range, rows_text, short
-from .numbers import threshold
+from .numbers import (
+    DASH,
+    MISSING,
+    basename,
+    digits,
+    finite,
+    number,
+    percent,
+    percent_range,
+    rows_text,
+    short,
+    threshold,
+)
 from .words import capital, measured, sentence, signed_points
 
 __all__ = ["FILTERS"]

@@ -7,17 +7,18 @@ from collections.abc import Mapping
 from typing import Any
 
 __all__ = [
-    "FILTERS",
+    "DASH",
+    "MISSING",
     "basename",
     "best",
+    "digits",
     "finite",
     "number",
     "percent",
     "percent_range",
     "points",
-    "rows_text",
 ]
-__all__ += ["short", "threshold"]
+__all__ += ["rows_text", "short", "threshold"]
 
 SPACE = "\N{NO-BREAK SPACE}"
 DASH = "\N{EN DASH}"
@@ -145,5 +146,5 @@ def short(text: Any, most: int = 60) -> str:
     >>> short("a  b"), short("x" * 99, 5), short("")
     ('a b', 'xxxx…', '(empty)')
     """
-    line = " ".join(str(text).split()) or "(empty)"
+    line = " ".join(str(text).encode("utf-8", "replace").decode("utf-8").split()) or "(empty)"
     return line if len(line) <= most else line[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"

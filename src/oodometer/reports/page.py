@@ -6,7 +6,6 @@ import json
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,40 +14,22 @@ from markupsafe import Markup
 
 from ..errors import MissingExtraError, UsageError
 from ..store.atomic import write_atomic
-from . import evaluation
-from .charts import (
-    chunks,
-    confidence,
-    files,
-    methods,
-    per_class,
-    reliability,
-    risk_coverage,
-    severity,
-    slices,
-)
-from .charts.base import Figure, Result
+from .charts.base import Figure
+from .filters import FILTERS
 from .glossary import KINDS, NO_GUARANTEE, SHIFTS, TRUST
-from .numbers import FILTERS, best
-from .references import reference
-from .words import capital, headline_sentence, measured, rests_on, sentence, signed_points
+from .sections import SECTIONS
 
-__all__ = ["COMMANDS", "render", "write_report"]
+__all__ = ["render", "write_report"]
 
-COMMANDS = ("estimate", "evaluate", "demo")
-MOST_ROWS = 300  # of the table of slices and of that of chunks
 TEMPLATES = Path(__file__).with_name("templates")
-ESTIMATE_CHARTS = (methods, risk_coverage, reliability, confidence, chunks, slices)
-EVALUATE_CHARTS = (risk_coverage, reliability, per_class, slices)
-Drawn = list[Figure | None]
 
 
 def write_report(result: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     """Write the page of a result to ``path``; the file is there whole or not at all.
 
-    ``result`` is what a verb found, as written in JSON; its ``command`` names the page. Raises `MissingExtraError` where
-    the libraries of the extra ``report`` are absent, `UsageError` where the command has no page, `WorkError` where the
-    file cannot be written.
+    ``result`` is what a verb found, as written in JSON; its ``command`` names the page. Raises `MissingExtraError`
+    where the libraries of the extra ``report`` are absent, `UsageError` where the command has no page, `WorkError`
+    where the file cannot be written.
     """
     write_atomic(path, render(result))
 
@@ -56,9 +37,9 @@ def write_report(result: Mapping[str, Any], path: str | os.PathLike[str]) -> Non
 def render(result: Mapping[str, Any]) -> str:
     """The page of a result as text: one HTML document below a megabyte that loads nothing."""
     command = result.get("command")
-    if command not in COMMANDS:
+    if command not in SECTIONS:
         raise UsageError(
-            f"expected a result of {', '.join(COMMANDS)}, got command {command!r}; pass the mapping that --json writes"
+            f"expected a result of {', '.join(SECTIONS)}, got command {command!r}; pass the mapping that --json writes"
         )
     _check_libraries()
     drawn, words = SECTIONS[command](result)
@@ -74,7 +55,8 @@ def render(result: Mapping[str, Any]) -> str:
         runtime=Markup(_runtime()) if figures else "",
         **words,
     )
-    return page.strip() + "\n"
+    # Half a character, which JSON may hold, cannot be written as UTF-8.
+    return page.strip().encode("utf-8", "replace").decode("utf-8") + "\n"
 
 
 def _check_libraries() -> None:

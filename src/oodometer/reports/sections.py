@@ -7,7 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from . import evaluation
-from .charts import chunks, confidence, files, methods, per_class, reliability, risk_coverage, severity, slices
+from .charts import (
+    chunks,
+    confidence,
+    files,
+    methods,
+    per_class,
+    reliability,
+    risk_coverage,
+    severity,
+    slices,
+)
 from .charts.base import Figure, Result
 from .numbers import best
 from .references import reference

@@ -57,7 +57,7 @@ def ticks(values: Iterable[Any], *, most: int = 6) -> tuple[list[float], list[fl
     """Ends of an axis of fractions that holds all values with room to spare, and its round ticks.
 
     >>> ticks([0.79, 0.87, 0.91])
-    ([0.77, 0.93], [0.78, 0.8, 0.82, 0.84, 0.86, 0.88, 0.9, 0.92])
+    ([0.775, 0.925], [0.8, 0.85, 0.9])
     """
     found = [number for value in values if (number := finite(value)) is not None] or [0.0, 1.0]
     low, high = min(found), max(found)

@@ -32,8 +32,8 @@ class Score(ABC):
     """One number a sample, shape (sample,), larger = more likely correct.
 
     A subclass is final: it sets ``name``, ``needs`` (fields of the record; ``"a|b"`` means either), ``citation``,
-    ``is_probability`` (whether the number may be read as a probability of being correct) and defines ``_score``. A score
-    that must learn something from the reference (a distance) also defines ``_fit``.
+    ``is_probability`` (whether the number may be read as a probability of being correct) and defines
+    ``_score``. A score that must learn something from the reference (a distance) also defines ``_fit``.
     """
 
     name: ClassVar[str]
@@ -57,6 +57,10 @@ class Score(ABC):
         if why is not None:
             raise NotApplicable(why)
         return self._score(record)
+
+    def leave_one_out(self, reference: Predictions) -> Array:
+        """The score of the reference's own rows, each as if it were new; for most scores that is the call itself."""
+        return self(reference)
 
     def _fit(self, reference: Predictions) -> None:  # noqa: B027 - most scores learn nothing
         """Learn from the reference; called on a fresh copy."""

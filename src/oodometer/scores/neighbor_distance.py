@@ -17,6 +17,7 @@ __all__ = ["NeighborDistance"]
 
 _NEIGHBORS = 25
 _LARGEST_REFERENCE = 20_000
+_ROUNDING = 1e-6
 
 
 @final
@@ -24,9 +25,10 @@ _LARGEST_REFERENCE = 20_000
 class NeighborDistance(Score):
     """Score -(mean Euclidean distance to the 25 nearest reference features), shape (sample,), at most 0.
 
-    Needs `features` and a fit on the reference, of which a seeded sample of at most 20,000 rows is kept. A reference row does not count itself as a neighbour when scored with
-    `leave_one_out`. `NotApplicable` before the fit, without features, or when their number differs.
-    Source: Sun et al. (2022); Roschewitz and Glocker (2023).
+    Needs `features` and a fit on the reference, of which a seeded sample of at most 20,000 rows is kept. A
+    reference row does not count itself as a neighbour when scored with `leave_one_out`. `NotApplicable`
+    before the fit, without features, or when their number differs. Source: Sun et al. (2022); Roschewitz and
+    Glocker (2023).
 
     >>> reference = Predictions.from_arrays(features=[[0.0], [1.0], [2.0]], prediction=[0, 0, 0])
     >>> near, far = NeighborDistance().fit(reference)(Predictions.from_arrays(features=[[1.0], [9.0]]))
@@ -59,10 +61,13 @@ class NeighborDistance(Score):
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record does not suffice, or None."""
         why = super().why_not(record)
-        if why is None and self._index is not None and record.features is not None:
-            if record.features.shape[1] != self._width:
-                return f"needs features of {self._width} numbers as in the reference, got {record.features.shape[1]}"
-        return why
+        if why is not None or self._index is None or record.features is None:
+            return why
+        if record.features.shape[1] != self._width:
+            return (
+                f"needs features of {self._width} numbers as in the reference, got {record.features.shape[1]}"
+            )
+        return None
 
     def _score(self, record: Predictions) -> Array:
         if self._index is None:
@@ -71,14 +76,16 @@ class NeighborDistance(Score):
         out: Array = -distances.mean(axis=1)
         return out
 
-    def leave_one_out(self, record: Predictions) -> Array:
-        """Scores of reference rows themselves, without the row's own zero distance."""
+    def leave_one_out(self, reference: Predictions) -> Array:
+        """Scores of the reference's own rows, without each row's zero distance to itself."""
         if self._index is None:
             raise NotApplicable("needs a fit on a reference with `features`")
+        assert reference.features is not None
         count = min(self._neighbors + 1, self._index.n_samples_fit_)
-        distances, _ = self._index.kneighbors(record.features, n_neighbors=count)
+        distances, _ = self._index.kneighbors(reference.features, n_neighbors=count)
         if count > 1:
-            own = distances[:, 0] == 0
+            # distances of many features come from a matrix product: a row's own is not exactly 0
+            own = distances[:, 0] <= _ROUNDING * np.linalg.norm(reference.features, axis=1)
             distances = np.where(own[:, None], distances[:, 1:], distances[:, :-1])
         out: Array = -distances.mean(axis=1)
         return out

@@ -22,7 +22,14 @@ SHOWN_STEP = 3
 _MODELS = 5
 _SIZE = 8
 # severity -> (share of pixels rubbed out, standard deviation of noise, rotation in degrees)
-_DRIFT = ((0.00, 0.0, 0.0), (0.00, 2.0, 3.0), (0.01, 3.0, 5.0), (0.02, 4.0, 7.0), (0.04, 5.0, 10.0), (0.06, 6.0, 14.0))
+_DRIFT = (
+    (0.00, 0.0, 0.0),
+    (0.00, 2.0, 3.0),
+    (0.01, 3.0, 5.0),
+    (0.02, 4.0, 7.0),
+    (0.04, 5.0, 10.0),
+    (0.06, 6.0, 14.0),
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,9 @@ class Demo:
         }
 
 
-def demo(out: str | Path = "demo", *, seed: int = 0, progress: Callable[[int, int], None] | None = None) -> Demo:
+def demo(
+    out: str | Path = "demo", *, seed: int = 0, progress: Callable[[int, int], None] | None = None
+) -> Demo:
     """Train a small ensemble on handwritten digits, let the test images drift, estimate without labels.
 
     Writes to ``out``: ``reference.parquet`` (labelled), ``target_<severity>.parquet`` (no labels) and

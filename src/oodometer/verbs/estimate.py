@@ -20,24 +20,49 @@ from ..scores import Score, natural_confidence
 from ..store import Source, as_source
 from .estimation import Estimation, Headline, Part
 from .headline import make_headline
-from .plan import WHOLE, Key, Plan, State, batch_rows, check_slices, confidence_counts, merge_states, parse_duration
+from .plan import (
+    WHOLE,
+    Key,
+    Plan,
+    State,
+    batch_rows,
+    check_slices,
+    confidence_counts,
+    merge_states,
+    parse_duration,
+)
 from .reference import FEW_ROWS, Reference, read_reference
 
 __all__ = ["default_methods", "estimate"]
 
-# Every method that the data can feed is run; these need an argument or are variants worth a line of their own.
-_VARIANTS = {"threshold": ("threshold:margin", "threshold:energy")}
+# Every method that the data can feed is run, in this order; those of plugins come last.
+_ORDER = (
+    "source",
+    "ac",
+    "doc",
+    "atc",
+    "atc-entropy",
+    "threshold:margin",
+    "threshold:energy",
+    "threshold-classwise",
+    "threshold-distance",
+    "im",
+    "cbpe",
+    "gde",
+    "gde-soft",
+    "gde-difference",
+    "agreement",
+    "smoothness",
+    "votes",
+)
 _PART_ROWS = 1 << 17  # small enough that two workers finish together, large enough to hide their overhead
 _SLOW = {"threshold-distance": 200_000}  # target rows above which a method must be asked for by name
 
 
 def default_methods() -> list[str]:
     """Names of the methods that `estimate` runs when none is asked for."""
-    out: list[str] = []
-    for name in names("estimator"):
-        out.extend(_VARIANTS.get(name, (name,)))
-    return out
-
+    own = {name.partition(":")[0] for name in _ORDER}
+    return [*_ORDER, *(name for name in names("estimator") if name not in own)]
 
 
 def estimate(
@@ -62,22 +87,34 @@ def estimate(
 
     Parameters
     ----------
-    reference : labelled predictions on known ground: a file, a frame, a dict of arrays, a `Predictions`, or a list of them.
-    target : predictions of the same model on the data in question; labels in it are not used for any estimate.
-    methods : names as in ``oodometer methods``; by default all that apply.
-    level : nominal coverage of every interval.
-    by : column to slice the target by; every : chunk length such as ``"7d"`` along the column `time`. Not both.
-    labels : truth for some target rows (a file or a list with `label` or `correct`, null where unknown), only to print
-        the truth beside the estimates.
-    wanted : accuracies for which the operating threshold is looked up on the label-free risk-coverage curve.
-    calibrator : "auto" (temperature, where cross-validation on the reference says that it helps), "none", or a name.
-    classes : names of the classes in the order of the probabilities; mapping : {their column: our column}.
-    engine, workers : where the passes over the target run.
-    seed : seed of the bootstrap in some intervals.
-    progress : called with (parts done, parts in all).
+    reference :
+        Labelled predictions on known ground: a file, a frame, a dict of arrays, a `Predictions`, or a list of them.
+    target :
+        Predictions of the same model on the data in question; labels in it are not used for any estimate.
+    methods :
+        Names as in ``oodometer methods``; by default all that apply.
+    level :
+        Nominal coverage of every interval.
+    by, every :
+        Column to slice the target by; or chunk length such as ``"7d"`` along the column `time`. Not both.
+    labels :
+        Truth of target rows (a file or a dict with `label` or `correct`, one row each, null where unknown); only
+        printed beside the estimates.
+    wanted :
+        Accuracies for which the operating threshold is looked up on the label-free risk-coverage curve.
+    calibrator :
+        "auto" (temperature, where cross-validation on the reference says that it helps), "none", or a name.
+    classes, mapping :
+        Names of the classes in the order of the probabilities; renamed columns, {their column: our column}.
+    engine, workers :
+        Where the passes over the target run.
+    seed :
+        Seed of the bootstrap in some intervals.
+    progress :
+        Called with (parts done, parts in all).
 
-    Raises `InputError` for input that cannot become a number, `UsageError` for a call that makes no sense; a method that
-    does not apply is skipped with its reason.
+    Raises `InputError` for input that cannot become a number, `UsageError` for a call that makes no sense; a
+    method that does not apply is skipped with its reason.
 
     >>> reference = {"probabilities": [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4]] * 40, "label": [0, 0, 1] * 40}
     >>> found = estimate(reference, {"probabilities": [[0.9, 0.1], [0.6, 0.4]] * 40}, methods=["source", "atc"])
@@ -151,11 +188,15 @@ def _reference_warnings(
             f"{len(record)} of them"
         )
     if len(record) < FEW_ROWS:
-        warnings.append(f"the reference has only {len(record)} labelled rows; intervals are wide and rest on few errors")
+        warnings.append(
+            f"the reference has only {len(record)} labelled rows; intervals are wide and rest on few errors"
+        )
     verdicts = record.verdicts
     if verdicts.all() or not verdicts.any():
         kind = "errors" if verdicts.all() else "correct answers"
-        warnings.append(f"the reference has no {kind}: what separates right from wrong cannot be learnt from it")
+        warnings.append(
+            f"the reference has no {kind}: what separates right from wrong cannot be learnt from it"
+        )
     if goal.path is not None and any(s.path == goal.path for s in sources):
         warnings.append("reference and target are the same file")
     if record.label is not None and len(record) and (record.label == record.label[0]).all():
@@ -202,9 +243,15 @@ def _fit(
     return plan, skipped
 
 
-def _with_cuts(plan: Plan, by: str | None, every: str | None, labels: Predictions | None, classes: int) -> Plan:
+def _with_cuts(
+    plan: Plan, by: str | None, every: str | None, labels: Predictions | None, classes: int
+) -> Plan:
     return replace(
-        plan, by=by, every=None if every is None else parse_duration(every), labels=labels, rows=batch_rows(classes)
+        plan,
+        by=by,
+        every=None if every is None else parse_duration(every),
+        labels=labels,
+        rows=batch_rows(classes),
     )
 
 
@@ -230,7 +277,9 @@ def _fold(
     progress: Callable[[int, int], None] | None,
 ) -> State:
     parts = goal.parts(_PART_ROWS)
-    chosen = create_engine(engine, workers, processes=goal.path is not None) if isinstance(engine, str) else engine
+    chosen = (
+        create_engine(engine, workers, processes=goal.path is not None) if isinstance(engine, str) else engine
+    )
     done = 0
 
     def on_done(part: Any) -> None:
@@ -277,7 +326,10 @@ def _finish(
     if headline.trust == "none":
         warnings = [*warnings, headline.why]
     if truth is not None:
-        warnings = [*warnings, "the target holds labels; they were used for the truth only, not for any estimate"]
+        warnings = [
+            *warnings,
+            "the target holds labels; they were used for the truth only, not for any estimate",
+        ]
     choice = plan.choice
     return Estimation(
         reference={"name": first.name, "rows": rows, "accuracy": correct / rows, "lower": low, "upper": high,
@@ -317,7 +369,12 @@ def _confidence(plan: Plan, record: Predictions, states: Mapping[str, Any]) -> d
     here = confidence_counts(plan.confidence, plan.choice.apply(record))
     there = states["confidence"]["counts"]
     edges = np.linspace(0, 1, len(here) + 1)
-    return {"edges": edges, "reference": here / here.sum(), "target": there / there.sum(), "score": plan.confidence.name}
+    return {
+        "edges": edges,
+        "reference": here / here.sum(),
+        "target": there / there.sum(),
+        "score": plan.confidence.name,
+    }
 
 
 def _reliability(plan: Plan, record: Predictions, level: float) -> dict[str, Any] | None:

@@ -26,8 +26,8 @@ def _needs(cls: Any, what: MethodKind) -> str:
 def methods(kind: MethodKind | None = None) -> list[dict[str, Any]]:
     """One mapping a method: what, name, summary, needs, assumes, kind (of interval), citation.
 
-    >>> [m["name"] for m in methods("estimator")][:3]
-    ['source', 'ac', 'doc']
+    >>> "atc" in [m["name"] for m in methods("estimator")]
+    True
     """
     out = []
     for one in _KINDS if kind is None else (kind,):

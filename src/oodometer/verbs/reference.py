@@ -33,10 +33,13 @@ class Reference:
     sampled: bool
 
 
-def read_reference(source: Source, fields: Iterable[str] | None = None, most_values: int = MOST_VALUES) -> Reference:
+def read_reference(
+    source: Source, fields: Iterable[str] | None = None, most_values: int = MOST_VALUES
+) -> Reference:
     """Read a reference in passes that never hold more than twice ``most_values`` numbers.
 
-    Of a larger one a seeded sample is kept, uniform and the same however the rows are batched. Raises `InputError` where no row's correctness is known.
+    Of a larger one a seeded sample is kept, uniform and the same however the rows are batched. Raises
+    `InputError` where no row's correctness is known.
     """
     kept: list[Predictions] = []
     numbers: list[Array] = []
@@ -88,4 +91,3 @@ def _width(record: Predictions) -> int:
     if record.member_probabilities is not None:
         total += record.member_probabilities.shape[0] * record.member_probabilities.shape[2]
     return total
-

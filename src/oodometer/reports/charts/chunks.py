@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ..numbers import best, finite, percent, percent_range, rows_text
+from ..numbers import best, finite, number, percent, percent_range
 from ..theme import ACCENT, BAND, HALO, REFERENCE, SURFACE, TRUTH, axis, data, specification
 from .base import Figure, Result
 
@@ -58,7 +58,7 @@ def figure(result: Result) -> Figure | None:
         tip = {"": f"{one.get('start')} to {one.get('end')}", "estimate": percent(headline["value"])}
         tip |= {"interval": percent_range(headline.get("lower"), headline.get("upper"))}
         tip |= {"truth": percent(truth["value"])} if truth else {}
-        tip |= {"rows": rows_text(one["rows"])} if one.get("rows") else {}
+        tip |= {"rows": number(one["rows"])} if one.get("rows") else {}
         rows.append({
             "start": start, "end": end, "middle": (start + end) / 2, "value": headline["value"],
             "lower": headline.get("lower", headline["value"]), "upper": headline.get("upper", headline["value"]),
@@ -68,7 +68,9 @@ def figure(result: Result) -> Figure | None:
     up = axis([row[key] for row in rows for key in ("lower", "upper", "truth")] + [level], most=5)
     scale = alt.Scale(type="utc", domain=[spans[0][0], spans[-1][1]], nice=False) if dated else alt.Scale()
     days = (spans[-1][1] - spans[0][0]) / 86_400_000
-    form = {"format": "%H:%M" if days < 2 else "%d %b" if days < 300 else "%b %Y"} if dated else {}
+    form: dict[str, Any] = (
+        {"format": "%H:%M" if days < 2 else "%d %b" if days < 300 else "%b %Y"} if dated else {}
+    )
     x_axis = alt.Axis(
         grid=False, title=None if dated else "chunk", labelOverlap="greedy", tickCount=7, **form
     )
@@ -92,9 +94,7 @@ def figure(result: Result) -> Figure | None:
     )
     finding = title(result)
     chart = alt.layer(band, *_reference(level, up, rows), line, marks, truth_marks, hover)
-    return Figure(
-        "chunks", finding, caption(result), specification(chart, height=HEIGHT, alt_text=finding)
-    )
+    return Figure("chunks", finding, caption(result), specification(chart, height=HEIGHT, alt_text=finding))
 
 
 def _reference(level: float | None, up: dict[str, Any], rows: list[dict[str, Any]]) -> list[Any]:

@@ -33,7 +33,7 @@ def figure(result: Result) -> Figure | None:
         return None
     top = max(max(row["reference"], row["target"]) for row in found)
     _, marks, label = share([0, top], most=5)
-    up = {
+    up: dict[str, Any] = {
         "scale": alt.Scale(domain=[0, top * 1.08], nice=False),
         "axis": alt.Axis(values=[mark for mark in marks if mark >= 0], labelExpr=label, title=None),
     }
@@ -51,7 +51,7 @@ def figure(result: Result) -> Figure | None:
             color=BAND[color],
             fillOpacity=1,
             interpolate="step-after",
-            line={"color": color, "strokeWidth": 2},
+            line=alt.OverlayMarkDef(color=color, strokeWidth=2),
         )
         layers.append(area.encode(x=across, y=alt.Y("y:Q", **up)))
     layers += _labels(result, found)

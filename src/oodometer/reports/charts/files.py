@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..numbers import basename, best, percent, rows_text
+from ..numbers import basename, best, number, percent
 from ..theme import ACCENT, QUIET, specification
 from .base import Figure, Result
 from .dots import dots, entry, unique
@@ -33,7 +33,7 @@ def figure(result: Result) -> Figure | None:
         return None
     names = unique(basename(one.get("name")) for one in files)
     rows = [
-        entry(name, _accuracy(one), color=ACCENT if index == 0 else QUIET, rows=rows_text(one.get("rows")))
+        entry(name, _accuracy(one), color=ACCENT if index == 0 else QUIET, rows=number(one.get("rows")))
         for index, (name, one) in enumerate(zip(names, files, strict=True))
     ]
     title = f"Highest accuracy: {names[0]}, {percent(_accuracy(files[0])['value'])}"

@@ -59,9 +59,7 @@ def figure(result: Result) -> Figure | None:
     ]
     finding = title(result)
     chart, height = dots(rows, lines=lines, title="accuracy on the target")
-    return Figure(
-        "methods", finding, caption(result), specification(chart, height=height, alt_text=finding)
-    )
+    return Figure("methods", finding, caption(result), specification(chart, height=height, alt_text=finding))
 
 
 def _is_shown(one: Result, headline: Result) -> bool:

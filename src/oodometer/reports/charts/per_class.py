@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..numbers import best, finite, percent, rows_text
+from ..numbers import best, finite, number, percent
 from ..theme import ACCENT, QUIET, specification
 from .base import Figure, Result
 from .dots import dots, entry, unique
@@ -47,7 +47,7 @@ def figure(result: Result) -> Figure | None:
         count = next((one[key] for key in ("rows", "support") if one.get(key) is not None), None)
         shown = _interval(one, name)
         color = ACCENT if overall is not None and (finite(shown.get("upper")) or 1) < overall else QUIET
-        rows.append(entry(label, shown, color=color, **({"rows": rows_text(count)} if count else {})))
+        rows.append(entry(label, shown, color=color, **({"rows": number(count)} if count else {})))
     chart, height = dots(rows, lines=[("accuracy of all rows", overall, ACCENT, False)], title=name)
     worst = f"Weakest class: {labels[0]}, {name} {percent(_interval(some[0], name)['value'])}"
     which = (

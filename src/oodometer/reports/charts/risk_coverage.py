@@ -21,7 +21,7 @@ def _rows(curve: Result) -> list[dict[str, Any]]:
     x, y = curve.get("x") or [], curve.get("y") or []
     lower, upper = curve.get("lower") or y, curve.get("upper") or y
     thresholds = curve.get("thresholds") or [None] * len(x)
-    rows = []
+    rows: list[dict[str, Any]] = []
     step = -(-len(x) // POINTS)
     kept = slice((len(x) - 1) % step, None, step) if x else slice(0)  # the last point stays
     for at, value, low, high, bound in list(zip(x, y, lower, upper, thresholds, strict=False))[kept]:
@@ -30,7 +30,16 @@ def _rows(curve: Result) -> list[dict[str, Any]]:
         tip = {"rows kept": percent(at), "accuracy": percent(value), "interval": percent_range(low, high)}
         if finite(bound) is not None:
             tip["confidence at least"] = threshold(bound)
-        rows.append({"x": at, "y": value, "lower": low, "upper": high, "tip": tip})
+        rows.append(
+            {
+                "before": rows[-1]["x"] if rows else 0,
+                "x": at,
+                "y": value,
+                "lower": low,
+                "upper": high,
+                "tip": tip,
+            }
+        )
     return rows
 
 
@@ -42,7 +51,7 @@ def figure(result: Result) -> Figure | None:
     rows = _rows(curve)
     if not rows:
         return None
-    answers = [one for one in curve.get("answers") or [] if finite(one.get("coverage")) is not None]
+    answers = [one for one in curve.get("answers") or [] if (finite(one.get("coverage")) or 1) < 1]
     wished = [one.get("accuracy") for one in answers]
     # The band of the very first rows may reach down to 0 and would flatten the curve.
     steady = [row for row in rows if row["x"] >= STEADY] or rows
@@ -60,14 +69,16 @@ def figure(result: Result) -> Figure | None:
         y=alt.Y("lower:Q", **up), y2="upper:Q"
     )
     line = base.mark_line(color=ACCENT, clip=True).encode(y=alt.Y("y:Q", **up))
-    near = alt.selection_point(fields=["x"], nearest=True, on="pointerover", clear="pointerout", empty=False)
+    near = alt.selection_point(fields=["x"], on="pointerover", clear="pointerout", empty=False)
     spot = base.mark_point(size=70, filled=True, color=ACCENT, stroke=SURFACE, strokeWidth=1.5).encode(
-        y=alt.Y("y:Q", **up),
-        opacity=alt.when(near).then(alt.value(1)).otherwise(alt.value(0)),
-        tooltip="tip:N",
+        y=alt.Y("y:Q", **up), opacity=alt.when(near).then(alt.value(1)).otherwise(alt.value(0))
+    )
+    # Where the pointer may rest for a point: the whole height, from the point before.
+    hover = base.mark_bar(opacity=0).encode(
+        x=alt.X("before:Q"), x2="x:Q", y=alt.value(0), y2=alt.value("height"), tooltip="tip:N"
     )
     finding = title(result)
-    chart = alt.layer(band, line, *_answers(answers, up), spot.add_params(near))
+    chart = alt.layer(band, line, *_answers(answers, up), spot, hover.add_params(near))
     spec = specification(chart, height=HEIGHT, alt_text=finding)
     return Figure("risk-coverage", finding, caption(result), spec)
 

@@ -8,43 +8,16 @@ from typing import TYPE_CHECKING, Any
 from ..numbers import best, finite, percent, percent_range, points
 from ..theme import ACCENT, BAND, QUIET, TRUTH, axis, data, specification
 from .base import Figure, Result
+from .labels import spread
 from .methods import is_headline
 
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["figure", "spread"]
+__all__ = ["figure"]
 
 GAP = 15.0  # pixels from one label to the next
 HEIGHT = 380
-
-
-def spread(places: list[float], gap: float, low: float, high: float) -> list[float]:
-    """Move labels apart until neighbours stand a gap apart, each as near to its place as that allows, inside the ends.
-
-    >>> spread([10, 11, 50], 10, 0, 100)
-    [5.5, 15.5, 50]
-    """
-    order = sorted(range(len(places)), key=lambda index: places[index])
-    groups: list[list[float]] = []  # middle of the group, number of labels
-    for index in order:
-        groups.append([places[index], 1])
-        while True:
-            for group in groups:
-                half = gap * (group[1] - 1) / 2
-                group[0] = min(max(group[0], low + half), max(high - half, low + half))
-            if len(groups) < 2 or groups[-1][0] - groups[-2][0] >= gap * (groups[-1][1] + groups[-2][1]) / 2:
-                break
-            last, before = groups.pop(), groups.pop()
-            count = last[1] + before[1]
-            groups.append([(last[0] * last[1] + before[0] * before[1]) / count, count])
-    flat = [
-        middle + gap * (place - (count - 1) / 2) for middle, count in groups for place in range(int(count))
-    ]
-    out = [0.0] * len(places)
-    for index, place in zip(order, flat, strict=True):
-        out[index] = place
-    return out
 
 
 def _long(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -118,9 +91,7 @@ def figure(result: Result) -> Figure | None:
         base.mark_point(size=250, filled=True, opacity=0).encode(y=alt.Y("truth:Q", **up), tooltip="tip:N"),
         names,
     )
-    return Figure(
-        "severity", finding, caption(result), specification(chart, height=height, alt_text=finding)
-    )
+    return Figure("severity", finding, caption(result), specification(chart, height=height, alt_text=finding))
 
 
 def _across(steps: list[dict[str, Any]]) -> alt.X:
@@ -156,24 +127,22 @@ def _labels(
 
 
 def title(result: Result) -> str:
-    """The largest error of the estimate, and how often its interval held the truth."""
-    pairs = [
-        (headline, truth)
-        for step in result.get("steps") or []
-        if (headline := best(step.get("headline"))) and (truth := best(step.get("truth")))
-    ]
-    if not pairs:
+    """The largest error, apart for the steps at which the estimate says that it cannot be trusted; and the interval."""
+    errors: dict[bool, list[float]] = {True: [], False: []}
+    held = 0
+    for step in result.get("steps") or []:
+        headline, truth = best(step.get("headline")), best(step.get("truth"))
+        if headline and truth:
+            errors[headline.get("trust") == "none"].append(abs(headline["value"] - truth["value"]))
+            low, high = finite(headline.get("lower")), finite(headline.get("upper"))
+            held += low is not None and high is not None and low <= truth["value"] <= high
+    every = errors[True] + errors[False]
+    if not every:
         return "The estimate as the shift grows"
-    worst = max(abs(headline["value"] - truth["value"]) for headline, truth in pairs)
-    held = sum(
-        (finite(one.get("lower")) or 0)
-        <= truth["value"]
-        <= (1 if finite(one.get("upper")) is None else one["upper"])
-        for one, truth in pairs
-    )
-    near = f"stays within {points(worst)} of the truth"
-    text = f"The estimate {near if worst < 0.1 else f'is up to {points(worst)} off'}"
-    return f"{text}; its interval holds the truth at {held} of {len(pairs)} steps"
+    if all(errors.values()):
+        text = f"Within {points(max(errors[False]))} of the truth where it asks for trust"
+        return f"{text}; up to {points(max(errors[True]))} off where it says that it deserves none"
+    return f"Within {points(max(every))} of the truth; its interval holds the truth at {held} of {len(every)} steps"
 
 
 def caption(result: Result) -> str:

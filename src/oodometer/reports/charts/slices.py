@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..numbers import best, percent, rows_text, short
+from ..numbers import best, number, percent, short
 from ..theme import ACCENT, QUIET, REFERENCE, specification
 from ..words import difference, measured
 from .base import Figure, Result
@@ -32,7 +32,7 @@ def figure(result: Result) -> Figure | None:
     rows = []
     for name, one in zip(names, slices, strict=True):
         below = whole is not None and (one["headline"].get("upper") or 1) < whole
-        extra = {"rows": rows_text(one["rows"])} if one.get("rows") is not None else {}
+        extra = {"rows": number(one["rows"])} if one.get("rows") is not None else {}
         rows.append(entry(name, one["headline"], color=ACCENT if below else QUIET, **extra))
     lines = [("reference", reference, REFERENCE, True), ("all rows", whole, ACCENT, False)]
     chart, height = dots(rows, lines=lines, title=measured(result))

@@ -1,0 +1,92 @@
+"""Writing: whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from oodometer.errors import UsageError, WorkError
+from oodometer.predictions import Predictions
+from oodometer.store import open_predictions, write_atomic, write_predictions
+
+RECORD = Predictions.from_classes(["a", "b"], label=["a", None])
+
+
+def test_kinds_of_content(tmp_path: Path) -> None:
+    assert write_atomic(tmp_path / "a", "é").read_bytes() == "é".encode()
+    assert write_atomic(tmp_path / "a", b"2").read_bytes() == b"2"
+    assert write_atomic(str(tmp_path / "a"), lambda file: file.write(b"3")).read_bytes() == b"3"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("before")
+
+    def fails(file: IO[bytes]) -> None:
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_atomic(tmp_path / "a", fails)
+    assert (tmp_path / "a").read_text() == "before"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")
+def test_permissions_are_the_usual_ones(tmp_path: Path) -> None:
+    (tmp_path / "plain").touch()
+    write_atomic(tmp_path / "a", "x")
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX devices and links")
+def test_links_and_devices(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("before")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write_atomic(tmp_path / "link", "after")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "after"
+    write_atomic("/dev/null", "x")
+    assert not Path("/dev/null").is_file()
+
+
+def test_places_that_cannot_be_written(tmp_path: Path) -> None:
+    for path in (tmp_path / "none" / "a.csv", tmp_path):
+        with pytest.raises(WorkError, match=r"^cannot write .*; choose a folder that exists"):
+            write_atomic(path, "x")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(WorkError, match="it is a folder"):
+        write_predictions(RECORD, tmp_path / "folder.csv")
+    for form in ("parquet", "csv", "jsonl", "arrow", "npz"):
+        with pytest.raises(WorkError, match="cannot write"):
+            write_predictions(RECORD, tmp_path / "none" / f"p.{form}")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_full_disk() -> None:
+    with pytest.raises(WorkError, match="No space left on device; free some space"):
+        write_atomic("/dev/full", b"x" * 100_000)
+
+
+@pytest.mark.parametrize("name", ["p.xlsx", "p", "p.json", "p.pkl"])
+def test_endings_that_are_not_written(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=r"end the name in \.parquet"):
+        write_predictions(RECORD, tmp_path / name)
+
+
+def test_unknown_and_empty_class_do_not_mix_in_npz(tmp_path: Path) -> None:
+    record = Predictions.from_arrays(classes=["", "b"], label=["", None], prediction=["b", "b"])
+    with pytest.raises(UsageError, match="empty"):
+        write_predictions(record, tmp_path / "p.npz")
+
+
+def test_unused_class_names_survive_where_the_format_holds_them(tmp_path: Path) -> None:
+    record = Predictions.from_classes(["a", "a"], classes=["c", "b", "a"])
+    for form in ("parquet", "arrow", "npz"):
+        assert open_predictions(write_predictions(record, tmp_path / f"p.{form}")).classes == ("c", "b", "a")
+    for form in ("csv", "jsonl"):
+        assert open_predictions(write_predictions(record, tmp_path / f"p.{form}")).classes == ("a",)
