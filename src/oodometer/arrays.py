@@ -97,12 +97,7 @@ def as_numpy(value: Any) -> Array:
         value = value.detach().cpu()
     if hasattr(value, "to_numpy"):
         return np.asarray(value.to_numpy())
-    try:
-        out: Array = np.asarray(value)
-    except ValueError:  # rows of different lengths: the checks will say so
-        out = np.empty(len(value), dtype=object)
-        out[:] = value
-    return out
+    return np.asarray(value)
 
 
 def softmax(logits: Array, temperature: float = 1.0) -> Array:

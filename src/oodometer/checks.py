@@ -20,6 +20,7 @@ __all__ = [
     "check_probabilities",
     "encode",
     "find_classes",
+    "is_null",
     "truth_values",
 ]
 
@@ -29,7 +30,7 @@ _NEGATIVE_TOLERANCE = 1e-6
 
 
 def _float_matrix(value: Any, column: str, axes: str) -> Array:
-    array = as_numpy(value)
+    array = _cells(value)
     if array.dtype.kind == "O":
         try:
             array = np.asarray(array.tolist(), dtype=np.float64)
@@ -237,21 +238,26 @@ _TRUTH: dict[Hashable, int] = {True: 1, False: 0, None: -1, "true": 1, "false": 
 
 def _truth_of(cell: Any) -> int | None:
     """1, 0, -1 for unknown, None for what is no verdict."""
-    if _is_null(cell):
+    if is_null(cell):
         return -1
     if isinstance(cell, str):
         cell = cell.strip().lower()
     return _TRUTH.get(cell) if isinstance(cell, Hashable) else None
 
 
-def _is_null(cell: Any) -> bool:
+def is_null(cell: Any) -> bool:
     """Whether a cell says "unknown": None, NaN, or the NA and NaT of a library of frames."""
-    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and cell != cell)
+    is_nan = isinstance(cell, float) and cell != cell
+    return cell is None or is_nan or type(cell).__name__ in ("NAType", "NaTType")
 
 
 def _cells(value: Any) -> Array:
     """An array of cells as they are: numpy would make strings of [1, "a"] and of [nan, "a"]."""
-    array = as_numpy(value)
+    try:
+        array = as_numpy(value)
+    except ValueError:  # rows of different lengths: the row that is odd is named later
+        array = np.empty(len(value), dtype=object)
+        array[:] = value
     if array.dtype.kind == "U" and isinstance(value, (list, tuple)):
         array = np.array(value, dtype=object)
     return array
@@ -267,16 +273,10 @@ def _dictionary(value: Any, column: str) -> tuple[Array, list[Any]]:
         array = array.astype(np.int64)
     if array.dtype.kind == "f":
         unknown = np.isnan(array)
-        whole = np.where(unknown, 0, array)
-        if not (np.isfinite(whole).all() and (whole == np.round(whole)).all()):
-            at = np.unravel_index(int(np.argmax(~(np.isfinite(whole) & (whole == np.round(whole))))), shape)
-            raise InputError(
-                "a class (an integer or a string)",
-                got=str(array[at]),
-                remedy="give class numbers or names, not scores",
-                row=int(at[-1]) + 1,
-                column=column,
-            )
+        odd = ~unknown & ~(np.isfinite(array) & (array == np.round(array)))
+        if odd.any():
+            at = np.unravel_index(int(np.argmax(odd)), shape)
+            raise _no_class(str(array[at]), int(at[-1]) + 1, column)
         codes = np.full(shape, -1, dtype=np.int64)
         distinct, codes[~unknown] = np.unique(array[~unknown].astype(np.int64), return_inverse=True)
         return codes, distinct.tolist()
@@ -286,23 +286,22 @@ def _dictionary(value: Any, column: str) -> tuple[Array, list[Any]]:
     return _dictionary_of_objects(array, column)
 
 
+def _no_class(cell: str, row: int, column: str) -> InputError:
+    return InputError("a class (an integer or a string)", got=cell, row=row, column=column,
+                      remedy="give one class number or name a cell, not scores, not lists")  # fmt: skip
+
+
 def _dictionary_of_objects(array: Array, column: str) -> tuple[Array, list[Any]]:
     index: dict[Any, int] = {}
     flat = array.ravel().tolist()
     codes = np.empty(len(flat), dtype=np.int64)
     for i, item in enumerate(flat):
-        if _is_null(item):
+        if is_null(item):
             codes[i] = -1
         elif isinstance(item, Hashable):
             codes[i] = index.setdefault(item, len(index))
         else:
-            raise InputError(
-                "a class (an integer or a string)",
-                got=repr(item)[:60],
-                remedy="give one class a cell, and rows of one length",
-                row=i % max(array.shape[-1], 1) + 1,
-                column=column,
-            )
+            raise _no_class(repr(item)[:60], i % max(array.shape[-1], 1) + 1, column)
     kinds = {str if isinstance(k, str) else int for k in index}
     if len(kinds) > 1:
         first = next(iter(index))
@@ -314,10 +313,9 @@ def _dictionary_of_objects(array: Array, column: str) -> tuple[Array, list[Any]]
             row=int(np.argmax(codes == index[other])) % max(array.shape[-1], 1) + 1,
             column=column,
         )
-    odd = [k for k in index if not isinstance(k, (str, int, np.integer, bool))]
-    if odd and not all(isinstance(k, float) and k.is_integer() for k in odd):
-        raise InputError("a class (an integer or a string)", got=repr(odd[0]), column=column,
-                         remedy="give class numbers or names")  # fmt: skip
+    for k, code in index.items():
+        if not (isinstance(k, (str, int, np.integer, bool)) or (isinstance(k, float) and k.is_integer())):
+            raise _no_class(repr(k), int(np.argmax(codes == code)) % max(array.shape[-1], 1) + 1, column)
     values = [k if isinstance(k, str) else int(k) for k in index]
     return codes.reshape(array.shape), values
 
@@ -377,9 +375,7 @@ def _remedy_for_class(cell: Any, distinct: Sequence[Any], classes: ClassNames) -
     """What to do about a class that is not among the known ones."""
     counted = classes == tuple(range(len(classes)))
     if isinstance(cell, str) and all(isinstance(c, int) for c in classes):
-        return (
-            "name the classes in the order of the probabilities: columns prob_<class>, or classes=[...] (--classes)"
-        )
+        return "name the classes in the order of the probabilities: columns prob_<class>, or classes=[...] (--classes)"
     if counted and cell == len(classes) and min(distinct) >= 1:
         return "these seem to count from 1: subtract 1, or name the classes with classes=[...] (--classes)"
     return "use null where the class is unknown; a class that the reference never had cannot be judged"

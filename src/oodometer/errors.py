@@ -1,11 +1,12 @@
 """Errors: the whole exception tree, each message saying what was expected, what came and what to do.
 
-OodometerError                the root; catch this one
-├── InputError                a file, a row or an argument is wrong           (exit code 2)
-├── UsageError                a command or a call makes no sense              (exit code 2)
-├── NotApplicable             a method cannot answer on these data (a skip, not a failure)
-├── MissingExtraError         an optional dependency is absent                (exit code 2)
-└── WorkError                 the work itself failed                          (exit code 1)
+OodometerError                    the root; catch this one
+├── InputError                    a file, a row or an argument is wrong            (exit code 2)
+├── UsageError                    a command or a call makes no sense               (exit code 2)
+│   └── UnknownColumnError        a column that was to be renamed is not there     (exit code 2)
+├── NotApplicable                 a method cannot answer on these data (a skip, not a failure)
+├── MissingExtraError             an optional dependency is absent                 (exit code 2)
+└── WorkError                     the work itself failed                           (exit code 1)
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ __all__ = [
     "MissingExtraError",
     "NotApplicable",
     "OodometerError",
+    "UnknownColumnError",
     "UsageError",
     "WorkError",
 ]
@@ -98,6 +100,18 @@ class UsageError(OodometerError, ValueError):
     """A call or a command that makes no sense, such as an unknown method name."""
 
     exit_code = 2
+
+
+class UnknownColumnError(UsageError):
+    """A column that was to be renamed is not there; ``column`` is its name.
+
+    >>> UnknownColumnError("y_true", "a.csv: there is no column y_true").column
+    'y_true'
+    """
+
+    def __init__(self, column: str, message: str) -> None:
+        self.column = column
+        super().__init__(message)
 
 
 class NotApplicable(OodometerError):

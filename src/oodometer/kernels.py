@@ -83,7 +83,7 @@ def _top_two(values: Array) -> Top:
         columns = np.ascontiguousarray(values.T)
         first = columns[0].copy()
         second = np.full(rows, -np.inf, dtype=values.dtype)
-        index = np.zeros(rows, dtype=np.int32)
+        best = np.zeros(rows, dtype=np.int8)
         better = np.empty(rows, dtype=bool)
         low = np.empty_like(first)
         for k in range(1, classes):
@@ -92,8 +92,9 @@ def _top_two(values: Array) -> Top:
             np.minimum(column, first, out=low)
             np.maximum(second, low, out=second)
             np.maximum(first, column, out=first)
-            np.copyto(index, np.int32(k), where=better)
-        return Top(index, first, second)
+            # k rises, so that the larger of (best so far, k where better) is the best: no masked copy needed
+            np.maximum(best, better.view(np.int8) * np.int8(k), out=best)
+        return Top(best.astype(np.int32), first, second)
     index = values.argmax(axis=1)
     at = np.arange(rows)
     first = values[at, index]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import subprocess
@@ -18,15 +19,24 @@ FLAGS = [
 ]  # fmt: skip
 
 
+def _pipe() -> tuple[int, int]:
+    """A pipe whose descriptors are neither 3 nor 4."""
+    ends = os.pipe()
+    moved = fcntl.fcntl(ends[0], fcntl.F_DUPFD_CLOEXEC, 20), fcntl.fcntl(ends[1], fcntl.F_DUPFD_CLOEXEC, 20)
+    for end in ends:
+        os.close(end)
+    return moved
+
+
 class Browser:
     """One page of one chromium; a context manager."""
 
     def __init__(self, program: str) -> None:
         self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        theirs_in, self.out = os.pipe()
-        self.back, theirs_out = os.pipe()
+        theirs_in, self.out = _pipe()
+        self.back, theirs_out = _pipe()
         # The protocol is spoken over descriptors 3 and 4.
-        command = ["/bin/sh", "-c", f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}', program, *FLAGS]
+        command = ["bash", "-c", f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}', program, *FLAGS]
         command.append(f"--user-data-dir={self.folder.name}")
         self.process = subprocess.Popen(
             command, pass_fds=(theirs_in, theirs_out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -67,8 +77,13 @@ class Browser:
     def open(self, path: Path, *, width: int, height: int = 900, dark: bool = False) -> None:
         """Open a file and wait until its charts stand still."""
         self.events.clear()
-        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
-        mobile=width < 600)
+        self.ask(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 600,
+        )
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.ask("Emulation.setEmulatedMedia", features=[scheme])
         self.ask("Page.navigate", url=path.resolve().as_uri())

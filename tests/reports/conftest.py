@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,11 +13,46 @@ METHODS = [
     ("source", "clopper1934", "exact", 0.912, 0.006, "the target is distributed as the reference (no shift)"),
     ("ac", "guo2017", "conditional", 0.871, 0.004, "confidence is calibrated on the target"),
     ("doc", "guillory2021", "conditional", 0.861, 0.007, "accuracy falls by as much as mean confidence"),
-    ("atc", "garg2022", "conditional", 0.842, 0.009, "as many samples lie above the threshold as are correct"),
-    ("atc-entropy", "garg2022", "conditional", 0.836, 0.009, "as many samples lie above the threshold as are correct"),
-    ("cbpe", "nannyml2022", "conditional", 0.853, 0.006, "P(y | x) is unchanged, so that calibration carries over"),
-    ("gde", "jiang2022", "conditional", 0.801, 0.005, "the ensemble is calibrated as a class aggregate on the target"),
-    ("votes", "yao2024", "empirical", 0.814, 0.061, "the judges generalise to the target and do not all fail alike"),
+    (
+        "atc",
+        "garg2022",
+        "conditional",
+        0.842,
+        0.009,
+        "as many samples lie above the threshold as are correct",
+    ),
+    (
+        "atc-entropy",
+        "garg2022",
+        "conditional",
+        0.836,
+        0.009,
+        "as many samples lie above the threshold as are correct",
+    ),
+    (
+        "cbpe",
+        "nannyml2022",
+        "conditional",
+        0.853,
+        0.006,
+        "P(y | x) is unchanged, so that calibration carries over",
+    ),
+    (
+        "gde",
+        "jiang2022",
+        "conditional",
+        0.801,
+        0.005,
+        "the ensemble is calibrated as a class aggregate on the target",
+    ),
+    (
+        "votes",
+        "yao2024",
+        "empirical",
+        0.814,
+        0.061,
+        "the judges generalise to the target and do not all fail alike",
+    ),
     ("explain", "garg2022", "backtest", 0.832, 0.041, "the shift is one of those that were simulated"),
 ]
 
@@ -67,7 +103,7 @@ def histogram(power: float) -> list[float]:
     edges = [i / 20 for i in range(21)]
     cumulative = [max(edge - 0.2, 0) ** power for edge in edges]
     total = cumulative[-1]
-    return [(b - a) / total for a, b in zip(cumulative, cumulative[1:], strict=False)]
+    return [(b - a) / total for a, b in pairwise(cumulative)]
 
 
 def make_chunks(count: int = 14) -> list[dict[str, Any]]:
@@ -120,11 +156,11 @@ def make_estimate() -> dict[str, Any]:
         "target": {"name": "target.parquet", "rows": 50000, "labelled": 400,
                    "accuracy": interval(0.822, 0.038, "exact")},
         "headline": {**{k: v for k, v in estimates[8].items() if k not in ("citation", "rows", "score")},
-                     "trust": "low", "why": "the methods disagree by 7 points and the test for label shift has little power"},
+                     "trust": "low", "why": "the methods disagree by 7 points"},
         "estimates": estimates,
         "skipped": [{"method": "aline-d", "why": "needs members of at least 3 models; the file has none"},
                     {"method": "pape", "why": "needs features; the reference has none"}],
-        "warnings": ["12 % of the target rows have a confidence above 0.999: check that the model was not trained on them.",
+        "warnings": ["12 % of the target rows have a confidence above 0.999: was the model trained on them?",
                      "The target holds 2 classes that the reference has fewer than 20 times."],
         "diagnosis": {"kind": "covariate", "findings": [
             {"name": "label shift fits", "statistic": 41.2, "p_value": 0.001, "power": 0.93, "supports": [],
@@ -143,8 +179,8 @@ def make_estimate() -> dict[str, Any]:
 
 def make_evaluate(classes: int = 8) -> dict[str, Any]:
     rng = random.Random(1)
-    names = ["cat", "dog", "horse", "ship", "truck", "plane", "frog", "deer", *(f"class {i}" for i in range(8, classes))]
-    names = names[:classes]
+    names = ["cat", "dog", "horse", "ship", "truck", "plane", "frog", "deer"]
+    names = [*names, *(f"class {i}" for i in range(8, classes))][:classes]
     counts = [[0] * classes for _ in names]
     for i in range(classes):
         for _ in range(400):

@@ -75,11 +75,11 @@ def test_noise(form: str, content: bytes, headed: bool) -> None:
         read(path)
 
 
-CELL = st.sampled_from('cat|0.5|1|0||"|"a"|nan|1e999|[1,2]|[|{}|null|true|-1|é| |1_0|2026-01-31'.split("|"))
-NAME = st.sampled_from(
-    "label prediction prob_a prob_b logit_a probabilities members member_x votes vote_x correct confidence "
-    "token_logprobs member_probabilities features time group input x".split()
-)
+CELLS = """cat|0.5|1|0||"|"a"|nan|1e999|[1,2]|[|{}|null|true|-1|é| |1_0|2026-01-31"""
+NAMES = """label prediction prob_a prob_b logit_a probabilities members member_x votes vote_x correct confidence
+token_logprobs member_probabilities features time group input x"""
+CELL = st.sampled_from(CELLS.split("|"))
+NAME = st.sampled_from(NAMES.split())
 
 
 @given(header=st.lists(NAME, min_size=1, max_size=5), rows=st.lists(st.lists(CELL, max_size=5), max_size=5),

@@ -19,6 +19,7 @@ from oodometer.store import open_predictions, read_predictions, write_prediction
 
 Put = Callable[[str, str | bytes], Path]
 HEAD = "prob_cat,prob_dog,label\n"
+LINES = '{"prob_cat":0.9,"prob_dog":0.1,"label":"cat"}\r\n'
 
 
 def labels(record: Predictions) -> list[int | str | None]:
@@ -42,9 +43,9 @@ def labels(record: Predictions) -> list[int | str | None]:
         ("tabs.tsv", "prob_cat\tprob_dog\tlabel\n0.9\t0.1\tcat\n0.4\t0.6\t\n"),
         ("nan.csv", HEAD + "0.9,0.1,cat\n0.4,0.6,NaN\n"),
         ("packed.csv.gz", gzip.compress((HEAD + "0.9,0.1,cat\n0.4,0.6,\n").encode())),
-        ("lines.jsonl", '{"prob_cat":0.9,"prob_dog":0.1,"label":"cat"}\n{"prob_cat":0.4,"prob_dog":0.6,"label":null}\n'),
-        ("absent.ndjson", '{"prob_cat":0.9,"prob_dog":0.1,"label":"cat"}\r\n\r\n{"prob_cat":0.4,"prob_dog":0.6}'),
-        ("packed.jsonl.gz", gzip.compress(b'{"prob_cat":0.9,"prob_dog":0.1,"label":"cat"}\n{"prob_cat":0.4,"prob_dog":0.6}')),
+        ("lines.jsonl", LINES + '{"prob_cat":0.4,"prob_dog":0.6,"label":null}\n'),
+        ("absent.ndjson", LINES + '\r\n{"prob_cat":0.4,"prob_dog":0.6}'),
+        ("packed.jsonl.gz", gzip.compress((LINES + '{"prob_cat":0.4,"prob_dog":0.6}').encode())),
     ],
 )  # fmt: skip
 def test_text_files_people_have(put: Put, name: str, content: str | bytes) -> None:

@@ -92,7 +92,8 @@ class CBPE(Estimator):
         )
         if self._classes and self._extended:
             assert batch.probabilities is not None
-            state |= count_others(batch.probabilities, predicted)
+            kept = batch.calibrated in (None, "temperature")
+            state |= count_others(batch.probabilities, predicted, is_argmax=kept)
         return Sums(state)
 
     def finish(self, state: Sums) -> Estimate:

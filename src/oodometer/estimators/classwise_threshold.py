@@ -68,7 +68,8 @@ class ClasswiseThreshold(Estimator):
         self._global_share = 0
         cuts: list[tuple[Cut, Cut, Cut]] = []
         own = np.zeros(reference.num_classes, dtype=bool)
-        order = np.argsort(predicted.astype(np.uint16), kind="stable")  # 16 bits sort by radix, in one pass
+        few = reference.num_classes <= 1 << 16  # 16 bits sort by radix, in one pass
+        order = np.argsort(predicted.astype(np.uint16) if few else predicted, kind="stable")
         edges = np.searchsorted(predicted[order], np.arange(reference.num_classes + 1))
         for k in range(reference.num_classes):
             rows = order[edges[k] : edges[k + 1]]

@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import Array
 from ..calibrators.binned_map import BinnedMap, bins_for, centres
 from ..intervals import from_spread
-from ..kernels import half_bin
+from ..kernels import half_bin, log_odds_bin
 from ..results import Interval, Kind
 
 __all__ = ["Cells", "count_others", "expected_confusion", "expected_metrics"]
@@ -35,18 +35,18 @@ class Cells(NamedTuple):
     map: BinnedMap
 
 
-def count_others(probabilities: Array, predicted: Array) -> dict[str, Array]:
+def count_others(probabilities: Array, predicted: Array, *, is_argmax: bool = True) -> dict[str, Array]:
     """``others`` and ``mass`` of `Cells` for one batch of probabilities with axes (sample, class).
 
-    A class that is not the most probable one has a probability of at most one half, so that a shift of its bits is its
-    bin: one pass instead of a logarithm.
+    A class that is not the most probable one has a probability of at most one half, so that a shift of its
+    bits is its bin: one pass instead of a logarithm. (``is_argmax`` false: a calibrator may have moved the argmax.)
     """
     from scipy.sparse import csr_matrix
 
     rows, classes = probabilities.shape
     width = bins_for(classes)
     coarse = bins_for(1) // width
-    index = half_bin(probabilities)
+    index = half_bin(probabilities) if is_argmax else log_odds_bin(probabilities)
     if coarse > 1:
         index //= coarse
     index += np.arange(classes) * width

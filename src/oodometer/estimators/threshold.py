@@ -83,8 +83,11 @@ def fit_threshold(scores: Array, verdicts: Array, level: float) -> tuple[tuple[C
     ordered = np.sort(scores)
     correct = float(verdicts.sum())
     fitted = find_cut(ordered, correct)
-    gap = verdicts - credit(scores, fitted)
-    mismatch = float((np.square(gap).sum() + 1) / (len(scores) + 1))
+    if fitted.share_of_ties == 1.0:
+        wrong = float(np.count_nonzero((scores >= fitted.threshold) != (verdicts == 1)))
+    else:
+        wrong = float(np.square(verdicts - credit(scores, fitted)).sum())
+    mismatch = (wrong + 1) / (len(scores) + 1)
     return cuts_with_band(ordered, correct, mismatch, level), mismatch
 
 

@@ -29,7 +29,7 @@ def _data(value: Any, text: str) -> Markup:
     """The text as an element that carries the unrounded number, for machines and for a hover."""
     if finite(value) is None:
         return escape(text)
-    return Markup('<data value="{0}" title="{0}">{1}</data>').format(repr(value), text)
+    return Markup('<data value="{}">{}</data>').format(repr(value), text)
 
 
 def _range(interval: Mapping[str, Any], decimals: int | None = None) -> Markup:

@@ -25,7 +25,7 @@ from .words import headline_sentence, rests_on
 
 __all__ = ["SECTIONS"]
 
-MOST_ROWS = 300  # of the table of slices and of that of chunks
+MOST_ROWS = 200  # of the table of slices and of that of chunks
 ESTIMATE_CHARTS = (methods, risk_coverage, reliability, confidence, chunks, slices)
 EVALUATE_CHARTS = (risk_coverage, reliability, per_class, slices)
 Drawn = list[Figure | None]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import final
 
+import numpy as np
+
 from ..arrays import Array
 from ..kernels import top_two
 from ..predictions import Predictions
@@ -30,6 +32,7 @@ def max_probability(probabilities: Array) -> Array:
 class MaxProbability(Score):
     """Score max_k p_k, shape (sample,); needs `probabilities`; raises `NotApplicable` without them.
 
+    After a calibrator that moves the argmax it is the probability of the class that was predicted.
     Source: Hendrycks and Gimpel (2017).
 
     >>> MaxProbability()(Predictions.from_probabilities([[0.2, 0.8]])).tolist()
@@ -42,4 +45,8 @@ class MaxProbability(Score):
     is_probability = True
 
     def _score(self, record: Predictions) -> Array:
-        return record.top.first
+        if record.calibrated is None or record.prediction is None or record.probabilities is None:
+            return record.top.first
+        probabilities, rows = record.probabilities, np.arange(len(record))
+        made: Array = record.derived("own", lambda: probabilities[rows, record.predicted])
+        return made

@@ -68,12 +68,23 @@ def _odd_cell(flat: Array, column: str, reason: str, per_row: int) -> InputError
 
 
 def _even(value: Any, column: str) -> Array:
+    """The array, unless it is made of lists of different lengths."""
+    if (
+        isinstance(value, (list, tuple))
+        and value
+        and hasattr(value[0], "__len__")
+        and not isinstance(value[0], str)
+    ):
+        first = len(value[0])
+        for row, cell in enumerate(value, start=1):
+            if not hasattr(cell, "__len__") or len(cell) != first:
+                got = f"{len(cell)}" if hasattr(cell, "__len__") else repr(cell)
+                raise InputError(f"{first} entries in every list", got=got, row=row, column=column,
+                                 remedy="give rows of the same length")  # fmt: skip
     try:
         return as_numpy(value)
-    except ValueError:  # lists of different lengths
-        lengths = [len(row) if hasattr(row, "__len__") else -1 for row in value]
-        odd = next((i for i, length in enumerate(lengths) if length != lengths[0]), 0)
-        raise InputError(f"{lengths[0]} entries in every list", got=f"{lengths[odd]}", row=odd + 1, column=column,
+    except ValueError as error:
+        raise InputError("an array", got=str(error)[:120], column=column,
                          remedy="give rows of the same length") from None  # fmt: skip
 
 

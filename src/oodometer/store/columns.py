@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..checks import ClassNames
-from ..errors import InputError, UsageError
+from ..errors import InputError, UnknownColumnError, UsageError
 from ..predictions import FIELDS
 
-__all__ = ["AXES", "Feed", "Kind", "Layout", "class_names"]
+__all__ = ["AXES", "CLASS_AXIS", "Feed", "Kind", "Layout", "class_names"]
 
 Kind = Literal[
     "number", "numbers", "ragged", "nested", "class", "classes", "truth", "truths", "text", "time", "any"
@@ -39,7 +39,7 @@ PREFIX = {field: prefix for prefix, (field, _) in WIDE.items()}
 # Wide columns name the axis that is neither sample nor class.
 AXES = {"members": "model", "views": "view", "votes": "judge", "features": "feature"}
 
-_CLASS_AXIS = ("probabilities", "logits")
+CLASS_AXIS = ("probabilities", "logits", "member_probabilities")
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 
 
@@ -139,7 +139,7 @@ class Layout:
     @property
     def wide_classes(self) -> ClassNames | None:
         """Class names from wide columns, in column order."""
-        for field in _CLASS_AXIS:
+        for field in CLASS_AXIS:
             feed = self.feeds.get(field)
             if feed is not None and feed.suffixes is not None:
                 return class_names(feed.suffixes)
@@ -148,7 +148,7 @@ class Layout:
     def aligned(self, classes: ClassNames, file: str | None = None) -> Layout:
         """The same layout with wide class columns in the order of ``classes``, matched by name."""
         feeds = dict(self.feeds)
-        for field in _CLASS_AXIS:
+        for field in CLASS_AXIS:
             feed = feeds.get(field)
             if feed is None or feed.suffixes is None:
                 continue
@@ -218,9 +218,10 @@ def _renamed(columns: Sequence[str], mapping: Mapping[str, str], file: str | Non
     )
     unknown = [theirs for theirs in mapping if theirs not in columns]
     if unknown and repeated is None:
-        raise UsageError(
+        raise UnknownColumnError(
+            unknown[0],
             f"{_in(file)}there is no column {unknown[0]} to rename to {mapping[unknown[0]]}; "
-            f"its columns are {_shown(columns)}"
+            f"its columns are {_shown(columns)}",
         )
     ours = [mapping[c] if c in mapping else c.strip() if c.strip() in SINGLE else c.lstrip() for c in columns]
     if repeated is None and len(set(ours)) < len(ours):

@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,7 @@ def _odd_column(frame: Any, reason: str) -> InputError:
                       remedy="convert the column")  # fmt: skip
 
 
+@cache
 def spooled_stdin() -> Path:
     """Standard input as a temporary file, since several passes are made; CSV or JSONL by its first character."""
     stream = sys.stdin.buffer

@@ -13,6 +13,7 @@ from ..checks import ClassNames
 from ..errors import InputError, UsageError
 from ..predictions import Predictions
 from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_rows
+from .columns import CLASS_AXIS
 
 __all__ = ["RecordPart", "RecordSource", "is_positional", "order_of", "realigned"]
 
@@ -118,7 +119,7 @@ def realigned(record: Predictions, classes: ClassNames) -> Predictions:
     if own is None or own == classes:
         return record
     changes: dict[str, Any] = {}
-    axis = [n for n in ("probabilities", "logits", "member_probabilities") if record.has(n)]
+    axis = [name for name in CLASS_AXIS if record.has(name)]
     if axis and is_positional(own, classes):
         return replace(record, classes=classes)
     if axis:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -13,7 +14,8 @@ import numpy as np
 from ..arrays import Coded
 from ..checks import ClassNames
 from ..errors import InputError
-from .columns import AXES, Feed, Kind, Layout, class_names
+from .columns import AXES, CLASS_AXIS, Feed, Kind, Layout, class_names
+from .files import translated
 
 __all__ = ["MOST_CELLS", "Plan", "Reader", "TableReader", "seen_classes"]
 
@@ -81,50 +83,42 @@ class TableReader(Reader):
 
     def chunks(self, plan: Plan) -> Iterator[dict[str, Any]]:
         """Decode batch after batch."""
-        from . import decode
-
         done = 0
         for batch in self.tables(plan.layout.kinds(plan.feeds), _fitting(plan)):
-            if not batch.num_rows:
-                continue
-            try:
-                arrays: dict[str, Any] = {
-                    feed.field: decode.field(
-                        batch, feed, plan.classes, self.text, plan.widths.get(feed.field)
-                    )
-                    for feed in plan.feeds
-                }
-                for name in ("probabilities", "logits", "member_probabilities") if plan.order else ():
-                    if name in arrays and not plan.layout.feeds[name].wide:
-                        arrays[name] = arrays[name][..., list(plan.order or ())]
-                arrays["columns"] = {
-                    name: decode.extra(batch, column) for name, column in plan.layout.extra.items()
-                }
-            except InputError as error:
-                raise error.at(row_offset=done) from None
-            done += batch.num_rows
-            yield arrays
+            if batch.num_rows:
+                with self._counted(done):
+                    arrays = self._decoded(batch, plan)
+                done += batch.num_rows
+                yield arrays
+
+    def _decoded(self, batch: Any, plan: Plan) -> dict[str, Any]:
+        from . import decode
+
+        arrays: dict[str, Any] = {}
+        for feed in plan.feeds:
+            width = plan.widths.get(feed.field)
+            arrays[feed.field] = decode.field(batch, feed, plan.classes, self.text, width)
+            if plan.order is not None and feed.field in CLASS_AXIS and not feed.wide:
+                arrays[feed.field] = arrays[feed.field][..., list(plan.order)]
+        arrays["columns"] = {name: decode.extra(batch, column) for name, column in plan.layout.extra.items()}
+        return arrays
 
     def widths(self, layout: Layout) -> dict[str, int]:
         """Read one row for its list columns."""
         from . import decode
 
-        feeds = [
-            f
-            for f in layout.feeds.values()
-            if not f.wide and f.kind in ("numbers", "nested", "classes", "truths")
-        ]
+        lists = ("numbers", "nested", "classes", "truths")
+        feeds = [feed for feed in layout.feeds.values() if not feed.wide and feed.kind in lists]
+        out: dict[str, int] = {}
         if not feeds:
-            return {}
-        for batch in self.tables(layout.kinds(feeds, extra=False), 1):
-            if not batch.num_rows:
-                continue
-            out: dict[str, int] = {}
-            for feed in feeds:
-                column = decode.plain(batch.column(feed.columns[0])).slice(0, 1)
-                out |= decode.widths(column, feed)
             return out
-        return {}
+        for batch in self.tables(layout.kinds(feeds, extra=False), 1):
+            if batch.num_rows:
+                with self._counted(0):
+                    for feed in feeds:
+                        out |= decode.widths(decode.plain(batch.column(feed.columns[0])).slice(0, 1), feed)
+                break
+        return out
 
     def coded(self, plan: Plan) -> Iterator[tuple[str, int, Coded]]:
         """Read the class columns alone."""
@@ -132,13 +126,21 @@ class TableReader(Reader):
 
         done = 0
         for batch in self.tables(plan.layout.kinds(plan.feeds, extra=False), plan.rows):
-            try:
-                for feed in plan.feeds:
-                    for name in feed.columns:
-                        yield name, done, decode.seen(batch.column(name), feed, name, self.text)
-            except InputError as error:
-                raise error.at(row_offset=done) from None
+            for feed in plan.feeds:
+                for name in feed.columns:
+                    with self._counted(done):
+                        codes = decode.seen(batch.column(name), feed, name, self.text)
+                    yield name, done, codes
             done += batch.num_rows
+
+    @contextmanager
+    def _counted(self, done: int) -> Iterator[None]:
+        """Errors get the rows before the batch added, and damage that only decoding shows is one of them."""
+        try:
+            with translated(self.file, self.form):
+                yield
+        except InputError as error:
+            raise error.at(row_offset=done) from None
 
 
 def _fitting(plan: Plan) -> int:

@@ -13,7 +13,7 @@ from ..checks import ClassNames
 from ..errors import InputError, OodometerError
 from ..predictions import Predictions
 from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_rows
-from .columns import Layout
+from .columns import CLASS_AXIS, Layout
 from .files import Stamp, check_file
 from .memory import RecordSource, is_positional, order_of, realigned
 from .reader import Plan, Reader, seen_classes
@@ -258,7 +258,7 @@ class ReaderSource(Source):
             if width is not None and own is not None and own != classes and not is_positional(own, classes):
                 order = tuple(order_of(own, classes, self.path))
             if width is not None and width != len(classes):
-                name = next(n for n in ("probabilities", "logits", "member_probabilities") if n in widths)
+                name = next(n for n in CLASS_AXIS if n in widths)
                 raise InputError(
                     f"lists of {len(classes)} entries, one a class", got=f"{width}", file=self.path, row=1,
                     column=layout.feeds[name].columns[0], remedy="use the same classes in the reference and the target",

@@ -6,28 +6,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ..calibrators import Choice, choose_calibrator
 from ..engines import Engine, create_engine
 from ..errors import InputError, NotApplicable, UsageError
 from ..estimators import Estimator, RiskCoverage
-from ..intervals import check_level, clopper_pearson
+from ..intervals import check_level
 from ..predictions import FIELDS, Predictions
 from ..registry import create, find, names
-from ..results import Estimate, Interval, Skipped
+from ..results import Skipped
 from ..scores import Score, natural_confidence
 from ..store import Source, as_source
-from .estimation import Estimation, Headline, Part
-from .headline import make_headline
+from .estimation import Estimation
+from .finishing import finish
+from .opening import Opener
 from .plan import (
     WHOLE,
-    Key,
     Plan,
     State,
     batch_rows,
     check_slices,
-    confidence_counts,
     merge_states,
     parse_duration,
 )
@@ -127,16 +124,19 @@ def estimate(
     for name in methods or ():
         find("estimator", name)
     extra = [by] if by is not None and by not in FIELDS else []
-    sources = _reference_sources(reference, classes, mapping)
+    opener = Opener(mapping)
+    sources = _reference_sources(reference, classes, opener)
     first = sources[0]
-    goal = as_source(target, classes=first.classes, mapping=mapping, extra_columns=extra)
+    goal = opener.open(target, first.classes, extra)
+    opener.check()
     read = [read_reference(s) for s in sources]
     record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
     warnings = _reference_warnings(read, record, goal, sources)
 
     plan, skipped = _fit(record, methods, level, seed, wanted, calibrator)
     plan = _with_cuts(plan, by, every, _read_labels(labels, first.classes), record.num_classes)
-    plan, more = plan.restricted_to(_first_batch(goal, plan.rows))
+    beginning = _first_batch(goal, plan.rows)
+    plan, more = replace(plan, first_row=beginning.first_row).restricted_to(beginning)
     skipped += more
     plan, more = _without_slow(plan, goal.rows, methods)
     skipped += more
@@ -145,21 +145,20 @@ def estimate(
         raise InputError("data that at least one method can use", got=f"none applies ({reasons})", file=goal.name,
                          remedy="`oodometer methods` says what each one needs")  # fmt: skip
     state = _fold(plan, goal, engine, workers, progress)
-    return _finish(plan, state, read, record, goal, first, skipped, warnings, level, seed)
+    plan.check_labels(int(state[WHOLE]["truth"]["rows"]))
+    return finish(plan, state, read, record, goal, first, skipped, warnings, level, seed)
 
 
 # ------------------------------------------------------------------------------------------ reading
 
 
-def _reference_sources(
-    reference: Any, classes: Sequence[int | str] | None, mapping: Mapping[str, str] | None
-) -> list[Source]:
+def _reference_sources(reference: Any, classes: Sequence[int | str] | None, opener: Opener) -> list[Source]:
     several = isinstance(reference, (list, tuple))
     given = list(reference) if several else [reference]
     if not given:
         raise UsageError("give at least one reference")
-    first = as_source(given[0], classes=classes, mapping=mapping)
-    return [first, *(as_source(r, classes=first.classes, mapping=mapping) for r in given[1:])]
+    first = opener.open(given[0], classes)
+    return [first, *(opener.open(r, first.classes) for r in given[1:])]
 
 
 def _read_labels(labels: Any, classes: Sequence[int | str] | None) -> Predictions | None:
@@ -298,131 +297,3 @@ def _fold(
     if WHOLE not in state:
         raise InputError("at least one row", got="none", remedy="check what wrote it", file=goal.name)
     return state
-
-
-# ------------------------------------------------------------------------------------------ finishing
-
-
-def _finish(
-    plan: Plan,
-    state: State,
-    read: Sequence[Reference],
-    record: Predictions,
-    goal: Source,
-    first: Source,
-    skipped: list[Skipped],
-    warnings: list[str],
-    level: float,
-    seed: int,
-) -> Estimation:
-    whole = state[WHOLE]
-    estimates = _estimates(plan, whole)
-    headline = make_headline(estimates, level)
-    assert headline is not None  # there is at least one estimate
-    rows, correct = sum(r.rows for r in read), sum(r.correct for r in read)
-    low, high = clopper_pearson(correct, rows, level)
-    truth = _truth(whole, level)
-    slices, chunks = _parts(plan, state, level)
-    if headline.trust == "none":
-        warnings = [*warnings, headline.why]
-    if truth is not None:
-        warnings = [
-            *warnings,
-            "the target holds labels; they were used for the truth only, not for any estimate",
-        ]
-    choice = plan.choice
-    return Estimation(
-        reference={"name": first.name, "rows": rows, "accuracy": correct / rows, "lower": low, "upper": high,
-                   "level": level, "kind": "exact", "classes": record.num_classes},
-        target={"name": goal.name, "rows": int(whole["truth"]["rows"]), "labelled": int(whole["truth"]["known"]),
-                "accuracy": None if truth is None else truth.to_dict()},
-        headline=headline,
-        estimates=tuple(estimates),
-        skipped=tuple(skipped),
-        warnings=tuple(warnings),
-        level=level,
-        seed=seed,
-        calibration={"name": None if choice.calibrator is None else choice.calibrator.name, "why": choice.why,
-                     "scores": choice.scores, "temperature": getattr(choice.calibrator, "temperature", None)},
-        risk_coverage=None if plan.curve is None else plan.curve.finish(whole["risk_coverage"]),
-        reliability=_reliability(plan, record, level),
-        confidence=_confidence(plan, record, whole),
-        slices=slices,
-        chunks=chunks,
-    )  # fmt: skip
-
-
-def _estimates(plan: Plan, states: Mapping[str, Any], lighter: bool = False) -> list[Estimate]:
-    return [(m.lighter() if lighter else m).finish(states[name]) for name, m in plan.methods.items()]
-
-
-def _truth(states: Mapping[str, Any], level: float) -> Interval | None:
-    known, correct = int(states["truth"]["known"]), int(states["truth"]["correct"])
-    if not known:
-        return None
-    return Interval(correct / known, *clopper_pearson(correct, known, level), level, "exact")
-
-
-def _confidence(plan: Plan, record: Predictions, states: Mapping[str, Any]) -> dict[str, Any] | None:
-    if plan.confidence is None:
-        return None
-    here = confidence_counts(plan.confidence, plan.choice.apply(record))
-    there = states["confidence"]["counts"]
-    edges = np.linspace(0, 1, len(here) + 1)
-    return {
-        "edges": edges,
-        "reference": here / here.sum(),
-        "target": there / there.sum(),
-        "score": plan.confidence.name,
-    }
-
-
-def _reliability(plan: Plan, record: Predictions, level: float) -> dict[str, Any] | None:
-    """Observed accuracy in 15 bins of (calibrated) confidence on the reference, with exact intervals."""
-    if plan.confidence is None:
-        return None
-    calibrated = plan.choice.apply(record)
-    confidence = plan.confidence(calibrated)
-    index = np.minimum((confidence * 15).astype(np.intp), 14)
-    rows = np.bincount(index, minlength=15)
-    hits = np.bincount(index, weights=calibrated.verdicts, minlength=15)
-    sums = np.bincount(index, weights=confidence, minlength=15)
-    full = np.flatnonzero(rows)
-    ends = np.array([clopper_pearson(float(hits[b]), float(rows[b]), level) for b in full])
-    return {
-        "confidence": sums[full] / rows[full],
-        "accuracy": hits[full] / rows[full],
-        "lower": ends[:, 0],
-        "upper": ends[:, 1],
-        "rows": rows[full],
-    }
-
-
-def _parts(plan: Plan, state: State, level: float) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
-    """Slices, largest first, or chunks in order of time."""
-    slices = sorted((k for k in state if k[0] == "by"), key=lambda k: -state[k]["truth"]["rows"])
-    chunks = _merge_short_chunk([(k, state[k]) for k in sorted(k for k in state if k[0] == "every")])
-    made_slices = tuple(_part(plan, {"by": plan.by, "value": k[1]}, state[k], level) for k in slices)
-    made_chunks = []
-    for first, last, states in chunks:
-        place = {"start": str(plan.chunk_start(first[1])), "end": str(plan.chunk_start(last[1] + 1))}
-        made_chunks.append(_part(plan, place, states, level))
-    return made_slices, tuple(made_chunks)
-
-
-def _merge_short_chunk(chunks: list[tuple[Key, Any]]) -> list[tuple[Key, Key, Any]]:
-    """A last chunk with less than half the usual rows joins the one before: one leftover row is no chunk."""
-    out = [(key, key, states) for key, states in chunks]
-    if len(out) > 1:
-        usual = float(np.median([s["truth"]["rows"] for _, _, s in out[:-1]]))
-        if out[-1][2]["truth"]["rows"] < usual / 2:
-            (first, _, a), (_, last, b) = out[-2], out[-1]
-            out[-2:] = [(first, last, {name: a[name] + b[name] for name in a})]
-    return out
-
-
-def _part(plan: Plan, place: Mapping[str, Any], states: Mapping[str, Any], level: float) -> Part:
-    estimates = _estimates(plan, states, lighter=True)
-    headline = make_headline(estimates, level)
-    assert isinstance(headline, Headline)
-    return Part(place, int(states["truth"]["rows"]), headline, tuple(estimates), _truth(states, level))

@@ -61,7 +61,9 @@ def make_headline(estimates: Sequence[Estimate], level: float) -> Headline | Non
         why = f"the methods differ by {spread:.0%}: at least one of their assumptions fails; label some target rows"
     else:
         trust = "low"
-        why = f"{len(chosen)} methods with different assumptions agree within {spread:.1%}; all can fail alike"
+        why = (
+            f"{len(chosen)} methods with different assumptions agree within {spread:.1%}; all can fail alike"
+        )
     return Headline(
         Interval(value, lower, upper, level, "empirical"),
         f"median of {names}",

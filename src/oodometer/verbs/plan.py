@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..calibrators import Choice
+from ..checks import is_null
 from ..errors import InputError, NotApplicable, UsageError
 from ..estimators import Estimator, RiskCoverage, Sums
 from ..predictions import Predictions
@@ -27,6 +28,7 @@ MOST_SLICES = 200
 CONFIDENCE_BINS = 20
 _VALUES_A_BATCH = 1 << 19  # probabilities in flight: small enough for the cache, large enough to hide Python
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_LONGEST = 100 * 366 * 86_400  # a century
 _FIRST_MONDAY = np.datetime64("1970-01-05", "us")
 
 
@@ -45,8 +47,8 @@ def parse_duration(text: str) -> int:
     >>> parse_duration("7d") == parse_duration("1w")
     True
     """
-    match = re.fullmatch(r"\s*(\d+)\s*([smhdw])\s*", text)
-    if match is None or int(match[1]) == 0:
+    match = re.fullmatch(r"\s*(\d{1,9})\s*([smhdw])\s*", text)
+    if match is None or int(match[1]) == 0 or int(match[1]) * _UNITS[match[2]] > _LONGEST:
         raise UsageError(f"expected a duration such as 30m, 12h, 7d or 2w, got {text!r}")
     return int(match[1]) * _UNITS[match[2]]
 
@@ -73,6 +75,7 @@ class Plan:
     by : field or column to slice by, or None.
     every : chunk length in seconds, or None.
     labels : truth of target rows (`label` or `correct`, one row each), or None.
+    rows : rows in a batch; first_row : the target's own first row, from which labels are counted.
     """
 
     choice: Choice
@@ -83,6 +86,7 @@ class Plan:
     every: int | None = None
     labels: Predictions | None = None
     rows: int = field(default=65_536)
+    first_row: int = 0
 
     def restricted_to(self, batch: Predictions) -> tuple[Plan, list[Skipped]]:
         """The plan without the methods that a target like this batch cannot feed, and why each was left out."""
@@ -108,6 +112,8 @@ class Plan:
         for batch in part.batches(rows=self.rows):
             state = self.summarize(batch)
             total = state if total is None else merge_states(total, state)
+            if self.by is not None:
+                check_slices([key for key in total if key[0] == "by"], self.by)
         return {} if total is None else total
 
     def summarize(self, batch: Predictions) -> State:
@@ -131,7 +137,8 @@ class Plan:
 
     def _with_labels(self, batch: Predictions) -> Predictions:
         assert self.labels is not None
-        end = batch.first_row + len(batch)
+        start = batch.first_row - self.first_row
+        end = start + len(batch)
         if end > len(self.labels):
             raise InputError(
                 f"as many labels as target rows (at least {end})",
@@ -139,8 +146,18 @@ class Plan:
                 remedy="give one row of labels for each target row, null where unknown",
                 column="label",
             )
-        truth = self.labels.slice(batch.first_row, end)
+        truth = self.labels.slice(start, end)
         return replace(batch, label=truth.label, correct=truth.correct, _cache={})
+
+    def check_labels(self, rows: int) -> None:
+        """No label may be left over: a file of labels that is longer than the target belongs to another one."""
+        if self.labels is not None and len(self.labels) != rows:
+            raise InputError(
+                f"as many labels as target rows ({rows})",
+                got=str(len(self.labels)),
+                remedy="give one row of labels for each target row, null where unknown",
+                column="label",
+            )
 
     def _cuts(self, batch: Predictions) -> Iterator[tuple[Key, Array]]:
         """Row numbers of each slice and each chunk in the batch."""
@@ -154,18 +171,22 @@ class Plan:
             kind = "every"
         else:
             return
-        groups: dict[Any, list[int]] = {}
         if values.dtype.kind in "iufbM":
             distinct, codes = np.unique(values, return_inverse=True)
-            order = np.argsort(codes, kind="stable")
-            edges = np.searchsorted(codes[order], np.arange(len(distinct) + 1))
-            for i, value in enumerate(distinct.tolist()):
-                yield (kind, value), order[edges[i] : edges[i + 1]]
-            return
-        for i, value in enumerate(values.tolist()):
-            groups.setdefault("(missing)" if value is None or value != value else value, []).append(i)
-        for value, index in groups.items():
-            yield (kind, value), np.array(index, dtype=np.intp)
+        else:
+            index: dict[Any, int] = {}
+            codes = np.array(
+                [index.setdefault(_slice_name(v), len(index)) for v in values.tolist()], dtype=np.intp
+            )
+            distinct = np.empty(len(index), dtype=object)
+            distinct[:] = list(index)
+        keys: list[Key] = [(kind, _slice_name(value)) for value in distinct]
+        if self.by is not None:
+            check_slices(keys, self.by)
+        order = np.argsort(codes, kind="stable")
+        edges = np.searchsorted(codes[order], np.arange(len(keys) + 1))
+        for i, key in enumerate(keys):
+            yield key, order[edges[i] : edges[i + 1]]
 
     def chunk_start(self, number: int) -> np.datetime64:
         """Where the chunk of this number begins."""
@@ -177,12 +198,25 @@ def column_of(batch: Predictions, name: str) -> Array:
     """A field or a further column to slice by; class codes are given their names."""
     if name in batch.columns:
         return batch.columns[name]
-    if name == "prediction" and batch.classes is not None:
-        return np.array(batch.classes, dtype=object)[batch.predicted]
+    codes = batch.predicted if name == "prediction" else batch.label if name == "label" else None
+    if codes is not None and batch.classes is not None:
+        return np.array([*batch.classes, None], dtype=object)[codes]  # an unknown label, -1, is the last
     value = getattr(batch, name, None)
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return value
     raise UsageError(f"there is no column {name!r} to slice by")
+
+
+def _slice_name(value: Any) -> Any:
+    """What a slice is called: a string, a number or a truth value, so that batches and JSON agree on it."""
+    if isinstance(value, np.datetime64):
+        return (
+            "(missing)" if np.isnat(value) else str(value).removesuffix(".000000").removesuffix("T00:00:00")
+        )
+    value = value.item() if isinstance(value, np.generic) else value
+    if is_null(value):
+        return "(missing)"
+    return value if isinstance(value, (str, int, float)) else str(value)
 
 
 def confidence_counts(score: Score, record: Predictions) -> Array:
@@ -198,7 +232,10 @@ def confidence_counts(score: Score, record: Predictions) -> Array:
 def _truth(batch: Predictions) -> Sums:
     if batch.label is None and batch.correct is None:
         return Sums(rows=len(batch), known=0, correct=0)
-    verdicts = batch.verdicts
+    try:
+        verdicts = batch.verdicts
+    except NotApplicable:  # labels, but no prediction to hold them against
+        return Sums(rows=len(batch), known=0, correct=0)
     return Sums(rows=len(batch), known=int(np.sum(verdicts >= 0)), correct=int(np.sum(verdicts == 1)))
 
 

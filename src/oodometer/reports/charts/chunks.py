@@ -13,7 +13,7 @@ from .base import Figure, Result
 __all__ = ["figure", "shown"]
 
 HEIGHT = 280
-MOST = 800  # chunks in the chart; the newest stay
+MOST = 400  # chunks in the chart; the newest stay
 
 
 def shown(result: Result) -> list[dict[str, Any]]:

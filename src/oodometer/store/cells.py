@@ -1,0 +1,144 @@
+"""Cells: columns of numbers, texts and times as arrays, and the checks that every kind of column shares."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from ..arrays import Array
+from ..errors import InputError
+
+__all__ = [
+    "any_cells",
+    "check_no_null",
+    "first_true",
+    "number_cells",
+    "plain",
+    "text_cells",
+    "time_cells",
+    "wrong_type",
+]
+
+
+def plain(array: Any) -> Any:
+    """The array behind extension types, run-length encoding and string views."""
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    if pt.is_run_end_encoded(array.type):
+        array = pc.run_end_decode(array)
+    if str(array.type) in ("string_view", "large_string_view"):
+        array = array.cast(pa.large_string())
+    return array
+
+
+def first_true(mask: Array) -> int:
+    """Position of the first true entry."""
+    return int(np.argmax(mask))
+
+
+def check_no_null(array: Any, column: str, expected: str, per_row: int = 1) -> None:
+    """Every cell holds something; ``per_row`` cells make one row."""
+    if array.null_count:
+        row = first_true(array.is_null().to_numpy(zero_copy_only=False)) // per_row + 1
+        raise InputError(expected, got="null (an empty cell)", remedy="fill in the value or drop the row", row=row,
+                         column=column)  # fmt: skip
+
+
+def wrong_type(array: Any, column: str, expected: str, remedy: str) -> InputError:
+    """The error for a column of a type that cannot be meant."""
+    known = array.drop_null()
+    got = f"{known[0].as_py()!r} (type {array.type})" if len(known) else f"type {array.type}"
+    row = first_true(array.is_valid().to_numpy(zero_copy_only=False)) + 1 if len(array) else None
+    return InputError(expected, got=got[:120], remedy=remedy, row=row, column=column)
+
+
+def number_cells(array: Any, column: str, *_: Any, per_row: int = 1) -> Array:
+    """Numbers as float32 or float64."""
+    if pt.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if len(array):
+        check_no_null(array, column, "a number", per_row)
+    if pt.is_decimal(array.type):
+        array = array.cast(pa.float64())
+    if pt.is_null(array.type):
+        return np.empty(len(array))
+    if not (pt.is_floating(array.type) or pt.is_integer(array.type)):
+        raise wrong_type(array, column, "a number", "write the column as numbers, not as text")
+    out: Array = array.to_numpy(zero_copy_only=False)
+    return (
+        out
+        if out.dtype in (np.float32, np.float64)
+        else out.astype(np.float32 if out.dtype == np.float16 else float)
+    )
+
+
+def text_cells(array: Any, column: str, *_: Any) -> Array:
+    """Strings as objects, null as None."""
+    if pt.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pt.is_integer(array.type) or pt.is_floating(array.type) or pt.is_boolean(array.type):
+        array = array.cast(pa.string())
+    return _objects(array)
+
+
+def _objects(array: Any) -> Array:
+    if pt.is_string(array.type) or pt.is_large_string(array.type):
+        strings: Array = array.to_numpy(zero_copy_only=False)
+        return strings
+    out = np.empty(len(array), dtype=object)
+    out[:] = array.to_pylist()
+    return out
+
+
+def any_cells(array: Any, column: str, *_: Any) -> Array:
+    """Cells of a column of any type: numbers, times or objects."""
+    if pt.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pt.is_timestamp(array.type) or pt.is_date(array.type):
+        return time_cells(array, column)
+    simple = pt.is_integer(array.type) or pt.is_boolean(array.type) or pt.is_floating(array.type)
+    if simple and not array.null_count:
+        numbers: Array = array.to_numpy(zero_copy_only=False)
+        return numbers
+    return _objects(array)
+
+
+def time_cells(array: Any, column: str, *_: Any) -> Array:
+    """Times as datetime64[us]; one with a zone becomes UTC."""
+    if pt.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pt.is_string(array.type) or pt.is_large_string(array.type):
+        array = _parsed(array, column)
+    if pt.is_null(array.type):
+        return np.full(len(array), "NaT", dtype="datetime64[us]")
+    if not (pt.is_timestamp(array.type) or pt.is_date(array.type)):
+        raise wrong_type(array, column, "timestamps", "write them as ISO 8601, 2026-01-31T12:00:00")
+    out: Array = array.cast(pa.timestamp("us"), safe=False).to_numpy(zero_copy_only=False)
+    return out
+
+
+def _parsed(array: Any, column: str) -> Any:
+    array = pc.utf8_trim_whitespace(array)
+    for kind in (pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
+        try:
+            return array.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    zoned = bool(re.search(r"(Z|[+-]\d\d:?\d\d)$", array.drop_null()[0].as_py()))
+    kind = pa.timestamp("us", tz="UTC") if zoned else pa.timestamp("us")
+    for row, cell in enumerate(array, start=1):
+        try:
+            cell.cast(kind)
+        except pa.ArrowInvalid:
+            raise InputError(
+                "a timestamp" + (" with a zone, as in the first row" if zoned else ""), got=repr(cell.as_py()), row=row,
+                remedy="write them as ISO 8601, 2026-01-31T12:00:00", column=column,
+            ) from None  # fmt: skip
+    return array  # not reached: some cell did not parse

@@ -1,0 +1,152 @@
+"""The page in a browser: charts are drawn, nothing overflows, nothing is asked for, dark and print follow."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oodometer.reports import write_report
+
+_spec = importlib.util.spec_from_file_location("report_browser", Path(__file__).with_name("browser.py"))
+assert _spec is not None
+assert _spec.loader is not None
+_module = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_module)
+
+pytestmark = pytest.mark.browser
+CHARTS = {"estimate": 6, "evaluate": 3, "demo": 7}
+EVIL = "</script><script>window.hit=1</script><img src=x onerror=window.hit=1>" + "w" * 400
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Any]:
+    with _module.Browser(chromium) as found:
+        yield found
+
+
+@pytest.fixture(params=list(CHARTS))
+def page(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / f"{request.param}.html"
+    write_report(request.getfixturevalue(request.param), path)
+    return path
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_charts_are_drawn_and_fit(browser: Any, page: Path, width: int, dark: bool) -> None:
+    browser.open(page, width=width, dark=dark)
+    assert browser.run("document.querySelectorAll('.chart svg.marks').length") == CHARTS[page.stem]
+    assert browser.run("document.querySelectorAll('.chart.failed').length") == 0
+    assert browser.run("document.querySelectorAll('.chart svg path').length") > 50
+    assert browser.run("document.documentElement.scrollWidth") == width
+    overflow = (
+        "[...document.querySelectorAll('.chart')].filter(c => c.scrollWidth > c.clientWidth + 1).length"
+    )
+    assert browser.run(overflow) == 0
+    assert browser.complaints() == []
+    assert browser.addresses() == [page.as_uri()]
+
+
+def brightness(browser: Any, expression: str) -> float:
+    """Mean of red, green and blue of a colour, 0 to 255."""
+    color = browser.run(expression)
+    return sum(float(part) for part in color[color.index("(") + 1 : -1].split(",")[:3]) / 3
+
+
+BODY = "getComputedStyle(document.body).backgroundColor"
+LABEL = "getComputedStyle(document.querySelector('.chart svg .role-axis-label text')).fill"
+PARTS = "'.chart svg .role-axis-label text, .chart svg .mark-text text, .chart svg .mark-symbol path'"
+
+
+def test_charts_follow_dark_mode_and_print(browser: Any, page: Path) -> None:
+    browser.open(page, width=1280, dark=True)
+    assert brightness(browser, BODY) < 40
+    assert brightness(browser, LABEL) > 150, "labels are dim in dark mode"
+    dim = (
+        f"[...document.querySelectorAll({PARTS})].map(e => getComputedStyle(e).fill).filter(f => f.startsWith('rgb('))"
+        ".map(f => f.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + +b, 0) / 3).filter(v => v < 100).length"
+    )
+    assert browser.run(dim) == 0
+    browser.ask(
+        "Emulation.setEmulatedMedia",
+        media="print",
+        features=[{"name": "prefers-color-scheme", "value": "dark"}],
+    )
+    assert brightness(browser, BODY) > 250
+    assert brightness(browser, LABEL) < 130
+    # A4 less its margins; the charts were drawn for a wider screen.
+    browser.ask(
+        "Emulation.setDeviceMetricsOverride", width=718, height=1000, deviceScaleFactor=1, mobile=False
+    )
+    assert browser.run("document.documentElement.scrollWidth") == 718
+    browser.ask("Emulation.setEmulatedMedia", media="", features=[])
+
+
+def test_axis_labels_do_not_collide(browser: Any, page: Path) -> None:
+    collisions = """
+        [...document.querySelectorAll('.chart svg')].map(svg => {
+          const boxes = [...svg.querySelectorAll('.role-axis-label text, .role-axis-title text')]
+            .filter(t => getComputedStyle(t).opacity > 0 && t.textContent).map(t => t.getBoundingClientRect());
+          return boxes.filter((a, i) => boxes.some((b, j) => i < j && a.left < b.right - 1 && b.left < a.right - 1
+            && a.top < b.bottom - 3 && b.top < a.bottom - 3)).length;
+        }).reduce((a, b) => a + b, 0)"""
+    for width in (375, 1280):
+        browser.open(page, width=width)
+        assert browser.run(collisions) == 0
+
+
+def test_charts_follow_the_width_of_the_window(browser: Any, page: Path) -> None:
+    browser.open(page, width=1280)
+    browser.ask(
+        "Emulation.setDeviceMetricsOverride", width=600, height=900, deviceScaleFactor=1, mobile=False
+    )
+    widest = (
+        "Math.max(...[...document.querySelectorAll('.chart svg')].map(s => s.getBoundingClientRect().width))"
+    )
+    deadline = time.monotonic() + 10
+    while browser.run(widest) > 600 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert 400 < browser.run(widest) <= 600
+    assert browser.run("document.documentElement.scrollWidth") == 600
+
+
+def test_a_tooltip_shows_text(browser: Any, estimate: dict[str, Any], tmp_path: Path) -> None:
+    estimate["estimates"][3]["assumes"] = "<b>bold</b>"
+    path = tmp_path / "page.html"
+    write_report(estimate, path)
+    browser.open(path, width=1280)
+    browser.run(
+        "document.getElementById('chart-methods').scrollIntoView({block: 'center', behavior: 'instant'})"
+    )
+    box = browser.run(
+        "(() => { const r = [...document.querySelectorAll('#chart-methods .role-axis-label text')]"
+        ".find(t => t.textContent == 'atc').getBoundingClientRect(); return [r.right, (r.top + r.bottom) / 2] })()"
+    )
+    for step in (200, 204):
+        browser.ask("Input.dispatchMouseEvent", type="mouseMoved", x=box[0] + step, y=box[1])
+    deadline = time.monotonic() + 10
+    while browser.run("document.getElementById('tip').hidden") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    text = browser.run("document.getElementById('tip').innerText")
+    assert "84.2\N{NO-BREAK SPACE}%" in text
+    assert "<b>bold</b>" in text
+
+
+def test_nothing_from_a_file_runs(browser: Any, estimate: dict[str, Any], tmp_path: Path) -> None:
+    estimate["warnings"] = [EVIL]
+    for one in estimate["slices"]:
+        one["value"] = EVIL
+    estimate["estimates"][0]["method"] = EVIL
+    estimate["target"]["name"] = EVIL
+    path = tmp_path / "page.html"
+    write_report(estimate, path)
+    browser.open(path, width=375)
+    assert browser.run("window.hit === undefined")
+    assert browser.run("document.querySelectorAll('.chart svg.marks').length") == 6
+    assert browser.run("document.documentElement.scrollWidth") == 375
+    assert browser.complaints() == []
