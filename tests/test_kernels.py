@@ -99,7 +99,9 @@ def test_an_error_in_a_chunk_is_not_lost() -> None:
 # ------------------------------------------------------------------------------------------ log-odds bins
 
 UNIT = st.one_of(
-    st.sampled_from([0.0, 1.0, 0.5, np.nextafter(0.5, 0), np.nextafter(1, 0), 1e-300, 2.0**-30, 1 - 2.0**-30]),
+    st.sampled_from(
+        [0.0, 1.0, 0.5, np.nextafter(0.5, 0), np.nextafter(1, 0), 1e-300, 2.0**-30, 1 - 2.0**-30]
+    ),
     st.floats(0, 1),
     st.floats(0, 40).map(lambda x: 2.0**-x),
     st.floats(0, 40).map(lambda x: 1 - 2.0**-x),
@@ -148,7 +150,7 @@ def test_a_centre_is_near_in_odds(p: float) -> None:
     """Sixteen bins an octave: the smaller of p and 1 - p is off by at most one part in 32 of the octave's start."""
     centre = log_odds_centres()[log_odds_bin(np.array([p]))[0]]
     tail, own = min(p, 1 - p), centre if p < 0.5 else 1 - centre
-    assert abs(own - tail) <= tail / 16
+    assert abs(own - tail) <= tail / 32 * 1.0001
 
 
 def test_the_ends_have_bins_of_their_own() -> None:
@@ -260,7 +262,14 @@ def test_as_numpy_takes_what_users_have() -> None:
     import polars as pl
 
     values = [0.25, 0.5]
-    for held in (values, tuple(values), np.array(values), pd.Series(values), pl.Series(values), Tensor(values)):
+    for held in (
+        values,
+        tuple(values),
+        np.array(values),
+        pd.Series(values),
+        pl.Series(values),
+        Tensor(values),
+    ):
         assert as_numpy(held).tolist() == values
     array = np.array(values)
     assert as_numpy(array) is array, "no copy"

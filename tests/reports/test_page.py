@@ -326,3 +326,22 @@ def test_missing_extra_names_the_remedy(
 def test_numbers_of_the_fixture_make_sense(estimate: dict[str, Any]) -> None:
     for histogram in ("reference", "target"):
         assert math.isclose(sum(estimate["confidence"][histogram]), 1)
+
+
+def test_an_exact_interval_of_the_reference_is_not_sold_for_the_target(estimate: dict[str, Any]) -> None:
+    estimate["headline"] |= {"method": "source", "kind": "exact"}
+    prose = Reader(render(estimate)).prose
+    assert "nothing shows that it holds on the target" in prose
+    assert "The range holds for any number of rows" not in prose
+
+
+def test_chunks_without_dates_are_counted(estimate: dict[str, Any]) -> None:
+    for index, one in enumerate(estimate["chunks"]):
+        one |= {"start": f"row {index}", "end": f"row {index + 1}"}
+    assert drawn(Reader(render(estimate)).specs, "chunks", "start") == list(range(14))
+
+
+def test_severity_title_keeps_apart_where_no_trust_is_asked_for(demo: dict[str, Any]) -> None:
+    page = render(demo).replace("\N{NO-BREAK SPACE}", " ")
+    title = "Within 3.6 points of the truth, and up to 6.0 points off only where the estimate says “no trust”"
+    assert title in Reader(page).headings(page)

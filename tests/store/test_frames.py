@@ -15,7 +15,7 @@ import pytest
 
 from oodometer.errors import InputError, UsageError
 from oodometer.predictions import Predictions
-from oodometer.store import Source, as_source, read_predictions
+from oodometer.store import Source, as_source, frames, read_predictions
 
 ROWS = [[0.9, 0.1], [0.2, 0.8]]
 WIDE = {"prob_a": [0.9, 0.2], "prob_b": [0.1, 0.8], "label": ["a", None], "age": [31, 45]}
@@ -120,19 +120,24 @@ def test_sources_and_records_pass_through() -> None:
     assert as_source(counted, classes=["a", "b"]).classes == ("a", "b")
 
 
+def feed(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    frames.spooled_stdin.cache_clear()  # it is read once a process
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+
+
 @pytest.mark.parametrize(
     "content", [b"label,prediction\n1,2\n", b' \n{"label": 1, "prediction": 2}\n'], ids=["csv", "jsonl"]
 )
 def test_standard_input(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+    feed(content, monkeypatch)
     source = as_source("-")
     assert source.classes == (1, 2)
-    assert source.read().rows == source.read().rows == 1
+    assert source.read().rows == source.read().rows == as_source("-").read().rows == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \n", b"PAR1", b"\0\0"])
 def test_bad_standard_input(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+    feed(content, monkeypatch)
     with pytest.raises(InputError, match="on standard input"):
         as_source("-")
 

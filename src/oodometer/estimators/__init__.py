@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from .agreement import Agreement
-from .average_confidence import AverageConfidence
-from .average_thresholded_confidence import AverageThresholdedConfidence, AverageThresholdedEntropy
+# The order of import is the order of presentation.
+# isort: off
 from .base import Estimator, Sums
-from .cbpe import CBPE
-from .classwise_threshold import ClasswiseThreshold
+from .source import SourceAccuracy
+from .average_confidence import AverageConfidence
 from .difference_of_confidence import DifferenceOfConfidence
+from .average_thresholded_confidence import AverageThresholdedConfidence, AverageThresholdedEntropy
+from .threshold import Threshold
+from .classwise_threshold import ClasswiseThreshold
 from .distance_threshold import DistanceThreshold
+from .histogram_importance import HistogramImportance
+from .cbpe import CBPE
 from .generalization_disagreement import (
     DisagreementDifference,
     GeneralizationDisagreement,
     SoftDisagreement,
 )
-from .histogram_importance import HistogramImportance
-from .risk_coverage import RiskCoverage
+from .agreement import Agreement
 from .smoothness import Smoothness
-from .source import SourceAccuracy
-from .threshold import Threshold
 from .votes import VotingBounds
+from .risk_coverage import RiskCoverage
+# isort: on
 
 __all__ = [
     "CBPE",

@@ -68,11 +68,17 @@ def figure(result: Result) -> Figure | None:
     up = axis([row[key] for row in rows for key in ("lower", "upper", "truth")] + [level], most=5)
     scale = alt.Scale(type="utc", domain=[spans[0][0], spans[-1][1]], nice=False) if dated else alt.Scale()
     days = (spans[-1][1] - spans[0][0]) / 86_400_000
-    form: dict[str, Any] = (
-        {"format": "%H:%M" if days < 2 else "%d %b" if days < 300 else "%b %Y"} if dated else {}
-    )
-    x_axis = alt.Axis(
-        grid=False, title=None if dated else "chunk", labelOverlap="greedy", tickCount=7, **form
+    form = "%H:%M" if days < 2 else "%d %b" if days < 300 else "%b %Y"
+    x_axis = (
+        alt.Axis(grid=False, title=None, labelOverlap="greedy", tickCount=7, format=form)
+        if dated
+        else alt.Axis(
+            grid=False,
+            title="chunk",
+            labelOverlap="greedy",
+            values=[place + 0.5 for place in range(len(spans))],
+            labelExpr="format(datum.value + 0.5, '.0f')",
+        )
     )
     place: dict[str, Any] = {"scale": scale, "axis": x_axis, "type": "temporal" if dated else "quantitative"}
     base = alt.Chart(data(rows))

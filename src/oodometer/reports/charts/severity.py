@@ -139,9 +139,9 @@ def title(result: Result) -> str:
     every = errors[True] + errors[False]
     if not every:
         return "The estimate as the shift grows"
-    if all(errors.values()):
-        text = f"Within {points(max(errors[False]))} of the truth where it asks for trust"
-        return f"{text}; up to {points(max(errors[True]))} off where it says that it deserves none"
+    if all(errors.values()) and max(errors[True]) > max(errors[False]):
+        near, far = points(max(errors[False])), points(max(errors[True]))
+        return f"Within {near} of the truth, and up to {far} off only where the estimate says “no trust”"
     return f"Within {points(max(every))} of the truth; its interval holds the truth at {held} of {len(every)} steps"
 
 

@@ -59,7 +59,11 @@ def caption(result: Result, shown: int) -> str:
     slices = [one for one in result.get("slices") or [] if best(one.get("headline"))]
     by = next((str(one["by"]) for one in slices if one.get("by")), "slice")
     count = (
-        f"The {shown} weakest of {len(slices)} slices" if shown < len(slices) else f"All {len(slices)} slices"
+        f"The {shown} weakest of {len(slices)} slices"
+        if shown < len(slices)
+        else f"All {len(slices)} slices"
+        if shown > 1
+        else "One slice"
     )
     colour = f"in colour where the whole interval lies below the {measured(result)} of all rows"
     return f"{count} by {by}, the weakest first; {colour}."
