@@ -119,6 +119,6 @@ def test_replicates_always_hold_the_value(replicates: list[float], value: float,
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, 95, math.nan, math.inf])
 def test_a_level_is_no_percent(level: float) -> None:
-    with pytest.raises(UsageError, match="expected a level between 0 and 1 such as 0.95"):
+    with pytest.raises(UsageError, match=r"expected a level between 0 and 1 such as 0.95"):
         check_level(level)
     assert check_level(0.9) == 0.9

@@ -69,14 +69,14 @@ def test_plain_is_always_strict_json(value: Any) -> None:
 
 @pytest.mark.parametrize(("lower", "upper"), [(0.6, 0.7), (0.1, 0.4), (0.7, 0.3), (math.nan, 1.0)])
 def test_an_interval_holds_its_value(lower: float, upper: float) -> None:
-    with pytest.raises(ValueError, match="does not hold 0.5"):
+    with pytest.raises(ValueError, match=r"does not hold 0.5"):
         Interval(0.5, lower, upper, 0.9, "exact")
-    with pytest.raises(ValueError, match="does not hold 0.5"):
+    with pytest.raises(ValueError, match=r"does not hold 0.5"):
         Estimate("ac", 0.5, lower, upper, 0.9, "exact", "", "guo2017")
 
 
 def test_an_unknown_kind_of_interval() -> None:
-    with pytest.raises(ValueError, match="unknown kind of interval 'sure'; known: exact, asymptotic"):
+    with pytest.raises(ValueError, match=r"unknown kind of interval 'sure'; known: exact, asymptotic"):
         Interval(0.5, 0.4, 0.6, 0.9, "sure")  # type: ignore[arg-type]
     for kind in KINDS:
         assert Interval(0.5, 0.4, 0.6, 0.9, kind).width == pytest.approx(0.2)
@@ -113,7 +113,7 @@ def test_curves_rankings_and_skips() -> None:
     assert strict(curve.to_dict())["y"] == [1, None]
     assert strict(curve.to_dict())["at"] == [1.0]
     assert Ranking(("b", "a"), (0.75, 0.25)).to_dict()["ranking"][1] == {"model": "a", "p_best": 0.25}
-    with pytest.raises(ValueError, match="shorter"):
+    with pytest.raises(ValueError, match=r"shorter"):
         Ranking(("b", "a"), (1.0,)).to_dict()
     assert Skipped("gde", "needs members").to_dict() == {"method": "gde", "why": "needs members"}
 
@@ -178,15 +178,15 @@ def test_a_registered_class_is_found_and_made(coin: type) -> None:
 
 def test_two_classes_cannot_share_a_name(coin: type) -> None:
     other = type("Other", (), {"name": "test-coin"})
-    with pytest.raises(UsageError, match="two classes want the score name 'test-coin'"):
+    with pytest.raises(UsageError, match=r"two classes want the score name 'test-coin'"):
         registry.register("score")(other)
     assert registry.find("score", "test-coin") is coin
 
 
 def test_near_names_are_proposed() -> None:
-    with pytest.raises(UsageError, match="unknown estimator 'act'; did you mean .*atc"):
+    with pytest.raises(UsageError, match=r"unknown estimator 'act'; did you mean .*atc"):
         registry.find("estimator", "act")
-    with pytest.raises(UsageError, match="unknown metric 'qqqqqq'; `oodometer methods` lists them"):
+    with pytest.raises(UsageError, match=r"unknown metric 'qqqqqq'; `oodometer methods` lists them"):
         registry.find("metric", "qqqqqq")
 
 
@@ -194,12 +194,12 @@ def test_arguments_after_a_colon(coin: type) -> None:
     made = registry.create("estimator", "threshold:margin", level=0.8)
     assert (made.name, made.score_name, made.level) == ("threshold:margin", "margin", 0.8)
     with pytest.raises(
-        UsageError, match="the score 'test-coin' takes no argument, got 'test-coin:x'; write 'test-coin'"
+        UsageError, match=r"the score 'test-coin' takes no argument, got 'test-coin:x'; write 'test-coin'"
     ):
         registry.create("score", "test-coin:x")
-    with pytest.raises(UsageError, match="unknown score 'margim'; did you mean margin"):
+    with pytest.raises(UsageError, match=r"unknown score 'margim'; did you mean margin"):
         registry.create("estimator", "threshold:margim")
-    with pytest.raises(UsageError, match="does not read as a probability; use threshold:margin"):
+    with pytest.raises(UsageError, match=r"does not read as a probability; use threshold:margin"):
         registry.create("estimator", "ac:margin")
 
 

@@ -63,7 +63,9 @@ def check_finite(
 ) -> Array:
     """Numbers without NaN or infinity, in an array with the named axes; the first bad cell is named."""
     array = _float_matrix(value, column, axes)
-    if array.size and not np.isfinite(array.sum(dtype=np.float64)):
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = array.sum(dtype=np.float64)
+    if not np.isfinite(total):
         bad = ~np.isfinite(array)
         if bad.any():
             position = np.unravel_index(int(np.argmax(bad)), array.shape)
@@ -196,12 +198,8 @@ def check_confidence(value: Any, column: str = "confidence") -> Array:
 def check_length(rows: int, found: int, column: str) -> None:
     """Every field has one entry a sample."""
     if rows != found:
-        raise InputError(
-            f"{rows} entries, one a sample",
-            got=f"{found}",
-            remedy="align the arrays by sample",
-            column=column,
-        )
+        raise InputError(f"{rows} entries, one a sample", got=str(found), column=column,
+                         remedy="align the arrays by sample")  # fmt: skip
 
 
 def truth_values(value: Any, column: str) -> Array:

@@ -235,7 +235,7 @@ class Predictions:
 
     def take(self, index: Any) -> Predictions:
         """Rows at integer positions or where a boolean mask is true, copied."""
-        index = np.asarray(index)
+        index = np.asarray(index, dtype=None if np.size(index) else np.intp)
         if index.dtype == bool:
             index = np.flatnonzero(index)
         return self._cut(index, len(index), self.first_row)

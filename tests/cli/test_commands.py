@@ -31,20 +31,33 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name, record in (("reference", reference), ("target", target.without_labels())):
             kept = {f: getattr(record, f) for f in slim if record.has(f)}
             write_predictions(Predictions.from_arrays(**kept), folder / f"{name}.{ending}")
-    write_predictions(Predictions.from_arrays(label=target.label, classes=range(4)), folder / "labels.parquet")
+    write_predictions(
+        Predictions.from_arrays(label=target.label, classes=range(4)), folder / "labels.parquet"
+    )
     write_predictions(target, folder / "labelled.parquet")
     return folder
 
 
-def run(*arguments: str | Path, stdin: bytes | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
+def run(
+    *arguments: str | Path, stdin: bytes | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [sys.executable, "-m", "oodometer", *map(str, arguments)], input=stdin, capture_output=True, cwd=cwd, timeout=120
+        [sys.executable, "-m", "oodometer", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        cwd=cwd,
+        timeout=120,
     )
 
 
-def test_estimate_prints_a_table_and_writes_json(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_estimate_prints_a_table_and_writes_json(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "out.json"
-    assert main(["estimate", str(files / "reference.parquet"), str(files / "target.csv"), "--json", str(out)]) == 0
+    assert (
+        main(["estimate", str(files / "reference.parquet"), str(files / "target.csv"), "--json", str(out)])
+        == 0
+    )
     shown = capsys.readouterr().out
     assert "Estimated accuracy" in shown
     assert "atc" in shown
@@ -79,7 +92,9 @@ def test_csv_and_parquet_give_the_same_numbers(files: Path) -> None:
 
 
 def test_standard_input_is_a_file(files: Path) -> None:
-    done = run("estimate", files / "reference.csv", "-", "--json", "-", stdin=(files / "target.csv").read_bytes())
+    done = run(
+        "estimate", files / "reference.csv", "-", "--json", "-", stdin=(files / "target.csv").read_bytes()
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["target"]["rows"] == 400
 
@@ -99,7 +114,9 @@ def test_labels_are_printed_beside_the_estimates(files: Path, capsys: pytest.Cap
 
 
 def test_slices_are_listed(files: Path) -> None:
-    done = run("estimate", files / "reference.parquet", files / "target.parquet", "--by", "group", "--json", "-")
+    done = run(
+        "estimate", files / "reference.parquet", files / "target.parquet", "--by", "group", "--json", "-"
+    )
     slices = json.loads(done.stdout)["slices"]
     assert {s["value"] for s in slices} == {"even", "odd"}
     assert sum(s["rows"] for s in slices) == 400
@@ -108,7 +125,9 @@ def test_slices_are_listed(files: Path) -> None:
 def test_a_column_may_be_renamed(files: Path, tmp_path: Path) -> None:
     text = (files / "reference.csv").read_text().replace("label", "y_true", 1)
     (tmp_path / "theirs.csv").write_text(text)
-    done = run("estimate", tmp_path / "theirs.csv", files / "target.csv", "--map", "y_true=label", "--json", "-")
+    done = run(
+        "estimate", tmp_path / "theirs.csv", files / "target.csv", "--map", "y_true=label", "--json", "-"
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -116,7 +135,18 @@ def test_evaluate_prints_intervals(files: Path) -> None:
     done = run("evaluate", files / "labelled.parquet", "--json", "-")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    wanted = ("accuracy", "brier", "ece", "ece_equal_mass", "smece", "ks", "auc_coverage", "aurc", "e_aurc", "augrc")
+    wanted = (
+        "accuracy",
+        "brier",
+        "ece",
+        "ece_equal_mass",
+        "smece",
+        "ks",
+        "auc_coverage",
+        "aurc",
+        "e_aurc",
+        "augrc",
+    )
     for name in wanted:
         assert set(found["metrics"][name]) >= INTERVAL_KEYS, name
     assert found["metrics"]["aurc"]["value"] == pytest.approx(1 - found["metrics"]["auc_coverage"]["value"])
@@ -168,7 +198,9 @@ def test_unknown_method_names_near_ones(files: Path) -> None:
 
 
 def test_percent_level_is_refused(files: Path) -> None:
-    text = fails_with_one_line(run("estimate", files / "reference.csv", files / "target.csv", "--level", "95"))
+    text = fails_with_one_line(
+        run("estimate", files / "reference.csv", files / "target.csv", "--level", "95")
+    )
     assert "0.95" in text
 
 
@@ -226,7 +258,13 @@ def test_debug_shows_the_traceback(files: Path) -> None:
 
 def test_a_missing_extra_is_said_before_the_work(files: Path, tmp_path: Path) -> None:
     blocked = "import sys; sys.modules['altair'] = None; from oodometer.cli import main; sys.exit(main(sys.argv[1:]))"
-    arguments = ["estimate", str(files / "reference.csv"), str(files / "target.csv"), "--report", str(tmp_path / "r.html")]
+    arguments = [
+        "estimate",
+        str(files / "reference.csv"),
+        str(files / "target.csv"),
+        "--report",
+        str(tmp_path / "r.html"),
+    ]
     done = subprocess.run([sys.executable, "-c", blocked, *arguments], capture_output=True, timeout=120)
     text = done.stderr.decode()
     assert done.returncode == 2, text

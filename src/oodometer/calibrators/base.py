@@ -13,7 +13,7 @@ from ..errors import NotApplicable
 from ..kernels import mix, row_hash
 from ..predictions import Predictions
 
-__all__ = ["FOLDS", "Calibrator", "assign_folds", "brier", "content_hash", "seeded_sample"]
+__all__ = ["FOLDS", "Calibrator", "assign_folds", "brier", "content_hash", "scramble", "seeded_sample"]
 
 FOLDS = 5
 
@@ -44,6 +44,11 @@ def assign_folds(key: Array) -> Array:
     return fold
 
 
+def scramble(rows: Array) -> Array:
+    """Row numbers as 64-bit keys that look random, all different."""
+    return mix(rows.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
+
+
 def seeded_sample(rows: Array, count: int) -> Array:
     """Positions of ``count`` of the given row numbers, ascending: a uniform sample that batching does not change.
 
@@ -53,7 +58,7 @@ def seeded_sample(rows: Array, count: int) -> Array:
     >>> len(seeded_sample(np.arange(10), 3))
     3
     """
-    key = mix(rows.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
+    key = scramble(rows)
     if count >= len(rows):
         return np.arange(len(rows))
     return np.sort(np.argpartition(key, count)[:count])

@@ -41,7 +41,7 @@ def render(result: Mapping[str, Any]) -> str:
         raise UsageError(
             f"expected a result of {', '.join(SECTIONS)}, got command {command!r}; pass the mapping that --json writes"
         )
-    _check_libraries()
+    check_report_libraries()
     drawn, words = SECTIONS[command](result)
     figures = {figure.name: figure for figure in drawn if figure is not None}
     template = _environment().get_template(f"{command}.html.j2")
@@ -59,7 +59,8 @@ def render(result: Mapping[str, Any]) -> str:
     return page.strip().encode("utf-8", "replace").decode("utf-8") + "\n"
 
 
-def _check_libraries() -> None:
+def check_report_libraries() -> None:
+    """Raise `MissingExtraError` where the libraries that draw are not installed."""
     try:
         import altair  # noqa: F401
         import vl_convert  # noqa: F401

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from dataclasses import dataclass
 
 from ..citations import BIBTEX
 
 __all__ = ["Reference", "reference"]
-
-from dataclasses import dataclass
 
 ACCENTS = {
     "'": "\u0301",
@@ -35,7 +35,6 @@ class Reference:
 
 def _plain(text: str) -> str:
     """LaTeX accents to letters, braces dropped."""
-    import unicodedata
 
     def accent(match: re.Match[str]) -> str:
         return unicodedata.normalize("NFC", match[2] + ACCENTS[match[1]])

@@ -60,6 +60,7 @@ class Demo:
 
     reference: Path
     steps: tuple[Step, ...]
+    seed: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
@@ -69,6 +70,8 @@ class Demo:
         return {
             "command": "demo",
             "version": __version__,
+            "argv": f"oodometer demo --out {self.reference.parent} --seed {self.seed}",
+            "seed": self.seed,
             "steps": [s.to_dict() for s in self.steps],
             "estimate": shown.to_dict(),
         }
@@ -107,7 +110,7 @@ def demo(
         steps.append(Step(severity, _name(drift), found, (target, truth)))
         if progress is not None:
             progress(severity + 1, len(_DRIFT))
-    return Demo(reference, tuple(steps))
+    return Demo(reference, tuple(steps), seed)
 
 
 def _name(drift: tuple[float, float, float]) -> str:

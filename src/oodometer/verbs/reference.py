@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
-from ..calibrators.base import seeded_sample
+from ..calibrators.base import scramble
 from ..errors import InputError
 from ..predictions import Predictions
 from ..store import Source
 
 __all__ = ["Reference", "read_reference"]
 
-MOST_VALUES = 60_000_000  # numbers kept of a reference: 240 MB of float32
+MOST_ROWS = 1_000_000
+MOST_VALUES = 52_000_000  # numbers kept of a reference: 208 MB of float32
+_SLACK = 1.25  # how far the limit may be passed before rows are dropped
 FEW_ROWS = 200
 
 
@@ -34,32 +37,33 @@ class Reference:
 
 
 def read_reference(
-    source: Source, fields: Iterable[str] | None = None, most_values: int = MOST_VALUES
+    source: Source,
+    fields: Iterable[str] | None = None,
+    *,
+    most_rows: int = MOST_ROWS,
+    most_values: int = MOST_VALUES,
 ) -> Reference:
-    """Read a reference in passes that never hold more than twice ``most_values`` numbers.
+    """Read a reference in one pass; of one larger than the limits a seeded uniform sample is kept.
 
-    Of a larger one a seeded sample is kept, uniform and the same however the rows are batched. Raises
-    `InputError` where no row's correctness is known.
+    Each row has a scrambled number; the rows with the smallest are kept, so that the sample is the same however the
+    rows are batched. Raises `InputError` where no row's correctness is known.
     """
-    kept: list[Predictions] = []
-    numbers: list[Array] = []
-    held = rows = correct = unlabelled = 0
-    limit = 0
+    kept: list[tuple[Array, Predictions]] = []
+    rows = correct = unlabelled = limit = 0
+    highest = np.uint64(2**64 - 1)
     for batch in source.batches(fields):
         known = batch.known() if _can_be_judged(batch) else batch.take(np.zeros(len(batch), dtype=bool))
         unlabelled += len(batch) - len(known)
-        rows += len(known)
-        correct += int(known.verdicts.sum()) if len(known) else 0
         if not len(known):
             continue
-        limit = limit or max(most_values // _width(known), 1)
-        kept.append(known)
-        numbers.append(np.arange(rows - len(known), rows))
-        held += len(known)
-        if held > 2 * limit:
-            chosen = seeded_sample(np.concatenate(numbers), limit)
-            kept, numbers = [Predictions.concat(kept).take(chosen)], [np.concatenate(numbers)[chosen]]
-            held = limit
+        limit = limit or max(min(most_rows, most_values // _width(known)), 1)
+        keys = scramble(np.arange(rows, rows + len(known)))
+        rows += len(known)
+        correct += int(known.verdicts.sum())
+        kept.append(_below(keys, known, highest))
+        if sum(len(k) for k, _ in kept) > _SLACK * limit:
+            highest = np.partition(np.concatenate([k for k, _ in kept]), limit)[limit]
+            kept = [_below(k, r, highest) for k, r in kept]
     if not rows:
         raise InputError(
             "a labelled reference: `label` with `prediction` or `probabilities`, or `correct`",
@@ -67,10 +71,18 @@ def read_reference(
             remedy="give the file with the truth first, REFERENCE then TARGET; rename columns with --map theirs=ours",
             file=source.name,
         )
-    record = Predictions.concat(kept)
-    if len(record) > limit:
-        record = record.take(seeded_sample(np.concatenate(numbers), limit))
+    keys = np.concatenate([k for k, _ in kept])
+    if len(keys) > limit:
+        highest = np.partition(keys, limit)[limit]
+        kept = [_below(k, r, highest) for k, r in kept]
+    record = Predictions.concat([r for _, r in kept if len(r)])
     return Reference(record, rows, correct, unlabelled, len(record) < rows)
+
+
+def _below(keys: Array, record: Predictions, highest: Any) -> tuple[Array, Predictions]:
+    """The rows whose key is below the highest that is kept."""
+    keep = keys < highest
+    return (keys, record) if keep.all() else (keys[keep], record.take(keep))
 
 
 def _can_be_judged(batch: Predictions) -> bool:
