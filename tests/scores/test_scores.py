@@ -178,7 +178,7 @@ def test_a_temperature_does_not_move_the_argmax() -> None:
     cured = Temperature().fit(record)(record)
     assert cured.probabilities is not None
     np.testing.assert_allclose(MaxProbability()(cured), cured.probabilities.max(axis=1))
-    np.testing.assert_allclose(Margin()(cured), -np.diff(np.sort(cured.probabilities, axis=1))[:, -1] * -1)
+    np.testing.assert_allclose(Margin()(cured), np.diff(np.sort(cured.probabilities, axis=1))[:, -1])
 
 
 # ------------------------------------------------------------------------------------------ agreement, views, votes

@@ -37,7 +37,7 @@ def class_counts(probabilities: Array, label: Array) -> tuple[Array, Array]:
 class Isotonic(Calibrator):
     """p_k -> g_k(p_k) / sum_j g_j(p_j), g_k isotonic in p_k, fitted by pool-adjacent-violators on 960 log-odds bins.
 
-    Classes with fewer than 100 rows share one map. A row whose maps are all zero keeps its probabilities.
+    All classes share one map where cross-validation prefers it. A row whose maps are all zero keeps its probabilities.
     `NotApplicable` without probabilities and labels. Source: Zadrozny and Elkan (2002).
 
     >>> p = Predictions.from_probabilities([[0.9, 0.1]] * 200, label=[0] * 120 + [1] * 80)

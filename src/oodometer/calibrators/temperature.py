@@ -17,16 +17,19 @@ __all__ = ["Temperature", "fit_temperature"]
 _ENOUGH_VALUES = (
     200_000  # probabilities looked at; the error of t is then far below that of the reference accuracy
 )
+# A forest or a nearest-neighbour vote gives exact zeros; one true class among them would set t all alone. The fit
+# takes them for a probability that float32 could just tell from 0; where the map is applied they stay 0.
+_FLOOR_IN_FIT = 1e-7
 _RANGE = (-3.0, 3.0)  # of log t
 _MOST_STEPS = 50
 
 
-def _logs(record: Predictions) -> Array:
-    """Logits of a record, or log-probabilities, which differ by a constant a row."""
+def _logs(record: Predictions, floor: float) -> Array:
+    """Logits of a record, or log-probabilities (at least log floor), which differ by a constant a row."""
     if record.logits is not None:
         return record.logits
     assert record.probabilities is not None
-    logs: Array = np.log(np.maximum(record.probabilities, np.finfo(record.probabilities.dtype).tiny))
+    logs: Array = np.log(np.maximum(record.probabilities, record.probabilities.dtype.type(floor)))
     return logs
 
 
@@ -85,11 +88,11 @@ class Temperature(Calibrator):
             reference = reference.take(seeded_sample(np.arange(len(reference)), rows))
         label = reference.label
         assert label is not None
-        self.temperature = fit_temperature(_logs(reference), label)
+        self.temperature = fit_temperature(_logs(reference, _FLOOR_IN_FIT), label)
 
     def _calibrate(self, record: Predictions) -> Predictions:
         top = record.top
-        logs = _logs(record)
+        logs = _logs(record, float(np.finfo(top.first.dtype).tiny))
         scaled = logs * logs.dtype.type(1 / self.temperature)
         if record.logits is not None:
             scaled -= scaled.max(axis=1, keepdims=True)

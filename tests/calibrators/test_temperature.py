@@ -1,0 +1,188 @@
+"""Temperature scaling against a general optimiser, on data of known temperature, and at the edges."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.special
+
+import oodometer.calibrators.temperature as module
+from oodometer import Predictions
+from oodometer.arrays import softmax
+from oodometer.calibrators import Temperature, fit_temperature
+from oodometer.errors import NotApplicable
+from oodometer.kernels import top_two
+
+
+def sample(rows: int, classes: int, true_temperature: float, seed: int = 0) -> tuple[Any, Any]:
+    """Logits whose posterior is softmax(z / true_temperature), and labels drawn from it."""
+    rng = np.random.default_rng([seed, rows, classes])
+    z = rng.standard_normal((rows, classes)) * 2
+    p = softmax(z)
+    label = (p.cumsum(axis=1) > rng.random((rows, 1))).argmax(axis=1)
+    return z * true_temperature, label
+
+
+def best_temperature(z: Any, label: Any) -> float:
+    """The minimum of the negative log-likelihood over log t, by Brent's method."""
+
+    def nll(log_t: float) -> float:
+        scaled = z.astype(np.float64) / math.exp(log_t)
+        own = scaled[np.arange(len(label)), label]
+        return float(np.mean(scipy.special.logsumexp(scaled, axis=1) - own))
+
+    found = scipy.optimize.minimize_scalar(nll, bounds=(-3, 3), method="bounded", options={"xatol": 1e-9})
+    return math.exp(found.x)
+
+
+@pytest.mark.parametrize("classes", [2, 5, 30])
+@pytest.mark.parametrize("true_temperature", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_it_is_the_optimum_of_the_likelihood(classes: int, true_temperature: float, dtype: Any) -> None:
+    z, label = sample(400, classes, true_temperature)
+    z = z.astype(dtype)
+    want = best_temperature(z, label)
+    assert fit_temperature(z, label) == pytest.approx(want, rel=1e-3)
+    assert Temperature().fit(Predictions.from_logits(z, label=label)).temperature == pytest.approx(
+        want, rel=1e-3
+    )
+    by_probabilities = Predictions.from_probabilities(softmax(z), label=label)
+    assert Temperature().fit(by_probabilities).temperature == pytest.approx(want, rel=2e-3)
+
+
+@pytest.mark.parametrize("true_temperature", [0.5, 1.0, 2.0, 5.0])
+def test_a_known_temperature_is_found(true_temperature: float) -> None:
+    """Logits multiplied by t want to be divided by t: an inverted or forgotten temperature fails here."""
+    z, label = sample(20_000, 4, true_temperature)
+    assert fit_temperature(z, label) == pytest.approx(true_temperature, rel=0.05)
+
+
+def test_by_hand() -> None:
+    """Nine of ten right at logits (5, 0): 5 / t = log 9."""
+    z = np.array([[5.0, 0.0]] * 10)
+    assert fit_temperature(z, np.array([0] * 9 + [1])) == pytest.approx(5 / math.log(9), rel=1e-3)
+
+
+def test_a_shift_of_the_logits_changes_nothing() -> None:
+    z, label = sample(300, 3, 2.0)
+    shifted = z + np.random.default_rng(0).standard_normal((300, 1)) * 100
+    assert fit_temperature(shifted, label) == pytest.approx(fit_temperature(z, label), rel=1e-6)
+
+
+def test_the_range_is_bounded_where_the_likelihood_is_not() -> None:
+    """All right: the sharper the better. All wrong: the flatter the better. Equal logits: nothing to learn."""
+    z = np.array([[2.0, 0.0], [3.0, 1.0]])
+    assert fit_temperature(z, np.array([0, 0])) == pytest.approx(math.exp(-3), rel=1e-2)
+    assert fit_temperature(z, np.array([1, 1])) == pytest.approx(math.exp(3), rel=1e-2)
+    assert math.exp(-3) <= fit_temperature(np.zeros((3, 2)), np.array([0, 1, 1])) <= math.exp(3)
+    assert (
+        math.exp(-3)
+        <= fit_temperature(np.array([[500.0, 0.0]] * 3), np.array([0, 1, 1]))
+        <= math.exp(3) * 1.01
+    )
+
+
+@pytest.mark.parametrize("kind", ["logits", "probabilities"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_it_is_applied_and_not_only_fitted(kind: str, dtype: Any) -> None:
+    z, label = sample(500, 6, 3.0)
+    z = z.astype(dtype)
+    data = {"logits": z} if kind == "logits" else {"probabilities": softmax(z)}
+    record = Predictions.from_arrays(**data, label=label)
+    fitted = Temperature().fit(record)
+    assert fitted.temperature > 2
+    made = fitted(record)
+    assert made.probabilities is not None
+    assert made.probabilities.dtype == dtype
+    np.testing.assert_allclose(
+        made.probabilities,
+        softmax(z.astype(np.float64) / fitted.temperature),
+        atol=1e-5 if dtype is np.float32 else 1e-12,
+    )
+    assert made.calibrated == "temperature"
+    assert record.probabilities is not made.probabilities
+
+
+@pytest.mark.parametrize("kind", ["logits", "probabilities"])
+@pytest.mark.parametrize("classes", [2, 10, 100])
+def test_what_is_known_of_the_best_classes_stays_true(kind: str, classes: int) -> None:
+    """The best two are carried over from the raw probabilities; they must be those of the calibrated ones."""
+    z, label = sample(300, classes, 2.5)
+    z[0] = 0
+    z[1, :2] = 9.0
+    data = {"logits": z} if kind == "logits" else {"probabilities": softmax(z)}
+    record = Predictions.from_arrays(**data, label=label)
+    made = Temperature().fit(record)(record)
+    assert made.probabilities is not None
+    want = top_two(made.probabilities)
+    np.testing.assert_allclose(made.top.first, want.first, rtol=1e-9)
+    np.testing.assert_allclose(made.top.second, want.second, rtol=1e-9)
+    at = np.arange(300)
+    np.testing.assert_allclose(made.probabilities[at, made.top.best], want.first, rtol=1e-9)
+    assert (made.predicted == record.predicted).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_probabilities_of_exactly_0_and_1(dtype: Any) -> None:
+    p = np.array([[1, 0, 0], [0, 1, 0], [0.5, 0.5, 0], [1, 0, 0]], dtype=dtype)
+    record = Predictions.from_probabilities(p, label=[0, 2, 1, 1])  # two rows give the truth no chance at all
+    made = Temperature().fit(record)(record)
+    assert made.probabilities is not None
+    assert np.isfinite(made.probabilities).all()
+    np.testing.assert_allclose(made.probabilities.sum(axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(made.probabilities[2, 0], made.probabilities[2, 1])
+    assert made.predicted.tolist() == [0, 1, 0, 0]
+
+
+def test_a_reference_with_logits_serves_a_target_with_probabilities() -> None:
+    z, label = sample(500, 4, 2.0)
+    fitted = Temperature().fit(Predictions.from_logits(z, label=label))
+    target = sample(50, 4, 2.0, seed=1)[0]
+    by_logits, by_probabilities = (
+        fitted(Predictions.from_logits(target)),
+        fitted(Predictions.from_probabilities(softmax(target))),
+    )
+    np.testing.assert_allclose(by_logits.probabilities, by_probabilities.probabilities, atol=1e-9)  # type: ignore[arg-type]
+
+
+def test_unlabelled_rows_are_left_out() -> None:
+    z, label = sample(300, 3, 2.0)
+    gaps = label.astype(float)
+    gaps[100:] = np.nan
+    assert Temperature().fit(Predictions.from_logits(z, label=gaps)).temperature == pytest.approx(
+        fit_temperature(z[:100], label[:100])
+    )
+
+
+def test_a_large_reference_is_thinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    z, label = sample(6000, 3, 3.0)
+    record = Predictions.from_logits(z, label=label)
+    whole = Temperature().fit(record).temperature
+    seen = []
+    monkeypatch.setattr(module, "_ENOUGH_VALUES", 7500)
+    monkeypatch.setattr(module, "fit_temperature", lambda z, y: seen.append(len(y)) or fit_temperature(z, y))
+    part = Temperature().fit(record).temperature
+    assert seen == [2500]
+    assert part == pytest.approx(whole, rel=0.1)
+    assert part != whole
+
+
+def test_it_needs_probabilities_and_labels() -> None:
+    for record in (
+        Predictions.from_probabilities([[0.5, 0.5]]),
+        Predictions.from_confidence([0.5], correct=[1]),
+        Predictions.from_classes([0, 1], label=[0, 1]),
+    ):
+        with pytest.raises(
+            NotApplicable, match=r"needs `probabilities` \(or `logits`\) and `label` on the reference"
+        ):
+            Temperature().fit(record)
+    with pytest.raises(NotApplicable, match=r"needs labelled reference rows"):
+        Temperature().fit(Predictions.from_probabilities([[0.5, 0.5]], label=[None]))
+    fitted = Temperature().fit(Predictions.from_probabilities([[0.7, 0.3]] * 3, label=[0, 0, 1]))
+    with pytest.raises(NotApplicable, match=r"needs `probabilities` \(or `logits`\)"):
+        fitted(Predictions.from_confidence([0.5]))

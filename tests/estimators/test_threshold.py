@@ -1,0 +1,423 @@
+"""Threshold estimators against a search of every candidate threshold, with ties, negative scores and empty ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oodometer import Predictions
+from oodometer.errors import NotApplicable, UsageError
+from oodometer.estimators import (
+    Agreement,
+    AverageThresholdedConfidence,
+    AverageThresholdedEntropy,
+    ClasswiseThreshold,
+    DistanceThreshold,
+    Smoothness,
+    Threshold,
+)
+from oodometer.estimators.threshold import Cut, credit, find_cut, fit_threshold, total_credit
+from oodometer.intervals import normal_quantile, wilson_from_variance
+from oodometer.registry import create
+from oodometer.testing import example_record
+
+LEVELS = [-2.0, -0.5, 0.0, 0.25, 0.5, 1.0]
+SCORES = st.one_of(
+    st.lists(st.sampled_from(LEVELS), min_size=1, max_size=25),
+    st.lists(st.floats(-9, 9), min_size=1, max_size=25),
+)
+
+
+def slow_cut(scores: Sequence[float], count: float) -> tuple[float, float]:
+    """Try every score as threshold, from the top: the first that leaves ``count`` samples at or above it."""
+    for t in sorted(set(scores), reverse=True):
+        above, at = sum(s > t for s in scores), sum(s == t for s in scores)
+        if above < count <= above + at:
+            return t, (count - above) / at
+    return math.inf, 0.0
+
+
+def slow_share(scores: Sequence[float], cut: tuple[float, float]) -> float:
+    """Mean of what each sample counts."""
+    return sum((s > cut[0]) + cut[1] * (s == cut[0]) for s in scores) / len(scores)
+
+
+def by_confidence(confidence: Any, correct: Any = None) -> Predictions:
+    return Predictions.from_confidence(confidence, correct=correct)
+
+
+# ------------------------------------------------------------------------------------------ the cut
+
+
+@given(scores=SCORES, share=st.floats(0, 1))
+def test_the_cut_is_that_of_a_search(scores: list[float], share: float) -> None:
+    ordered = np.sort(np.array(scores))
+    for count in (round(share * len(scores)), share * len(scores)):
+        got, want = find_cut(ordered, count), slow_cut(scores, count)
+        assert got.threshold == want[0]
+        assert got.share_of_ties == pytest.approx(want[1])
+        assert total_credit(ordered, got) == pytest.approx(count), "exactly as many as were asked for"
+        assert credit(ordered, got).sum() == pytest.approx(count)
+
+
+@given(scores=SCORES, share=st.sampled_from([0.0, 0.25, 0.5, 1 - 2**-53, 1.0]))
+def test_credit_in_two_passes_is_the_sum_of_credits(scores: list[float], share: float) -> None:
+    """A share one bit below 1 must not take another road than a share of 1."""
+    for threshold in (*scores, math.inf, -math.inf):
+        cut = Cut(threshold, share)
+        array = np.array(scores)
+        assert total_credit(array, cut) == pytest.approx(float(credit(array, cut).sum()))
+        assert total_credit(array, cut) == pytest.approx(slow_share(scores, cut) * len(scores))
+
+
+def test_the_rank_is_not_off_by_one() -> None:
+    """Ten distinct scores, k correct: the k-th largest is the threshold, and k scores are at or above it."""
+    ordered = np.arange(10) / 10
+    for k in range(1, 11):
+        cut = find_cut(ordered, k)
+        assert cut == Cut((10 - k) / 10, 1.0)
+        assert int((ordered >= cut.threshold).sum()) == k
+
+
+def test_the_ends_of_the_cut() -> None:
+    ordered = np.array([-3.0, -2.0])
+    assert find_cut(ordered, 0) == Cut(math.inf, 0.0)
+    assert find_cut(ordered, -5.0) == Cut(math.inf, 0.0)
+    assert find_cut(ordered, 2) == find_cut(ordered, 7.5) == Cut(-3.0, 1.0)
+    assert find_cut(np.empty(0), 1) == Cut(math.inf, 0.0)
+
+
+@given(data=st.data(), level=st.sampled_from([0.5, 0.9, 0.99]))
+def test_the_band_is_that_of_its_ranks(data: st.DataObject, level: float) -> None:
+    scores = data.draw(SCORES)
+    verdicts = data.draw(st.lists(st.integers(0, 1), min_size=len(scores), max_size=len(scores)))
+    n, correct = len(scores), sum(verdicts)
+    cuts, mismatch = fit_threshold(np.array(scores), np.array(verdicts, dtype=np.int8), level)
+    fitted = slow_cut(scores, correct)
+    credits = [(s > fitted[0]) + fitted[1] * (s == fitted[0]) for s in scores]
+    want = (sum((v - c) ** 2 for v, c in zip(verdicts, credits, strict=True)) + 1) / (n + 1)
+    assert mismatch == pytest.approx(want)
+    half = normal_quantile(level) * math.sqrt(n * mismatch)
+    for cut, count in zip(cuts, (correct, correct - half, min(correct + half, n)), strict=True):
+        assert total_credit(np.array(scores), cut) == pytest.approx(max(count, 0), abs=1e-9)
+
+
+# ------------------------------------------------------------------------------------------ ATC
+
+
+@given(data=st.data())
+def test_atc_is_a_search_of_every_threshold(data: st.DataObject) -> None:
+    units = st.one_of(st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.floats(0, 1))
+    reference = data.draw(st.lists(units, min_size=1, max_size=25))
+    correct = data.draw(st.lists(st.booleans(), min_size=len(reference), max_size=len(reference)))
+    target = data.draw(st.lists(units, min_size=1, max_size=25))
+    fitted = AverageThresholdedConfidence().fit(by_confidence(reference, correct))
+    found = fitted.estimate(by_confidence(target))
+    assert found.value == pytest.approx(slow_share(target, slow_cut(reference, sum(correct))))
+    own = fitted.estimate(by_confidence(reference))
+    assert own.value == pytest.approx(sum(correct) / len(correct)), (
+        "the reference is matched, whatever the ties"
+    )
+
+
+SCORED = ["max_probability", "negative_entropy", "margin", "energy", "model_agreement", "view_agreement", "vote_share",
+          "sequence_mean_logprob", "sequence_min_logprob", "confidence"]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", SCORED)
+def test_threshold_over_any_score(name: str, dtype: Any) -> None:
+    """Scores of eleven levels, negative scores, scores in single precision."""
+
+    def cast(record: Predictions) -> Predictions:
+        fields = {n: getattr(record, n) for n in record.fields}
+        return Predictions.from_arrays(
+            **{**fields, "logits": record.logits.astype(dtype), "probabilities": None}
+        )  # type: ignore[union-attr]
+
+    reference, target = cast(example_record(300, seed=1)), cast(example_record(211, seed=2, difficulty=1.7))
+    score = create("score", name).fit(reference)
+    want = slow_share(
+        score(target).tolist(), slow_cut(score(reference).tolist(), int(reference.verdicts.sum()))
+    )
+    fitted = Threshold(score=name).fit(reference)
+    assert fitted.estimate(target).value == pytest.approx(want)
+    assert fitted.estimate(reference).value == pytest.approx(reference.accuracy)
+    assert fitted.estimate(target).method == f"threshold:{name}"
+    assert fitted.estimate(target).score == name
+
+
+def test_short_names_of_thresholds() -> None:
+    reference, target = example_record(300, seed=1), example_record(200, seed=2, difficulty=2)
+    for short, name in (
+        (AverageThresholdedConfidence(), "max_probability"),
+        (AverageThresholdedEntropy(), "negative_entropy"),
+        (Agreement(), "model_agreement"),
+        (Smoothness(), "view_agreement"),
+    ):
+        long = Threshold(score=name).fit(reference).estimate(target)
+        got = short.fit(reference).estimate(target)
+        assert (got.value, got.lower, got.upper, got.score) == (
+            long.value,
+            long.lower,
+            long.upper,
+            long.score,
+        )
+
+
+def test_scores_below_zero_are_searched_too() -> None:
+    """Negative entropy is never above 0: a search that begins at 0.0 finds no threshold and answers 0 or 1."""
+    rng = np.random.default_rng(0)
+    reference = Predictions.from_probabilities(rng.dirichlet([0.5, 0.5], 400), label=rng.integers(0, 2, 400))
+    target = Predictions.from_probabilities(rng.dirichlet([2, 2], 400))
+    found = AverageThresholdedEntropy().fit(reference).estimate(target)
+    assert found.details["threshold"] < 0
+    assert 0.02 < found.value < reference.accuracy
+    z = rng.standard_normal((400, 3)) - 50
+    energies = Threshold(score="energy").fit(Predictions.from_logits(z, label=rng.integers(0, 3, 400)))
+    assert energies.estimate(Predictions.from_logits(z)).details["threshold"] < -40
+
+
+def test_entropy_has_the_right_sign() -> None:
+    """Where the flat rows are wrong, a flatter target has a lower estimate; with the sign turned it is higher."""
+    sharp, flat = [0.98, 0.01, 0.01], [0.4, 0.3, 0.3]
+    reference = Predictions.from_probabilities([sharp] * 80 + [flat] * 20, label=[0] * 80 + [1] * 20)
+    fitted = AverageThresholdedEntropy().fit(reference)
+    assert fitted.estimate(Predictions.from_probabilities([sharp] * 30 + [flat] * 70)).value == pytest.approx(
+        0.3
+    )
+
+
+@pytest.mark.parametrize("name", ["atc", "atc-entropy", "threshold:margin", "threshold:energy", "threshold-classwise",
+                                  "threshold-distance", "agreement", "smoothness"])  # fmt: skip
+def test_a_reference_without_successes_and_one_without_errors(name: str) -> None:
+    record = example_record(200, seed=3, difficulty=1.5)
+    target = example_record(100, seed=4, labelled=False)
+    bare = {n: getattr(record, n) for n in record.fields if n not in ("label", "correct")}
+    wrong = Predictions.from_arrays(**bare, correct=np.zeros(200))
+    right = Predictions.from_arrays(**bare, correct=np.ones(200))
+    low = create("estimator", name).fit(wrong)
+    assert low.estimate(target).value == 0
+    assert 0 < low.estimate(wrong).upper < 0.1, "two hundred errors leave a little doubt"
+    high = create("estimator", name).fit(right).estimate(right)
+    assert high.value >= (0.97 if name == "threshold-distance" else 1 - 1e-12)
+    assert high.lower < high.value
+
+
+def test_the_interval_joins_both_samples() -> None:
+    """Wilson's interval of the target, and the shares at the ends of the threshold's rank, root sum square."""
+    reference, target = example_record(250, seed=5), example_record(180, seed=6, difficulty=1.5)
+    scores, t = reference.top.first.tolist(), target.top.first.tolist()
+    n, correct = 250, int(reference.verdicts.sum())
+    cut = slow_cut(scores, correct)
+    credits = np.array([(s > cut[0]) + cut[1] * (s == cut[0]) for s in scores])
+    mismatch = (float(np.sum((reference.verdicts - credits) ** 2)) + 1) / (n + 1)
+    half = normal_quantile(0.9) * math.sqrt(n * mismatch)
+    value = slow_share(t, cut)
+    low, high = (
+        slow_share(t, slow_cut(scores, correct - half)),
+        slow_share(t, slow_cut(scores, min(correct + half, n))),
+    )
+    wilson = wilson_from_variance(value, max(value * (1 - value), mismatch) / 180, 180, 0.9)
+    found = AverageThresholdedConfidence(level=0.9).fit(reference).estimate(target)
+    assert found.lower == pytest.approx(value - math.hypot(value - wilson[0], value - low))
+    assert found.upper == pytest.approx(min(value + math.hypot(wilson[1] - value, high - value), 1))
+
+
+def test_an_unknown_score_fails_at_once() -> None:
+    with pytest.raises(UsageError, match=r"unknown score 'margins'; did you mean margin"):
+        Threshold(score="margins")
+    with pytest.raises(NotApplicable, match=r"needs `logits`; there are only confidence, correct"):
+        Threshold(score="energy").fit(by_confidence([0.5], [1]))
+
+
+def test_neighbour_distances_of_reference_and_target_are_comparable() -> None:
+    """A reference row must not count itself as its neighbour: with no shift the estimate is right on average."""
+    rng = np.random.default_rng(0)
+    values = []
+    for _ in range(20):
+
+        def draw(rows: int) -> Predictions:
+            x = rng.standard_normal((rows, 3))
+            correct = np.linalg.norm(x, axis=1) < 2
+            return Predictions.from_arrays(features=x, correct=correct, prediction=np.zeros(rows, dtype=int))
+
+        reference, target = draw(60), draw(400)
+        values.append(
+            Threshold(score="neighbor_distance").fit(reference).estimate(target).value - reference.accuracy
+        )
+    assert abs(np.mean(values)) < 0.03
+
+
+# ------------------------------------------------------------------------------------------ class-wise
+
+
+def slow_classwise(reference: Predictions, target: Predictions) -> float:
+    """A search for each predicted class of at least 20 rows, else the search over all rows."""
+    scores, verdicts, predicted = reference.top.first, reference.verdicts, reference.predicted
+    overall = slow_cut(scores.tolist(), int(verdicts.sum()))
+    cuts = {}
+    for k in range(reference.num_classes):
+        mine = predicted == k
+        cuts[k] = slow_cut(scores[mine].tolist(), int(verdicts[mine].sum())) if mine.sum() >= 20 else overall
+    return float(
+        np.mean(
+            [
+                slow_share([s], cuts[h])
+                for s, h in zip(target.top.first.tolist(), target.predicted, strict=True)
+            ]
+        )
+    )
+
+
+@pytest.mark.parametrize("rows", [30, 90, 400])
+@pytest.mark.parametrize("rounded", [False, True])
+def test_classwise_is_a_search_for_each_class(rows: int, rounded: bool) -> None:
+    """With 30 rows all classes are small; with 90 some are; rounding makes ties."""
+
+    def draw(n: int, seed: int) -> Predictions:
+        rng = np.random.default_rng([seed, rows])
+        p = rng.dirichlet([0.8, 0.5, 0.3], n)
+        if rounded:
+            p = np.round(p * 5) + 1e-9 * rng.random((n, 1)) * 0
+            p[p.sum(axis=1) == 0] = 1
+            p /= p.sum(axis=1, keepdims=True)
+        return Predictions.from_probabilities(p, label=rng.integers(0, 3, n))
+
+    reference, target = draw(rows, 1), draw(150, 2)
+    fitted = ClasswiseThreshold().fit(reference)
+    found = fitted.estimate(target)
+    assert found.value == pytest.approx(slow_classwise(reference, target))
+    own = int((np.bincount(reference.predicted, minlength=3) >= 20).sum())
+    if own in (0, 3):
+        assert fitted.estimate(reference).value == pytest.approx(reference.accuracy)
+    assert found.details == {"own_threshold": own, "global_threshold": 3 - own}
+
+
+def test_nineteen_rows_are_too_few_for_a_class() -> None:
+    """Class 1 is always wrong. With 20 rows it has a threshold of its own; with 19 the common one lets some pass."""
+    for rows, value in ((20, 0.0), (19, 1.0)):
+        p = [[0.6, 0.4]] * 100 + [[0.1, 0.9]] * rows
+        reference = Predictions.from_probabilities(p, label=[0] * 100 + [0] * rows)
+        found = (
+            ClasswiseThreshold().fit(reference).estimate(Predictions.from_probabilities([[0.1, 0.9]] * 10))
+        )
+        assert found.value == value
+
+
+def test_classwise_over_another_score_and_for_members() -> None:
+    reference = example_record(300, seed=1)
+    made = create("estimator", "threshold-classwise:margin")
+    assert made.fit(reference).estimate(reference).value == pytest.approx(reference.accuracy)
+    assert made.fit(reference).estimate(reference).method == "threshold-classwise:margin"
+    bare = Predictions.from_arrays(members=[[0, 1] * 30, [0, 0] * 30], label=[0, 1] * 30)
+    votes = create("estimator", "threshold-classwise:model_agreement")
+    assert votes.fit(bare).estimate(bare).value == pytest.approx(1.0)
+    with pytest.raises(NotApplicable, match=r"needs `prediction` or `probabilities` or `members`"):
+        ClasswiseThreshold().fit(by_confidence([0.5], [1]))
+    with pytest.raises(NotApplicable, match=r"needs `probabilities`"):
+        ClasswiseThreshold().fit(bare)
+
+
+def test_more_classes_than_sixteen_bits_hold() -> None:
+    """Class 65 536 must not be taken for class 0."""
+    classes = 70_000
+    predicted = np.concatenate([np.full(40, 0), np.full(40, 65_536)])
+    correct = np.concatenate([np.ones(40), np.zeros(40)])
+    reference = Predictions.from_arrays(
+        prediction=predicted, votes=[[True] * 80], correct=correct, classes=range(classes)
+    )
+    fitted = create("estimator", "threshold-classwise:vote_share").fit(reference)
+    target = Predictions.from_arrays(prediction=[0, 65_536], votes=[[True, True]], classes=range(classes))
+    assert fitted.estimate(target.slice(0, 1)).value == 1
+    assert fitted.estimate(target.slice(1, 2)).value == 0
+
+
+# ------------------------------------------------------------------------------------------ the distance gate
+
+
+def slow_nearness(reference: list[list[float]], x: list[float]) -> float:
+    near = sorted(math.dist(x, y) for y in reference)[:25]
+    return -sum(near) / len(near)
+
+
+def slow_gate(reference: Predictions, target: Predictions) -> tuple[float, float]:
+    """Value and share beyond the gate: each row with all others, each class's own 1 % quantile of nearness."""
+    features = reference.features.tolist()  # type: ignore[union-attr]
+    own = np.array([slow_nearness(features[:i] + features[i + 1 :], x) for i, x in enumerate(features)])
+    gate = {}
+    for k in range(reference.num_classes):
+        mine = reference.predicted == k
+        gate[k] = np.quantile(own[mine] if mine.sum() >= 20 else own, 0.01)
+
+    def gated(record: Predictions, nearness: Any) -> list[float]:
+        rows = zip(record.top.first.tolist(), nearness, record.predicted, strict=True)
+        return [s if d >= gate[h] else -math.inf for s, d, h in rows]
+
+    cut = slow_cut(gated(reference, own), int(reference.verdicts.sum()))
+    there = [slow_nearness(features, x) for x in target.features.tolist()]  # type: ignore[union-attr]
+    scores = gated(target, there)
+    credits = [0.0 if s == -math.inf else slow_share([s], cut) for s in scores]
+    return float(np.mean(credits)), float(np.mean(np.isneginf(scores)))
+
+
+@pytest.mark.parametrize("width", [2, 50])
+@pytest.mark.parametrize("move", [0.0, 1.5, 100.0])
+def test_the_gate_is_that_of_a_loop(width: int, move: float) -> None:
+    rng = np.random.default_rng(width)
+
+    def draw(rows: int, shift: float) -> Predictions:
+        p = rng.dirichlet([0.9, 0.5, 0.08], rows)
+        x = rng.standard_normal((rows, width)) + shift * (rng.random((rows, 1)) < 0.5)
+        label = np.where(rng.random(rows) < 0.7, p.argmax(axis=1), 0)
+        return Predictions.from_arrays(probabilities=p, label=label, features=x)
+
+    reference, target = draw(150, 0.0), draw(80, move)
+    assert np.bincount(reference.predicted, minlength=3)[2] < 20, "one class is small"
+    value, beyond = slow_gate(reference, target)
+    found = DistanceThreshold().fit(reference).estimate(target)
+    assert found.value == pytest.approx(value)
+    assert found.details["share_beyond_the_reference"] == pytest.approx(beyond)
+
+
+def test_far_away_nothing_is_right() -> None:
+    """Even a reference without an error says nothing of a region where it has no row."""
+    record = example_record(200, seed=1)
+    bare = {n: getattr(record, n) for n in record.fields if n not in ("label", "features")}
+    reference = Predictions.from_arrays(**bare, features=record.features, correct=np.ones(200))
+    far = Predictions.from_arrays(**bare, features=record.features + 1000)  # type: ignore[operator]
+    found = DistanceThreshold().fit(reference).estimate(far)
+    assert found.value == 0
+    assert found.details["share_beyond_the_reference"] == 1
+
+
+def test_the_reference_is_matched_with_the_gate_closed() -> None:
+    """About 1 % of the reference lies beyond the gate; the threshold is lowered by as much."""
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((500, 2))
+    p = rng.dirichlet([1, 1], 500)
+    reference = Predictions.from_arrays(probabilities=p, label=rng.integers(0, 2, 500), features=x)
+    fitted = DistanceThreshold().fit(reference)
+    nearness = fitted._distance.leave_one_out(reference)
+    scores = fitted._gated(reference, reference.top.first, nearness)
+    assert 0 < np.isneginf(scores).mean() < 0.03
+    assert total_credit(scores, fitted._cuts[0]) == pytest.approx(reference.verdicts.sum())
+
+
+def test_the_gate_needs_features() -> None:
+    record = example_record(50)
+    with pytest.raises(NotApplicable, match=r"needs `features`"):
+        DistanceThreshold().fit(
+            Predictions.from_arrays(probabilities=record.probabilities, label=record.label)
+        )
+    fitted = create("estimator", "threshold-distance:margin").fit(record)
+    assert fitted.name == "threshold-distance:margin"
+    other = Predictions.from_arrays(probabilities=record.probabilities, features=np.zeros((50, 9)))
+    with pytest.raises(NotApplicable, match=r"needs features of 4 numbers as in the reference, got 9"):
+        fitted.estimate(other)
