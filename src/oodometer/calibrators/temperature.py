@@ -18,7 +18,7 @@ _ENOUGH_VALUES = (
     200_000  # probabilities looked at; the error of t is then far below that of the reference accuracy
 )
 # A forest or a nearest-neighbour vote gives exact zeros; one true class among them would set t all alone. The fit
-# takes them for a probability that float32 could just tell from 0; where the map is applied they stay 0.
+# takes them for the smallest probability that the model does give, at most this; where the map is applied they stay 0.
 _FLOOR_IN_FIT = 1e-7
 _RANGE = (-3.0, 3.0)  # of log t
 _MOST_STEPS = 50
@@ -31,6 +31,13 @@ def _logs(record: Predictions, floor: float) -> Array:
     assert record.probabilities is not None
     logs: Array = np.log(np.maximum(record.probabilities, record.probabilities.dtype.type(floor)))
     return logs
+
+
+def _floor_in_fit(record: Predictions) -> float:
+    if record.probabilities is None:
+        return _FLOOR_IN_FIT
+    smallest = np.min(record.probabilities, where=record.probabilities > 0, initial=_FLOOR_IN_FIT)
+    return float(smallest)
 
 
 def fit_temperature(logits: Array, label: Array) -> float:
@@ -88,7 +95,7 @@ class Temperature(Calibrator):
             reference = reference.take(seeded_sample(np.arange(len(reference)), rows))
         label = reference.label
         assert label is not None
-        self.temperature = fit_temperature(_logs(reference, _FLOOR_IN_FIT), label)
+        self.temperature = fit_temperature(_logs(reference, _floor_in_fit(reference)), label)
 
     def _calibrate(self, record: Predictions) -> Predictions:
         top = record.top
