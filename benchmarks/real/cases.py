@@ -81,7 +81,15 @@ def line_of(method: str, results: Sequence[tuple[Triple, float]]) -> Line:
     inside = [low - 1e-12 <= truth <= high + 1e-12 for (_, low, high), truth in results]
     widths = [100 * (high - low) for (_, low, high), _ in results]
     n = len(results)
-    return Line(method, n, sum(map(abs, gaps)) / n, sum(gaps) / n, max(map(abs, gaps)), sum(inside) / n, sum(widths) / n)
+    return Line(
+        method,
+        n,
+        sum(map(abs, gaps)) / n,
+        sum(gaps) / n,
+        max(map(abs, gaps)),
+        sum(inside) / n,
+        sum(widths) / n,
+    )
 
 
 def grouped(cases: Iterable[Case], key: Callable[[Case], Any]) -> dict[Any, list[Case]]:

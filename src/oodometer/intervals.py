@@ -58,35 +58,29 @@ def clopper_pearson(successes: float, trials: float, level: float) -> tuple[floa
 
 
 def wilson(value: float, trials: float, level: float) -> tuple[float, float]:
-    """Wilson's score interval for a share from ``trials`` samples; inside [0, 1], holds the share.
-
-    Centre (v + z^2/2n)/(1 + z^2/n), half-width z sqrt(v(1-v)/n + z^2/4n^2)/(1 + z^2/n); (0, 1) for no trial.
+    """Wilson's score interval for a share from ``trials`` samples; inside [0, 1], holds the share; (0, 1) for none.
 
     >>> tuple(round(x, 4) for x in wilson(0.8, 10, 0.95))
     (0.4902, 0.9433)
+    """
+    return wilson_from_variance(value, value * (1 - value) / trials if trials > 0 else 0.0, trials, level)
+
+
+def wilson_from_variance(value: float, variance: float, trials: float, level: float) -> tuple[float, float]:
+    """Wilson's interval with another variance in the place of v(1-v)/n; inside [0, 1], holds the share.
+
+    Centre (v + z^2/2n)/(1 + z^2/n), half-width z sqrt(variance + z^2/4n^2)/(1 + z^2/n), n = ``trials``. With the
+    variance v(1-v)/n it is Wilson's own; a variance that does not vanish at 0 and 1 keeps its width there.
+
+    >>> wilson_from_variance(0.8, 0.016, 10, 0.95) == wilson(0.8, 10, 0.95)
+    True
     """
     if not trials > 0:
         return 0.0, 1.0
     z2 = normal_quantile(level) ** 2
     centre = (value + z2 / (2 * trials)) / (1 + z2 / trials)
-    half = math.sqrt(z2 * (value * (1 - value) / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
+    half = math.sqrt(z2 * (variance + z2 / (4 * trials**2))) / (1 + z2 / trials)
     return max(0.0, min(centre - half, value)), min(1.0, max(centre + half, value))
-
-
-def wilson_from_variance(value: float, variance: float, trials: float, level: float) -> tuple[float, float]:
-    """Wilson's interval for a share whose variance is known: the sample size is v(1-v)/variance.
-
-    At the edges 0 and 1, where a variance says nothing, the sample size is ``trials``.
-
-    >>> tuple(round(x, 4) for x in wilson_from_variance(0.8, 0.016, 99, 0.95))
-    (0.4902, 0.9433)
-    """
-    spread = value * (1 - value)
-    if not variance > 0 or not spread > 0:
-        effective = trials
-    else:
-        effective = spread / variance
-    return wilson(value, effective, level)
 
 
 def from_spread(

@@ -254,11 +254,18 @@ class Predictions:
         """The same predictions with the truth taken away."""
         return replace(self, label=None, correct=None, _cache={})
 
-    def with_probabilities(self, probabilities: Array, calibrated: str) -> Predictions:
-        """The same samples with other (calibrated) probabilities; the predicted class stays."""
-        return replace(
-            self, probabilities=probabilities, prediction=self.predicted, calibrated=calibrated, _cache={}
-        )
+    def with_probabilities(
+        self, probabilities: Array, calibrated: str, top: kernels.Top | None = None
+    ) -> Predictions:
+        """The same samples with other (calibrated) probabilities; the predicted class stays.
+
+        ``top`` is the best class and its new probability where the order of classes is known to be the same.
+        """
+        if top is None:
+            return replace(
+                self, probabilities=probabilities, prediction=self.predicted, calibrated=calibrated, _cache={}
+            )
+        return replace(self, probabilities=probabilities, calibrated=calibrated, _cache={"top": top})
 
     @staticmethod
     def concat(parts: Sequence[Predictions]) -> Predictions:

@@ -105,13 +105,18 @@ def _check_documented(cls: type) -> None:
     """A doctest at the class; formula and source there or at the pure function beside it."""
     own = inspect.getdoc(cls) or ""
     module = inspect.getmodule(cls)
-    functions = [f for _, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == cls.__module__]
+    functions = [
+        f for _, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == cls.__module__
+    ]
     text = "\n".join([own, *(inspect.getdoc(f) or "" for f in functions)])
     assert ">>>" in own, f"{cls.__name__}: the docstring needs a doctest"
     assert re.search("Sources?:", text), f"{cls.__name__}: the docstring needs 'Source:' and the paper"
     assert any(sign in text for sign in ("=", "+", "(")), f"{cls.__name__}: the docstring needs the formula"
     citation = getattr(cls, "citation", None)
-    assert citation in BIBTEX, f"{cls.__name__}: the citation {citation!r} is not in citations.py"
+    known = citation in BIBTEX or getattr(cls, "bibtex", None)
+    assert known, (
+        f"{cls.__name__}: {citation!r} is not in citations.py; a plugin sets `bibtex` to its own entry"
+    )
     assert getattr(cls, "name", ""), f"{cls.__name__}: needs a name"
 
 
@@ -248,7 +253,9 @@ def check_metric(factory: Callable[..., Any]) -> None:
     if metric.gives != "number":
         return
     low, high = metric.bounds
-    assert low <= result.lower <= result.value <= result.upper <= high, "value and interval lie within the bounds"
+    assert low <= result.lower <= result.value <= result.upper <= high, (
+        "value and interval lie within the bounds"
+    )
     easy = metric.compute(example_record(3000, seed=4, difficulty=0.4)).value
     hard = metric.compute(example_record(3000, seed=4, difficulty=6.0)).value
     if metric.bigger_is_better is not None and metric.name not in _OF_CALIBRATION:
@@ -264,7 +271,9 @@ def _alike(a: Any, b: Any) -> bool:
     if isinstance(a, dict):
         return isinstance(b, dict) and a.keys() == b.keys() and all(_alike(a[k], b[k]) for k in a)
     if isinstance(a, list):
-        return isinstance(b, list) and len(a) == len(b) and all(_alike(x, y) for x, y in zip(a, b, strict=True))
+        return (
+            isinstance(b, list) and len(a) == len(b) and all(_alike(x, y) for x, y in zip(a, b, strict=True))
+        )
     if isinstance(a, float) and isinstance(b, (int, float)):
         return bool(np.isclose(a, b, rtol=1e-6, atol=1e-9))
     return bool(a == b)

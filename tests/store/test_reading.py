@@ -43,10 +43,10 @@ def labels(record: Predictions) -> list[int | str | None]:
         ("points.csv", "prob_cat;prob_dog;label\n0.9;0.1;cat\n0.4;0.6;\n"),
         ("tabs.tsv", "prob_cat\tprob_dog\tlabel\n0.9\t0.1\tcat\n0.4\t0.6\t\n"),
         ("nan.csv", HEAD + "0.9,0.1,cat\n0.4,0.6,NaN\n"),
-        ("packed.csv.gz", gzip.compress((HEAD + "0.9,0.1,cat\n0.4,0.6,\n").encode())),
+        ("packed.csv.gz", gzip.compress((HEAD + "0.9,0.1,cat\n0.4,0.6,\n").encode(), mtime=0)),
         ("lines.jsonl", LINES + '{"prob_cat":0.4,"prob_dog":0.6,"label":null}\n'),
         ("absent.ndjson", LINES + '\r\n{"prob_cat":0.4,"prob_dog":0.6}'),
-        ("packed.jsonl.gz", gzip.compress((LINES + '{"prob_cat":0.4,"prob_dog":0.6}').encode())),
+        ("packed.jsonl.gz", gzip.compress((LINES + '{"prob_cat":0.4,"prob_dog":0.6}').encode(), mtime=0)),
     ],
 )  # fmt: skip
 def test_text_files_people_have(put: Put, name: str, content: str | bytes) -> None:

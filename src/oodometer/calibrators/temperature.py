@@ -105,10 +105,8 @@ class Temperature(Calibrator):
             scaled -= scaled.max(axis=1, keepdims=True)
         values = np.exp(scaled, out=scaled)
         values /= (values @ np.ones(values.shape[1], dtype=values.dtype))[:, None]
-        made = record.with_probabilities(values, self.name)
-        if record.prediction is None and record.logits is None:
-            made._cache["top"] = _scaled_top(top, self.temperature, values)  # a monotone map keeps the order
-        return made
+        # a monotone map keeps the order of classes
+        return record.with_probabilities(values, self.name, _scaled_top(top, self.temperature, values))
 
 
 def _scaled_top(top: Top, temperature: float, values: Array) -> Top:

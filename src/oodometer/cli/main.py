@@ -63,6 +63,10 @@ def main(arguments: list[str] | None = None) -> int:
         return _say(str(error), error.exit_code)
     except typer.Exit as leave:
         return leave.exit_code
+    except SystemExit as leave:  # the parser's own answer to a reader that has left
+        if isinstance(leave.__context__, BrokenPipeError):
+            return 0
+        raise
     except (KeyboardInterrupt, typer.Abort):
         return _say("interrupted; nothing was written", 130)
     except BrokenPipeError:
@@ -91,5 +95,8 @@ def _unexpected(error: Exception, debug: bool) -> int:
 
 
 def _say(message: str, code: int) -> int:
+    spooled = sys.modules.get("oodometer.store.frames")
+    if spooled is not None:  # standard input was copied to a file whose name means nothing to anyone
+        message = spooled.without_spool_name(message)
     print("oodometer: " + " ".join(message.split()), file=sys.stderr)
     return code

@@ -12,7 +12,7 @@ from ..predictions import Predictions
 from ..registry import create, register
 from ..results import Estimate
 from ..scores import Score, natural_confidence
-from .base import Estimator, Sums
+from .base import Estimator, Sums, mean_and_variance
 
 __all__ = ["AverageConfidence"]
 
@@ -61,7 +61,7 @@ class AverageConfidence(Estimator):
         score = self._score or natural_confidence(reference)
         self._score = score.fit(reference)
         gap = reference.verdicts - self._score(reference).astype(np.float64)
-        self._reference_variance = float(gap.var()) / len(reference) if reference.calibrated else 0.0
+        self._reference_variance = mean_and_variance(gap)[1] if reference.calibrated else 0.0
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows and the sum of the score."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import NotApplicable
 from ..intervals import check_level
 from ..predictions import Predictions
@@ -148,6 +149,17 @@ class Estimator(ABC):
             details=details or {},
             warnings=warnings,
         )
+
+
+def mean_and_variance(gap: Array) -> tuple[float, float]:
+    """Mean of a gap in [-1, 1] over reference rows, and the variance of that mean.
+
+    One squared unit is added to the sum of squares: a reference of one row, or one on which the gap never varies, is
+    not a certain one.
+    """
+    mean = float(gap.mean())
+    spread = (float(np.square(gap - mean).sum()) + 1) / (len(gap) + 1)
+    return mean, spread / len(gap)
 
 
 def root_sum_square(*parts: float) -> float:

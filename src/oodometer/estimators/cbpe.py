@@ -14,7 +14,7 @@ from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
 from ..scores import Score, natural_confidence
-from .base import Estimator, Sums
+from .base import Estimator, Sums, mean_and_variance
 from .expected_confusion import Cells, count_others, expected_metrics
 
 __all__ = ["CBPE"]
@@ -75,7 +75,7 @@ class CBPE(Estimator):
         rows = count_cells(predicted, bins, kinds)
         self._map: BinnedMap = fit_map(rows, count_cells(predicted[right], bins[right], kinds))
         gap = reference.verdicts - confidence.astype(np.float64)
-        self._raw_variance = float(gap.var()) / len(reference)
+        self._raw_variance = mean_and_variance(gap)[1]
 
     def _predicted(self, record: Predictions) -> Array:
         """Predicted class of each sample; one class for all where there is no class axis."""

@@ -11,7 +11,7 @@ from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
 from ..scores import Score, natural_confidence
-from .base import Estimator, Sums
+from .base import Estimator, Sums, mean_and_variance
 
 __all__ = ["DifferenceOfConfidence"]
 
@@ -39,9 +39,7 @@ class DifferenceOfConfidence(Estimator):
     def _fit(self, reference: Predictions) -> None:
         self._score: Score = natural_confidence(reference).fit(reference)
         gap = reference.verdicts - self._score(reference).astype(np.float64)
-        self._gap = float(gap.mean())
-        self._gap_variance = float(gap.var()) / len(reference)
-        self._rows = len(reference)
+        self._gap, self._gap_variance = mean_and_variance(gap)
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows and the sum of confidence."""
@@ -54,7 +52,7 @@ class DifferenceOfConfidence(Estimator):
         value = mean + self._gap
         variance = self._gap_variance + max(mean * (1 - mean), 0.0) / rows
         inside = min(max(value, 0.0), 1.0)
-        lower, upper = wilson_from_variance(inside, variance, min(rows, self._rows), self.level)
+        lower, upper = wilson_from_variance(inside, variance, rows, self.level)
         return self._estimate(
             state, value, lower, upper, score=self._score.name, details={"reference_gap": self._gap}
         )

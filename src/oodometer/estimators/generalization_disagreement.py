@@ -11,7 +11,7 @@ from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
 from ..scores import ModelAgreement
-from .base import Estimator, Sums
+from .base import Estimator, Sums, mean_and_variance
 
 __all__ = ["DisagreementDifference", "GeneralizationDisagreement", "SoftDisagreement"]
 
@@ -82,8 +82,7 @@ class DisagreementDifference(Estimator):
     def _fit(self, reference: Predictions) -> None:
         self._score = ModelAgreement().fit(reference)
         gap = reference.verdicts - self._score(reference)
-        self._gap, self._gap_variance = float(gap.mean()), float(gap.var()) / len(reference)
-        self._rows = len(reference)
+        self._gap, self._gap_variance = mean_and_variance(gap)
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows and summed agreement."""
@@ -96,7 +95,7 @@ class DisagreementDifference(Estimator):
         value = mean + self._gap
         variance = self._gap_variance + max(mean * (1 - mean), 0.0) / rows
         inside = min(max(value, 0.0), 1.0)
-        lower, upper = wilson_from_variance(inside, variance, min(rows, self._rows), self.level)
+        lower, upper = wilson_from_variance(inside, variance, rows, self.level)
         return self._estimate(
             state, value, lower, upper, score="model_agreement", details={"reference_gap": self._gap}
         )

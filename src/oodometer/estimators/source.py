@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import final
+import copy
+from typing import Self, final
 
 from ..intervals import clopper_pearson
 from ..predictions import Predictions
@@ -35,6 +36,12 @@ class SourceAccuracy(Estimator):
     def _fit(self, reference: Predictions) -> None:
         self._correct = int(reference.verdicts.sum())
         self._rows = len(reference)
+
+    def with_counts(self, correct: int, rows: int) -> Self:
+        """A copy that answers for all rows of a reference of which only a sample was kept."""
+        exact = copy.copy(self)
+        exact._correct, exact._rows = correct, rows
+        return exact
 
     def summarize(self, batch: Predictions) -> Sums:
         """The number of rows."""

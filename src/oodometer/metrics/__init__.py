@@ -4,7 +4,8 @@ from __future__ import annotations
 
 # The order of registration is the order of presentation.
 # isort: off
-from .base import Measure as Measure, Metric as Metric
+from .base import CLASSES as CLASSES, CONFIDENCE as CONFIDENCE, VERDICT as VERDICT
+from .base import Measure as Measure, Metric as Metric, confidence_and_verdict as confidence_and_verdict
 from .accuracy import Accuracy as Accuracy, accuracy as accuracy
 from .brier import Brier as Brier, brier_score as brier_score
 from .nll import NegativeLogLikelihood as NegativeLogLikelihood, log_loss as log_loss

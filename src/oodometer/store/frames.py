@@ -24,6 +24,8 @@ from .reader import Reader
 
 __all__ = ["reader_of", "spooled_stdin"]
 
+_SPOOL = "oodometer-stdin-"
+
 _TAKES = (
     "a path, '-', a Predictions record, a frame (pandas, polars, ...), a pyarrow table, a Hugging Face data set or a "
     "mapping of arrays"
@@ -110,6 +112,11 @@ def _odd_column(frame: Any, reason: str) -> InputError:
                       remedy="convert the column")  # fmt: skip
 
 
+def without_spool_name(message: str) -> str:
+    """The message with ``-`` in the place of the temporary file that holds standard input."""
+    return re.sub(rf"\S*{_SPOOL}[^/\\s]*[/\\\\]standard_input\.(csv|jsonl)", "-", message)
+
+
 @cache
 def spooled_stdin() -> Path:
     """Standard input as a temporary file, since several passes are made; CSV or JSONL by its first character."""
@@ -125,7 +132,7 @@ def spooled_stdin() -> Path:
     if head.startswith((b"PAR1", b"ARROW1", b"PK", b"\x1f\x8b", b"\x80")) or b"\0" in head:
         raise InputError("CSV or JSONL on standard input", got="binary data", file="-",
                          remedy="write it to a file and name that")  # fmt: skip
-    folder = Path(tempfile.mkdtemp(prefix="oodometer-"))
+    folder = Path(tempfile.mkdtemp(prefix=_SPOOL))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = folder / ("standard_input.jsonl" if first in (b"{", b"[") else "standard_input.csv")
     with path.open("wb") as file:

@@ -238,6 +238,17 @@ class ReaderSource(Source):
 
     def _settle(self) -> Plan:
         layout, stated = self._layout, self.reader.classes
+        if layout.wide_classes is not None and len(layout.wide_classes) == 1:
+            raise InputError(
+                "a column for each of at least two classes",
+                got="one",
+                remedy="for the probability of one positive class add the other's column, 1 - p",
+                column=next(
+                    f.columns[0]
+                    for n, f in layout.feeds.items()
+                    if n in CLASS_AXIS and f.suffixes is not None
+                ),
+            )
         widths = dict(self.reader.widths(layout))
         inner = widths.pop("classes", None)
         width = next((widths[n] for n in ("probabilities", "logits") if n in widths), inner)

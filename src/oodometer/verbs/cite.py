@@ -24,7 +24,9 @@ def cite(method: str) -> str:
     near: UsageError | None = None
     for kind in _KINDS:
         try:
-            return bibtex(find(kind, method).citation)
+            found = find(kind, method)
+            own: str | None = getattr(found, "bibtex", None)  # a plugin carries its own entry
+            return own if own is not None else bibtex(found.citation)
         except UsageError as error:
             near = near or error
     raise UsageError(str(near))

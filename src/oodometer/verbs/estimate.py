@@ -9,7 +9,7 @@ from typing import Any
 from ..calibrators import Choice, choose_calibrator
 from ..engines import Engine, create_engine
 from ..errors import InputError, NotApplicable, UsageError
-from ..estimators import Estimator, RiskCoverage
+from ..estimators import Estimator, RiskCoverage, SourceAccuracy
 from ..intervals import check_level
 from ..predictions import FIELDS, Predictions
 from ..registry import create, find, names
@@ -134,6 +134,7 @@ def estimate(
     warnings = _reference_warnings(read, record, goal, sources)
 
     plan, skipped = _fit(record, methods, level, seed, wanted, calibrator)
+    plan = _with_exact_source(plan, read)
     plan = _with_cuts(plan, by, every, _read_labels(labels, first.classes), record.num_classes)
     beginning = _first_batch(goal, plan.rows)
     plan, more = replace(plan, first_row=beginning.first_row).restricted_to(beginning)
@@ -235,11 +236,21 @@ def _fit(
     curve: RiskCoverage | None = None
     try:
         confidence = natural_confidence(record)
-        curve = RiskCoverage(level=level, wanted=tuple(wanted), seed=seed).fit(calibrated)
+        curve = RiskCoverage(level=level, wanted=tuple(wanted), seed=seed).fit(record)
     except NotApplicable:
         pass  # no confidence, no curve: the report leaves the section out
     plan = Plan(choice, fitted, curve, confidence, rows=batch_rows(record.num_classes))
     return plan, skipped
+
+
+def _with_exact_source(plan: Plan, read: Sequence[Reference]) -> Plan:
+    """The source accuracy from all reference rows, also where methods were fitted on a sample of them."""
+    rows, correct = sum(r.rows for r in read), sum(r.correct for r in read)
+    methods = {
+        name: method.with_counts(correct, rows) if isinstance(method, SourceAccuracy) else method
+        for name, method in plan.methods.items()
+    }
+    return replace(plan, methods=methods)
 
 
 def _with_cuts(

@@ -40,9 +40,9 @@ def finish(
     low, high = clopper_pearson(correct, rows, level)
     truth = _truth(whole, level)
     slices, chunks = _parts(plan, state, level)
-    if headline.trust == "none":
+    if headline.trust == "none" and len(estimates) > 1:
         warnings = [*warnings, headline.why]
-    if truth is not None:
+    if truth is not None and plan.labels is None:
         warnings = [
             *warnings,
             "the target holds labels; they were used for the truth only, not for any estimate",
@@ -122,7 +122,7 @@ def _parts(plan: Plan, state: State, level: float) -> tuple[tuple[Part, ...], tu
     made_slices = tuple(_part(plan, {"by": plan.by, "value": k[1]}, state[k], level) for k in slices)
     made_chunks = []
     for first, last, states in chunks:
-        place = {"start": str(plan.chunk_start(first[1])), "end": str(plan.chunk_start(last[1] + 1))}
+        place = {"start": plan.chunk_start(first[1]), "end": plan.chunk_start(last[1] + 1)}
         made_chunks.append(_part(plan, place, states, level))
     return made_slices, tuple(made_chunks)
 

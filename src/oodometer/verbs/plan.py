@@ -124,7 +124,7 @@ class Plan:
         whole = {name: method.summarize(calibrated) for name, method in self.methods.items()}
         whole["truth"] = _truth(batch)
         if self.curve is not None:
-            whole["risk_coverage"] = self.curve.summarize(calibrated)
+            whole["risk_coverage"] = self.curve.summarize(batch)  # thresholds are for the model's own scale
         if self.confidence is not None:
             whole["confidence"] = Sums(counts=confidence_counts(self.confidence, calibrated))
         out: State = {WHOLE: whole}
@@ -144,6 +144,7 @@ class Plan:
                 f"as many labels as target rows (at least {end})",
                 got=f"{len(self.labels)}",
                 remedy="give one row of labels for each target row, null where unknown",
+                file=self.labels.source,
                 column="label",
             )
         truth = self.labels.slice(start, end)
@@ -156,6 +157,7 @@ class Plan:
                 f"as many labels as target rows ({rows})",
                 got=str(len(self.labels)),
                 remedy="give one row of labels for each target row, null where unknown",
+                file=self.labels.source,
                 column="label",
             )
 
@@ -188,10 +190,11 @@ class Plan:
         for i, key in enumerate(keys):
             yield key, order[edges[i] : edges[i + 1]]
 
-    def chunk_start(self, number: int) -> np.datetime64:
-        """Where the chunk of this number begins."""
+    def chunk_start(self, number: int) -> str:
+        """Where the chunk of this number begins, ISO 8601, a date alone where chunks are whole days."""
         assert self.every is not None
-        return _FIRST_MONDAY + np.timedelta64(number * self.every, "s")
+        start = _FIRST_MONDAY + np.timedelta64(number * self.every, "s")
+        return str(np.datetime_as_string(start, unit="D" if self.every % _UNITS["d"] == 0 else "s"))
 
 
 def column_of(batch: Predictions, name: str) -> Array:

@@ -1,0 +1,59 @@
+"""The short tables of docs/guides/real_input.md, taken from the result files.
+
+python -m benchmarks.real.guide    # prints them
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from benchmarks.real.cases import HEADLINE, Case, Line, grouped, lines_of
+from benchmarks.real.data import RESULTS
+from benchmarks.real.tables import file_name, markdown, read_cases
+
+
+def _cell(line: Line) -> str:
+    """Mean absolute error in points, and coverage."""
+    return f"{line.mae:.2f} ({line.coverage:.0%})"
+
+
+def _across(cases: Sequence[Case], key: Callable[[Case], str]) -> list[str]:
+    """Methods down, groups of cases across."""
+    columns = {
+        name: {line.method: line for line in lines_of(few)} for name, few in grouped(cases, key).items()
+    }
+    methods = list(cases[0].estimates)
+    return markdown(["method", *columns], [[m, *(_cell(c[m]) for c in columns.values())] for m in methods])
+
+
+def agreement_table(folder: Path = RESULTS) -> list[str]:
+    """Methods that need other models' classes, on five targets."""
+    cases = [
+        c for name in ("cifar10.1", "imagenet-v2") for c in read_cases(folder / f"{file_name(name)}.json")
+    ]
+    return _across(cases, lambda c: f"{c.set} {c.shift}")
+
+
+def confidence_table(folder: Path = RESULTS) -> list[str]:
+    """Methods that need probabilities, over the four sets, by shift."""
+    return _across(read_cases(folder / f"{file_name('cleanlab')}.json"), lambda c: c.shift)
+
+
+def coverage_table(folder: Path = RESULTS) -> list[str]:
+    """Coverage of the drawn rows' accuracy without a shift, at some sizes."""
+    cells = json.loads((folder / "coverage.json").read_text(encoding="utf-8"))["cells"]
+    sizes = ((200, 200), (200, 5000), (1000, 1000), (5000, 5000))
+    lines: list[str] = []
+    for pools in (("cifar10", "20news"), ("cifar10-models",)):
+        chosen = [c for c in cells if c["pool"] in pools and (c["n_S"], c["n_T"]) in sizes]
+        header = ["method", *(f"{c['pool']} {c['n_S']}/{c['n_T']}" for c in chosen)]
+        methods = [m for m in chosen[0]["methods"] if m != HEADLINE] + [HEADLINE]
+        rows = [[m, *(f"{c['methods'][m]['rows']:.0%}" for c in chosen)] for m in methods]
+        lines += markdown(header, rows)
+    return lines
+
+
+if __name__ == "__main__":
+    print("\n".join([*agreement_table(), *confidence_table(), *coverage_table()]))
