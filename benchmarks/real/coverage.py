@@ -114,7 +114,7 @@ def tables(cells: Sequence[Cell], command: str) -> Iterator[str]:
     yield f"Made by `{command}`; the figures are in `coverage.json`."
     yield ""
     yield (
-        "Reference (n_S rows) and target (n_T rows) are drawn with replacement from the same pool of real outputs, through"
+        "Reference (n_S rows) and target (n_T rows) are drawn with replacement from one pool of real outputs, through"
         f" `oodometer.estimate` with its defaults but for the level. Share of {repetitions} draws whose interval holds"
         f" the accuracy; its standard error is {100 * error:.1f} points where coverage is 90 %, and figures below"
         f" {low:.0%} are bold. Columns are n_S / n_T. `source` states the accuracy of the population and leaves out the"

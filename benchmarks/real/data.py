@@ -1,4 +1,4 @@
-"""Where the real outputs are and how they become records: published models' classes, and out-of-sample probabilities."""
+"""Where the real outputs are and how they become records: classes of many models, probabilities of one."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The short tables of docs/guides/real_input.md, taken from the result files.
 
-python -m benchmarks.real.guide    # prints them
+python -m benchmarks.real.guide    # puts them into the guide again
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.real.cases import HEADLINE, Case, Line, grouped, lines_of
-from benchmarks.real.data import RESULTS
+from benchmarks.real.data import RESULTS, ROOT
 from benchmarks.real.tables import file_name, markdown, read_cases
+
+GUIDE = ROOT / "docs" / "guides" / "real_input.md"
 
 
 def _cell(line: Line) -> str:
@@ -55,5 +57,18 @@ def coverage_table(folder: Path = RESULTS) -> list[str]:
     return lines
 
 
+def renewed(text: str) -> str:
+    """The guide with its tables, found by their first lines, made again."""
+    new: list[str] = []
+    for line in [*agreement_table(), *confidence_table(), *coverage_table()]:
+        new.append(line)
+        if not line:  # the end of one table
+            start = text.index(new[0])
+            end = text.index("\n\n", start)
+            text = text[:start] + "\n".join(new[:-1]) + text[end:]
+            new = []
+    return text
+
+
 if __name__ == "__main__":
-    print("\n".join([*agreement_table(), *confidence_table(), *coverage_table()]))
+    GUIDE.write_text(renewed(GUIDE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -17,7 +17,7 @@ _SMALLEST = 1e-6  # probabilities below it are alike to the clustering: 20news h
 
 @dataclass(frozen=True)
 class Shift:
-    """How a target is drawn from the half that is not the reference; `alpha` of the Dirichlet shares, small = strong."""
+    """How a target is drawn from the half that is no reference; `alpha` of the Dirichlet shares, small = strong."""
 
     name: str
     by: str = ""  # "label" or "subgroup"; empty for no shift

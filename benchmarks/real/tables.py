@@ -27,8 +27,8 @@ TITLES = {
     "cleanlab": "Class probabilities of four models under three kinds of re-drawn shift",
 }
 SETUP = {
-    "cifar10.1": "Reference: the CIFAR-10 test set (10,000 rows). Each model in turn is the judged one, the other 29 are"
-    " its members.",
+    "cifar10.1": "Reference: the CIFAR-10 test set (10,000 rows). Each model in turn is the judged one, the other 29"
+    " are its members.",
     "imagenet-v2": "Reference: the ImageNet validation set (50,000 rows). Each model in turn is the judged one, the"
     " other 64 are its members.",
     "cleanlab": "Reference: a random half of the rows; target: drawn from the other half without replacement. `none`:"

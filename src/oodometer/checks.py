@@ -9,6 +9,7 @@ import numpy as np
 
 from .arrays import Array, Coded, as_numpy
 from .errors import InputError
+from .kernels import by_chunks
 
 __all__ = [
     "SUM_TOLERANCE",
@@ -112,21 +113,29 @@ that sums to 100; these look like percents: divide them by 100
             remedy="for the probability of one positive class give both columns, or use `confidence` and `correct`",
             column=column,
         )
-    with np.errstate(invalid="ignore", over="ignore"):
-        sums = array @ np.ones(array.shape[1], dtype=array.dtype)
-        off = ~(np.abs(sums - 1) <= SUM_TOLERANCE)
-    lowest = array.min()
-    if off.any() or not lowest >= -_NEGATIVE_TOLERANCE:
-        raise _explain_probabilities(array, sums, off, column, names)
+    lows, gaps = [], []
+
+    def look(start: int, stop: int) -> None:
+        part = array[start:stop]
+        with np.errstate(invalid="ignore", over="ignore"):
+            sums = part @ np.ones(part.shape[1], dtype=part.dtype)
+            gaps.append(np.abs(sums - 1).max())  # NaN where a row is not finite
+        lows.append(part.min())
+
+    by_chunks(look, *array.shape)
+    lowest = float(np.min(lows))
+    if not (np.max(gaps) <= SUM_TOLERANCE and lowest >= -_NEGATIVE_TOLERANCE):
+        raise _explain_probabilities(array, column, names)
     if lowest < 0:
         array = np.maximum(array, 0)
     return array
 
 
-def _explain_probabilities(
-    array: Array, sums: Array, off: Array, column: str, names: Sequence[Any] | None
-) -> InputError:
+def _explain_probabilities(array: Array, column: str, names: Sequence[Any] | None) -> InputError:
     """Say what a matrix that holds no probabilities seems to hold, and what to do."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        sums = array @ np.ones(array.shape[1], dtype=array.dtype)
+        off = ~(np.abs(sums - 1) <= SUM_TOLERANCE)
     bad = ~np.isfinite(array)
     if bad.any():
         at = np.unravel_index(int(np.argmax(bad)), array.shape)

@@ -299,4 +299,11 @@ class Predictions:
                 joined[name] = np.concatenate(values, axis=axes.index("sample"))
         shared = set.intersection(*(set(p.columns) for p in parts))
         columns = {k: np.concatenate([p.columns[k] for p in parts]) for k in sorted(shared)}
-        return replace(first, rows=sum(p.rows for p in parts), columns=columns, _cache={}, **joined)
+        cache: dict[str, Any] = {}
+        if all("top" in p._cache for p in parts):  # what the parts know need not be computed again
+            cache["top"] = kernels.Top(
+                *map(np.concatenate, zip(*(p._cache["top"] for p in parts), strict=True))
+            )
+        if all("verdicts" in p._cache for p in parts):
+            cache["verdicts"] = np.concatenate([p._cache["verdicts"] for p in parts])
+        return replace(first, rows=sum(p.rows for p in parts), columns=columns, _cache=cache, **joined)

@@ -82,11 +82,14 @@ class ClasswiseThreshold(Estimator):
     def summarize(self, batch: Predictions) -> Sums:
         """Rows, and for each predicted class the credit at its cut and at the ends of the cut's interval."""
         scores, predicted = self._score(batch), batch.predicted
-        above = np.empty((3, len(self._own)))
+        classes = len(self._own)
+        above = np.empty((3, classes))
         for j in range(3):
             threshold = self._thresholds[j][predicted]
-            credit = (scores > threshold) + self._ties[j][predicted] * (scores == threshold)
-            above[j] = np.bincount(predicted, weights=credit, minlength=len(self._own))
+            above[j] = np.bincount(predicted[scores >= threshold], minlength=classes)
+            if (self._ties[j] < 1).any():
+                tied = np.bincount(predicted[scores == threshold], minlength=classes)
+                above[j] -= tied * (1 - self._ties[j])
         return Sums(rows=len(batch), above=above)
 
     def finish(self, state: Sums) -> Estimate:

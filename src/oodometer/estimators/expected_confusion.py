@@ -46,10 +46,10 @@ def count_others(probabilities: Array, predicted: Array, *, is_argmax: bool = Tr
     rows, classes = probabilities.shape
     width = bins_for(classes)
     coarse = bins_for(1) // width
-    index = half_bin(probabilities) if is_argmax else log_odds_bin(probabilities)
+    offset = np.arange(classes) * (width * coarse)
+    index = half_bin(probabilities, offset) if is_argmax else log_odds_bin(probabilities) + offset
     if coarse > 1:
         index //= coarse
-    index += np.arange(classes) * width
     at = np.arange(rows)
     own = index[at, predicted]
     counts = np.bincount(index.ravel(), minlength=classes * width)

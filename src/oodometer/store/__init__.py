@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .atomic import write_atomic
 from .base import BATCH_ROWS, PART_ROWS, Part, Source
+from .memory import RecordSource
 from .source import as_source, open_predictions, read_predictions
 from .write import write_predictions
 
@@ -11,6 +12,7 @@ __all__ = [
     "BATCH_ROWS",
     "PART_ROWS",
     "Part",
+    "RecordSource",
     "Source",
     "as_source",
     "open_predictions",

@@ -12,7 +12,7 @@ from ..arrays import Array
 from ..calibrators.base import scramble
 from ..errors import InputError
 from ..predictions import Predictions
-from ..store import Source
+from ..store import RecordSource, Source
 
 __all__ = ["Reference", "read_reference"]
 
@@ -48,6 +48,12 @@ def read_reference(
     Each row has a scrambled number; the rows with the smallest are kept, so that the sample is the same however the
     rows are batched. Raises `InputError` where no row's correctness is known.
     """
+    if isinstance(source, RecordSource) and _can_be_judged(source.record):
+        known = source.record.known()
+        if 0 < len(known) <= min(most_rows, most_values // _width(known)):  # it is in memory already
+            return Reference(
+                known, len(known), int(known.verdicts.sum()), len(source.record) - len(known), False
+            )
     kept: list[tuple[Array, Predictions]] = []
     rows = correct = unlabelled = limit = 0
     highest = np.uint64(2**64 - 1)

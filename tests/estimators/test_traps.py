@@ -1,0 +1,155 @@
+"""Traps of published code, one test each; every one of them has cost somebody a table of results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oodometer import Predictions, estimate, registry
+from oodometer.arrays import softmax
+from oodometer.errors import InputError
+from oodometer.estimators.threshold import Cut, find_cut, total_credit
+from oodometer.registry import create
+from oodometer.scores import NegativeEntropy, NeighborDistance
+from oodometer.testing import example_record
+from oodometer.verbs.estimate import default_methods
+
+
+def overconfident(rows: int, seed: int, sharpness: float = 3.0) -> Predictions:
+    """Labels drawn from softmax(z), the model says softmax(3 z)."""
+    rng = np.random.default_rng([seed, rows])
+    z = rng.standard_normal((rows, 4))
+    label = (softmax(z).cumsum(axis=1) > rng.random((rows, 1)) * (1 - 1e-9)).argmax(axis=1)
+    return Predictions.from_probabilities(softmax(sharpness * z), label=label)
+
+
+def test_trap_temperature_fitted_and_never_applied() -> None:
+    """The mean confidence of the target must be the calibrated one, in the estimate and in the picture of it."""
+    reference, target = overconfident(3000, 1), overconfident(3000, 2)
+    found = estimate(reference, target, methods=["ac"])
+    assert found.calibration["temperature"] == pytest.approx(3.0, rel=0.2)
+    assert found["ac"].value == pytest.approx(target.accuracy, abs=0.03)
+    assert target.top.first.mean() > target.accuracy + 0.2, "what it would be if it were not applied"
+    assert found.confidence is not None
+    middle = (np.arange(20) + 0.5) / 20
+    assert found.confidence["target"] @ middle == pytest.approx(found["ac"].value, abs=0.02)
+    assert found.confidence["reference"] @ middle == pytest.approx(reference.accuracy, abs=0.03)
+
+
+def test_trap_entropy_with_the_wrong_sign() -> None:
+    record = Predictions.from_probabilities([[0.99, 0.01], [0.6, 0.4], [0.5, 0.5]])
+    scores = NegativeEntropy()(record)
+    assert scores[0] > scores[1] > scores[2]
+    assert (scores < 0).all()
+    reference = example_record(2000, seed=1, difficulty=1.5)
+    fitted = create("estimator", "atc-entropy").fit(reference)
+    easy, hard = (fitted.estimate(example_record(2000, seed=2, difficulty=d)).value for d in (0.7, 3.0))
+    assert easy > reference.accuracy > hard
+
+
+def test_trap_threshold_search_that_starts_at_zero() -> None:
+    """All scores are below 0: such a search leaves the threshold at 0 and answers that nothing is right."""
+    reference = Predictions.from_probabilities([[0.9, 0.1]] * 8 + [[0.6, 0.4]] * 2, label=[0] * 8 + [1] * 2)
+    for name in ("atc-entropy", "threshold:negative_entropy", "threshold-classwise:negative_entropy"):
+        assert create("estimator", name).fit(reference).estimate(reference).value == pytest.approx(0.8), name
+
+
+def test_trap_off_by_one_in_the_threshold_rank() -> None:
+    """Distinct scores, any number of correct ones: the reference is matched to the last sample."""
+    confidence = (np.arange(50) + 0.5) / 50
+    for right in range(51):
+        reference = Predictions.from_confidence(confidence, correct=np.arange(50) < right)
+        found = create("estimator", "atc").fit(reference).estimate(reference)
+        assert round(found.value * 50, 9) == right
+
+
+@pytest.mark.parametrize(
+    "name", [*default_methods(), "threshold", "ac:vote_share", "threshold:neighbor_distance"]
+)
+def test_trap_crash_at_zero_correct_or_zero_errors(name: str) -> None:
+    """One class of verdicts, in a small and in a usual reference, and with a single row."""
+    target = example_record(60, seed=2, labelled=False)
+    for rows in (1, 3, 150):
+        record = example_record(rows, seed=1)
+        bare = {f: getattr(record, f) for f in record.fields if f != "label"}
+        for label in (record.predicted, (record.predicted + 1) % 4):
+            found = (
+                create("estimator", name).fit(Predictions.from_arrays(**bare, label=label)).estimate(target)
+            )
+            assert 0 <= found.lower <= found.value <= found.upper <= 1
+            assert found.upper > found.lower, "no error seen does not mean that none can happen"
+
+
+def test_trap_weights_compared_with_equality() -> None:
+    """A share of ties, or a distance, that is off by one bit must change nothing that can be seen."""
+    scores = np.sort(np.repeat([0.2, 0.5, 0.9], 7))
+    for cut in (find_cut(scores, 14), find_cut(scores, 14 - 1e-13), Cut(0.5, 1 - 2**-53)):
+        assert total_credit(scores, cut) == pytest.approx(14)
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((200, 128)).astype(np.float32) + 3
+    record = Predictions.from_arrays(features=features)
+    score = NeighborDistance().fit(record)
+    own, new = score.leave_one_out(record), score(Predictions.from_arrays(features=features + 0))
+    distances, _ = score._index.kneighbors(features)
+    assert (distances[:, 0] != 0).any(), "a distance of a row to itself that is not exactly 0"
+    assert (own < new).all(), "each row without itself is farther from the rest"
+
+
+def test_trap_raw_logits_averaged_with_probabilities() -> None:
+    z = np.random.default_rng(0).standard_normal((5, 3))
+    with pytest.raises(InputError, match=r"column member_probabilities\[2\]"):
+        Predictions.from_arrays(member_probabilities=np.stack([softmax(z), softmax(z), z]))
+    with pytest.raises(InputError, match=r"column member_probabilities\[0\]"):
+        Predictions.from_arrays(member_probabilities=np.stack([np.log(softmax(z)), softmax(z)]))
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl", "npz"])
+def test_trap_values_outside_0_and_1_taken_for_logits_batch_by_batch(ending: str, tmp_path: Path) -> None:
+    """Logits that lie in [0, 1] for the first 60 000 rows: no batch may be read in another way than the others."""
+    import pandas as pd
+
+    rows = 61_000
+    p = np.full((rows, 2), 0.5)
+    p[60_500] = [2.5, -1.5]
+    path = tmp_path / f"target.{ending}"
+    frame = pd.DataFrame({"prob_0": p[:, 0], "prob_1": p[:, 1]})
+    if ending == "npz":
+        np.savez(path, probabilities=p)
+    elif ending == "jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        getattr(frame, f"to_{ending}")(path, index=False)
+    reference = Predictions.from_probabilities([[0.9, 0.1], [0.2, 0.8]] * 30, label=[0, 0] * 30)
+    with pytest.raises(
+        InputError, match=rf"target\.{ending}: row 60501: .*expected probabilities between 0 and 1, got -1\.5"
+    ):
+        estimate(reference, path, methods=["source", "ac"])
+
+
+@pytest.mark.parametrize("times", [2, 7])
+def test_trap_measures_that_grow_with_the_number_of_rows(times: int) -> None:
+    """Sums of logarithms, norms that are not divided: the target repeated must be given the same accuracy."""
+    reference, target = (
+        example_record(300, seed=1),
+        example_record(120, seed=2, difficulty=1.5, labelled=False),
+    )
+    one = estimate(reference, target)
+    more = estimate(reference, Predictions.concat([target] * times))
+    assert len(one.estimates) == len(more.estimates) > 12
+    for a, b in zip(one.estimates, more.estimates, strict=True):
+        assert b.value == pytest.approx(a.value), a.method
+    assert one.risk_coverage is not None
+    assert more.risk_coverage is not None
+    np.testing.assert_allclose(one.risk_coverage.y, more.risk_coverage.y)
+
+
+def test_trap_larger_is_less_likely_correct() -> None:
+    """Every score of the registry ranks right answers above wrong ones."""
+    record = example_record(3000, seed=3, difficulty=1.5)
+    for name in registry.names("score"):
+        values = registry.create("score", name).fit(example_record(500, seed=4))(record)
+        right, wrong = values[record.verdicts == 1], values[record.verdicts == 0]
+        auc = np.mean(right[:, None] > wrong[None, :]) + np.mean(right[:, None] == wrong[None, :]) / 2
+        assert auc > 0.52, name
