@@ -155,7 +155,7 @@ def test_findings_of_the_guide() -> None:
     by_shift = cases_module.grouped(committed("cleanlab").values(), lambda c: c.shift)
     strong = by_shift["subgroup, alpha 0.1"]
     assert max(mae(strong, "im"), mae(strong, "cbpe")) < min(mae(strong, m) for m in ("atc", "doc", "source"))
-    assert all(mae(few, "ac") > 0.05 for few in by_shift.values())
+    assert all(mae(few, "ac") > 2 * mae(few, "doc") for few in by_shift.values())
 
 
 def test_examples_of_the_benchmark() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -133,12 +133,13 @@ def _probability_tables(cases: Sequence[Case]) -> Iterator[str]:
     methods = list(cases[0].estimates)
     beds = {key: lines_of(few) for key, few in grouped(cases, lambda c: (c.set, c.shift)).items()}
     few_of = grouped(cases, lambda c: (c.set, c.shift))
-    for title, cell in (
+    pages: tuple[tuple[str, Callable[[Line], str]], ...] = (
         ("Mean absolute error in points", lambda line: f"{line.mae:.2f}"),
         ("Bias in points", lambda line: f"{line.bias:+.2f}"),
         ("Coverage", lambda line: f"{line.coverage:.0%}"),
         ("Mean width in points", lambda line: f"{line.width:.1f}"),
-    ):
+    )
+    for title, cell in pages:
         yield f"## {title}"
         yield ""
         rows = []

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Array", "Coded", "Ragged", "as_numpy", "softmax"]
+__all__ = ["Array", "Coded", "Ragged", "as_cells", "as_numpy", "softmax"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -98,6 +98,18 @@ def as_numpy(value: Any) -> Array:
     if hasattr(value, "to_numpy"):
         return np.asarray(value.to_numpy())
     return np.asarray(value)
+
+
+def as_cells(value: Any) -> Array:
+    """An array of cells as they are: numpy would make strings of [1, "a"] and of [nan, "a"]."""
+    try:
+        array = as_numpy(value)
+    except ValueError:  # rows of different lengths: the row that is odd is named later
+        array = np.empty(len(value), dtype=object)
+        array[:] = value
+    if array.dtype.kind == "U" and isinstance(value, (list, tuple)):
+        array = np.array(value, dtype=object)
+    return array
 
 
 def softmax(logits: Array, temperature: float = 1.0) -> Array:

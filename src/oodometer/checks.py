@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .arrays import Array, Coded, as_numpy
+from .arrays import Array, as_cells
+from .classes import ClassNames
 from .errors import InputError
 from .kernels import by_chunks
 
 __all__ = [
     "SUM_TOLERANCE",
-    "ClassNames",
     "check_confidence",
     "check_finite",
     "check_length",
     "check_prediction_is_argmax",
     "check_probabilities",
-    "encode",
-    "find_classes",
-    "is_null",
-    "truth_values",
 ]
 
-ClassNames = tuple[int | str, ...]
 SUM_TOLERANCE = 1e-3
 _NEGATIVE_TOLERANCE = 1e-6
 
 
 def _float_matrix(value: Any, column: str, axes: str) -> Array:
-    array = _cells(value)
+    array = as_cells(value)
     if array.dtype.kind == "O":
         try:
             array = np.asarray(array.tolist(), dtype=np.float64)
@@ -209,183 +204,6 @@ def check_length(rows: int, found: int, column: str) -> None:
     if rows != found:
         raise InputError(f"{rows} entries, one a sample", got=str(found), column=column,
                          remedy="align the arrays by sample")  # fmt: skip
-
-
-def truth_values(value: Any, column: str) -> Array:
-    """Booleans, 0/1 or null as int8 of the same shape: 1 true, 0 false, -1 unknown."""
-    array = _cells(value)
-    if array.dtype.kind == "b":
-        return array.astype(np.int8)
-    if array.dtype.kind in "iu":
-        out = array.astype(np.int64)
-        bad = (out != 0) & (out != 1)
-    elif array.dtype.kind == "f":
-        unknown = np.isnan(array)
-        out = np.where(unknown, -1, array)
-        bad = ~unknown & (array != 0) & (array != 1)
-    else:
-        flat = [_truth_of(v) for v in array.ravel().tolist()]
-        bad = np.array([v is None for v in flat], dtype=bool).reshape(array.shape)
-        out = np.array([0 if v is None else v for v in flat]).reshape(array.shape)
-    if bad.any():
-        at = np.unravel_index(int(np.argmax(bad)), array.shape)
-        raise InputError(
-            "true or false (or 1, 0, null)",
-            got=repr(array[at].item() if hasattr(array[at], "item") else array[at]),
-            remedy="give one verdict a cell",
-            row=int(at[-1]) + 1,
-            column=column,
-        )
-    return out.astype(np.int8)
-
-
-_TRUTH: dict[Hashable, int] = {True: 1, False: 0, None: -1, "true": 1, "false": 0, "1": 1, "0": 0, "": -1, "yes": 1,
-                               "no": 0, "correct": 1, "incorrect": 0}  # fmt: skip
-
-
-def _truth_of(cell: Any) -> int | None:
-    """1, 0, -1 for unknown, None for what is no verdict."""
-    if is_null(cell):
-        return -1
-    if isinstance(cell, str):
-        cell = cell.strip().lower()
-    return _TRUTH.get(cell) if isinstance(cell, Hashable) else None
-
-
-def is_null(cell: Any) -> bool:
-    """Whether a cell says "unknown": None, NaN, or the NA and NaT of a library of frames."""
-    is_nan = isinstance(cell, float) and cell != cell
-    return cell is None or is_nan or type(cell).__name__ in ("NAType", "NaTType")
-
-
-def _cells(value: Any) -> Array:
-    """An array of cells as they are: numpy would make strings of [1, "a"] and of [nan, "a"]."""
-    try:
-        array = as_numpy(value)
-    except ValueError:  # rows of different lengths: the row that is odd is named later
-        array = np.empty(len(value), dtype=object)
-        array[:] = value
-    if array.dtype.kind == "U" and isinstance(value, (list, tuple)):
-        array = np.array(value, dtype=object)
-    return array
-
-
-def _dictionary(value: Any, column: str) -> tuple[Array, list[Any]]:
-    """Split values into (codes, distinct values); null and NaN get code -1."""
-    if isinstance(value, Coded):
-        return value.codes, list(value.values)
-    array = _cells(value)
-    shape = array.shape
-    if array.dtype.kind == "b":
-        array = array.astype(np.int64)
-    if array.dtype.kind == "f":
-        unknown = np.isnan(array)
-        odd = ~unknown & ~(np.isfinite(array) & (array == np.round(array)))
-        if odd.any():
-            at = np.unravel_index(int(np.argmax(odd)), shape)
-            raise _no_class(str(array[at]), int(at[-1]) + 1, column)
-        codes = np.full(shape, -1, dtype=np.int64)
-        distinct, codes[~unknown] = np.unique(array[~unknown].astype(np.int64), return_inverse=True)
-        return codes, distinct.tolist()
-    if array.dtype.kind in "iu":
-        distinct, codes = np.unique(array, return_inverse=True)
-        return codes.reshape(shape), distinct.tolist()
-    return _dictionary_of_objects(array, column)
-
-
-def _no_class(cell: str, row: int, column: str) -> InputError:
-    return InputError("a class (an integer or a string)", got=cell, row=row, column=column,
-                      remedy="give one class number or name a cell, not scores, not lists")  # fmt: skip
-
-
-def _dictionary_of_objects(array: Array, column: str) -> tuple[Array, list[Any]]:
-    index: dict[Any, int] = {}
-    flat = array.ravel().tolist()
-    codes = np.empty(len(flat), dtype=np.int64)
-    for i, item in enumerate(flat):
-        if is_null(item):
-            codes[i] = -1
-        elif isinstance(item, Hashable):
-            codes[i] = index.setdefault(item, len(index))
-        else:
-            raise _no_class(repr(item)[:60], i % max(array.shape[-1], 1) + 1, column)
-    kinds = {str if isinstance(k, str) else int for k in index}
-    if len(kinds) > 1:
-        first = next(iter(index))
-        other = next(k for k in index if isinstance(k, str) != isinstance(first, str))
-        raise InputError(
-            "labels of one type, all integers or all strings",
-            got=f"{first!r} and {other!r}",
-            remedy="make them one type",
-            row=int(np.argmax(codes == index[other])) % max(array.shape[-1], 1) + 1,
-            column=column,
-        )
-    for k, code in index.items():
-        if not (isinstance(k, (str, int, np.integer, bool)) or (isinstance(k, float) and k.is_integer())):
-            raise _no_class(repr(k), int(np.argmax(codes == code)) % max(array.shape[-1], 1) + 1, column)
-    values = [k if isinstance(k, str) else int(k) for k in index]
-    return codes.reshape(array.shape), values
-
-
-def find_classes(columns: Iterable[Any]) -> ClassNames:
-    """The sorted distinct classes that occur in label-like columns.
-
-    >>> find_classes([["cat", "dog"], ["ant", None]])
-    ('ant', 'cat', 'dog')
-    """
-    found: set[int | str] = set()
-    for values in columns:
-        found.update(_dictionary(values, "label")[1])
-    strings = {isinstance(v, str) for v in found}
-    if len(strings) > 1:
-        raise InputError(
-            "classes of one type, all integers or all strings",
-            got=f"both, such as {next(v for v in found if isinstance(v, str))!r} and "
-            f"{next(v for v in found if not isinstance(v, str))!r}",
-            remedy="make label, prediction and members one type",
-            column="label",
-        )
-    return tuple(sorted(found))
-
-
-def encode(value: Any, classes: ClassNames, column: str) -> Array:
-    """Classes as int32 positions in ``classes``, matched by name; null is -1.
-
-    Raises `InputError` for a class that is not among ``classes``.
-
-    >>> encode(["dog", None, "cat"], ("cat", "dog"), "label").tolist()
-    [1, -1, 0]
-    """
-    if not isinstance(value, Coded):
-        value = _cells(value)
-        counted = value.dtype.kind in "iu" and classes == tuple(range(len(classes)))
-        if counted and (not value.size or (value.min() >= 0 and value.max() < len(classes))):
-            return value.astype(np.int32)  # type: ignore[no-any-return]
-    codes, distinct = _dictionary(value, column)
-    by_name = {str(name): position for position, name in enumerate(classes)}
-    lookup = np.array([by_name.get(str(v), -2) for v in distinct] + [-1], dtype=np.int32)
-    out: Array = lookup[codes]
-    if (out == -2).any():
-        at = np.unravel_index(int(np.argmax(out == -2)), out.shape)
-        shown = ", ".join(map(str, classes[:6])) + (", ..." if len(classes) > 6 else "")
-        raise InputError(
-            f"one of the {len(classes)} known classes ({shown})",
-            got=repr(distinct[codes[at]]),
-            remedy=_remedy_for_class(distinct[codes[at]], distinct, classes),
-            row=int(at[-1]) + 1,
-            column=column,
-        )
-    return out
-
-
-def _remedy_for_class(cell: Any, distinct: Sequence[Any], classes: ClassNames) -> str:
-    """What to do about a class that is not among the known ones."""
-    counted = classes == tuple(range(len(classes)))
-    if isinstance(cell, str) and all(isinstance(c, int) for c in classes):
-        return "name the classes in the order of the probabilities: columns prob_<class>, or classes=[...] (--classes)"
-    if counted and cell == len(classes) and min(distinct) >= 1:
-        return "these seem to count from 1: subtract 1, or name the classes with classes=[...] (--classes)"
-    return "use null where the class is unknown; a class that the reference never had cannot be judged"
 
 
 def check_prediction_is_argmax(prediction: Array, probabilities: Array, names: ClassNames) -> None:

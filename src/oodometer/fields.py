@@ -8,7 +8,7 @@ import numpy as np
 
 from . import checks
 from .arrays import Array, Ragged, as_numpy, softmax
-from .checks import ClassNames
+from .classes import ClassNames, encode, find_classes, truth_values
 from .errors import InputError
 
 __all__ = ["FIELDS", "check_fields"]
@@ -60,7 +60,7 @@ def check_fields(
         out["token_logprobs"] = _token_logprobs(given["token_logprobs"])
     for name in ("correct", "votes"):
         if name in given:
-            out[name] = checks.truth_values(given[name], name)
+            out[name] = truth_values(given[name], name)
             if out[name].ndim != len(FIELDS[name]):
                 raise InputError(f"axes {FIELDS[name]}", got=f"shape {out[name].shape}", column=name)
     if "votes" in out and (out["votes"] < 0).any():
@@ -115,11 +115,11 @@ def _settle_classes(
             )
         return tuple(range(next(iter(widths.values()))))
     coded = [given[name] for name in _CODED if name in given]
-    return checks.find_classes(coded) if coded else None
+    return find_classes(coded) if coded else None
 
 
 def _coded(value: Any, name: str, classes: ClassNames | None) -> Array:
-    codes = checks.encode(value, classes or (), name)
+    codes = encode(value, classes or (), name)
     if codes.ndim != len(FIELDS[name]):
         raise InputError(
             f"an array with axes ({', '.join(FIELDS[name])})",

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import checks, kernels
 from .arrays import Array, Ragged, as_numpy
-from .checks import ClassNames
+from .classes import ClassNames
 from .errors import InputError, NotApplicable
 from .fields import FIELDS, check_fields
 

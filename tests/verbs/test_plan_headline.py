@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -93,14 +94,14 @@ def test_states_of_parts_merge_to_the_state_of_the_whole(cuts: list[int], seed: 
     made = plan(by="word")
     whole = made.summarize(record)
     edges = [0, *sorted(cuts), 60]
-    states = [made.summarize(record.slice(a, b)) for a, b in zip(edges, edges[1:], strict=False)]
+    states = [made.summarize(record.slice(a, b)) for a, b in pairwise(edges)]
     same_state(reduce(merge_states, states), whole)
     same_state(reduce(merge_states, reversed(states)), whole)
     assert sum(s["truth"]["rows"] for key, s in whole.items() if key[0] == "by") == 60
 
 
 def test_a_part_is_read_in_batches() -> None:
-    record = target(by_column := 60)
+    record = target(60)
     seen: list[int] = []
 
     class Part:
@@ -111,7 +112,6 @@ def test_a_part_is_read_in_batches() -> None:
     made = plan(rows=2048)
     same_state(made(Part()), made.summarize(record))
     assert seen == [2048]
-    assert by_column == 60
 
     class Nothing:
         def batches(self, rows: int) -> Iterator[Predictions]:
@@ -463,7 +463,8 @@ def test_a_reference_without_truth_is_refused() -> None:
     record = Predictions.from_probabilities([[0.5, 0.5]] * 3, source="r.csv")
     with pytest.raises(
         InputError,
-        match=r"r\.csv: expected a labelled reference: .*got 3 rows of unknown correctness; fields: probabilities; give the file with the truth first",
+        match=r"r\.csv: expected a labelled reference: .*got 3 rows of unknown correctness; "
+        r"fields: probabilities; give the file with the truth first",
     ):
         read_reference(as_source(record))
     confident = Predictions.from_arrays(confidence=[0.5], label=[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Self, final
 
 import numpy as np
@@ -61,6 +62,7 @@ class AverageConfidence(Estimator):
         score = self._score or natural_confidence(reference)
         self._score = score.fit(reference)
         gap = reference.verdicts - self._score(reference).astype(np.float64)
+        self._rows = len(reference) if reference.calibrated else sys.maxsize  # raw scores owe it nothing
         self._reference_variance = mean_and_variance(gap)[1] if reference.calibrated else 0.0
 
     def summarize(self, batch: Predictions) -> Sums:
@@ -74,5 +76,5 @@ class AverageConfidence(Estimator):
         rows = state["rows"]
         value = state["total"] / rows
         variance = max(value * (1 - value), 0.0) / rows + self._reference_variance
-        lower, upper = wilson_from_variance(value, variance, rows, self.level)
+        lower, upper = wilson_from_variance(value, variance, min(rows, self._rows), self.level)
         return self._estimate(state, value, lower, upper, score=self._score.name)

@@ -71,11 +71,13 @@ class CBPE(Estimator):
         confidence = self._score(reference)
         kinds = max(self._classes, 1)
         bins, predicted = bin_numbers(confidence, kinds), self._predicted(reference)
+        self._rows = len(reference)
         right = reference.verdicts == 1
         rows = count_cells(predicted, bins, kinds)
         self._map: BinnedMap = fit_map(rows, count_cells(predicted[right], bins[right], kinds))
         gap = reference.verdicts - confidence.astype(np.float64)
-        self._raw_variance = mean_and_variance(gap)[1]
+        shift, variance = mean_and_variance(gap)
+        self._raw_variance = variance + shift**2  # the gap seen on the reference is part of the doubt
 
     def _predicted(self, record: Predictions) -> Array:
         """Predicted class of each sample; one class for all where there is no class axis."""
@@ -105,7 +107,7 @@ class CBPE(Estimator):
             value = float(np.sum(state["top"] * self._map.rate)) / rows
             reference_variance = self._map.variance(state["top"] / rows)
         variance = reference_variance + max(value * (1 - value), 0.0) / rows
-        lower, upper = wilson_from_variance(value, variance, rows, self.level)
+        lower, upper = wilson_from_variance(value, variance, min(rows, self._rows), self.level)
         details: dict[str, Any] = {"calibration": self._map.form, "cross_validated_brier": self._map.scores}
         if "others" in state:
             cells = Cells(state["top"], state["others"], state["mass"], self._map)

@@ -74,7 +74,11 @@ class ClasswiseThreshold(Estimator):
         for k in range(reference.num_classes):
             rows = order[edges[k] : edges[k + 1]]
             own[k] = len(rows) >= _ENOUGH_ROWS
-            cuts.append(fit_threshold(scores[rows], verdicts[rows], self.level)[0] if own[k] else overall)
+            cuts.append(
+                fit_threshold(scores[rows], verdicts[rows], self.level, within_gap=True)[0]
+                if own[k]
+                else overall
+            )
         self._own = own
         self._thresholds: Array = np.array([[three[j].threshold for three in cuts] for j in range(3)])
         self._ties: Array = np.array([[three[j].share_of_ties for three in cuts] for j in range(3)])

@@ -40,6 +40,7 @@ class DifferenceOfConfidence(Estimator):
         self._score: Score = natural_confidence(reference).fit(reference)
         gap = reference.verdicts - self._score(reference).astype(np.float64)
         self._gap, self._gap_variance = mean_and_variance(gap)
+        self._rows = len(reference)
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows and the sum of confidence."""
@@ -52,7 +53,7 @@ class DifferenceOfConfidence(Estimator):
         value = mean + self._gap
         variance = self._gap_variance + max(mean * (1 - mean), 0.0) / rows
         inside = min(max(value, 0.0), 1.0)
-        lower, upper = wilson_from_variance(inside, variance, rows, self.level)
+        lower, upper = wilson_from_variance(inside, variance, min(rows, self._rows), self.level)
         return self._estimate(
             state, value, lower, upper, score=self._score.name, details={"reference_gap": self._gap}
         )

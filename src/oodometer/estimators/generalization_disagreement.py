@@ -83,6 +83,7 @@ class DisagreementDifference(Estimator):
         self._score = ModelAgreement().fit(reference)
         gap = reference.verdicts - self._score(reference)
         self._gap, self._gap_variance = mean_and_variance(gap)
+        self._rows = len(reference)
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows and summed agreement."""
@@ -95,7 +96,7 @@ class DisagreementDifference(Estimator):
         value = mean + self._gap
         variance = self._gap_variance + max(mean * (1 - mean), 0.0) / rows
         inside = min(max(value, 0.0), 1.0)
-        lower, upper = wilson_from_variance(inside, variance, rows, self.level)
+        lower, upper = wilson_from_variance(inside, variance, min(rows, self._rows), self.level)
         return self._estimate(
             state, value, lower, upper, score="model_agreement", details={"reference_gap": self._gap}
         )

@@ -53,6 +53,7 @@ class HistogramImportance(Estimator):
 
     def _fit(self, reference: Predictions) -> None:
         self._score: Score = natural_confidence(reference).fit(reference)
+        self._rows = len(reference)
         index = self._bin(reference)
         rows = np.bincount(index, minlength=self._bins).astype(np.float64)
         hits = np.bincount(index, weights=reference.verdicts, minlength=self._bins)
@@ -73,7 +74,7 @@ class HistogramImportance(Estimator):
         rows, weights = state["rows"], state["counts"] / state["rows"]
         value = float(weights @ self._accuracy)
         variance = float(np.square(weights) @ self._variance) + max(value * (1 - value), 0.0) / rows
-        lower, upper = wilson_from_variance(value, variance, rows, self.level)
+        lower, upper = wilson_from_variance(value, variance, min(rows, self._rows), self.level)
         outside = float(weights[self._empty].sum())
         notes = (f"{outside:.1%} of the target lies in confidence bins that the reference leaves empty",)
         return self._estimate(

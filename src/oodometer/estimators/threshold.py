@@ -25,17 +25,24 @@ class Cut(NamedTuple):
     share_of_ties: float
 
 
-def find_cut(sorted_scores: Array, count: float) -> Cut:
+def find_cut(sorted_scores: Array, count: float, *, within_gap: bool = False) -> Cut:
     """The cut with ``count`` of the (ascending, sorted) scores at or above it.
 
     Without ties the threshold is the count-th largest score, so that exactly ``count`` scores are >= t. Among
     ties a share of the tied samples counts, so that the reference is matched exactly even by a score of
     eleven levels; a count of 0 gives +inf.
 
+    Every threshold in the gap below the count-th largest score matches the reference just as well. A new sample of
+    the same kind exceeds that score itself with probability count/(n + 1), a little less than count/n, and a sum over
+    many small classes adds these little losses up. ``within_gap`` goes down by the share count/n of the gap, where
+    the probability is count/n.
+
     >>> find_cut(np.array([0.1, 0.2, 0.3, 0.4]), 2)
     Cut(threshold=0.3, share_of_ties=1.0)
     >>> find_cut(np.array([0.1, 0.5, 0.5, 0.5]), 2).share_of_ties.__round__(3)
     0.667
+    >>> round(find_cut(np.array([0.1, 0.2, 0.3, 0.4]), 2, within_gap=True).threshold, 3)
+    0.25
     """
     total = len(sorted_scores)
     if count <= 0 or total == 0:
@@ -44,11 +51,15 @@ def find_cut(sorted_scores: Array, count: float) -> Cut:
     threshold = sorted_scores[total - int(np.ceil(count))]
     at_or_above = total - np.searchsorted(sorted_scores, threshold, side="left")
     above = total - np.searchsorted(sorted_scores, threshold, side="right")
+    if within_gap and at_or_above - above == 1 and above < count < total and count == at_or_above:
+        below = sorted_scores[total - int(count) - 1]
+        if np.isfinite(below):
+            return Cut(float(threshold - count / total * (float(threshold) - float(below))), 1.0)
     return Cut(float(threshold), float((count - above) / (at_or_above - above)))
 
 
 def cuts_with_band(
-    sorted_scores: Array, correct: float, mismatch: float, level: float
+    sorted_scores: Array, correct: float, mismatch: float, level: float, *, within_gap: bool = False
 ) -> tuple[Cut, Cut, Cut]:
     """The fitted cut and those at the ends of the interval of its rank (Woodruff's method: no density needed).
 
@@ -58,7 +69,7 @@ def cuts_with_band(
     total = len(sorted_scores)
     half = normal_quantile(level) * np.sqrt(total * mismatch)
     return (
-        find_cut(sorted_scores, correct),
+        find_cut(sorted_scores, correct, within_gap=within_gap),
         find_cut(sorted_scores, correct - half),
         find_cut(sorted_scores, min(correct + half, total)),
     )
@@ -78,7 +89,9 @@ def total_credit(scores: Array, cut: Cut) -> float:
     return above + cut.share_of_ties * float(np.count_nonzero(scores == cut.threshold))
 
 
-def fit_threshold(scores: Array, verdicts: Array, level: float) -> tuple[tuple[Cut, Cut, Cut], float]:
+def fit_threshold(
+    scores: Array, verdicts: Array, level: float, *, within_gap: bool = False
+) -> tuple[tuple[Cut, Cut, Cut], float]:
     """The three cuts and the mismatch (add-one smoothed, so that a reference without errors keeps its doubt)."""
     ordered = np.sort(scores)
     correct = float(verdicts.sum())
@@ -88,7 +101,7 @@ def fit_threshold(scores: Array, verdicts: Array, level: float) -> tuple[tuple[C
     else:
         wrong = float(np.square(verdicts - credit(scores, fitted)).sum())
     mismatch = (wrong + 1) / (len(scores) + 1)
-    return cuts_with_band(ordered, correct, mismatch, level), mismatch
+    return cuts_with_band(ordered, correct, mismatch, level, within_gap=within_gap), mismatch
 
 
 class Thresholded(Estimator):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from ..arrays import Array
-from ..checks import truth_values
+from ..classes import truth_values
 from ..errors import InputError, NotApplicable
 from ..intervals import clopper_pearson
 from ..predictions import Predictions

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 import numpy as np
 
 from ..arrays import Array
-from ..checks import check_confidence, check_length, truth_values
+from ..checks import check_confidence, check_length
+from ..classes import truth_values
 from ..errors import InputError, NotApplicable
 from ..intervals import check_level
 from ..predictions import Predictions

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from ..arrays import Array
-from ..checks import ClassNames
+from ..classes import ClassNames
 from ..errors import InputError, NotApplicable
 from ..predictions import Predictions
 from ..registry import register

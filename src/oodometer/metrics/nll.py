@@ -8,7 +8,8 @@ from typing import Any, final
 import numpy as np
 
 from ..arrays import Array
-from ..checks import check_length, check_probabilities, encode
+from ..checks import check_length, check_probabilities
+from ..classes import encode
 from ..errors import InputError, NotApplicable
 from ..intervals import normal_quantile
 from ..predictions import Predictions

@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from ..checks import ClassNames
+from ..classes import ClassNames
 from .columns import Kind
 from .files import translated
 from .parquet import stated_classes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 
-from ..checks import ClassNames
+from ..classes import ClassNames
 from ..errors import InputError
 from ..predictions import Predictions
 

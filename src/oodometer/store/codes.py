@@ -10,9 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from .. import checks
 from ..arrays import Array, Coded
-from ..checks import ClassNames
+from ..classes import ClassNames, encode, truth_values
 from ..errors import InputError
 from .cells import first_true, wrong_type
 from .lists import flat_list
@@ -75,7 +74,7 @@ def class_cells(
     else:
         values = dictionary(array, column, text, frozenset(map(str, names)), per_row)
     try:
-        return Coded(checks.encode(values, names, column), names)
+        return Coded(encode(values, names, column), names)
     except InputError as error:
         if error.row is not None:
             error.row = (error.row - 1) // per_row + 1
@@ -92,7 +91,7 @@ def class_lists(array: Any, column: str, classes: ClassNames | None, text: bool,
 def truth_cells(
     array: Any, column: str, classes: Any = None, text: bool = False, width: Any = None, per_row: int = 1
 ) -> Array:
-    """Verdicts as 1, 0 and NaN for unknown, which is what `checks.truth_values` takes."""
+    """Verdicts as 1, 0 and NaN for unknown, which is what `truth_values` takes."""
     if pt.is_null(array.type):
         return np.full(len(array), np.nan)
     if not pt.is_dictionary(array.type):
@@ -107,7 +106,7 @@ def truth_cells(
         if (codes == position).any():
             try:
                 held = value.strip() if isinstance(value, str) else value
-                table[position] = checks.truth_values(np.array([held]), column)[0]
+                table[position] = truth_values(np.array([held]), column)[0]
             except InputError as error:
                 error.row, error.got = first_true(codes == position) // per_row + 1, repr(value)
                 raise error.at() from None

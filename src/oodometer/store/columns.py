@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..checks import ClassNames
+from ..classes import ClassNames
 from ..errors import InputError, UnknownColumnError, UsageError
 from ..predictions import FIELDS
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Coded
-from ..checks import ClassNames
+from ..classes import ClassNames
 from .cells import any_cells, number_cells, plain, text_cells, time_cells
 from .codes import class_cells, class_lists, dictionary, truth_cells, truth_lists
 from .columns import Feed, Kind

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from ..arrays import Ragged, as_numpy
-from ..checks import ClassNames
+from ..classes import ClassNames
 from ..errors import InputError, UsageError
 from .array_table import table_of
 from .arrow import MemoryReader

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from ..arrays import Array, Ragged
-from ..checks import ClassNames
+from ..classes import ClassNames
 from ..errors import InputError
 from .cells import check_no_null, first_true, number_cells, plain, wrong_type
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..checks import ClassNames
+from ..classes import ClassNames
 from ..errors import InputError, UsageError
 from ..predictions import Predictions
 from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_rows

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..arrays import Array
-from ..checks import ClassNames
+from ..classes import ClassNames
 from ..errors import InputError
 from .array_table import column_of, ndim_of, sample_axis
 from .columns import AXES, Kind, Layout

@@ -10,7 +10,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..checks import ClassNames
+from ..classes import ClassNames
 from .columns import Kind
 from .files import translated
 from .reader import Reader, TableReader

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Coded
-from ..checks import ClassNames
+from ..classes import ClassNames
 from ..errors import InputError
 from .columns import AXES, CLASS_AXIS, Feed, Kind, Layout, class_names
 from .files import translated

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..arrays import Array, Ragged
-from ..checks import ClassNames
+from ..classes import ClassNames
 from ..predictions import FIELDS, Predictions
 from .columns import AXES, PREFIX
 from .parquet import META

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..checks import ClassNames
+from ..classes import ClassNames
 from ..errors import InputError, OodometerError
 from ..predictions import Predictions
 from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_rows

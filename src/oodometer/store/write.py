@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..arrays import Array, Ragged
-from ..checks import ClassNames
+from ..classes import ClassNames
 from ..errors import UsageError, WorkError
 from ..predictions import FIELDS, Predictions
 from .atomic import write_atomic

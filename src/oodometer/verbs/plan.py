@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..calibrators import Choice
-from ..checks import is_null
+from ..classes import is_null
 from ..errors import InputError, NotApplicable, UsageError
 from ..estimators import Estimator, RiskCoverage, Sums
 from ..predictions import Predictions
