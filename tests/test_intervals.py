@@ -65,17 +65,35 @@ def test_no_trial_tells_nothing(trials: float) -> None:
     assert wilson(0.5, trials, 0.9) == (0.0, 1.0)
 
 
-@given(value=st.floats(0.01, 0.99), n=st.integers(2, 10_000))
-def test_a_binomial_variance_gives_the_interval_of_its_sample_size(value: float, n: int) -> None:
-    got = wilson_from_variance(value, value * (1 - value) / n, 7, 0.9)
-    assert got == pytest.approx(wilson(value, n, 0.9))
+@given(value=st.floats(0, 1), n=st.integers(1, 10_000), level=LEVELS)
+def test_a_binomial_variance_gives_wilsons_interval(value: float, n: int, level: float) -> None:
+    got = wilson_from_variance(value, value * (1 - value) / n, n, level)
+    assert got == pytest.approx(wilson(value, n, level))
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0])
-def test_at_the_edges_the_number_of_samples_decides(value: float) -> None:
-    """A variance of v(1 - v) says nothing there; the interval must still have a width."""
-    assert wilson_from_variance(value, 0.0, 20, 0.9) == wilson(value, 20, 0.9)
-    assert wilson_from_variance(value, 0.01, 20, 0.9) == wilson(value, 20, 0.9)
+@given(value=st.floats(0, 1), variance=st.floats(0, 0.1), n=st.floats(1, 1e6), level=LEVELS)
+def test_another_variance_by_formula(value: float, variance: float, n: float, level: float) -> None:
+    """The share is drawn towards one half by z^2 pseudo-samples; the variance stands where v (1 - v) / n stood."""
+    z = scipy.stats.norm.ppf(0.5 + level / 2)
+    centre = (n * value + z**2 / 2) / (n + z**2)
+    half = z * math.sqrt(variance + z**2 / (4 * n**2)) * n / (n + z**2)
+    want = (max(0.0, min(centre - half, value)), min(1.0, max(centre + half, value)))
+    got = wilson_from_variance(value, variance, n, level)
+    assert got == pytest.approx(want, abs=1e-9)
+    assert 0 <= got[0] <= value <= got[1] <= 1
+
+
+@pytest.mark.parametrize("value", [0.0, 0.4, 1.0])
+def test_a_larger_variance_is_wider_at_the_edges_too(value: float) -> None:
+    widths = [
+        high - low for low, high in (wilson_from_variance(value, v, 50, 0.9) for v in (0.0, 0.001, 0.01))
+    ]
+    assert 0 < widths[0] < widths[1] < widths[2]
+
+
+@pytest.mark.parametrize("trials", [0, -2, math.nan])
+def test_a_variance_of_no_sample_tells_nothing(trials: float) -> None:
+    assert wilson_from_variance(0.5, 0.001, trials, 0.9) == (0.0, 1.0)
 
 
 def test_normal_quantile() -> None:

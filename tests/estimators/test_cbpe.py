@@ -13,6 +13,7 @@ from oodometer.calibrators import Isotonic, Temperature
 from oodometer.calibrators.binned_map import bin_numbers, bins_for
 from oodometer.estimators import CBPE, AverageConfidence
 from oodometer.estimators.expected_confusion import count_others, expected_confusion
+from oodometer.intervals import wilson_from_variance
 from oodometer.testing import example_record
 
 METRICS = ("precision", "recall", "f1", "auc")
@@ -76,6 +77,33 @@ def test_accuracy_is_the_mean_rate_of_the_cells() -> None:
     assert found.value == pytest.approx(target.accuracy, abs=0.04)
     assert fitted.estimate(reference).value == pytest.approx(reference.accuracy)
     assert AverageConfidence().fit(reference).estimate(target).value > target.accuracy + 0.1
+
+
+def test_the_interval_joins_the_blocks_of_the_map_and_the_target() -> None:
+    fitted = CBPE(level=0.9).fit(overconfident(600, 3))
+    target = overconfident(5000, 4)
+    weights = np.zeros(fitted._map.rate.shape)
+    for i in range(5000):
+        weights[cell(target, i)] += 1 / 5000
+    found = fitted.estimate(target)
+    v = found.value
+    reference_variance = fitted._map.variance(weights)
+    assert reference_variance > 2 * v * (1 - v) / 5000, "most of the doubt is about the map"
+    want = wilson_from_variance(v, reference_variance + v * (1 - v) / 5000, 600, 0.9)
+    assert (found.lower, found.upper) == pytest.approx(want)
+
+
+def test_metrics_from_a_small_reference_are_less_certain() -> None:
+    """The target is the same; what differs is how well the map is known."""
+    target = overconfident(20_000, 5)
+    widths = []
+    for rows in (300, 20_000):
+        found = CBPE().fit(overconfident(rows, 6)).estimate(target).details
+        assert found["calibration"] != "raw"
+        widths.append(
+            found["metrics"]["macro_precision"]["upper"] - found["metrics"]["macro_precision"]["lower"]
+        )
+    assert widths[0] > 3 * widths[1]
 
 
 def test_one_map_for_all_classes_where_they_err_alike() -> None:
@@ -304,6 +332,15 @@ def test_many_classes_print_no_matrix() -> None:
     found = CBPE().fit(record).estimate(record).details
     assert "confusion" not in found
     assert len(found["per_class"]) == 101
+
+
+def test_after_a_calibrator_that_moves_the_argmax_the_others_keep_their_bins() -> None:
+    p = [[0.1, 0.9]] * 300 + [[0.8, 0.2]] * 300
+    record = Predictions.from_probabilities(p, label=[0] * 210 + [1] * 90 + [0] * 300)
+    made = Isotonic().fit(record)(record)  # class 1 is predicted and has 0.3, class 0 has 0.7
+    state = CBPE().fit(made).summarize(made)
+    assert made.probabilities is not None
+    assert state["others"][0, bin_numbers(made.probabilities[:1, 0], 2)[0]] == 300
 
 
 @pytest.mark.parametrize("method", [Temperature, Isotonic])

@@ -206,7 +206,7 @@ def test_variance_of_importance_by_hand() -> None:
     reference, target = records([0.95] * 10, [True] * 6 + [False] * 4, [0.97] * 40)
     found = HistogramImportance(level=0.9).fit(reference).estimate(target)
     rate = 6.5 / 11
-    want = wilson_from_variance(0.6, rate * (1 - rate) / 10 + 0.24 / 40, 40, 0.9)
+    want = wilson_from_variance(0.6, rate * (1 - rate) / 10 + 0.24 / 40, 10, 0.9)
     assert (found.lower, found.upper) == pytest.approx(want)
 
 

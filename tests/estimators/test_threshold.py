@@ -93,6 +93,30 @@ def test_the_ends_of_the_cut() -> None:
     assert find_cut(np.empty(0), 1) == Cut(math.inf, 0.0)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@given(data=st.data())
+def test_a_cut_within_the_gap_matches_the_reference_too(dtype: Any, data: st.DataObject) -> None:
+    """It lies between two neighbours, by the share that counts; where they touch it stays on the upper one."""
+    near = [0.5, float(np.nextafter(dtype(0.5), dtype(1))), 0.7, -1.0, 0.0, 3.0]
+    scores = data.draw(
+        st.lists(st.one_of(st.sampled_from(near), st.floats(-9, 9, width=32)), min_size=1, max_size=20)
+    )
+    ordered = np.sort(np.array(scores, dtype=dtype))
+    count, n = data.draw(st.integers(0, len(scores))), len(scores)
+    cut = find_cut(ordered, count, within_gap=True)
+    assert float(credit(ordered.astype(np.float64), cut).sum()) == pytest.approx(count)
+    if (
+        0 < count < n
+        and ordered[n - count - 1] < ordered[n - count]
+        and (ordered == ordered[n - count]).sum() == 1
+    ):
+        upper, lower = float(ordered[n - count]), float(ordered[n - count - 1])
+        assert cut.threshold == pytest.approx(upper - count / n * (upper - lower))
+        assert lower < cut.threshold <= upper
+    else:
+        assert cut == find_cut(ordered, count)
+
+
 @given(data=st.data(), level=st.sampled_from([0.5, 0.9, 0.99]))
 def test_the_band_is_that_of_its_ranks(data: st.DataObject, level: float) -> None:
     scores = data.draw(SCORES)
@@ -258,6 +282,15 @@ def test_neighbour_distances_of_reference_and_target_are_comparable() -> None:
 # ------------------------------------------------------------------------------------------ class-wise
 
 
+def slow_class_cut(scores: list[float], count: int) -> tuple[float, float]:
+    """The cut of one class: within the gap below the last score that counts, by the share that counts."""
+    threshold, share = slow_cut(scores, count)
+    falling = sorted(scores, reverse=True)
+    if 0 < count < len(scores) and scores.count(threshold) == 1:
+        threshold -= count / len(scores) * (threshold - falling[count])
+    return threshold, share
+
+
 def slow_classwise(reference: Predictions, target: Predictions) -> float:
     """A search for each predicted class of at least 20 rows, else the search over all rows."""
     scores, verdicts, predicted = reference.top.first, reference.verdicts, reference.predicted
@@ -265,7 +298,9 @@ def slow_classwise(reference: Predictions, target: Predictions) -> float:
     cuts = {}
     for k in range(reference.num_classes):
         mine = predicted == k
-        cuts[k] = slow_cut(scores[mine].tolist(), int(verdicts[mine].sum())) if mine.sum() >= 20 else overall
+        cuts[k] = (
+            slow_class_cut(scores[mine].tolist(), int(verdicts[mine].sum())) if mine.sum() >= 20 else overall
+        )
     return float(
         np.mean(
             [

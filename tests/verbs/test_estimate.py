@@ -452,6 +452,19 @@ def test_overconfidence_is_cured_by_default() -> None:
     truth = TARGET.accuracy
     assert abs(cured["ac"].value - truth) < 0.06 < abs(raw["ac"].value - truth)
     assert cured["source"].value == raw["source"].value
+    gaps = []
+    for found in (cured, raw):
+        assert found.reliability is not None
+        rows = found.reliability["rows"]
+        gaps.append(
+            np.abs(found.reliability["confidence"] - found.reliability["accuracy"]) @ rows / rows.sum()
+        )
+    assert gaps[0] < 0.05 < gaps[1], "what is drawn is what is used"
+    assert cured.risk_coverage is not None
+    assert raw.risk_coverage is not None
+    assert cured.risk_coverage.y.tolist() == raw.risk_coverage.y.tolist(), (
+        "it looks for thresholds of the model's own"
+    )
 
 
 @pytest.mark.parametrize("name", ["temperature", "isotonic", "histogram"])

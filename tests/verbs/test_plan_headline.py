@@ -20,6 +20,7 @@ from oodometer.estimators import AverageConfidence, SourceAccuracy
 from oodometer.results import Estimate
 from oodometer.scores import natural_confidence
 from oodometer.store import as_source
+from oodometer.store.memory import RecordSource
 from oodometer.testing import example_record
 from oodometer.verbs.headline import make_headline
 from oodometer.verbs.plan import (
@@ -437,13 +438,14 @@ def test_rows_without_truth_are_counted_and_left_out() -> None:
 def test_a_large_reference_is_sampled_the_same_however_it_is_batched(batch: int) -> None:
     record = example_record(1000, seed=3)
 
-    class Batched:
-        name, fields = "x", record.fields
+    class Batched(RecordSource):
+        def parts(self, target_rows: int = 0) -> list[Any]:
+            return super().parts(3 * batch)
 
-        def batches(self, fields: Any) -> Iterator[Predictions]:
+        def batches(self, fields: Any = None, rows: int = 0) -> Iterator[Predictions]:
             return record.batches(batch)
 
-    found = read_reference(Batched(), most_rows=120)  # type: ignore[arg-type]
+    found = read_reference(Batched(record), most_rows=120)
     assert (found.rows, len(found.record), found.sampled) == (1000, 120, True)
     assert found.correct == record.verdicts.sum(), "the accuracy is that of all rows"
     again = read_reference(as_source(record), most_rows=120).record

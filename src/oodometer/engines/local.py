@@ -1,4 +1,4 @@
-"""The local engine: one process, threads over data in memory, processes over files."""
+"""The local engine: threads on this machine, or separate processes."""
 
 from __future__ import annotations
 

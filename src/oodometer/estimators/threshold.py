@@ -54,7 +54,8 @@ def find_cut(sorted_scores: Array, count: float, *, within_gap: bool = False) ->
     if within_gap and at_or_above - above == 1 and above < count < total and count == at_or_above:
         below = sorted_scores[total - int(count) - 1]
         if np.isfinite(below):
-            return Cut(float(threshold - count / total * (float(threshold) - float(below))), 1.0)
+            inside = float(threshold) - count / total * (float(threshold) - float(below))
+            return Cut(inside if inside > below else float(threshold), 1.0)
     return Cut(float(threshold), float((count - above) / (at_or_above - above)))
 
 

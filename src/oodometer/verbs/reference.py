@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +15,13 @@ from ..arrays import Array
 from ..calibrators.base import scramble
 from ..errors import InputError
 from ..predictions import Predictions
-from ..store import RecordSource, Source
+from ..store import Part, RecordSource, Source
 
 __all__ = ["Reference", "read_reference"]
 
 MOST_ROWS = 1_000_000
 MOST_VALUES = 52_000_000  # numbers kept of a reference: 208 MB of float32
+_PART_ROWS = 1 << 17
 _SLACK = 1.25  # how far the limit may be passed before rows are dropped
 FEW_ROWS = 200
 
@@ -57,7 +61,7 @@ def read_reference(
     kept: list[tuple[Array, Predictions]] = []
     rows = correct = unlabelled = limit = 0
     highest = np.uint64(2**64 - 1)
-    for batch in source.batches(fields):
+    for batch in _read_ahead(source, fields):
         known = batch.known() if _can_be_judged(batch) else batch.take(np.zeros(len(batch), dtype=bool))
         unlabelled += len(batch) - len(known)
         if not len(known):
@@ -83,6 +87,30 @@ def read_reference(
         kept = [_below(k, r, highest) for k, r in kept]
     record = Predictions.concat([r for _, r in kept if len(r)])
     return Reference(record, rows, correct, unlabelled, len(record) < rows)
+
+
+def _read_ahead(source: Source, fields: Iterable[str] | None) -> Iterator[Predictions]:
+    """All batches in order, the next parts being decoded on the other cores meanwhile."""
+    workers, parts = os.cpu_count() or 1, source.parts(_PART_ROWS)
+    if workers == 1 or len(parts) == 1:
+        yield from source.batches(fields)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        coming: deque[Future[list[Predictions]]] = deque()
+        for part in parts:
+            coming.append(pool.submit(_load, part, fields))
+            if len(coming) > workers:
+                yield from coming.popleft().result()
+        while coming:
+            yield from coming.popleft().result()
+
+
+def _load(part: Part, fields: Iterable[str] | None) -> list[Predictions]:
+    batches = list(part.batches(fields))
+    for batch in batches:
+        if batch.probabilities is not None:
+            _ = batch.top  # worked out here, on this core; joining records keeps it
+    return batches
 
 
 def _below(keys: Array, record: Predictions, highest: Any) -> tuple[Array, Predictions]:
