@@ -138,6 +138,30 @@ def test_probabilities_of_exactly_0_and_1(dtype: Any) -> None:
     assert made.predicted.tolist() == [0, 1, 0, 0]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("smallest", [1e-3, 1e-12])
+def test_one_true_class_of_probability_zero_does_not_set_the_temperature_alone(
+    smallest: float, dtype: Any
+) -> None:
+    """A forest gives exact zeros: the fit takes them for the smallest probability that it gives, at most 1e-7."""
+    z, label = sample(1000, 3, 1.0)
+    p = softmax(z)
+    p[0] = [1 - smallest, smallest, 0]
+    p[1], label[1] = [0.7, 0.3, 0], 2
+    p = p.astype(dtype)
+    floored = np.log(np.maximum(p.astype(np.float64), min(smallest, 1e-7)))
+    want = best_temperature(floored, label)
+    assert Temperature().fit(Predictions.from_probabilities(p, label=label)).temperature == pytest.approx(
+        want, rel=2e-3
+    )
+    assert want < 1.2, "with log of the smallest number of the computer it is far above"
+    made = Temperature().fit(Predictions.from_probabilities(p, label=label))(
+        Predictions.from_probabilities(p[1:2])
+    )
+    assert made.probabilities is not None
+    assert made.probabilities[0, 2] < 1e-20
+
+
 def test_a_reference_with_logits_serves_a_target_with_probabilities() -> None:
     z, label = sample(500, 4, 2.0)
     fitted = Temperature().fit(Predictions.from_logits(z, label=label))

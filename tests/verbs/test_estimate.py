@@ -572,6 +572,12 @@ def test_a_large_reference_is_sampled_and_said_so(monkeypatch: pytest.MonkeyPatc
     )
     assert found.reference["rows"] == 600
     assert found.reference["accuracy"] == REFERENCE.accuracy
+    exact = estimate(slim(REFERENCE), slim(UNLABELLED), methods=["source"])["source"]
+    assert (found["source"].value, found["source"].lower, found["source"].upper) == (
+        exact.value,
+        exact.lower,
+        exact.upper,
+    )
 
 
 def test_the_same_file_twice(tmp_path: Path) -> None:
