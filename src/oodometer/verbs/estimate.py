@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -52,6 +54,7 @@ _ORDER = (
     "smoothness",
     "votes",
 )
+_THREADED_ROWS = 50_000  # below this, threads cost more than they bring
 _PART_ROWS = 1 << 17  # small enough that two workers finish together, large enough to hide their overhead
 _SLOW = {"threshold-distance": 200_000}  # target rows above which a method must be asked for by name
 
@@ -225,22 +228,32 @@ def _fit(
 ) -> tuple[Plan, list[Skipped]]:
     choice = _choose(record, calibrator)
     calibrated = choice.apply(record)
-    fitted: dict[str, Estimator] = {}
-    skipped: list[Skipped] = []
-    for name in methods or default_methods():
-        try:
-            fitted[name] = create("estimator", name, level=level, seed=seed).fit(calibrated)
-        except NotApplicable as error:
-            skipped.append(Skipped(name, str(error)))
-    confidence: Score | None = None
-    curve: RiskCoverage | None = None
-    try:
-        confidence = natural_confidence(record)
-        curve = RiskCoverage(level=level, wanted=tuple(wanted), seed=seed).fit(record)
-    except NotApplicable:
-        pass  # no confidence, no curve: the report leaves the section out
-    plan = Plan(choice, fitted, curve, confidence, rows=batch_rows(record.num_classes))
+    # worked out once, before several threads ask for them
+    _ = record.verdicts, calibrated.verdicts, calibrated.probabilities is not None and calibrated.top
+    names_asked = list(methods or default_methods())
+    with ThreadPoolExecutor(os.cpu_count() if len(record) >= _THREADED_ROWS else 1) as pool:
+        curve = pool.submit(_fit_curve, record, RiskCoverage(level=level, wanted=tuple(wanted), seed=seed))
+        found = list(pool.map(lambda name: _fit_one(name, calibrated, level, seed), names_asked))
+    fitted = {n: f for n, f in zip(names_asked, found, strict=True) if isinstance(f, Estimator)}
+    skipped = [f for f in found if isinstance(f, Skipped)]
+    confidence: Score | None = natural_confidence(record) if curve.result() is not None else None
+    plan = Plan(choice, fitted, curve.result(), confidence, rows=batch_rows(record.num_classes))
     return plan, skipped
+
+
+def _fit_one(name: str, reference: Predictions, level: float, seed: int) -> Estimator | Skipped:
+    try:
+        fitted: Estimator = create("estimator", name, level=level, seed=seed).fit(reference)
+    except NotApplicable as error:
+        return Skipped(name, str(error))
+    return fitted
+
+
+def _fit_curve(reference: Predictions, curve: RiskCoverage) -> RiskCoverage | None:
+    try:
+        return curve.fit(reference)
+    except NotApplicable:
+        return None  # no confidence, no curve: the report leaves the section out
 
 
 def _with_exact_source(plan: Plan, read: Sequence[Reference]) -> Plan:
