@@ -176,7 +176,9 @@ class Brier(Metric[BrierState, Measure]):
             raise NotApplicable("needs at least one labelled row")
         top = 1.0 if state.binary else 2.0
         value = min(state.total / n, top)
-        variance = max(state.squares / n - value * value, 0.0) / n
+        spread = state.squares / n - value * value
+        # of equal scores only rounding is left, more or less of it by the order of the sums: that is no spread
+        variance = spread / n if spread > 1e-6 * max(value * value, 1e-12) else 0.0
         if variance > 0 and n >= 30:
             half = normal_quantile(level) * variance**0.5
             ends = (max(0.0, value - half), min(top, value + half))

@@ -300,9 +300,7 @@ def _fold(
     progress: Callable[[int, int], None] | None,
 ) -> State:
     parts = goal.parts(_PART_ROWS)
-    chosen = (
-        create_engine(engine, workers, processes=goal.path is not None) if isinstance(engine, str) else engine
-    )
+    chosen = create_engine(engine, workers) if isinstance(engine, str) else engine
     done = 0
 
     def on_done(part: Any) -> None:

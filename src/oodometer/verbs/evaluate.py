@@ -279,11 +279,7 @@ def _fold(
     progress: Callable[[int, int], None] | None,
 ) -> State:
     parts = source.parts()
-    runner = (
-        create_engine(engine, workers, processes=source.path is not None)
-        if isinstance(engine, str)
-        else engine
-    )
+    runner = create_engine(engine, workers) if isinstance(engine, str) else engine
     count = 0
 
     def on_done(part: Any) -> None:
