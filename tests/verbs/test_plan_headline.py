@@ -81,8 +81,8 @@ def test_what_is_no_duration(text: str) -> None:
 @given(classes=st.integers(0, 10**7))
 def test_batches_fit_the_cache_and_are_never_tiny(classes: int) -> None:
     rows = batch_rows(classes)
-    assert 1024 <= rows <= 65_536
-    assert rows == 1024 or rows * classes <= 1 << 19
+    assert 1024 <= rows <= 131_072
+    assert rows == 1024 or rows * classes <= 1 << 20
 
 
 # ------------------------------------------------------------------------------------------ states
