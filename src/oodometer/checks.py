@@ -10,7 +10,7 @@ import numpy as np
 from .arrays import Array, as_cells
 from .classes import ClassNames
 from .errors import InputError
-from .kernels import by_chunks
+from .kernels import by_chunks, row_sums
 
 __all__ = [
     "SUM_TOLERANCE",
@@ -113,11 +113,11 @@ that sums to 100; these look like percents: divide them by 100
     def look(start: int, stop: int) -> None:
         part = array[start:stop]
         with np.errstate(invalid="ignore", over="ignore"):
-            sums = part @ np.ones(part.shape[1], dtype=part.dtype)
+            sums = row_sums(part)
             gaps.append(np.abs(sums - 1).max())  # NaN where a row is not finite
         lows.append(part.min())
 
-    by_chunks(look, *array.shape)
+    by_chunks(look, *array.shape, threads=False)  # bound by memory: one core does as well as two
     lowest = float(np.min(lows))
     if not (np.max(gaps) <= SUM_TOLERANCE and lowest >= -_NEGATIVE_TOLERANCE):
         raise _explain_probabilities(array, column, names)
@@ -129,7 +129,7 @@ that sums to 100; these look like percents: divide them by 100
 def _explain_probabilities(array: Array, column: str, names: Sequence[Any] | None) -> InputError:
     """Say what a matrix that holds no probabilities seems to hold, and what to do."""
     with np.errstate(invalid="ignore", over="ignore"):
-        sums = array @ np.ones(array.shape[1], dtype=array.dtype)
+        sums = row_sums(array)
         off = ~(np.abs(sums - 1) <= SUM_TOLERANCE)
     bad = ~np.isfinite(array)
     if bad.any():

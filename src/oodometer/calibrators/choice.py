@@ -15,7 +15,7 @@ from .base import FOLDS, Calibrator, assign_folds, brier, content_hash, seeded_s
 
 __all__ = ["Choice", "choose_calibrator"]
 
-_MOST_VALUES = 100_000
+_MOST_VALUES = 50_000
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temp
     standard error.
 
     Folds are dealt out by a hash of each row's content, so that the order of rows does not matter; of a large
-    reference a seeded sample of 100,000 probabilities is looked at. Without probabilities or labels nothing is chosen.
+    reference a seeded sample of 50,000 probabilities is looked at. Without probabilities or labels nothing is chosen.
 
     >>> choose_calibrator(Predictions.from_confidence([0.5], correct=[1])).calibrator is None
     True

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 
 from ..arrays import Array
-from ..kernels import Top
+from ..kernels import Top, row_sums
 from ..predictions import Predictions
 from ..registry import register
 from .base import Calibrator, seeded_sample
@@ -104,7 +104,7 @@ class Temperature(Calibrator):
         if record.logits is not None:
             scaled -= scaled.max(axis=1, keepdims=True)
         values = np.exp(scaled, out=scaled)
-        values /= (values @ np.ones(values.shape[1], dtype=values.dtype))[:, None]
+        values /= row_sums(values)[:, None]
         # a monotone map keeps the order of classes
         return record.with_probabilities(values, self.name, _scaled_top(top, self.temperature, values))
 

@@ -44,7 +44,9 @@ def estimate(
     classes: Annotated[
         str | None, typer.Option(help="Class names in the order of the probabilities: a,b,c.")
     ] = None,
-    engine: Annotated[str, typer.Option(help="Where the passes run: local (threads) or processes.")] = "local",
+    engine: Annotated[
+        str, typer.Option(help="Where the passes run: local (threads) or processes.")
+    ] = "local",
     workers: Annotated[
         int | None, typer.Option(help="Number of workers; by default one for each core.")
     ] = None,

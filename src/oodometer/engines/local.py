@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any, TypeVar, final
 
 from ..errors import UsageError
+from ..kernels import cores
 from .base import Engine
 
 __all__ = ["LocalEngine"]
@@ -33,7 +33,7 @@ class LocalEngine(Engine):
     def __init__(self, workers: int | None = None, *, processes: bool = False) -> None:
         if workers is not None and workers < 1:
             raise UsageError(f"expected at least one worker, got {workers}")
-        self.workers = workers or os.cpu_count() or 1
+        self.workers = workers or cores()
         self.processes = processes
 
     def fold(

@@ -89,7 +89,7 @@ class ClasswiseThreshold(Estimator):
         classes = len(self._own)
         above = np.empty((3, classes))
         for j in range(3):
-            threshold = self._thresholds[j][predicted]
+            threshold = np.take(self._thresholds[j], predicted)
             above[j] = np.bincount(predicted[scores >= threshold], minlength=classes)
             if (self._ties[j] < 1).any():
                 tied = np.bincount(predicted[scores == threshold], minlength=classes)

@@ -51,7 +51,7 @@ def count_others(probabilities: Array, predicted: Array, *, is_argmax: bool = Tr
     if coarse > 1:
         index //= coarse
     at = np.arange(rows)
-    own = index[at, predicted]
+    own = np.take(index.ravel(), at * classes + predicted)
     counts = np.bincount(index.ravel(), minlength=classes * width)
     counts -= np.bincount(own, minlength=classes * width)
     chosen = csr_matrix(

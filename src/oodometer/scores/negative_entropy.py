@@ -24,15 +24,13 @@ def negative_entropy(probabilities: Array) -> Array:
     [-0.6931, 0.0]
     """
     tiny = np.finfo(probabilities.dtype).tiny
-    ones = np.ones(probabilities.shape[1], dtype=probabilities.dtype)
     out = np.empty(len(probabilities), dtype=probabilities.dtype)
 
     def work(start: int, stop: int) -> None:
         p = probabilities[start:stop]
-        terms = np.maximum(p, tiny)
-        np.log(terms, out=terms)
-        terms *= p
-        np.minimum(terms @ ones, 0, out=out[start:stop])
+        logs = np.maximum(p, tiny)
+        np.log(logs, out=logs)
+        np.minimum(np.einsum("nk,nk->n", p, logs), 0, out=out[start:stop])
 
     by_chunks(work, *probabilities.shape)
     return out

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ..calibrators import Choice, choose_calibrator
@@ -13,6 +12,7 @@ from ..engines import Engine, create_engine
 from ..errors import InputError, NotApplicable, UsageError
 from ..estimators import Estimator, RiskCoverage, SourceAccuracy
 from ..intervals import check_level
+from ..kernels import limited_to, side_by_side
 from ..predictions import FIELDS, Predictions
 from ..registry import create, find, names
 from ..results import Skipped
@@ -126,6 +126,30 @@ def estimate(
         raise UsageError("give --by or --every, not both")
     for name in methods or ():
         find("estimator", name)
+    with limited_to(workers):
+        return _estimate(
+            reference, target, methods, level, by, every, labels, wanted, calibrator, classes, mapping, engine, workers,
+            seed, progress,
+        )  # fmt: skip
+
+
+def _estimate(
+    reference: Any,
+    target: Any,
+    methods: Sequence[str] | None,
+    level: float,
+    by: str | None,
+    every: str | None,
+    labels: Any,
+    wanted: Sequence[float],
+    calibrator: str,
+    classes: Sequence[int | str] | None,
+    mapping: Mapping[str, str] | None,
+    engine: str | Engine,
+    workers: int | None,
+    seed: int,
+    progress: Callable[[int, int], None] | None,
+) -> Estimation:
     extra = [by] if by is not None and by not in FIELDS else []
     opener = Opener(mapping)
     sources = _reference_sources(reference, classes, opener)
@@ -231,13 +255,14 @@ def _fit(
     # worked out once, before several threads ask for them
     _ = record.verdicts, calibrated.verdicts, calibrated.probabilities is not None and calibrated.top
     names_asked = list(methods or default_methods())
-    with ThreadPoolExecutor(os.cpu_count() if len(record) >= _THREADED_ROWS else 1) as pool:
-        curve = pool.submit(_fit_curve, record, RiskCoverage(level=level, wanted=tuple(wanted), seed=seed))
-        found = list(pool.map(lambda name: _fit_one(name, calibrated, level, seed), names_asked))
+    curve = RiskCoverage(level=level, wanted=tuple(wanted), seed=seed)
+    jobs: list[Callable[[], Any]] = [partial(_fit_curve, record, curve)]
+    jobs += [partial(_fit_one, name, calibrated, level, seed) for name in names_asked]
+    fitted_curve, *found = side_by_side(jobs, threads=len(record) >= _THREADED_ROWS)
     fitted = {n: f for n, f in zip(names_asked, found, strict=True) if isinstance(f, Estimator)}
     skipped = [f for f in found if isinstance(f, Skipped)]
-    confidence: Score | None = natural_confidence(record) if curve.result() is not None else None
-    plan = Plan(choice, fitted, curve.result(), confidence, rows=batch_rows(record.num_classes))
+    confidence: Score | None = natural_confidence(record) if fitted_curve is not None else None
+    plan = Plan(choice, fitted, fitted_curve, confidence, rows=batch_rows(record.num_classes))
     return plan, skipped
 
 

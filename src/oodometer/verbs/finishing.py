@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..intervals import clopper_pearson
+from ..kernels import side_by_side
 from ..predictions import Predictions
 from ..results import Estimate, Interval, Skipped
 from ..store import Source
@@ -17,6 +18,8 @@ from .plan import WHOLE, Key, Plan, State, confidence_counts
 from .reference import Reference
 
 __all__ = ["finish"]
+
+_THREADED_ROWS = 50_000  # reference rows below which threads cost more than they bring
 
 
 def finish(
@@ -33,7 +36,15 @@ def finish(
 ) -> Estimation:
     """The result from the states of the whole target, its slices and its chunks."""
     whole = state[WHOLE]
-    estimates = _estimates(plan, whole)
+    estimates, curve, reliability, confidence = side_by_side(
+        [
+            lambda: _estimates(plan, whole),
+            lambda: None if plan.curve is None else plan.curve.finish(whole["risk_coverage"]),
+            lambda: _reliability(plan, record, level),
+            lambda: _confidence(plan, record, whole),
+        ],
+        threads=len(record) >= _THREADED_ROWS,
+    )
     headline = make_headline(estimates, level)
     assert headline is not None  # there is at least one estimate
     rows, correct = sum(r.rows for r in read), sum(r.correct for r in read)
@@ -61,9 +72,9 @@ def finish(
         seed=seed,
         calibration={"name": None if choice.calibrator is None else choice.calibrator.name, "why": choice.why,
                      "scores": choice.scores, "temperature": getattr(choice.calibrator, "temperature", None)},
-        risk_coverage=None if plan.curve is None else plan.curve.finish(whole["risk_coverage"]),
-        reliability=_reliability(plan, record, level),
-        confidence=_confidence(plan, record, whole),
+        risk_coverage=curve,
+        reliability=reliability,
+        confidence=confidence,
         slices=slices,
         chunks=chunks,
     )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,6 +13,7 @@ import numpy as np
 from ..arrays import Array
 from ..calibrators.base import scramble
 from ..errors import InputError
+from ..kernels import cores
 from ..predictions import Predictions
 from ..store import Part, RecordSource, Source
 
@@ -91,7 +91,7 @@ def read_reference(
 
 def _read_ahead(source: Source, fields: Iterable[str] | None) -> Iterator[Predictions]:
     """All batches in order, the next parts being decoded on the other cores meanwhile."""
-    workers, parts = os.cpu_count() or 1, source.parts(_PART_ROWS)
+    workers, parts = cores(), source.parts(_PART_ROWS)
     if workers == 1 or len(parts) == 1:
         yield from source.batches(fields)
         return
