@@ -675,7 +675,9 @@ def test_separate_processes_give_the_same(tmp_path: Path) -> None:
     pq.write_table(pa.table(columns), path, row_group_size=100)
     seen: list[int] = []
     one = estimate(slim(REFERENCE), path, workers=1)
-    two = estimate(slim(REFERENCE), path, engine="processes", workers=2, progress=lambda done, parts: seen.append(parts))
+    two = estimate(
+        slim(REFERENCE), path, engine="processes", workers=2, progress=lambda done, parts: seen.append(parts)
+    )
     assert seen == [4] * 4
     assert as_json(one) == as_json(two)
 
