@@ -50,6 +50,7 @@ def file_name(name: str) -> str:
 def write_results(name: str, cases: Sequence[Case], folder: Path) -> tuple[Path, Path]:
     """Write the JSON and the tables of one set; returns their paths."""
     command = f"python -m benchmarks.real --only {name}"
+    cases = _as_written([c.to_dict() for c in cases])  # tables are made from the digits that the JSON keeps
     beds = grouped(cases, lambda c: (c.set, c.shift))
     head: dict[str, Any] = {"command": command, "version": oodometer.__version__, "level": LEVEL,
                             "methods": list(cases[0].estimates)}  # fmt: skip
@@ -73,11 +74,14 @@ def write_results(name: str, cases: Sequence[Case], folder: Path) -> tuple[Path,
 
 def read_cases(path: Path) -> list[Case]:
     """The cases of a result JSON."""
-    found = json.loads(path.read_text(encoding="utf-8"))["cases"]
+    return _as_written(json.loads(path.read_text(encoding="utf-8"))["cases"])
+
+
+def _as_written(cases: Sequence[dict[str, Any]]) -> list[Case]:
     return [
         Case(c["set"], c["shift"], c["case"], c["rows"], c["truth"], c["trust"],
              {m: (v[0], v[1], v[2]) for m, v in c["estimates"].items()})
-        for c in found
+        for c in cases
     ]  # fmt: skip
 
 
