@@ -789,3 +789,29 @@ def test_inputs_stay_as_they_are() -> None:
     estimate(REFERENCE, UNLABELLED, by="group")
     for name, value in before.items():
         assert (getattr(UNLABELLED, name) == value).all(), name
+
+
+# ------------------------------------------------------------------------------------------ calls that make no sense
+
+
+def test_a_wanted_accuracy_in_percent_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"expected an accuracy between 0 and 1 such as 0.95, got 95"):
+        estimate(REFERENCE, UNLABELLED, wanted=[95])
+
+
+def test_chunks_of_seconds_over_hours_are_refused() -> None:
+    times = np.datetime64("2026-01-01T00:00:00") + np.arange(len(UNLABELLED)) * np.timedelta64(60, "s")
+    target = {"probabilities": UNLABELLED.probabilities, "time": times}
+    many = {name: np.concatenate([value] * 4) for name, value in target.items()}
+    many["time"] = np.datetime64("2026-01-01T00:00:00") + np.arange(len(many["time"])) * np.timedelta64(
+        60, "s"
+    )
+    with pytest.raises(UsageError, match=r"--every makes more than 1000 chunks"):
+        estimate(REFERENCE, many, every="1m")
+
+
+def test_the_same_file_by_two_paths_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_predictions(slim(REFERENCE), tmp_path / "a.parquet")
+    monkeypatch.chdir(tmp_path)
+    found = estimate("a.parquet", str(tmp_path / "a.parquet"), methods=["source"])
+    assert "reference and target are the same file" in found.warnings

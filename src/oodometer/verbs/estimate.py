@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from ..calibrators import Choice, choose_calibrator
@@ -26,7 +27,6 @@ from .plan import (
     Plan,
     State,
     batch_rows,
-    check_slices,
     merge_states,
     parse_duration,
 )
@@ -126,6 +126,11 @@ def estimate(
         raise UsageError("give --by or --every, not both")
     for name in methods or ():
         find("estimator", name)
+    for accuracy in wanted:
+        if not 0 < accuracy <= 1:
+            raise UsageError(
+                f"expected an accuracy between 0 and 1 such as 0.95, got {accuracy}; divide percents by 100"
+            )
     with limited_to(workers):
         return _estimate(
             reference, target, methods, level, by, every, labels, wanted, calibrator, classes, mapping, engine, workers,
@@ -224,7 +229,7 @@ def _reference_warnings(
         warnings.append(
             f"the reference has no {kind}: what separates right from wrong cannot be learnt from it"
         )
-    if goal.path is not None and any(s.path == goal.path for s in sources):
+    if goal.path is not None and any(s.path and Path(s.path).samefile(goal.path) for s in sources):
         warnings.append("reference and target are the same file")
     if record.label is not None and len(record) and (record.label == record.label[0]).all():
         warnings.append("all reference labels are of one class")
@@ -336,8 +341,7 @@ def _fold(
 
     def merge(a: State, b: State) -> State:
         merged = merge_states(a, b)
-        if plan.by is not None:
-            check_slices([k for k in merged if k[0] == "by"], plan.by)
+        plan.check_cuts(merged)
         return merged
 
     state = chosen.fold(parts, plan, merge, on_done)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ State = dict[Key, dict[str, Sums]]
 
 WHOLE: Key = ("whole", None)
 MOST_SLICES = 200
+MOST_CHUNKS = 1000
 CONFIDENCE_BINS = 20
 _VALUES_A_BATCH = 1 << 20  # probabilities in flight: few megabytes, and enough that threads seldom meet
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -112,9 +113,16 @@ class Plan:
         for batch in part.batches(rows=self.rows):
             state = self.summarize(batch)
             total = state if total is None else merge_states(total, state)
-            if self.by is not None:
-                check_slices([key for key in total if key[0] == "by"], self.by)
+            self.check_cuts(total)
         return {} if total is None else total
+
+    def check_cuts(self, keys: Collection[Key]) -> None:
+        """A bounded number of slices or chunks; `UsageError` says what to do about too many."""
+        cuts = [key for key in keys if key != WHOLE]
+        if self.by is not None:
+            check_slices(cuts, self.by)
+        if len(cuts) > MOST_CHUNKS:
+            raise UsageError(f"--every makes more than {MOST_CHUNKS} chunks of these rows; take longer ones")
 
     def summarize(self, batch: Predictions) -> State:
         """The state of one batch: the whole of it, and each slice or chunk."""
@@ -183,8 +191,7 @@ class Plan:
             distinct = np.empty(len(index), dtype=object)
             distinct[:] = list(index)
         keys: list[Key] = [(kind, _slice_name(value)) for value in distinct]
-        if self.by is not None:
-            check_slices(keys, self.by)
+        self.check_cuts(keys)
         order = np.argsort(codes, kind="stable")
         edges = np.searchsorted(codes[order], np.arange(len(keys) + 1))
         for i, key in enumerate(keys):
