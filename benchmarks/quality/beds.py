@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.quality.situation import Situation
+from benchmarks.quality.texts import MODELS as TEXT_MODELS
+from benchmarks.quality.texts import reviewed
 from benchmarks.real.data import (
     OUTPUTS,
     Floats,
@@ -31,6 +34,8 @@ FLIPPED = 0.1
 STEP = 3  # one model in so many is judged, to bound the time; all others are its members
 SEEDS = 3
 DIGIT_SEEDS = 4
+TEXT_SEEDS = 2
+TABLE_MODELS = ("logistic", "forest", "bayes", "neighbors", "network")
 FAR = ((0.0, 0.0, 20.0), (0.0, 0.0, 30.0), (0.0, 0.0, 45.0), (0.0, 8.0, 0.0))  # as in the demo's drift
 
 
@@ -39,8 +44,8 @@ class Bed:
     """One kind of shift on one kind of data.
 
     `group` is "models" (classes of many models, no probabilities), "outputs" (real outputs, rows drawn again), "few"
-    (the same with 500 reference rows), "digits", "tables" or "invisible". `known`: its family is among those that the
-    backtest simulates, with enough reference rows for a backtest.
+    (the same with 500 reference rows), "digits", "tables", "texts" or "invisible". `known`: its family is among those
+    that the backtest simulates, with enough reference rows for a backtest.
     """
 
     name: str
@@ -73,6 +78,9 @@ BEDS = (
     Bed("tables: cluster", "tables", True, "shares of six clusters of the inputs from Dirichlet(0.5)"),
     Bed("tables: label", "tables", True, "class shares from Dirichlet(0.5)"),
     Bed("tables: tiny", "tables", False, "the same three shifts, 35 reference rows: too few for a backtest"),
+    Bed("texts: sst-2", "texts", False, "small models of IMDb reviews on critics' sentences"),
+    Bed("texts: mr", "texts", False, "the same on other sentences of critics"),
+    Bed("texts: cr", "texts", False, "the same on sentences about cameras, phones and the like"),
     Bed("labels flipped", "invisible", False, "10 % of the target's labels are changed, its outputs are not"),
     Bed("outputs swapped", "invisible", False, "10 % of the target's rows get one another's outputs"),
 )
@@ -81,17 +89,6 @@ BEDS = (
 def bed_of(name: str) -> Bed:
     """The bed of this name."""
     return next(b for b in BEDS if b.name == name)
-
-
-@dataclass(frozen=True)
-class Situation:
-    """A labelled reference, a target without labels, and the accuracy of the target's rows."""
-
-    bed: str
-    name: str
-    reference: Predictions
-    target: Predictions
-    truth: float
 
 
 @dataclass(frozen=True)
@@ -121,9 +118,10 @@ def make_jobs(groups: Sequence[str] | None = None) -> list[Job]:
     jobs += [
         Job("tables", table, (name, model, seed))
         for name in ("digits", "cancer", "wine")
-        for model in ("logistic", "forest")
+        for model in TABLE_MODELS
         for seed in range(SEEDS)
     ]
+    jobs += [Job("texts", reviewed, (model, seed)) for model in TEXT_MODELS for seed in range(TEXT_SEEDS)]
     return [job for job in jobs if groups is None or job.group in groups]
 
 
@@ -323,19 +321,27 @@ def turned_digits(seed: int) -> Iterator[Situation]:
 
 
 def table(name: str, model: str, seed: int) -> Iterator[Situation]:
-    """A logistic regression or a forest on a table that comes with scikit-learn: tilts, clusters, class shares."""
+    """A small model on a table that comes with scikit-learn: tilts, clusters, class shares."""
     from sklearn import datasets
     from sklearn.cluster import KMeans
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.neural_network import MLPClassifier
     from sklearn.preprocessing import StandardScaler
 
     load = {"cancer": datasets.load_breast_cancer, "wine": datasets.load_wine, "digits": datasets.load_digits}
     x, y = load[name](return_X_y=True)
     x = StandardScaler().fit_transform(x)
     depth = 6 if name == "digits" else 3
-    forest = RandomForestClassifier(30, max_depth=depth, random_state=seed)
-    chosen = LogisticRegression(C=0.01, max_iter=300) if model == "logistic" else forest
+    chosen = {
+        "logistic": LogisticRegression(C=0.01, max_iter=300),
+        "forest": RandomForestClassifier(30, max_depth=depth, random_state=seed),
+        "bayes": GaussianNB(),
+        "neighbors": KNeighborsClassifier(9),
+        "network": MLPClassifier((32,), max_iter=150, random_state=seed),
+    }[model]
     rng = np.random.default_rng([seed, 0x7AB])
     order = rng.permutation(len(y))
     train, held, rest = np.split(order, [len(y) // 5, len(y) * 2 // 5])

@@ -178,6 +178,8 @@ def limits(cases: Sequence[Case]) -> list[Limit]:
     beds = summaries(cases)
     out = []
     for s in beds:
+        if s.bed.group == "invisible":  # what is near the truth there is so by chance: nothing to be held to
+            continue
         method, best = s.best
         out.append(Limit(f"{s.bed.name}: error at most the best method's, or {FREE_POINT:.0f} point",
                          f"{s.headline:.2f}, {method} {best:.2f}", s.headline <= max(best, FREE_POINT)))  # fmt: skip
@@ -297,6 +299,7 @@ BLOCKS: dict[str, Callable[[Sequence[Case]], list[str]]] = {
     "outputs": lambda cases: method_table(cases, ["outputs"]),
     "few": lambda cases: method_table(cases, ["few"]),
     "trained": lambda cases: method_table(cases, ["digits", "tables"]),
+    "texts": lambda cases: method_table(cases, ["texts"]),
     "models": lambda cases: method_table(cases, ["models"]),
     "invisible": lambda cases: method_table(cases, ["invisible"]),
     "kinds": kind_table,
@@ -314,6 +317,7 @@ TITLES = {
     "outputs": "Mean absolute error: outputs drawn again",
     "few": "Mean absolute error: the same with 500 reference rows",
     "trained": "Mean absolute error: digits and tables",
+    "texts": "Mean absolute error: texts",
     "invisible": "Mean absolute error: what outputs cannot show",
 }
 

@@ -22,9 +22,11 @@ from oodometer.verbs.backtest import run_backtest
 from oodometer.verbs.estimation import Headline
 from oodometer.verbs.fitting import quick_methods
 from oodometer.verbs.headline import make_headline
+from oodometer.verbs.panel import PANEL
 from oodometer.verbs.trials import Trial
 from oodometer.verbs.weighing import LEAST_TRIALS, Scales, Weighed
 
+MANY = 10**9  # reference rows: the panel has no weight
 KINDS = ("none", "label", "covariate", "support", "unknown")
 
 
@@ -72,7 +74,7 @@ def check_weighed(found: Weighed) -> None:
 
 def test_a_method_that_is_always_right_gets_the_weight() -> None:
     trials = made_trials(100, {"ac": 0.0, "doc": 0.05, "atc": 0.1})
-    found = weigh(Scales(trials, ["ac", "doc", "atc"]), {"ac": 0.6, "doc": 0.7, "atc": 0.9})
+    found = weigh(Scales(trials, ["ac", "doc", "atc"], MANY), {"ac": 0.6, "doc": 0.7, "atc": 0.9})
     assert next(iter(found.shares)) == "ac"
     assert found.shares["ac"] > 0.98
     assert found.value == pytest.approx(0.6, abs=0.01)
@@ -82,7 +84,7 @@ def test_a_method_that_is_always_right_gets_the_weight() -> None:
 def test_shares_go_with_the_square_of_the_mean_squared_error() -> None:
     """By hand: deviations 0.02 and 0.04 and the floor of 0.005 give (0.0004 + f)^-2 to (0.0016 + f)^-2."""
     trials = made_trials(4000, {"one": 0.02, "two": 0.04})
-    found = weigh(Scales(trials, ["one", "two"]), {"one": 0.6, "two": 0.8})
+    found = weigh(Scales(trials, ["one", "two"], MANY), {"one": 0.6, "two": 0.8})
     floor = 0.005**2
     want = (0.0016 + floor) ** 2 / ((0.0016 + floor) ** 2 + (0.0004 + floor) ** 2)
     assert found.shares["one"] == pytest.approx(want, abs=0.01)
@@ -91,7 +93,7 @@ def test_shares_go_with_the_square_of_the_mean_squared_error() -> None:
 
 def test_a_method_that_did_not_answer_gets_nothing() -> None:
     trials = made_trials(100, {"ac": 0.0, "doc": 0.05})
-    scales = Scales(trials, ["ac", "doc", "never"])
+    scales = Scales(trials, ["ac", "doc", "never"], MANY)
     found = weigh(scales, {"doc": 0.7, "never": 0.2, "unheard": 0.1})
     assert found.shares == {"doc": 1.0}
     assert found.value == pytest.approx(0.7)
@@ -102,9 +104,9 @@ def test_a_method_that_did_not_answer_gets_nothing() -> None:
 
 def test_few_trials_are_not_believed() -> None:
     for count in (0, 1, LEAST_TRIALS - 1):
-        scales = Scales(made_trials(count, {"ac": 0.01}), ["ac"])
+        scales = Scales(made_trials(count, {"ac": 0.01}), ["ac"], MANY)
         assert scales.weigh({"ac": 0.6}, SIGNS, 0.8, 100, 0.9) is None
-    check_weighed(weigh(Scales(made_trials(LEAST_TRIALS, {"ac": 0.01}), ["ac"]), {"ac": 0.6}))
+    check_weighed(weigh(Scales(made_trials(LEAST_TRIALS, {"ac": 0.01}), ["ac"], MANY), {"ac": 0.6}))
 
 
 def far_and_near(**changes: Any) -> list[Trial]:
@@ -116,7 +118,7 @@ def far_and_near(**changes: Any) -> list[Trial]:
 
 
 def test_trials_that_look_like_the_target_count() -> None:
-    scales = Scales(far_and_near(), ["ac", "doc"])
+    scales = Scales(far_and_near(), ["ac", "doc"], MANY)
     estimates = {"ac": 0.7, "doc": 0.72}
     near = weigh(scales, estimates)
     far = weigh(scales, estimates, signs={"moved": 1.5, "unexplained": 1.0})
@@ -136,7 +138,7 @@ def test_the_diagnosis_favours_families() -> None:
         *made_trials(50, {"ac": 0.01}, seed=1),
         *made_trials(50, {"ac": 0.01}, seed=2, family="class_prior"),
     ]
-    scales = Scales(trials, ["ac"])
+    scales = Scales(trials, ["ac"], MANY)
     shares = {
         k: weigh(scales, {"ac": 0.7}, kind=k).families["class_prior"] for k in ("label", None, "covariate")
     }
@@ -145,13 +147,15 @@ def test_the_diagnosis_favours_families() -> None:
 
 def test_families_count_alike_whatever_their_number_of_trials() -> None:
     trials = [*made_trials(200, {"ac": 0.01}, seed=1), *made_trials(25, {"ac": 0.01}, seed=1, family="tilt")]
-    found = weigh(Scales(trials, ["ac"]), {"ac": 0.7})
+    found = weigh(Scales(trials, ["ac"], MANY), {"ac": 0.7})
     assert found.families["tilt"] == pytest.approx(0.5, abs=0.15)
     rare = [
         *made_trials(100, {"ac": 0.01}, seed=1),
         *made_trials(100, {"ac": 0.01}, seed=1, family="logit_noise"),
     ]
-    assert weigh(Scales(rare, ["ac"]), {"ac": 0.7}).families["logit_noise"] == pytest.approx(1 / 11, abs=0.02)
+    assert weigh(Scales(rare, ["ac"], MANY), {"ac": 0.7}).families["logit_noise"] == pytest.approx(
+        1 / 11, abs=0.02
+    )
 
 
 def test_a_sign_that_the_target_lacks_does_not_make_it_far() -> None:
@@ -160,7 +164,7 @@ def test_a_sign_that_the_target_lacks_does_not_make_it_far() -> None:
         replace(t, estimates={**t.estimates, "agreement": (0.1, 0.0, 0.2)})
         for t in made_trials(60, {"ac": 0.01, "doc": 0.01})
     ]
-    scales = Scales(trials, ["ac", "doc", "agreement"])
+    scales = Scales(trials, ["ac", "doc", "agreement"], MANY)
     assert weigh(scales, {"ac": 0.7, "doc": 0.7}).covered
     assert not weigh(
         scales, {"ac": 0.7, "doc": 0.7, "agreement": 0.99}, signs={**SIGNS, "moved": 5.0}
@@ -170,7 +174,7 @@ def test_a_sign_that_the_target_lacks_does_not_make_it_far() -> None:
 def test_what_label_shift_says_is_seen_on_both_sides() -> None:
     """It is among the signs, whether or not the method was asked for: else every target would look far."""
     trials = [replace(t, signs={**t.signs, "label_shift": 0.3}) for t in made_trials(60, {"ac": 0.01})]
-    scales = Scales(trials, ["ac", "label-shift"])
+    scales = Scales(trials, ["ac", "label-shift"], MANY)
     assert weigh(scales, {"ac": 0.7}, signs={**SIGNS, "label_shift": 0.3}).covered
     assert not weigh(scales, {"ac": 0.7}, signs={**SIGNS, "label_shift": 2.3}).covered
     assert "label-shift" not in weigh(scales, {"ac": 0.7}, signs={**SIGNS, "label_shift": 0.3}).shares
@@ -185,7 +189,7 @@ def test_intervals_cover_as_often_as_they_say(level: float) -> None:
     rng = np.random.default_rng(3)
     held, halves = [], []
     for seed in range(3):
-        scales = Scales(made_trials(300, {"ac": 0.02}, seed=seed), ["ac"])
+        scales = Scales(made_trials(300, {"ac": 0.02}, seed=seed), ["ac"], MANY)
         for _ in range(60):
             truth = float(np.clip(0.7 + 0.1 * rng.standard_normal(), 0.05, 0.95))
             found = weigh(
@@ -201,15 +205,15 @@ def test_intervals_cover_as_often_as_they_say(level: float) -> None:
 def test_small_targets_get_wider_intervals() -> None:
     """Trials of 100 rows hold the noise of 100 rows; a target of 10 has more of it, one of a million none."""
     trials = made_trials(300, {"ac": 0.05}, rows=100)
-    halves = [weigh(Scales(trials, ["ac"]), {"ac": 0.7}, rows=n).half for n in (10, 100, 10**6)]
+    halves = [weigh(Scales(trials, ["ac"], MANY), {"ac": 0.7}, rows=n).half for n in (10, 100, 10**6)]
     assert halves[0] > 1.5 * halves[1] > 1.5 * halves[2]
-    one = weigh(Scales(trials, ["ac"]), {"ac": 0.7}, rows=1)
+    one = weigh(Scales(trials, ["ac"], MANY), {"ac": 0.7}, rows=1)
     assert one.half > 0.5
 
 
 def test_a_method_that_never_errs_is_still_not_certain() -> None:
     perfect = [replace(t, truth=1.0, estimates={"ac": (1.0, 1.0, 1.0)}) for t in made_trials(50, {"ac": 0.0})]
-    found = weigh(Scales(perfect, ["ac"]), {"ac": 1.0}, rows=1000)
+    found = weigh(Scales(perfect, ["ac"], MANY), {"ac": 1.0}, rows=1000)
     check_weighed(found)
     assert found.half >= 0.005
 
@@ -218,8 +222,8 @@ def test_trials_without_an_answer_do_not_shift_the_noise_of_others() -> None:
     """Half of the trials of 20 rows have no answer; what chance adds to the others is that of a million rows."""
     silent = [replace(t, rows=20, estimates={}) for t in made_trials(100, {"ac": 0.0}, seed=1)]
     loud = made_trials(100, {"ac": 0.03}, seed=2, rows=10**6)
-    mixed = weigh(Scales([*silent, *loud], ["ac"]), {"ac": 0.7})
-    alone = weigh(Scales(loud, ["ac"]), {"ac": 0.7})
+    mixed = weigh(Scales([*silent, *loud], ["ac"], MANY), {"ac": 0.7})
+    alone = weigh(Scales(loud, ["ac"], MANY), {"ac": 0.7})
     assert mixed.half == pytest.approx(alone.half, rel=0.1)
 
 
@@ -256,7 +260,7 @@ def test_never_a_number_that_is_none(
         )
         trials.append(Trial(str(rng.choice(["none", "tilt", "logit_noise"])), 0.5, i, int(rng.integers(20, 99)),
                             float(rng.integers(3) / 2), float(rng.random()), answers, seen))  # fmt: skip
-    found = Scales(trials, [*methods, "label-shift"]).weigh(said, signs, source, rows, 0.95, kind)
+    found = Scales(trials, [*methods, "label-shift"], MANY).weigh(said, signs, source, rows, 0.95, kind)
     if found is not None:
         check_weighed(found)
         assert min(said.values()) - 1e-9 <= found.value <= max(said.values()) + 1e-9
@@ -276,8 +280,8 @@ def diagnosed(kind: Any, *findings: Finding) -> Diagnosis:
     return Diagnosis(kind, findings, f"it is {kind}")
 
 
-SCALES = Scales(made_trials(100, {"ac": 0.01, "doc": 0.05}), ["ac", "doc"])
-WIDE = Scales(made_trials(100, {"ac": 0.2, "doc": 0.2}, spread=0.2), ["ac", "doc"])
+SCALES = Scales(made_trials(100, {"ac": 0.01, "doc": 0.05}), ["ac", "doc"], MANY)
+WIDE = Scales(made_trials(100, {"ac": 0.2, "doc": 0.2}, spread=0.2), ["ac", "doc"], MANY)
 TWO = [made_by("ac", 0.7), made_by("doc", 0.72)]
 
 
@@ -301,12 +305,31 @@ def headline(estimates: list[Estimate] = TWO, **options: Any) -> Headline:
 UNSEEN = "; a change of the truth itself (P(y | x)) would go unseen"
 
 
-@pytest.mark.parametrize("kind", ["none", "label", "covariate"])
-def test_what_was_right_on_the_like_is_trusted(kind: str) -> None:
-    found = headline(diagnosis=diagnosed(kind))
+SEEN = Finding("overlap", "", 0.8, 0.0, supports=("cbpe",), strength="strong")
+ASKED = Finding("agreement", "", -3.0, 0.001, strength="strong")
+
+
+@pytest.mark.parametrize(
+    ("kind", "findings"), [("none", ()), ("label", ()), ("covariate", (SEEN,)), ("covariate", (ASKED,))]
+)
+def test_what_was_right_on_the_like_is_trusted(kind: str, findings: tuple[Finding, ...]) -> None:
+    found = headline(diagnosis=diagnosed(kind, *findings))
     assert (found.trust, found.interval.kind) == ("high", "backtest")
     assert found.method.startswith("backtest: ac ")
     assert found.why == f"it is {kind}; most like simulated shifts of the kind 'none'{UNSEEN}"
+
+
+def test_a_covariate_shift_of_inputs_that_nobody_saw_is_not_trusted() -> None:
+    """From 0.80 to about 0.70 by the outputs alone: it may be twice as bad, and the interval says so."""
+    found = headline(diagnosis=diagnosed("covariate"))
+    assert (found.trust, found.interval.kind) == ("low", "empirical")
+    assert "give `features`" in found.why
+    move = 0.8 - found.interval.value
+    assert found.interval.lower == pytest.approx(found.interval.value - move)
+    assert found.interval.upper == pytest.approx(0.8)
+    assert found.assumes.startswith("the accuracy moved at most twice as far")
+    wide = headline(diagnosis=diagnosed("covariate"), scales=WIDE)
+    assert wide.interval.upper - wide.interval.lower > 0.3, "never narrower than the trials make it"
 
 
 ALARM = Finding("confidence alarm", "", 0.2, refutes=("ac",), strength="strong")
@@ -331,7 +354,7 @@ def test_what_is_not_quite_trusted_says_why(options: dict[str, Any], why: str) -
         source = options["source"]
         alike = [replace(t, source=source, truth=source, estimates={"ac": (source, source, source)})
                  for t in made_trials(60, {})]  # fmt: skip
-        options = {**options, "scales": Scales(alike, ["ac"]), "estimates": [made_by("ac", source)]}
+        options = {**options, "scales": Scales(alike, ["ac"], MANY), "estimates": [made_by("ac", source)]}
     found = headline(**options)
     assert found.trust == "low"
     assert found.why == why + UNSEEN
@@ -342,7 +365,7 @@ def test_a_reference_without_errors_leaves_room_for_some() -> None:
     alike = [
         replace(t, source=1.0, truth=1.0, estimates={"ac": (1.0, 1.0, 1.0)}) for t in made_trials(60, {})
     ]
-    found = headline([made_by("ac", 1.0)], scales=Scales(alike, ["ac"]), source=1.0, reference_rows=100,
+    found = headline([made_by("ac", 1.0)], scales=Scales(alike, ["ac"], MANY), source=1.0, reference_rows=100,
                      diagnosis=diagnosed("none"))  # fmt: skip
     assert found.interval.lower <= 0.05 ** (1 / 100), "the exact lower end of 100 in 100"
     assert found.trust == "low"
@@ -399,20 +422,48 @@ def test_without_trials_the_voices_answer() -> None:
     assert "2 methods with different assumptions agree within 4.0%; all can fail alike" in found.why
     apart = headline([made_by("atc", 0.9), made_by("doc", 0.6)], scales=None)
     assert apart.trust == "none"
-    few = Scales(made_trials(LEAST_TRIALS - 1, {"ac": 0.01}), ["ac"])
+    few = Scales(made_trials(LEAST_TRIALS - 1, {"ac": 0.01}), ["ac"], MANY)
     assert headline(scales=few).method.startswith("median of")
 
 
-def test_a_small_reference_weighs_against_confidence() -> None:
-    """By hand: variance of an accuracy of 0.8 over 20 rows, held against the usual error of calibration, 0.04."""
-    estimates = [made_by("atc", 0.7), made_by("doc", 0.7), made_by("ac", 0.9)]
-    found = headline(estimates, scales=None, source=0.8, reference_rows=20)
-    variance = (0.8 * 0.2 * 20 + 0.5) / 21 / 20
-    share = variance / (variance + 0.04**2)
-    assert found.interval.value == pytest.approx((1 - share) * 0.7 + share * 0.9)
-    assert found.method == f"median of atc, doc, ac, and ac by {share:.0%}"
-    many = headline(estimates, scales=None, source=0.8, reference_rows=10**6)
-    assert many.interval.value == pytest.approx(0.7, abs=0.001)
+def test_without_trials_the_panel_answers_where_four_of_it_do() -> None:
+    estimates = [made_by(m, v) for m, v in zip(PANEL, (0.7, 0.72, 0.74, 0.76, 0.71, 0.73, 0.2), strict=True)]
+    found = headline([*estimates, made_by("ac", 0.99)], scales=None)
+    assert found.interval.value == pytest.approx((0.71 + 0.72 + 0.73) / 3), "without two at each end"
+    assert found.method == "middle of " + ", ".join(PANEL)
+    assert (found.interval.lower, found.interval.upper) == pytest.approx((0.1, 0.86))
+    assert found.trust == "none", "one of seven is far off, and nothing says that it is not the right one"
+    heard = headline([*estimates, made_by("agreement", 0.5)], scales=None)
+    assert "agreement" in heard.method, "other models are heard before a panel that looks at this one alone"
+
+
+def test_a_small_reference_is_weighed_with_the_panel() -> None:
+    """By hand: with 250 rows the panel has 1000/1250 of the weight; trials say that `source` is always right."""
+    methods = {"source": 0.0, **dict.fromkeys(PANEL, 0.2)}
+    trials = made_trials(100, methods)
+    said = {"source": 0.9, **dict.fromkeys(PANEL, 0.6)}
+    small = weigh(Scales(trials, list(methods), 250), said)
+    assert small.panel == pytest.approx(0.8)
+    assert small.value == pytest.approx(0.2 * 0.9 + 0.8 * 0.6, abs=0.003)
+    large = weigh(Scales(trials, list(methods), MANY), said)
+    assert large.value == pytest.approx(0.9, abs=0.003)
+    assert small.half > 5 * large.half, "the interval is that of the mixed rule"
+    found = headline([made_by(m, v) for m, v in said.items()], scales=Scales(trials, list(methods), 250))
+    assert found.method == "backtest: source 20%, middle of the panel 80%"
+
+
+def test_methods_of_ones_own_choice_have_no_panel() -> None:
+    trials = made_trials(100, {"ac": 0.0, "doc": 0.01})
+    found = weigh(Scales(trials, ["ac", "doc"], 100), {"ac": 0.6, "doc": 0.7})
+    assert found.panel == 0.0
+    assert found.value == pytest.approx(0.6, abs=0.01)
+
+
+def test_where_nothing_overlaps_the_pessimist_has_a_voice() -> None:
+    estimates = [made_by("agreement", 0.6), made_by("threshold-distance", 0.5), made_by("dis2", 0.2)]
+    found = headline(estimates, diagnosis=diagnosed("support", FAR))
+    assert found.interval.value == pytest.approx(0.5)
+    assert (found.interval.lower, found.interval.upper, found.trust) == (0.0, 1.0, "none")
 
 
 @pytest.mark.parametrize(("method", "trust"), [("doc", "low"), ("source", "none")])

@@ -53,8 +53,8 @@ def finish(
     reliability, confidence = _figures(plan, record, whole, level)
     diagnosis = None if plan.diagnostician is None else plan.diagnostician.finish(whole["diagnosis"])
     rows, correct = sum(r.rows for r in read), sum(r.correct for r in read)
-    weigher = _Weigher(plan, None if trials is None else Scales(trials.trials, [*trials.methods, "label-shift"]),
-                       diagnosis, correct / rows, rows, level)  # fmt: skip
+    scales = None if trials is None else Scales(trials.trials, [*trials.methods, "label-shift"], len(record))
+    weigher = _Weigher(plan, scales, diagnosis, correct / rows, rows, level)
     headline = weigher(estimates, whole)
     low, high = clopper_pearson(correct, rows, level)
     truth = _truth(whole, level)

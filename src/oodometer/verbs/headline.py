@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import median
 
+import numpy as np
+
 from ..diagnoses import Diagnosis
 from ..intervals import clopper_pearson
 from ..results import Estimate, Interval
 from .estimation import Headline
+from .panel import PANEL, middle
 from .weighing import Scales, Weighed
 
 __all__ = ["make_headline"]
@@ -22,10 +25,12 @@ _VOICES = (
     ("agreement", "gde"),
 )
 # What does not ask that the target resembles the reference, best first: other models and distances before confidence.
-_BEYOND = (("agreement", "threshold-distance"), ("atc-entropy", "cot", "dis2"), ("atc",))
+_BEYOND = (("agreement", "threshold-distance", "dis2"), ("atc-entropy", "cot", "dis2"), ("atc",))
 _ALARMING_SPREAD = 0.1
 _NO_OVERLAP = 0.96  # AUC above which nothing but labels can tell
-_TINY_REFERENCE_ERROR = 0.04  # how far calibration is usually off: weighs against a reference of few rows
+_ASSUMES_TWICE = (
+    "the accuracy moved at most twice as far as is estimated; only inputs could show more, and none were seen"
+)
 _ASSUMES_LIKE_TRIALS = (
     "the target is shifted in ways like those simulated from the reference (P(y | x) or P(x | y) unchanged)"
 )
@@ -45,7 +50,7 @@ def make_headline(
 
     Where the diagnosis finds inputs unlike the reference's, the methods that do not re-weight the reference answer, and
     the interval is everything where not even these agree (trust "none"). Else, with trials, methods are weighed
-    by their errors on simulated targets like this one (`Scales`); without, the median of independent kinds of
+    by their errors on simulated targets like this one (`Scales`); without, the middle of different kinds of
     estimate answers, with the span of all of them.
 
     >>> e = Estimate("doc", 0.8, 0.7, 0.9, 0.95, "conditional", "", "guillory2021")
@@ -67,7 +72,7 @@ def make_headline(
         )
         if weighed is not None:
             return _backtested(weighed, level, diagnosis, source, reference_rows)
-    return _agreeing(by_name, level, source, reference_rows)
+    return _agreeing(by_name, level)
 
 
 def _backtested(
@@ -75,7 +80,10 @@ def _backtested(
 ) -> Headline:
     """The number that the trials favour."""
     value = weighed.value
-    lower, upper = max(value - weighed.half, 0.0), min(value + weighed.half, 1.0)
+    unseen = diagnosis is not None and diagnosis.kind == "covariate" and not _inputs_seen(diagnosis)
+    # natural shifts have cost up to twice of what the outputs show (docs/which_estimator_when.md, texts)
+    half = max(weighed.half, abs(value - source)) if unseen else weighed.half
+    lower, upper = max(value - half, 0.0), min(value + half, 1.0)
     one_sided = source in (0.0, 1.0)
     if one_sided and reference_rows:  # no trial can err on rows that are all alike; more of them might not be
         low, high = clopper_pearson(round(source * reference_rows), reference_rows, level)
@@ -95,6 +103,14 @@ def _backtested(
         why = "nothing here can tell which kind of shift it is: " + (
             diagnosis.why if diagnosis is not None else "there was no diagnosis"
         )
+    elif unseen:
+        trust, why = (
+            "low",
+            (
+                f"{diagnosis.why if diagnosis else ''}; but only outputs were compared: whether the inputs are like "
+                "the reference's cannot be seen (give `features`, or `members` of other models)"
+            ),
+        )
     elif weighed.half > _ALARMING_SPREAD:
         trust, why = "low", "on simulated targets like this one the errors were large"
     elif any(f.strength == "strong" and f.refutes for f in (diagnosis.findings if diagnosis else ()) if f.name
@@ -105,12 +121,27 @@ def _backtested(
         why = f"{diagnosis.why if diagnosis else ''}; most like simulated shifts of the kind {family!r}"
     why += "; a change of the truth itself (P(y | x)) would go unseen"
     return Headline(
-        Interval(value, lower, upper, level, "backtest"),
-        "backtest: " + ", ".join(f"{m} {weighed.shares[m]:.0%}" for m in leading),
-        _ASSUMES_LIKE_TRIALS,
+        Interval(value, lower, upper, level, "empirical" if half > weighed.half else "backtest"),
+        "backtest: " + _spell(weighed, leading),
+        _ASSUMES_TWICE if half > weighed.half else _ASSUMES_LIKE_TRIALS,
         trust,
         why,
     )
+
+
+def _inputs_seen(diagnosis: Diagnosis) -> bool:
+    """Whether something besides this model's outputs was compared: features that overlap, or other models' answers."""
+    return any(f.name == "agreement" or (f.name == "overlap" and f.supports) for f in diagnosis.findings)
+
+
+def _spell(weighed: Weighed, leading: Sequence[str]) -> str:
+    """The leading methods with their weights, and the panel's where it has a say worth telling.
+
+    >>> _spell(Weighed(0.8, 0.1, {"doc": 1.0}, 0.25, {}, True), ["doc"])
+    'doc 75%, middle of the panel 25%'
+    """
+    own = [f"{m} {weighed.shares[m] * (1 - weighed.panel):.0%}" for m in leading]
+    return ", ".join([*own, f"middle of the panel {weighed.panel:.0%}"] if weighed.panel > 0.01 else own)
 
 
 def _beyond(by_name: Mapping[str, Estimate], level: float, diagnosis: Diagnosis) -> Headline | None:
@@ -149,16 +180,19 @@ def _beyond(by_name: Mapping[str, Estimate], level: float, diagnosis: Diagnosis)
     )
 
 
-def _agreeing(by_name: Mapping[str, Estimate], level: float, source: float | None, rows: int) -> Headline:
-    """The median of independent kinds of estimate; the interval runs from their lowest to their highest end.
+def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
+    """The middle of different kinds of estimate; the interval runs from their lowest to their highest end.
 
-    Threshold, difference of confidence, calibrated confidence and agreement rest on different assumptions. Where they
-    differ, no label-free rule says which is right, so the interval spans them all; it is empirical, never a guarantee.
-    Where none of them could answer, the voting bounds or the reference accuracy are all there is. A reference
-    of few rows weighs against the model's own mean confidence by its sampling error.
+    Threshold, difference of confidence, calibrated confidence, label shift and agreement rest on different
+    assumptions. Where they differ, no label-free rule says which is right, so the interval spans them all; it is
+    empirical, never a guarantee. Other models' agreement is heard before the panel, whose methods all look at
+    this model alone. Where none of them could answer, the voting bounds or the reference accuracy are all there is.
     """
-    chosen: list[Estimate] = []
-    for voice in _VOICES:
+    alone = not any("gde" in voice and m in by_name for voice in _VOICES for m in voice)
+    together = middle({m: e.value for m, e in by_name.items()}) if alone else float("nan")
+    panel = [by_name[m] for m in PANEL if m in by_name]
+    chosen: list[Estimate] = [] if np.isnan(together) else panel
+    for voice in () if chosen else _VOICES:
         found = next((by_name[name] for name in voice if name in by_name), None)
         if found is not None and found not in chosen:
             chosen.append(found)
@@ -174,20 +208,10 @@ def _agreeing(by_name: Mapping[str, Estimate], level: float, source: float | Non
             "none" if only.method == "source" else "low",
             "it rests on one method and its assumption; nothing here checks that assumption",
         )
-    value = float(median(e.value for e in chosen))
+    value = float(median(e.value for e in chosen)) if np.isnan(together) else together
     spread = max(e.value for e in chosen) - min(e.value for e in chosen)
     lower, upper = min(e.lower for e in chosen), max(e.upper for e in chosen)
-    names = "median of " + ", ".join(e.method for e in chosen)
-    own = by_name.get("ac")
-    if own is not None and source is not None and rows:
-        variance = (source * (1 - source) * rows + 0.5) / (rows + 1) / rows
-        gap = by_name["doc"].details.get("reference_gap", 0.0) if "doc" in by_name else 0.0
-        # the reference itself says how far off confidence is, beyond what so few rows would show by chance
-        off = max(_TINY_REFERENCE_ERROR**2, gap * gap - variance)
-        share = variance / (variance + off)
-        value = (1 - share) * value + share * own.value
-        lower, upper = min(lower, own.lower, value), max(upper, own.upper, value)
-        names += f", and ac by {share:.0%}"
+    names = ("median of " if np.isnan(together) else "middle of ") + ", ".join(e.method for e in chosen)
     if spread > _ALARMING_SPREAD:
         trust = "none"
         why = f"the methods differ by {spread:.0%}: at least one of their assumptions fails; label some target rows"

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..diagnoses.base import ShiftKind
+from .panel import middle, panel_share
 from .trials import Trial
 
 __all__ = ["LEAST_TRIALS", "Scales", "Weighed"]
@@ -41,9 +42,10 @@ class Weighed:
 
     Parameters
     ----------
-    value : weighted mean of the methods.
+    value : weighted mean of the methods and the middle of the panel.
     half : half the width of the interval, from the weighted quantile of the errors of the same rule on the trials.
-    shares : method -> its weight, largest first.
+    shares : method -> its weight by the trials, largest first.
+    panel : weight of the middle of the panel; the shares have the rest.
     families : family -> its share of the trials that the target resembles.
     covered : whether the target's signs lie among those of the trials.
     """
@@ -51,6 +53,7 @@ class Weighed:
     value: float
     half: float
     shares: Mapping[str, float]
+    panel: float
     families: Mapping[str, float]
     covered: bool
 
@@ -61,14 +64,15 @@ class Scales:
     With x the vector of signs (how far the target moved, what label shift leaves unexplained, and how far some
     methods moved from the reference accuracy), trial j has weight w_j ~ prior_j exp(-|x - x_j|^2 / 2h). The mean
     squared error of method m is e_m = sum_j w_j ((a_mj - truth_j)^2 - 0.7 truth_j (1 - truth_j) / rows_j), the last
-    term being what chance adds to every method alike; methods count by 1 / e_m^2. The interval is the weighted
+    term being what chance adds to every method alike; methods count by 1 / e_m^2. Beside them stands
+    the `middle` of a panel, the heavier the smaller the reference (`panel_share`). The interval is the weighted
     quantile of the errors of this very rule on the trials, each with itself left out. Families have equal weight,
     those that change what outputs mean a tenth of it.
 
     Source: weighted conformal quantiles after Tibshirani et al. (2019); kernel weights after Atkeson et al. (1997).
     """
 
-    def __init__(self, trials: Sequence[Trial], methods: Sequence[str]) -> None:
+    def __init__(self, trials: Sequence[Trial], methods: Sequence[str], reference_rows: int) -> None:
         self.trials = tuple(trials)
         self.methods = methods = tuple(dict.fromkeys(methods))
         counts = Counter(t.family for t in trials)
@@ -79,6 +83,8 @@ class Scales:
         values = [_values(t) for t in trials]
         said = [[v.get(m, np.nan) for m in methods] for v in values]
         self._said: Array = np.array(said).reshape(len(self.trials), len(methods))
+        self._panel = panel_share(reference_rows)
+        self._middles = np.array([middle(v) for v in values])
         self._signs: Array = np.array(
             [_vector(t.signs, v, t.source) for t, v in zip(trials, values, strict=True)]
         ).reshape(len(self.trials), 2 + len(_MOVES))
@@ -103,7 +109,7 @@ class Scales:
         shares = self._shares(weights, ~np.isnan(said))
         if shares is None:
             return None
-        value = float(np.clip(np.nansum(shares * np.nan_to_num(said)), 0, 1))
+        value = self._mix(float(np.nansum(shares * np.nan_to_num(said))), middle(estimates))
         between = np.square(points[:, None, :] - points[None, :, :]).sum(axis=2)
         np.fill_diagonal(between, np.inf)
         half = self._half(weights, between, prior, ~np.isnan(said), value, rows, level)
@@ -119,6 +125,7 @@ class Scales:
             value,
             half,
             {self.methods[i]: float(shares[i]) for i in order if shares[i] > 0.01},
+            0.0 if np.isnan(middle(estimates)) else self._panel,
             dict(sorted(alike.items(), key=lambda item: -item[1])),
             covered,
         )
@@ -160,6 +167,10 @@ class Scales:
         out: Array = shares / shares.sum()
         return out
 
+    def _mix(self, weighed: float, panel: float) -> float:
+        mixed = weighed if np.isnan(panel) else (1 - self._panel) * weighed + self._panel * panel
+        return float(np.clip(mixed, 0, 1))
+
     def _half(
         self,
         weights: Array,
@@ -176,7 +187,8 @@ class Scales:
         for i in heavy:
             shares = self._shares(self._weights(between[i], prior), answered & ~np.isnan(self._said[i]))
             if shares is not None:
-                errors.append(float(np.nansum(shares * np.nan_to_num(self._said[i]))) - self._truth[i])
+                weighed = float(np.nansum(shares * np.nan_to_num(self._said[i])))
+                errors.append(self._mix(weighed, float(self._middles[i])) - self._truth[i])
                 mass.append(weights[i])
                 noise.append(self._noise[i])
         if not errors:
