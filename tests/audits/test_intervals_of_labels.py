@@ -10,7 +10,7 @@ from scipy import stats
 
 from oodometer.audits.drawn import Drawn
 from oodometer.audits.judge import judge, refutes
-from oodometer.audits.label_only import binomial_p_value, effective_labels, hypergeometric
+from oodometer.audits.label_only import binomial_p_value, effective_labels, exact_p_value, hypergeometric
 from oodometer.audits.labels import LabelledRows, collect, read_labels
 from oodometer.audits.prediction_powered import confidence_pays, ppi_plus_plus, predicted_widths
 from oodometer.errors import InputError
@@ -285,3 +285,21 @@ def test_rows_passed_over_are_gaps_and_those_at_the_end_are_not() -> None:
     assert (drawn.row.tolist(), drawn.gaps.tolist()) == ([3, 2], [0])
     later = LabelledRows("g", np.array([0]), np.array([0]), np.full(1, np.nan), np.full(1, np.nan))
     assert collect([suggested, later], np.full(9, 0.8)).gaps.tolist() == []
+
+
+def test_the_exact_test_and_the_exact_interval_agree() -> None:
+    """A claim about a small target is refuted at 5 % just where the 95 % interval does not touch it."""
+    rows, labels = 60, 12
+    for hits in range(labels + 1):
+        low, high = hypergeometric(hits, labels, rows, 0.95)
+        for right in range(rows + 1):
+            p = exact_p_value(hits, labels, rows, right / rows, right / rows)
+            inside = low - 1e-9 <= right / rows <= high + 1e-9
+            assert inside == (p > 0.05), (hits, right, p)
+
+
+def test_the_exact_test_of_a_small_target_counts_hypergeometrically() -> None:
+    """By hand: 3 of 5 rows labelled, all wrong; if 2 of 5 were right, one draw in ten misses both; two-sided 0.2."""
+    assert exact_p_value(0, 3, 5, 0.4, 1.0) == pytest.approx(0.2)
+    assert exact_p_value(3, 3, 5, 0.0, 0.6) == pytest.approx(0.2)
+    assert exact_p_value(0, 3, 5, 0.6, 1.0) == 0.0, "three right rows cannot hide among two"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -127,3 +128,48 @@ def test_nothing_is_written_where_the_ending_is_unknown(
     assert call(files, "--suggest", "5", "--out", str(tmp_path / "next.txt")) == 2
     assert "end the name in" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_page_is_written_and_says_the_verdict(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("altair")
+    page, told = tmp_path / "audit.html", tmp_path / "audit.json"
+    few = str(files / "few.csv")
+    assert call(files, "--labels", few, "--report", str(page), "--json", str(told)) == 0
+    found = json.loads(told.read_text())
+    text = page.read_text(encoding="utf-8")
+    assert len(text.encode()) < 1_000_000
+    assert f"the model got {found['correct']} right" in text
+    assert ("The labels refute" if found["refuted"] else "The labels do not refute") in text
+    assert {w["labels"] for w in found["outlook"]["widths"]} >= {10, 40, 100, 300}
+    assert "Audited accuracy" in capsys.readouterr().out
+
+
+def test_widths_are_worked_out_for_a_page_only(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(files, "--labels", str(files / "few.csv"), "--json", "-") == 0
+    assert json.loads(capsys.readouterr().out)["outlook"] is None
+
+
+@pytest.mark.parametrize("place", ["none/audit.html", "."])
+def test_a_page_without_a_place_is_said_before_the_work(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    pytest.importorskip("altair")
+    suggestion = tmp_path / "next.csv"
+    arguments = ("--suggest", "5", "--out", str(suggestion), "--report", str(tmp_path / place))
+    assert call(files, *arguments) == 2
+    said = capsys.readouterr().err
+    assert "cannot write" in said
+    assert said.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_the_extra_the_remedy_is_said(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    page = tmp_path / "audit.html"
+    assert call(files, "--labels", str(files / "few.csv"), "--report", str(page)) == 2
+    assert "pip install 'oodometer[report]'" in capsys.readouterr().err
+    assert not page.exists()

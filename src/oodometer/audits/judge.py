@@ -9,7 +9,7 @@ from ..intervals import clopper_pearson
 from ..results import Estimate, Kind
 from .betting import betting_interval, betting_p_value
 from .drawn import Drawn
-from .label_only import SMALL_TARGET, binomial_p_value, effective_labels, hypergeometric
+from .label_only import SMALL_TARGET, effective_labels, exact_p_value, hypergeometric
 from .prediction_powered import confidence_pays, ppi_plus_plus
 
 __all__ = ["Judgement", "judge", "refutes"]
@@ -130,14 +130,14 @@ def _estimate(
 
 
 def refutes(drawn: Drawn, score: Array, slope: float, lower: float, upper: float, level: float) -> float:
-    """p-value of "the accuracy lies in [lower, upper]": exact binomial for even draws, betting for suggested rows.
+    """p-value of "the accuracy lies in [lower, upper]": exact for even draws, betting for suggested rows.
 
     >>> import numpy as np
     >>> refutes(Drawn.evenly(np.arange(10), np.zeros(10, dtype=int)), np.ones(99), 1.0, 0.9, 1.0, 0.95) < 1e-6
     True
     """
     if not drawn.weighted:
-        return binomial_p_value(int(drawn.correct.sum()), len(drawn), lower, upper)
+        return exact_p_value(int(drawn.correct.sum()), len(drawn), len(score), lower, upper)
     rows, gaps = len(score), len(drawn.gaps)
     inside = rows - gaps
     low, high = max((lower * rows - gaps) / inside, 0.0), min(upper * rows / inside, 1.0)

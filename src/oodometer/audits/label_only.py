@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from ..intervals import clopper_pearson
 
-__all__ = ["SMALL_TARGET", "binomial_p_value", "effective_labels", "exact_interval", "hypergeometric"]
+__all__ = [
+    "SMALL_TARGET",
+    "binomial_p_value",
+    "effective_labels",
+    "exact_interval",
+    "exact_p_value",
+    "hypergeometric",
+]
 
 SMALL_TARGET = 100  # target rows a label, up to which the target's own size is used
 
@@ -65,6 +73,28 @@ def binomial_p_value(successes: int, trials: int, lower: float, upper: float) ->
     if share < lower:
         return float(min(1.0, 2 * bdtr(successes, trials, lower)))
     return float(min(1.0, 2 * bdtrc(successes - 1, trials, upper)))
+
+
+def exact_p_value(successes: int, trials: int, population: int, lower: float, upper: float) -> float:
+    """Exact p-value of "the accuracy of these rows lies in [lower, upper]": the test that goes with `exact_interval`.
+
+    `binomial_p_value`; for a target of at most 100 rows a label the hypergeometric one, whose claim is rounded outwards
+    to whole rows.
+
+    >>> exact_p_value(1, 10, 20, 0.5, 1.0) < exact_p_value(1, 10, 5000, 0.5, 1.0) == binomial_p_value(1, 10, 0.5, 1.0)
+    True
+    """
+    if population > SMALL_TARGET * trials:
+        return binomial_p_value(successes, trials, lower, upper)
+    from scipy.stats import hypergeom
+
+    least, most = math.floor(lower * population + 1e-9), math.ceil(upper * population - 1e-9)
+    share = successes / trials
+    if lower <= share <= upper:
+        return 1.0
+    if share < lower:
+        return float(min(1.0, 2 * hypergeom.cdf(successes, population, least, trials)))
+    return float(min(1.0, 2 * hypergeom.sf(successes - 1, population, most, trials)))
 
 
 def effective_labels(value: float, width: float, level: float, most: float) -> float:

@@ -16,7 +16,7 @@ from .label_only import exact_interval
 __all__ = ["MOST_PLAYED", "confidence_pays", "ppi_plus_plus", "predicted_widths"]
 
 _IMAGINED = 48  # audits that are played on imagined labels before the real ones are looked at
-MOST_PLAYED = 300  # labels beyond which the predicted variance alone decides
+MOST_PLAYED = 1000  # labels beyond which imagined audits take too long and the predicted variance decides
 _CLEAR = 0.9
 
 
@@ -90,5 +90,7 @@ def confidence_pays(score: Array, slope: float, labels: int, level: float, seed:
     if labels <= MOST_PLAYED:
         widths = predicted_widths(score, slope, labels, level, seed=seed)
         return widths["ppi-betting"] < widths["alone"]
+    if 2 * labels > len(score):  # most of the target is known by then, which helps labels alone more
+        return False
     one = np.zeros((1, 1), dtype=np.int64)
     return float(drawn_game(one, one, np.ones(1), score, slope).spread[0]) < _CLEAR

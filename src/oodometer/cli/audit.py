@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -52,6 +54,9 @@ def audit(
     json: Annotated[
         str | None, typer.Option("--json", help="Write JSON to this file, or - for standard output.")
     ] = None,
+    report: Annotated[
+        str | None, typer.Option(help="Write a self-contained page to this .html file.")
+    ] = None,
 ) -> None:
     """Check a model on the target by a few labels."""
     from ..errors import UsageError
@@ -59,6 +64,9 @@ def audit(
 
     if suggest and out is None:
         raise UsageError("say where to write the suggested rows: --suggest N --out FILE.csv")
+    write_report = output.report_writer(report)
+    if report is not None:
+        _check_place(report)
     with output.progress_bar("auditing") as progress:
         found = run(
             reference,
@@ -72,13 +80,26 @@ def audit(
             classes=output.parse_classes(classes),
             workers=workers,
             seed=seed,
+            outlook=report is not None,
             progress=progress,
         )
     found = replace(found, argv=output.command_line())
+    if write_report is not None and report is not None:
+        write_report(found.to_dict(), report)
     if json is not None:
         output.write_json(found.to_dict(), json)
     if json != "-":
         show(found, out)
+
+
+def _check_place(report: str) -> None:
+    """Say before the work, not after it, that there is no place for the page."""
+    from ..errors import UsageError
+
+    path = Path(report)
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        why = "it is a folder" if path.is_dir() else f"{path.parent} is no folder that may be written"
+        raise UsageError(f"cannot write {report}: {why}; choose a file in a folder that exists")
 
 
 def percent(value: float) -> str:

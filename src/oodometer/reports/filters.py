@@ -14,6 +14,7 @@ from .numbers import (
     digits,
     finite,
     number,
+    p_value,
     percent,
     percent_range,
     rows_text,
@@ -62,6 +63,7 @@ FILTERS: dict[str, Any] = {
     "num": lambda value, decimals=3: _data(value, number(value, decimals)),
     "num_range": _number_range,
     "threshold": lambda value: _data(value, threshold(value)),
+    "p_value": lambda value: _data(value, p_value(value)),
     "rows": lambda value: _data(value, rows_text(value)),
 }
 """Filters of the templates, by name."""

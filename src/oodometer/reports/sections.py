@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from . import audit as audits
 from . import backtest as backtests
 from . import evaluation
 from .charts import (
+    audited,
     chunks,
     confidence,
     error_by_severity,
@@ -20,6 +22,7 @@ from .charts import (
     risk_coverage,
     severity,
     slices,
+    widths,
 )
 from .charts.base import Figure, Result
 from .glossary import STRENGTHS
@@ -74,6 +77,11 @@ def backtest(result: Result) -> tuple[Drawn, dict[str, Any]]:
     }
 
 
+def audit(result: Result) -> tuple[Drawn, dict[str, Any]]:
+    """The intervals from labels, the widths to come, and the verdict."""
+    return [audited.figure(result), widths.figure(result)], audits.context(result)
+
+
 def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
     """Charts and names for one labelled file, or for several one after another."""
     files_ = files.best_first(result) if result.get("files") else [dict(result)]
@@ -106,5 +114,6 @@ SECTIONS: dict[str, Callable[[Result], tuple[Drawn, dict[str, Any]]]] = {
     "evaluate": evaluate,
     "demo": demo,
     "backtest": backtest,
+    "audit": audit,
 }
 """Charts and names for the template, by command."""

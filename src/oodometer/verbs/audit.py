@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
 from ..audits.correctness import Correctness
+from ..audits.drawn import Drawn
 from ..audits.judge import Judgement, judge, refutes
+from ..audits.label_only import effective_labels
 from ..audits.labels import LabelledRows, collect, read_labels
+from ..audits.outlook import COUNTS, Outlook
+from ..audits.outlook import outlook as look_ahead
+from ..audits.power import Noticeable, noticeable
+from ..audits.strata import Stratum, strata
 from ..audits.suggestion import Suggestion
 from ..audits.suggestion import suggest as draw_rows
 from ..errors import NotApplicable, UsageError
@@ -27,6 +33,8 @@ from .reference import read_reference
 
 __all__ = ["Audit", "audit"]
 
+_REFERENCE = ("name", "rows", "accuracy", "lower", "upper", "level", "kind")
+
 
 @dataclass(frozen=True)
 class Audit:
@@ -36,6 +44,13 @@ class Audit:
     label_only : from the labels alone; intervals : all of them. effective_labels : how many random labels
     Clopper and Pearson would need for so short an interval. headline : the label-free estimate; p_value : of "the truth
     lies in its interval"; refuted : p_value < 1 - level. suggestion : rows to label next, where asked for.
+
+    reference, target : names, rows, the reference's accuracy. correct : labelled rows that are right; weighted :
+    whether some rows were more likely to be labelled than others. slope, explained : how far the audit leans on the
+    confidence, and the share of a label's variance that this is predicted to take away. noticeable : accuracies
+    at which the test would speak (even draws only). strata : tenths of the target by confidence. outlook : the width
+    to expect of more labels, where asked for. A page:
+    `oodometer.reports.write_report(audit.to_dict(), path)`.
     """
 
     labels: int
@@ -51,6 +66,15 @@ class Audit:
     warnings: tuple[str, ...]
     suggestion: Suggestion | None = None
     argv: str | None = None
+    reference: Mapping[str, Any] = field(default_factory=dict)
+    target: Mapping[str, Any] = field(default_factory=dict)
+    correct: int | None = None
+    weighted: bool = False
+    slope: float = 0.0
+    explained: float = 0.0
+    noticeable: Noticeable | None = None
+    strata: tuple[Stratum, ...] = ()
+    outlook: Outlook | None = None
 
     @property
     def refuted(self) -> bool:
@@ -68,8 +92,11 @@ class Audit:
             "argv": self.argv,
             "level": self.level,
             "seed": self.seed,
-            "target": {"rows": self.rows},
+            "reference": plain(self.reference),
+            "target": {**plain(self.target), "rows": self.rows},
             "labels": self.labels,
+            "correct": self.correct,
+            "weighted": self.weighted,
             "estimate": None if chosen is None else chosen.interval.to_dict(),
             "method": None if chosen is None else chosen.method,
             "assumes": None if chosen is None else chosen.assumes,
@@ -78,10 +105,22 @@ class Audit:
             "headline": self.headline.to_dict(),
             "refuted": self.refuted,
             "p_value": plain(self.p_value),
-            "intervals": [e.to_dict() for e in self.intervals],
+            "noticeable": plain(self.noticeable),
+            "intervals": [{**e.to_dict(), "effective_labels": plain(self._worth(e))} for e in self.intervals],
+            "confidence": {"slope": plain(self.slope), "explained": plain(self.explained)},
+            "strata": plain(self.strata),
+            "outlook": plain(self.outlook),
             "suggested": None if self.suggestion is None else plain(self.suggestion.row),
             "warnings": list(self.warnings),
         }
+
+    def _worth(self, one: Estimate) -> float | None:
+        """What the labels are worth by this interval, in labels drawn at random and read alone."""
+        if self.estimate is not None and one.method == self.estimate.method:
+            return self.effective_labels
+        if one.method == "clopper-pearson":
+            return float(self.labels)
+        return effective_labels(one.value, one.upper - one.lower, self.level, self.rows)
 
 
 def audit(
@@ -97,6 +136,7 @@ def audit(
     mapping: Mapping[str, str] | None = None,
     workers: int | None = None,
     seed: int = 0,
+    outlook: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Audit:
     """Judge a model on the target by a few labels: an interval valid at any number of them, and a test of the estimate.
@@ -113,6 +153,8 @@ def audit(
         How many rows to label next, and the file (.csv, .parquet, .jsonl, ...) to write them to.
     level, seed :
         Nominal coverage; seed of the order of bets and of the suggestion.
+    outlook :
+        Whether to work out the width to expect of 10 to 1,000 labels, which takes seconds; a page draws it.
 
     The estimate is exact: whatever the model and the shift, it holds the accuracy of the target's rows with probability
     ``level`` if the labelled rows were drawn as said. Raises `InputError` for labels that do not fit the target,
@@ -153,11 +195,14 @@ def audit(
     warnings = [w for w in found.warnings if "the target holds labels" not in w]
     judgement: Judgement | None = None
     p_value: float | None = None
+    power: Noticeable | None = None
     slope = learnt.slope
     if drawn is not None:
         judgement = judge(drawn, score, slope, level, seed)
         claim = found.headline.interval
         p_value = refutes(drawn, score, slope, claim.lower, claim.upper, level)
+        if not drawn.weighted:
+            power = noticeable(len(drawn), len(score), claim.lower, claim.upper, level)
         warnings += judgement.warnings
     suggestion = None
     if suggest:
@@ -177,7 +222,48 @@ def audit(
         seed=seed,
         warnings=tuple(warnings),
         suggestion=suggestion,
+        reference={k: found.reference[k] for k in _REFERENCE if k in found.reference},
+        target={"name": goal.name},
+        correct=None if drawn is None else int(drawn.correct.sum()),
+        weighted=drawn is not None and drawn.weighted,
+        slope=slope,
+        explained=_explained(score, slope),
+        noticeable=power,
+        strata=_strata(score, drawn, suggestion),
+        outlook=_outlook(score, slope, level, found.headline, drawn, judgement, seed) if outlook else None,
     )
+
+
+def _explained(score: Array, slope: float) -> float:
+    """1 - var(Y - slope f)/var(Y), as predicted where Y is 1 with chance f."""
+    mean = float(score.mean())
+    second = float(np.mean(score * np.square(1 - slope * score) + (1 - score) * np.square(slope * score)))
+    whole = mean * (1 - mean)
+    return 1 - (second - (mean * (1 - slope)) ** 2) / whole if whole > 0 else 0.0
+
+
+def _strata(score: Array, drawn: Drawn | None, suggestion: Suggestion | None) -> tuple[Stratum, ...]:
+    none = np.zeros(0, dtype=np.int64)
+    row, correct = (none, none) if drawn is None else (drawn.row, drawn.correct)
+    return strata(score, row, correct, None if suggestion is None else suggestion.row)
+
+
+def _outlook(
+    score: Array,
+    slope: float,
+    level: float,
+    headline: Headline,
+    drawn: Drawn | None,
+    judgement: Judgement | None,
+    seed: int,
+) -> Outlook:
+    """Planned for half a hit among one label more, so that no errors among few labels do not promise a point."""
+    today = headline.interval if judgement is None else judgement.estimate.interval
+    labels = 0 if drawn is None else len(drawn)
+    accuracy = today.value if not labels else (labels * today.value + 0.5) / (labels + 1)
+    counts = (*COUNTS, labels) if labels <= COUNTS[-1] else COUNTS
+    return look_ahead(score, slope, level, accuracy=accuracy, lower=today.lower, upper=today.upper,
+                      labels=counts, seed=seed)  # fmt: skip
 
 
 def _sources(reference: Any, classes: Sequence[int | str] | None, opener: Opener) -> list[Source]:

@@ -80,7 +80,7 @@ def dots(rows: list[dict[str, Any]], *, lines: Sequence[Line] = (), title: str) 
 
     lines = [line for line in lines if finite(line[1]) is not None]
     seen = [row[key] for row in rows for key in ("lower", "upper")] + [line[1] for line in lines]
-    across = axis(seen, title=title)
+    across = axis(seen, title=title, labelSeparation=8)
     low, high = across["scale"].domain
     limit = alt.expr("containerSize()[0] < 480 ? 118 : 230")
     down = alt.Y(
