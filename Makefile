@@ -6,7 +6,8 @@ JOBS   ?= 2
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-# Stamps: an environment is installed again only after pyproject.toml changed.
+# Stamps: an environment is installed again only after pyproject.toml or the compiled passes changed.
+SETUP  := pyproject.toml $(wildcard src/oodometer/kernels/passes*.[ch])
 DEV    := $(VENV)/.installed-dev
 RUN    := $(VENV)/.installed-report
 
@@ -36,12 +37,12 @@ $(BIN)/python:
 	  || { echo "python3 cannot make a virtual environment; run: sudo apt-get install python3-venv" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-$(DEV): pyproject.toml | $(BIN)/python
+$(DEV): $(SETUP) | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --editable '.[report,dev]'
 	@touch $(DEV) $(RUN)
 
 # The demo needs less; an environment that has the development tools has it already.
-$(RUN): pyproject.toml | $(BIN)/python
+$(RUN): $(SETUP) | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --editable '.[report]'
 	@touch $(RUN)
 
@@ -85,4 +86,5 @@ format: $(DEV)
 clean:
 	rm -rf $(VENV) build dist demo htmlcov .coverage .coverage.* docs/_build docs/generated
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf src/*.egg-info src/oodometer/kernels/*.so
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -10,7 +10,7 @@ import numpy as np
 from .arrays import Array, as_cells
 from .classes import ClassNames
 from .errors import InputError
-from .kernels import FEW_CLASSES, Top, by_chunks, row_sums, survey
+from .kernels import Top, look_over, row_sums
 
 __all__ = [
     "SUM_TOLERANCE",
@@ -120,30 +120,12 @@ def survey_probabilities(
             remedy="for the probability of one positive class give both columns, or use `confidence` and `correct`",
             column=column,
         )
-    if array.shape[1] <= FEW_CLASSES:
-        lowest, gap, top = survey(array)
-    else:
-        lowest, gap = _extremes(array)
-        top = None
+    lowest, gap, top = look_over(array)
     if not (gap <= SUM_TOLERANCE and lowest >= -_NEGATIVE_TOLERANCE):
         raise _explain_probabilities(array, column, names)
     if lowest < 0:
         array, top = np.maximum(array, 0), None
     return array, top
-
-
-def _extremes(array: Array) -> tuple[float, float]:
-    """The smallest value and the largest distance of a row sum from 1."""
-    lows, gaps = [], []
-
-    def look(start: int, stop: int) -> None:
-        part = array[start:stop]
-        with np.errstate(invalid="ignore", over="ignore"):
-            gaps.append(np.abs(row_sums(part) - 1).max())  # NaN where a row is not finite
-        lows.append(part.min())
-
-    by_chunks(look, *array.shape, threads=False)  # bound by memory: one core does as well as two
-    return float(np.min(lows)), float(np.max(gaps))
 
 
 def _explain_probabilities(array: Array, column: str, names: Sequence[Any] | None) -> InputError:

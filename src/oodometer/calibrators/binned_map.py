@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import Array
-from ..kernels import LOG_ODDS_BINS, log_odds_bin, log_odds_centres
+from ..kernels import LOG_ODDS_BINS, log_odds_bin, log_odds_centres, pool_adjacent, tally
 from .base import FOLDS
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
 _ENOUGH_ROWS = 100  # of one class, before it gets a map of its own
 _MANY_CLASSES = 16
 _COARSE = 8
-_ROWS_AT_A_TIME = 1 << 15
 
 Form = Literal["raw", "pooled", "classwise"]
 
@@ -62,13 +61,7 @@ def count_verdicts(cell: Array, verdicts: Array, cells: int) -> tuple[Array, Arr
     >>> [c.tolist() for c in count_verdicts(np.array([0, 0, 1]), np.array([1, 0, 1]), 2)]
     [[2, 1], [1, 1]]
     """
-    both = np.zeros(2 * cells, dtype=np.int64)
-    step = max(_ROWS_AT_A_TIME, cells)  # small enough for the cache, and not smaller than what is added up
-    for start in range(0, len(cell), step):
-        code = cell[start : start + step] * 2
-        code += verdicts[start : start + step] == 1
-        both += np.bincount(code, minlength=2 * cells)
-    table = both.reshape(cells, 2)
+    table = tally(cell, cells, verdicts=verdicts)[0]
     return table.sum(axis=1), table[:, 1]
 
 
@@ -86,8 +79,7 @@ def bin_centres(bins: int) -> Array:
 def count_cells(kind: Array, bins: Array, classes: int) -> Array:
     """Number of samples in each cell, axes (class, bin), of samples given by class and bin."""
     width = bins_for(classes)
-    index = kind.astype(np.intp) * width + bins
-    return np.bincount(index.ravel(), minlength=classes * width).reshape(classes, width)
+    return tally(bins.ravel(), width, kinds=kind.ravel(), of=classes)[:, :, 0]
 
 
 def deal_into_folds(counts: Array, seed: int) -> Array:
@@ -146,22 +138,17 @@ class BinnedMap:
 
 def _isotonic(rows: Array, hits: Array) -> tuple[Array, Array, Array]:
     """Rate, block number and rows in each block along one row of bins; empty bins follow their neighbours."""
-    from scipy.optimize import isotonic_regression
-
     full = np.flatnonzero(rows > 0)
     if not len(full):
         return np.full(len(rows), 0.5), np.zeros(len(rows), dtype=np.intp), np.zeros(1)
-    fitted = isotonic_regression(hits[full] / rows[full], weights=rows[full])
-    edges = fitted.blocks
-    owner = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
-    block_rows = np.add.reduceat(rows[full], edges[:-1]).astype(np.float64)
+    starts, block_rows, block_hits = pool_adjacent(rows[full], hits[full])
+    owner = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(full)))
     every = np.arange(len(rows))
     near = np.clip(np.searchsorted(full, every), 0, len(full) - 1)
     before = np.maximum(near - 1, 0)
     near = np.where(np.abs(full[before] - every) < np.abs(full[near] - every), before, near)
     block = owner[near]
-    value = fitted.x[edges[:-1]]
-    return value[block], block, block_rows
+    return (block_hits / block_rows)[block], block, block_rows
 
 
 def _make(rows: Array, hits: Array, form: Form) -> BinnedMap:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from typing import Any, TypeVar, final
 
 from ..errors import UsageError
-from ..kernels import cores
+from ..kernels import cores, pool
 from .base import Engine
 
 __all__ = ["LocalEngine"]
@@ -56,7 +56,7 @@ class LocalEngine(Engine):
 
     def _pool(self, workers: int) -> Executor:
         if not self.processes:
-            return ThreadPoolExecutor(workers)
+            return pool(workers)
         from multiprocessing import get_context
 
         return ProcessPoolExecutor(workers, mp_context=get_context("spawn"))

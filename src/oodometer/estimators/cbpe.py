@@ -8,8 +8,9 @@ from typing import Any, Self, final
 import numpy as np
 
 from ..arrays import Array
-from ..calibrators.binned_map import BinnedMap, bins_for, count_cells, count_verdicts, fit_map
+from ..calibrators.binned_map import BinnedMap, bins_for, count_cells, fit_map
 from ..intervals import wilson_from_variance
+from ..kernels import tally
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
@@ -72,11 +73,10 @@ class CBPE(Estimator):
         kinds = max(self._classes, 1)
         self._rows = len(reference)
         width = bins_for(kinds)
-        cell = confidence_bins(reference, self._score, kinds)
-        if kinds > 1:
-            cell = cell + np.multiply(reference.predicted, width, dtype=np.intp)
-        rows, hits = count_verdicts(cell, reference.verdicts, kinds * width)
-        self._map: BinnedMap = fit_map(rows.reshape(kinds, width), hits.reshape(kinds, width))
+        bins = confidence_bins(reference, self._score, kinds)
+        predicted = self._predicted(reference) if kinds > 1 else None
+        table = tally(bins, width, kinds=predicted, of=kinds, verdicts=reference.verdicts)
+        self._map: BinnedMap = fit_map(table.sum(axis=2), table[:, :, 1])
         shift, variance = confidence_gap(reference, self._score)
         self._raw_variance = variance + shift**2  # the gap seen on the reference is part of the doubt
 
@@ -93,7 +93,7 @@ class CBPE(Estimator):
         if self._classes and self._extended:
             assert batch.probabilities is not None
             kept = batch.calibrated in (None, "temperature")
-            state |= count_others(batch.probabilities, predicted, top, is_argmax=kept)
+            state |= count_others(batch.probabilities, predicted, is_argmax=kept)
         return Sums(state)
 
     def finish(self, state: Sums) -> Estimate:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..intervals import wilson_from_variance
+from ..kernels import count_passed
 from ..predictions import Predictions
 from ..registry import create, register
 from ..results import Estimate
@@ -85,24 +86,8 @@ class ClasswiseThreshold(Estimator):
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows, and for each predicted class the credit at its cut and at the ends of the cut's interval."""
-        scores, predicted = self._score(batch), batch.predicted
-        classes = len(self._own)
-        # the cuts are nested, so that the number of them that a score passes says which: one count for all three
-        order = (2, 0, 1)  # from the lowest threshold to the highest
-        passed = np.zeros(len(batch), dtype=np.int8)
-        thresholds = [np.take(self._thresholds[j], predicted) for j in order]
-        for threshold in thresholds:
-            passed += scores >= threshold
-        cell = np.multiply(predicted, 4, dtype=np.intp)
-        cell += passed
-        counts = np.bincount(cell, minlength=4 * classes).reshape(classes, 4)
-        at_least = counts[:, ::-1].cumsum(axis=1)[:, ::-1]  # axes (class, number of cuts passed)
-        above = np.empty((3, classes))
-        for place, j in enumerate(order):
-            above[j] = at_least[:, place + 1]
-            if (self._ties[j] < 1).any():
-                tied = np.bincount(predicted[scores == thresholds[place]], minlength=classes)
-                above[j] -= tied * (1 - self._ties[j])
+        reached, tied = count_passed(self._score(batch), batch.predicted, self._thresholds)
+        above = reached - tied * (1 - self._ties)
         return Sums(rows=len(batch), above=above)
 
     def finish(self, state: Sums) -> Estimate:

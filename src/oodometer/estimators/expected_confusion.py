@@ -9,12 +9,13 @@ import numpy as np
 from ..arrays import Array
 from ..calibrators.binned_map import BinnedMap, bin_centres, bins_for
 from ..intervals import from_spread
-from ..kernels import by_chunks, half_bin, log_odds_bin
+from ..kernels import others_and_mass
 from ..results import Interval, Kind
 
 __all__ = ["Cells", "count_others", "expected_confusion", "expected_metrics"]
 
 _REPLICATES = 60
+_VALUES_AT_A_TIME = 1 << 20  # cells of replicates drawn together
 _REDRAWN_BINS = 120  # a divisor of every number of bins
 _LARGEST_CONFUSION = 100  # classes up to which the matrix itself is printed
 
@@ -36,42 +37,18 @@ class Cells(NamedTuple):
     map: BinnedMap
 
 
-def count_others(
-    probabilities: Array, predicted: Array, top: Array, *, is_argmax: bool = True
-) -> dict[str, Array]:
+def count_others(probabilities: Array, predicted: Array, *, is_argmax: bool = True) -> dict[str, Array]:
     """``others`` and ``mass`` of `Cells` for one batch of probabilities with axes (sample, class).
 
     A class that is not the most probable one has a probability of at most one half, so that a shift of its bits is
-    its bin: one pass instead of a logarithm. The predicted classes are counted with the others and taken off again by
-    ``top``, their counts with axes (class, bin). (``is_argmax`` false: a calibrator may have moved the argmax.)
+    its bin: one pass and no logarithm. (``is_argmax`` false: a calibrator may have moved the argmax.)
+
+    >>> count_others(np.array([[0.9, 0.1]]), np.array([0]))["mass"].tolist()
+    [[0.0, 0.1], [0.0, 0.0]]
     """
-    from scipy.sparse import csr_matrix
-
-    rows, classes = probabilities.shape
-    width = bins_for(classes)
-    coarse = bins_for(1) // width
-    offset = np.arange(classes) * (width * coarse)
-    counts = np.zeros(classes * width, dtype=np.int64)
-
-    def work(start: int, stop: int) -> None:
-        part = probabilities[start:stop]
-        index = half_bin(part, offset) if is_argmax else log_odds_bin(part) + offset
-        if coarse > 1:
-            index //= coarse
-        nonlocal counts
-        counts += np.bincount(index.ravel(), minlength=classes * width)
-
-    by_chunks(work, rows, classes, threads=False)
-    own = top.copy()
-    if is_argmax:  # half_bin puts every probability of one half or more into the last bin below it
-        own[:, width // 2 - 1] += own[:, width // 2 :].sum(axis=1)
-        own[:, width // 2 :] = 0
-    chosen = csr_matrix(
-        (np.ones(rows, dtype=probabilities.dtype), predicted, np.arange(rows + 1)), (rows, classes)
-    )
-    mass = np.asarray(chosen.T @ probabilities, dtype=np.float64)
-    np.fill_diagonal(mass, 0.0)
-    return {"others": counts.reshape(classes, width) - own, "mass": mass}
+    width = bins_for(probabilities.shape[1])
+    others, mass = others_and_mass(probabilities, predicted, width, is_argmax=is_argmax)
+    return {"others": others, "mass": mass}
 
 
 def _ratio(a: Array, b: Array) -> Array:
@@ -96,29 +73,30 @@ def expected_confusion(predicted: Array, found: Array, mass: Array) -> Array:
 
 
 def class_metrics(cells: Cells, right: Array, rng: np.random.Generator | None = None) -> Array:
-    """Precision, recall, F1 and AUC of each class; shape (4, class).
+    """Precision, recall, F1 and AUC of each class; shape (4, class), or (4, replicate, class) of several at once.
 
     right: (expected) correct samples of each cell of ``cells.top``. With ``rng`` the samples of each class that were
     taken for another one are drawn, not only expected. AUC of class k against the rest, ties in a bin counted half:
     sum_b neg_b (pos above b + pos_b / 2) / (pos neg).
     """
     top = cells.top
-    predicted, found = top.sum(axis=1), right.sum(axis=1)
+    predicted, found = top.sum(axis=-1), right.sum(axis=-1)
     errors = _ratio(predicted - found, cells.mass.sum(axis=1))
-    missed = np.einsum("jk,j->k", cells.mass, errors)
-    share = cells.others * bin_centres(top.shape[1])
-    elsewhere = share * _ratio(missed, share.sum(axis=1))[:, None]
+    missed = np.einsum("jk,...j->...k", cells.mass, errors)
+    share = cells.others * bin_centres(top.shape[-1])
+    elsewhere = share * _ratio(missed, share.sum(axis=-1))[..., None]
     if rng is not None:
         elsewhere = rng.poisson(elsewhere).astype(np.float64)
-        missed = elsewhere.sum(axis=1)
+        missed = elsewhere.sum(axis=-1)
     actual = found + missed
     precision, recall = _ratio(found, predicted), _ratio(found, actual)
     f1 = _ratio(2 * found, predicted + actual)
     positive = right + elsewhere
     negative = np.maximum(top + cells.others - positive, 0)
-    above = positive.sum(axis=1, keepdims=True) - np.cumsum(positive, axis=1)
-    wins = np.sum(negative * (above + positive / 2), axis=1)
-    auc = _ratio(wins, positive.sum(axis=1) * negative.sum(axis=1))
+    above = positive.sum(axis=-1, keepdims=True) - np.cumsum(positive, axis=-1)
+    above += positive / 2
+    wins = np.einsum("...b,...b->...", negative, above)
+    auc = _ratio(wins, positive.sum(axis=-1) * negative.sum(axis=-1))
     out: Array = np.clip(np.stack([precision, recall, f1, auc]), 0, 1)
     return out
 
@@ -140,7 +118,9 @@ def expected_metrics(
         present[:] = True
     rng = np.random.default_rng([seed, 0xCB9E])
     coarse = cells._replace(top=_merge_bins(cells.top), others=_merge_bins(cells.others))
-    draws = np.stack([_redraw(cells, coarse, rng) for _ in range(_REPLICATES)])
+    step = max(_VALUES_AT_A_TIME // coarse.top.size, 1)
+    groups = [min(step, _REPLICATES - start) for start in range(0, _REPLICATES, step)]
+    draws = np.concatenate([_redraw(cells, coarse, many, rng) for many in groups])
     metrics = {}
     for i, metric in enumerate(("macro_precision", "macro_recall", "macro_f1", "macro_auc")):
         value = float(point[i][present].mean())
@@ -160,13 +140,18 @@ def expected_metrics(
     return out
 
 
-def _redraw(cells: Cells, coarse: Cells, rng: np.random.Generator) -> Array:
-    """Class metrics of one redrawn target and reference, in coarse bins: the spread needs no finer ones."""
-    rate = _merge_bins(cells.top * cells.map.redraw(rng)) / np.maximum(coarse.top, 1)
-    top, others = rng.poisson(coarse.top), rng.poisson(coarse.others)
+def _redraw(cells: Cells, coarse: Cells, many: int, rng: np.random.Generator) -> Array:
+    """Class metrics of redrawn targets and references, axes (replicate, metric, class).
+
+    In coarse bins: the spread needs no finer ones.
+    """
+    rates = [_merge_bins(cells.top * cells.map.redraw(rng)) for _ in range(many)]
+    rate = np.stack(rates) / np.maximum(coarse.top, 1)
+    top, others = (rng.poisson(counts, (many, *counts.shape)) for counts in (coarse.top, coarse.others))
     right = rng.binomial(top, np.clip(rate, 0, 1))
     again = coarse._replace(top=top.astype(np.float64), others=others.astype(np.float64))
-    return class_metrics(again, right.astype(np.float64), rng)
+    drawn: Array = class_metrics(again, right.astype(np.float64), rng)
+    return np.moveaxis(drawn, 1, 0)
 
 
 def _merge_bins(values: Array) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 from ..arrays import Array
 from ..calibrators.binned_map import count_verdicts
 from ..intervals import wilson_from_variance
+from ..kernels import equal_bin, tally
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
@@ -49,8 +50,7 @@ class HistogramImportance(Estimator):
         self._bins = bins
 
     def _bin(self, record: Predictions) -> Array:
-        scores = self._score(record)
-        return np.minimum((scores * self._bins).astype(np.intp), self._bins - 1)
+        return equal_bin(self._score(record), self._bins)
 
     def _fit(self, reference: Predictions) -> None:
         self._score: Score = natural_confidence(reference).fit(reference)
@@ -67,7 +67,7 @@ class HistogramImportance(Estimator):
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows in each bin."""
-        return Sums(rows=len(batch), counts=np.bincount(self._bin(batch), minlength=self._bins))
+        return Sums(rows=len(batch), counts=tally(self._bin(batch), self._bins)[0, :, 0])
 
     def finish(self, state: Sums) -> Estimate:
         """Reference accuracy of the bins, weighted by the target."""

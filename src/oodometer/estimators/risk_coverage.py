@@ -11,6 +11,7 @@ from ..arrays import Array
 from ..calibrators.binned_map import BinnedMap, bins_for, centres, count_verdicts, fit_map
 from ..errors import NotApplicable
 from ..intervals import check_level
+from ..kernels import tally
 from ..predictions import Predictions
 from ..results import Curve
 from ..scores import Score, natural_confidence
@@ -76,7 +77,7 @@ class RiskCoverage:
     def summarize(self, batch: Predictions) -> Sums:
         """Rows in each log-odds bin of confidence."""
         bins = confidence_bins(batch, self._score, 1)
-        return Sums(rows=len(batch), counts=np.bincount(bins, minlength=bins_for(1)))
+        return Sums(rows=len(batch), counts=tally(bins, bins_for(1))[0, :, 0])
 
     def merge(self, a: Sums, b: Sums) -> Sums:
         """Two states as one."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..intervals import normal_quantile, wilson_from_variance
+from ..kernels import count_passed
 from ..predictions import Predictions
 from ..registry import create, register
 from ..results import Estimate
@@ -135,7 +136,11 @@ class Thresholded(Estimator):
     def summarize(self, batch: Predictions) -> Sums:
         """Rows, and how many score at or above the threshold and the ends of its interval."""
         scores = self._score(batch)
-        return Sums(rows=len(batch), above=np.array([total_credit(scores, cut) for cut in self._cuts]))
+        # a cut is one of the reference's scores: beside scores of fewer digits it is rounded as they are
+        cuts = np.array([[cut.threshold] for cut in self._cuts]).astype(scores.dtype)
+        reached, tied = (found[:, 0] for found in count_passed(scores, None, cuts))
+        share = np.array([cut.share_of_ties for cut in self._cuts])
+        return Sums(rows=len(batch), above=reached - tied + share * tied)
 
     def finish(self, state: Sums) -> Estimate:
         """Share above the threshold."""

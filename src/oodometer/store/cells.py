@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from ..arrays import Array
@@ -18,6 +17,7 @@ __all__ = [
     "check_no_null",
     "first_true",
     "number_cells",
+    "numbers_of",
     "plain",
     "text_cells",
     "time_cells",
@@ -32,6 +32,8 @@ def plain(array: Any) -> Any:
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     if pt.is_run_end_encoded(array.type):
+        import pyarrow.compute as pc
+
         array = pc.run_end_decode(array)
     if str(array.type) in ("string_view", "large_string_view"):
         array = array.cast(pa.large_string())
@@ -71,12 +73,27 @@ def number_cells(array: Any, column: str, *_: Any, per_row: int = 1) -> Array:
         return np.empty(len(array))
     if not (pt.is_floating(array.type) or pt.is_integer(array.type)):
         raise wrong_type(array, column, "a number", "write the column as numbers, not as text")
-    out: Array = array.to_numpy(zero_copy_only=False)
+    out = numbers_of(array)
     return (
         out
         if out.dtype in (np.float32, np.float64)
         else out.astype(np.float32 if out.dtype == np.float16 else float)
     )
+
+
+def numbers_of(array: Any) -> Array:
+    """The numbers of an Arrow array as they lie in memory, without copying where none is null.
+
+    Arrow's own `to_numpy` does the same, and loads pandas where that is installed, which takes longer than reading a
+    file.
+    """
+    kind = array.type
+    if array.null_count or not len(array) or pt.is_boolean(kind) or pt.is_float16(kind):
+        values: Array = array.to_numpy(zero_copy_only=False)
+        return values
+    size = kind.bit_width // 8
+    letter = "f" if pt.is_floating(kind) else "i" if pt.is_signed_integer(kind) else "u"
+    return np.frombuffer(array.buffers()[1], f"{letter}{size}", len(array), array.offset * size)
 
 
 def text_cells(array: Any, column: str, *_: Any) -> Array:
@@ -105,8 +122,7 @@ def any_cells(array: Any, column: str, *_: Any) -> Array:
         return time_cells(array, column)
     simple = pt.is_integer(array.type) or pt.is_boolean(array.type) or pt.is_floating(array.type)
     if simple and not array.null_count:
-        numbers: Array = array.to_numpy(zero_copy_only=False)
-        return numbers
+        return numbers_of(array)
     return _objects(array)
 
 
@@ -125,6 +141,8 @@ def time_cells(array: Any, column: str, *_: Any) -> Array:
 
 
 def _parsed(array: Any, column: str) -> Any:
+    import pyarrow.compute as pc
+
     array = pc.utf8_trim_whitespace(array)
     for kind in (pa.timestamp("us"), pa.timestamp("us", tz="UTC")):
         try:

@@ -13,7 +13,7 @@ import pyarrow.types as pt
 from ..arrays import Array, Coded
 from ..classes import ClassNames, encode, truth_values
 from ..errors import InputError
-from .cells import first_true, wrong_type
+from .cells import first_true, numbers_of, wrong_type
 from .lists import flat_list
 
 __all__ = ["class_cells", "class_lists", "dictionary", "truth_cells", "truth_lists"]
@@ -33,7 +33,7 @@ def dictionary(
         if pt.is_nested(array.type) or pt.is_binary(array.type) or pt.is_temporal(array.type):
             raise wrong_type(array, column, "a class (an integer or a string)", "write one class a cell")
         array = array.dictionary_encode()
-    codes = array.indices.cast(pa.int64()).fill_null(-1).to_numpy()
+    codes = numbers_of(array.indices.cast(pa.int64()).fill_null(-1))
     found = array.dictionary.to_pylist()
     values = [_class_of(value, text, names) for value in found]
     unknown = [position for position, value in enumerate(values) if value is None]
@@ -70,7 +70,7 @@ def class_cells(
     """Classes as positions among those known."""
     names = classes or ()
     if pt.is_integer(array.type) and not array.null_count:
-        values: Any = array.to_numpy(zero_copy_only=False)
+        values: Any = numbers_of(array)
     else:
         values = dictionary(array, column, text, frozenset(map(str, names)), per_row)
     try:
@@ -98,7 +98,7 @@ def truth_cells(
         if pt.is_nested(array.type):
             raise wrong_type(array, column, "true or false (or 1, 0, null)", "give one verdict a cell")
         array = array.dictionary_encode()
-    codes = array.indices.cast(pa.int64()).fill_null(-1).to_numpy()
+    codes = numbers_of(array.indices.cast(pa.int64()).fill_null(-1))
     table = np.full(len(array.dictionary) + 1, np.nan)  # the last entry is what code -1 picks
     for position, value in enumerate(array.dictionary.to_pylist()):
         if value is None or value != value or (isinstance(value, str) and value.strip().lower() in UNKNOWN):

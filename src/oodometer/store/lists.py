@@ -11,7 +11,7 @@ import pyarrow.types as pt
 from ..arrays import Array, Ragged
 from ..classes import ClassNames
 from ..errors import InputError
-from .cells import check_no_null, first_true, number_cells, plain, wrong_type
+from .cells import check_no_null, first_true, number_cells, numbers_of, plain, wrong_type
 
 __all__ = ["flat_list", "nested_lists", "number_lists", "ragged_lists"]
 
@@ -28,17 +28,21 @@ def flat_list(array: Any, column: str, width: int | None, per_row: int = 1) -> t
     check_no_null(array, column, "a list", per_row)
     if not len(array):
         return pa.array([], pa.float64()), width or 0
+    # the values themselves, cut to the slice: `flatten` would load Arrow's compute functions first
     if pt.is_fixed_size_list(array.type):
         lengths = np.full(len(array), array.type.list_size)
+        values = array.values.slice(array.offset * array.type.list_size, len(array) * array.type.list_size)
     else:
-        lengths = np.diff(array.offsets.to_numpy())
+        offsets = numbers_of(array.offsets)
+        lengths = np.diff(offsets)
+        values = array.values.slice(offsets[0], offsets[-1] - offsets[0])
     size = int(lengths[0]) if width is None else width
     if (lengths != size).any():
         at = first_true(lengths != size)
         raise InputError(f"a list of {size} entries, as in the rows before" if at or per_row > 1 else
                          f"a list of {size} entries", got=f"{lengths[at]} entries", remedy=_HOW_LISTS,
                          row=at // per_row + 1, column=column)  # fmt: skip
-    return plain(array.flatten()), size
+    return plain(values), size
 
 
 def number_lists(array: Any, column: str, classes: Any, text: bool, width: int | None) -> Array:
@@ -61,9 +65,10 @@ def ragged_lists(array: Any, column: str, *_: Any) -> Ragged:
         flat = number_lists(array, column, None, False, None)
         return Ragged(flat.ravel(), np.arange(len(array) + 1) * flat.shape[1])
     check_no_null(array, column, "a list")
-    offsets = array.offsets.to_numpy().astype(np.int64)
+    offsets = numbers_of(array.offsets).astype(np.int64)
     offsets = offsets - offsets[0] if len(offsets) else np.zeros(1, dtype=np.int64)
-    values = plain(array.flatten())
+    first = int(array.offsets[0].as_py()) if len(array) else 0
+    values = plain(array.values.slice(first, int(offsets[-1])))
     if values.null_count:
         at = first_true(values.is_null().to_numpy(zero_copy_only=False))
         raise InputError("a number", got="null", remedy="drop the row", column=column,

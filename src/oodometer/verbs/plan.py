@@ -15,6 +15,7 @@ from ..classes import is_null
 from ..diagnoses import Diagnostician, Signs
 from ..errors import InputError, NotApplicable, UsageError
 from ..estimators import Estimator, RiskCoverage, Sums
+from ..kernels import equal_bin, tally
 from ..predictions import Predictions
 from ..results import Skipped
 from ..scores import Score
@@ -260,8 +261,7 @@ def _slice_name(value: Any) -> Any:
 def confidence_cells(score: Score, record: Predictions) -> tuple[Array, Array]:
     """Confidence of each sample, and its cell among 60 equal ones over [0, 1]."""
     values = score(record)
-    index = (values * CONFIDENCE_CELLS).astype(np.intp)
-    return values, np.minimum(index, CONFIDENCE_CELLS - 1, out=index)
+    return values, equal_bin(values, CONFIDENCE_CELLS)
 
 
 def confidence_counts(score: Score, record: Predictions) -> Array:
@@ -270,7 +270,8 @@ def confidence_counts(score: Score, record: Predictions) -> Array:
         index = confidence_cells(score, record)[1]
     except NotApplicable:
         return np.zeros(CONFIDENCE_CELLS, dtype=np.int64)
-    return np.bincount(index, minlength=CONFIDENCE_CELLS)
+    counts: Array = tally(index, CONFIDENCE_CELLS)[0, :, 0]
+    return counts
 
 
 def _truth(batch: Predictions) -> Sums:

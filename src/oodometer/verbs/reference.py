@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from ..arrays import Array
 from ..calibrators.base import scramble
 from ..errors import InputError
-from ..kernels import cores
+from ..kernels import cores, pool
 from ..predictions import Predictions
 from ..store import Part, RecordSource, Source
 
@@ -95,10 +96,13 @@ def _read_ahead(source: Source, fields: Iterable[str] | None) -> Iterator[Predic
     if workers == 1 or len(parts) == 1:
         yield from source.batches(fields)
         return
-    with ThreadPoolExecutor(workers) as pool:
+    with pool(workers) as threads:
+        # what the exact intervals at the end need takes as long to load as a part to read, and mostly holds Python's
+        # lock: best done now, while the other threads decode without it
+        threads.submit(import_module, "scipy.special")
         coming: deque[Future[list[Predictions]]] = deque()
         for part in parts:
-            coming.append(pool.submit(_load, part, fields))
+            coming.append(threads.submit(_load, part, fields))
             if len(coming) > workers:
                 yield from coming.popleft().result()
         while coming:

@@ -1,0 +1,44 @@
+"""Kernels: the few passes over memory that many methods share, written so that the hardware likes them.
+
+Each room holds a pass in plain numpy and, where `passes.c` was compiled, hands the work to it (`compiled`).
+"""
+
+from __future__ import annotations
+
+from .bins import LOG_ODDS_BINS, equal_bin, half_bin, log_odds_bin, log_odds_centres
+from .compiled import is_compiled
+from .entropy import entropy_sums
+from .hash import mix, row_hash
+from .isotonic import pool_adjacent
+from .others import others_and_mass
+from .tally import count_passed, tally
+from .threads import by_chunks, cores, limited_to, pool, side_by_side
+from .top import FEW_CLASSES, Survey, Top, look_over, row_sums, survey, top_two
+
+__all__ = [
+    "FEW_CLASSES",
+    "LOG_ODDS_BINS",
+    "Survey",
+    "Top",
+    "by_chunks",
+    "cores",
+    "count_passed",
+    "entropy_sums",
+    "equal_bin",
+    "half_bin",
+    "is_compiled",
+    "limited_to",
+    "log_odds_bin",
+    "log_odds_centres",
+    "look_over",
+    "mix",
+    "others_and_mass",
+    "pool",
+    "pool_adjacent",
+    "row_hash",
+    "row_sums",
+    "side_by_side",
+    "survey",
+    "tally",
+    "top_two",
+]

@@ -1,0 +1,378 @@
+/* The compiled passes over memory: each releases the interpreter's lock, so that threads do not wait for each other.
+ *
+ * Every function has a plain numpy form in the room beside it, which is used where this file was not compiled; tests
+ * hold the two against each other. The file uses Python's stable interface and the buffer protocol alone, so that one
+ * build serves every Python from 3.11 on and any numpy. Arguments are checked here: types, shapes, and every number
+ * that becomes a place in memory. */
+
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030B0000
+#endif
+#include <Python.h>
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Where the loader can choose, loops are compiled a second time for processors with wider vectors. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+#define CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define CLONES
+#endif
+#if defined(__GNUC__)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE inline
+#endif
+
+#define FEW_CLASSES 64 /* up to here many rows are worked on side by side, above it the numbers of one row */
+#define BLOCK 64       /* rows side by side: what is kept of them stays in the nearest cache */
+#define PIECE 1024     /* numbers whose bins or logarithms are worked out before they are added up */
+
+/* Log-odds bins, as in bins.py: sixteen an octave, thirty octaves below one half and thirty above. */
+#define BIN_SHIFT 19
+#define HALF_BINS 480
+#define LOWEST_CODE ((126 << 4) - HALF_BINS) /* code of 2^-31, the start of the lowest bin */
+
+#define T float
+#define NAME(x) x##_single
+#define INT int32_t
+#define UINT uint32_t
+#define MANTISSA 23
+#define BIAS 127
+#define ROOT_HALF 0x3f3504f3u
+#define SMALLEST 0x00800000
+#define LN2_HIGH 0.693359375f
+#define LN2_LOW -2.12194440e-4f
+#define SERIES(z) (2.f / 3 + (z) * (2.f / 5 + (z) * (2.f / 7 + (z) * (2.f / 9))))
+#include "passes_of.h"
+#undef T
+#undef NAME
+#undef INT
+#undef UINT
+#undef MANTISSA
+#undef BIAS
+#undef ROOT_HALF
+#undef SMALLEST
+#undef LN2_HIGH
+#undef LN2_LOW
+#undef SERIES
+
+#define T double
+#define NAME(x) x##_double
+#define INT int64_t
+#define UINT uint64_t
+#define MANTISSA 52
+#define BIAS 1023
+#define ROOT_HALF 0x3fe6a09e667f3bcdu
+#define SMALLEST 0x0010000000000000
+#define LN2_HIGH 0x1.62e42fep-1
+#define LN2_LOW 0x1.f473de6af278fp-30
+#define LATE(z) (2. / 13 + (z) * (2. / 15 + (z) * (2. / 17 + (z) * (2. / 19 + (z) * (2. / 21)))))
+#define SERIES(z) (2. / 3 + (z) * (2. / 5 + (z) * (2. / 7 + (z) * (2. / 9 + (z) * (2. / 11 + (z) * LATE(z))))))
+#include "passes_of.h"
+
+/* ------------------------------------------------------------------------------------------ arguments */
+
+/* What an argument must be. Types: f float32, d float64, b int8, i int32, q int64, = that of the first argument;
+ * with "-", None will do and leaves the view's buffer NULL. */
+typedef struct {
+    const char *name, *types;
+    int axes, written;
+} Want;
+
+enum { MOST = 6 };
+
+typedef struct {
+    Py_buffer view[MOST];
+    int held;
+} Held;
+
+static PyObject *done(Held *held, PyObject *result)
+{
+    while (held->held > 0)
+        PyBuffer_Release(&held->view[--held->held]);
+    return result;
+}
+
+static int take(Held *held, PyObject *given, const Want *want)
+{
+    Py_buffer *view = &held->view[held->held];
+    if (given == Py_None && strchr(want->types, '-') != NULL) {
+        memset(view, 0, sizeof *view); /* releasing it does nothing */
+        held->held++;
+        return 1;
+    }
+    int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (want->written ? PyBUF_WRITABLE : 0);
+    if (PyObject_GetBuffer(given, view, flags) < 0) {
+        if (PyErr_ExceptionMatches(PyExc_BufferError)) {
+            PyErr_Clear();
+            PyErr_Format(PyExc_ValueError, "%s: expected a C-contiguous%s array", want->name,
+                         want->written ? ", writable" : "");
+        }
+        return 0;
+    }
+    held->held++;
+    char code = view->format == NULL || strlen(view->format) != 1 ? '?' : view->format[0];
+    if (code == 'l') /* `long` has the size of one or the other */
+        code = view->itemsize == 8 ? 'q' : 'i';
+    if (strchr(want->types, code) == NULL && !(want->types[0] == '=' && code == held->view[0].format[0])) {
+        PyErr_Format(PyExc_TypeError, "%s: expected numbers of type %s, got %s", want->name, want->types,
+                     view->format == NULL ? "bytes" : view->format);
+        return 0;
+    }
+    if (view->ndim != want->axes) {
+        PyErr_Format(PyExc_ValueError, "%s: expected %d axes, got %d", want->name, want->axes, view->ndim);
+        return 0;
+    }
+    return 1;
+}
+
+/* All arguments in order; after them one integer where `number` is given. */
+static int take_all(Held *held, PyObject *args, const Want *want, int many, int *number)
+{
+    held->held = 0;
+    Py_ssize_t got = PyTuple_Size(args);
+    if (got != many + (number != NULL)) {
+        PyErr_Format(PyExc_TypeError, "expected %d arguments, got %zd", many + (number != NULL), got);
+        return 0;
+    }
+    for (int i = 0; i < many; i++)
+        if (!take(held, PyTuple_GetItem(args, i), &want[i]))
+            return 0;
+    if (number != NULL) {
+        long value = PyLong_AsLong(PyTuple_GetItem(args, many));
+        if (value == -1 && PyErr_Occurred())
+            return 0;
+        *number = value < 0 || value > INT_MAX ? -1 : (int)value;
+    }
+    return 1;
+}
+
+static int same(Py_ssize_t want, Py_ssize_t got, const char *name)
+{
+    if (want != got)
+        PyErr_Format(PyExc_ValueError, "%s: expected %zd entries, got %zd", name, want, got);
+    return want == got;
+}
+
+static int at_least(Py_ssize_t least, Py_ssize_t got, const char *name)
+{
+    if (got < least || got > INT32_MAX)
+        PyErr_Format(PyExc_ValueError, "%s: expected at least %zd, got %zd", name, least, got);
+    return got >= least && got <= INT32_MAX;
+}
+
+/* Every kind must be the number of one; the place of a count follows from it. */
+static int kinds_fit(const Py_buffer *view, Py_ssize_t kinds, const char *name)
+{
+    const int32_t *kind = view->buf;
+    int32_t low = 0, high = -1;
+    for (Py_ssize_t i = 0; i < view->shape[0]; i++) {
+        low = kind[i] < low ? kind[i] : low;
+        high = kind[i] > high ? kind[i] : high;
+    }
+    if (low < 0 || high >= kinds)
+        PyErr_Format(PyExc_ValueError, "%s: expected numbers from 0 to %zd", name, kinds - 1);
+    return low >= 0 && high < kinds;
+}
+
+/* Kinds that were given must be as many as rows and fit; where none are, all rows are of the one kind there is. */
+static int kinds_of(const Py_buffer *kinds, Py_ssize_t rows, Py_ssize_t of)
+{
+    if (kinds->buf == NULL && kinds->shape == NULL)
+        return same(1, of, "kinds, where none are given");
+    return same(rows, kinds->shape[0], "kinds") && kinds_fit(kinds, of, "kinds");
+}
+
+/* Calls f_single or f_double on a first argument of that type, without the interpreter's lock. */
+#define RUN(f, view, ...)                                         \
+    do {                                                          \
+        Py_BEGIN_ALLOW_THREADS                                    \
+        if ((view)->format[0] == 'f')                             \
+            f##_single((const float *)(view)->buf, __VA_ARGS__);  \
+        else                                                      \
+            f##_double((const double *)(view)->buf, __VA_ARGS__); \
+        Py_END_ALLOW_THREADS                                      \
+    } while (0)
+
+/* ------------------------------------------------------------------------------------------ the passes */
+
+static PyObject *survey(PyObject *module, PyObject *args)
+{
+    static const Want want[] = {{"values", "fd", 2, 0}, {"best", "i", 1, 1}, {"first", "=", 1, 1}, {"second", "=", 1, 1}};
+    Held h;
+    if (!take_all(&h, args, want, 4, NULL))
+        return done(&h, NULL);
+    const Py_buffer *values = &h.view[0], *best = &h.view[1], *first = &h.view[2], *second = &h.view[3];
+    Py_ssize_t rows = values->shape[0], classes = values->shape[1];
+    double lowest = 0, gap = 0;
+    if (!same(rows, best->shape[0], "best") || !same(rows, first->shape[0], "first") ||
+        !same(rows, second->shape[0], "second") || !at_least(2, classes, "classes of values"))
+        return done(&h, NULL);
+    RUN(survey, values, rows, classes, best->buf, first->buf, second->buf, &lowest, &gap);
+    return done(&h, Py_BuildValue("dd", lowest, gap));
+}
+
+static PyObject *negative_entropy(PyObject *module, PyObject *args)
+{
+    static const Want want[] = {{"values", "fd", 2, 0}, {"out", "=", 1, 1}};
+    Held h;
+    if (!take_all(&h, args, want, 2, NULL) || !same(h.view[0].shape[0], h.view[1].shape[0], "out") ||
+        !at_least(1, h.view[0].shape[1], "classes of values"))
+        return done(&h, NULL);
+    RUN(negative_entropy, &h.view[0], h.view[0].shape[0], h.view[0].shape[1], h.view[1].buf);
+    return done(&h, Py_NewRef(Py_None));
+}
+
+static PyObject *log_odds_bin(PyObject *module, PyObject *args)
+{
+    static const Want want[] = {{"values", "fd", 1, 0}, {"out", "q", 1, 1}};
+    Held h;
+    if (!take_all(&h, args, want, 2, NULL) || !same(h.view[0].shape[0], h.view[1].shape[0], "out"))
+        return done(&h, NULL);
+    RUN(log_odds_bin, &h.view[0], h.view[0].shape[0], h.view[1].buf);
+    return done(&h, Py_NewRef(Py_None));
+}
+
+static PyObject *equal_bin(PyObject *module, PyObject *args)
+{
+    static const Want want[] = {{"values", "fd", 1, 0}, {"out", "q", 1, 1}};
+    Held h;
+    int bins;
+    if (!take_all(&h, args, want, 2, &bins) || !same(h.view[0].shape[0], h.view[1].shape[0], "out") ||
+        !at_least(1, bins, "bins"))
+        return done(&h, NULL);
+    RUN(equal_bin, &h.view[0], h.view[0].shape[0], bins, h.view[1].buf);
+    return done(&h, Py_NewRef(Py_None));
+}
+
+static PyObject *count_others(PyObject *module, PyObject *args)
+{
+    static const Want want[] = {{"values", "fd", 2, 0}, {"predicted", "i", 1, 0}, {"counts", "q", 2, 1}, {"mass", "d", 2, 1}};
+    Held h;
+    int halves, shift = 0;
+    if (!take_all(&h, args, want, 4, &halves))
+        return done(&h, NULL);
+    const Py_buffer *values = &h.view[0], *counts = &h.view[2], *mass = &h.view[3];
+    Py_ssize_t rows = values->shape[0], classes = values->shape[1];
+    while (shift < 5 && 2 * HALF_BINS >> shift != counts->shape[1])
+        shift++;
+    if (!same(rows, h.view[1].shape[0], "predicted") || !same(classes, counts->shape[0], "counts") ||
+        !same(2 * HALF_BINS >> shift, counts->shape[1], "bins of counts") || !same(classes, mass->shape[0], "mass") ||
+        !same(classes, mass->shape[1], "columns of mass") || !kinds_fit(&h.view[1], classes, "predicted"))
+        return done(&h, NULL);
+    RUN(count_others, values, rows, classes, h.view[1].buf, halves, shift, counts->buf, mass->buf);
+    return done(&h, Py_NewRef(Py_None));
+}
+
+static PyObject *count_passed(PyObject *module, PyObject *args)
+{
+    static const Want want[] = {{"scores", "fd", 1, 0}, {"kinds", "i-", 1, 0}, {"cuts", "d", 2, 0}, {"counts", "q", 3, 1}};
+    Held h;
+    if (!take_all(&h, args, want, 4, NULL))
+        return done(&h, NULL);
+    const Py_buffer *scores = &h.view[0], *kinds = &h.view[1], *cuts = &h.view[2], *counts = &h.view[3];
+    Py_ssize_t rows = scores->shape[0], many = cuts->shape[0], of = cuts->shape[1];
+    if (!same(2, counts->shape[0], "counts") || !same(many, counts->shape[1], "cuts of counts") ||
+        !same(of, counts->shape[2], "kinds of counts") || !kinds_of(kinds, rows, of))
+        return done(&h, NULL);
+    int64_t *reached = counts->buf;
+    RUN(count_passed, scores, rows, kinds->buf, cuts->buf, many, of, reached, reached + many * of);
+    return done(&h, Py_NewRef(Py_None));
+}
+
+/* Adds to out[kind, bin, verdict == 1]; false where a bin is none (its row is left out). */
+static int tally_rows(const int64_t *bin, const int32_t *kind, const int8_t *verdict, Py_ssize_t rows, int64_t width,
+                      int64_t *out)
+{
+    int fits = 1;
+    for (Py_ssize_t i = 0; i < rows; i++) {
+        if (bin[i] < 0 || bin[i] >= width) {
+            fits = 0;
+            continue;
+        }
+        int64_t place = (kind == NULL ? 0 : kind[i] * width) + bin[i];
+        out[verdict == NULL ? place : 2 * place + (verdict[i] == 1)]++;
+    }
+    return fits;
+}
+
+static PyObject *tally(PyObject *module, PyObject *args)
+{
+    static const Want want[] = {{"bins", "q", 1, 0}, {"kinds", "i-", 1, 0}, {"verdicts", "b-", 1, 0}, {"out", "q", 3, 1}};
+    Held h;
+    int fits;
+    if (!take_all(&h, args, want, 4, NULL))
+        return done(&h, NULL);
+    const Py_buffer *bins = &h.view[0], *kinds = &h.view[1], *verdicts = &h.view[2], *out = &h.view[3];
+    Py_ssize_t rows = bins->shape[0], of = out->shape[0];
+    if (!kinds_of(kinds, rows, of) || !same(verdicts->shape == NULL ? 1 : 2, out->shape[2], "verdicts of out") ||
+        (verdicts->shape != NULL && !same(rows, verdicts->shape[0], "verdicts")))
+        return done(&h, NULL);
+    Py_BEGIN_ALLOW_THREADS
+    fits = tally_rows(bins->buf, kinds->buf, verdicts->buf, rows, out->shape[1], out->buf);
+    Py_END_ALLOW_THREADS
+    if (!fits) {
+        PyErr_Format(PyExc_ValueError, "bins: expected numbers from 0 to %zd", out->shape[1] - 1);
+        return done(&h, NULL);
+    }
+    return done(&h, Py_NewRef(Py_None));
+}
+
+/* Pool adjacent violators: neighbouring bins are joined until hits / rows rises from block to block. */
+static PyObject *isotonic(PyObject *module, PyObject *args)
+{
+    static const Want want[] = {{"rows", "d", 1, 0}, {"hits", "d", 1, 0}, {"starts", "q", 1, 1}, {"sums", "d", 2, 1}};
+    Held h;
+    if (!take_all(&h, args, want, 4, NULL))
+        return done(&h, NULL);
+    Py_ssize_t bins = h.view[0].shape[0], last = -1;
+    if (!same(bins, h.view[1].shape[0], "hits") || !same(bins, h.view[2].shape[0], "starts") ||
+        !same(2, h.view[3].shape[0], "sums") || !same(bins, h.view[3].shape[1], "columns of sums"))
+        return done(&h, NULL);
+    const double *rows = h.view[0].buf, *hits = h.view[1].buf;
+    int64_t *starts = h.view[2].buf;
+    double *all = h.view[3].buf, *right = all + bins;
+    for (Py_ssize_t i = 0; i < bins; i++) {
+        last++;
+        starts[last] = i, all[last] = rows[i], right[last] = hits[i];
+        for (; last > 0 && right[last - 1] * all[last] >= right[last] * all[last - 1]; last--) {
+            all[last - 1] += all[last];
+            right[last - 1] += right[last];
+        }
+    }
+    return done(&h, PyLong_FromSsize_t(last + 1));
+}
+
+/* ------------------------------------------------------------------------------------------ the module */
+
+static PyMethodDef methods[] = {
+    {"survey", survey, METH_VARARGS, NULL},
+    {"negative_entropy", negative_entropy, METH_VARARGS, NULL},
+    {"log_odds_bin", log_odds_bin, METH_VARARGS, NULL},
+    {"equal_bin", equal_bin, METH_VARARGS, NULL},
+    {"count_others", count_others, METH_VARARGS, NULL},
+    {"count_passed", count_passed, METH_VARARGS, NULL},
+    {"tally", tally, METH_VARARGS, NULL},
+    {"isotonic", isotonic, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {{0, NULL}};
+
+static struct PyModuleDef definition = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "_passes",
+    .m_doc = "Compiled passes over memory; what each takes stands in _passes.pyi.",
+    .m_size = 0,
+    .m_methods = methods,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__passes(void)
+{
+    return PyModuleDef_Init(&definition);
+}
