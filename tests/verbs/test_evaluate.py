@@ -12,7 +12,7 @@ import pytest
 
 from oodometer import Predictions
 from oodometer.errors import InputError, UsageError
-from oodometer.verbs import evaluate as verb
+from oodometer.verbs import judging
 from oodometer.verbs.evaluate import evaluate
 from oodometer.verbs.evaluation import Evaluation, Evaluations
 
@@ -36,7 +36,7 @@ def classified() -> Predictions:
 
 
 def is_interval(found: dict[str, Any]) -> bool:
-    return found["lower"] <= found["value"] <= found["upper"] and found["kind"] in ("exact", "asymptotic")
+    return found["lower"] <= found["value"] <= found["upper"] and found["kind"] in ("exact", "asymptotic", "empirical")
 
 
 def test_json_of_class_probabilities(classified: Predictions) -> None:
@@ -49,7 +49,7 @@ def test_json_of_class_probabilities(classified: Predictions) -> None:
         one = result["metrics"][name]
         assert is_interval(one), name
         assert one["level"] == 0.95
-    assert "disca" not in result["metrics"]
+    assert {"value", "a", "b", "fluctuations", "penalty", "tolerance", "weights"} <= set(result["metrics"]["disca"])
     assert result["metrics"]["accuracy"]["kind"] == "exact"
     parts = result["metrics"]["brier"]["decomposition"]
     assert set(parts) > {"reliability", "resolution", "uncertainty"}
@@ -73,7 +73,7 @@ def test_confidence_and_correctness_are_enough() -> None:
     assert found["auc_coverage"].value == pytest.approx((1 + 1 + 2 / 3 + 1 / 2) / 4)
     assert found["brier"].to_dict()["form"] == "binary"
     why = {s["metric"]: s["why"] for s in found.to_dict()["skipped"]}
-    assert set(why) == {"nll", "macro_f1", "macro_precision", "macro_recall", "per_class", "confusion"}
+    assert set(why) == {"nll", "failure_cases", "macro_f1", "macro_precision", "macro_recall", "per_class", "confusion"}
     assert why["nll"].startswith("needs probabilities and label")
     assert found.to_dict()["per_class"] == []
     assert any("only 4 labelled rows" in w for w in found.warnings)
@@ -124,7 +124,7 @@ def test_files_in_batches_equal_the_record_in_memory(tmp_path: Path, monkeypatch
     ]
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("\n".join(lines) + "\n")
-    monkeypatch.setattr(verb, "batch_rows", lambda classes: 64)
+    monkeypatch.setattr(judging, "batch_rows", lambda classes: 64)
     found = evaluate(tmp_path / "a.csv", tmp_path / "b.csv", workers=1)
     assert isinstance(found, Evaluations)
     assert len(found) == 2

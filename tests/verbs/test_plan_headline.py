@@ -338,7 +338,6 @@ def test_the_headline_is_the_median_and_spans_all_voices() -> None:
         made_by("doc", 0.72, half=0.2),
         made_by("atc", 0.3),
         made_by("atc-entropy", 0.70),
-        made_by("im", 0.1),
         made_by("cbpe", 0.78, half=0.1),
         made_by("votes", 0.1),
     ]
@@ -354,8 +353,8 @@ def test_the_headline_is_the_median_and_spans_all_voices() -> None:
 
 
 def test_one_kind_of_method_has_one_voice() -> None:
-    """ATC twice, and CBPE, IM and AC together, would outvote DoC."""
-    names = ["atc", "atc-entropy", "cbpe", "im", "ac"]
+    """ATC twice, and CBPE and AC together, would outvote DoC."""
+    names = ["atc", "atc-entropy", "cbpe", "ac"]
     found = make_headline([*(made_by(n, 0.6) for n in names), made_by("doc", 0.65)], 0.9)
     assert found is not None
     assert found.method == "median of atc-entropy, doc, cbpe"

@@ -322,7 +322,7 @@ def test_what_was_right_on_the_like_is_trusted(kind: str, findings: tuple[Findin
 def test_a_covariate_shift_of_inputs_that_nobody_saw_is_not_trusted() -> None:
     """From 0.80 to about 0.70 by the outputs alone: it may be twice as bad, and the interval says so."""
     found = headline(diagnosis=diagnosed("covariate"))
-    assert (found.trust, found.interval.kind) == ("low", "empirical")
+    assert (found.trust, found.interval.kind) == ("low", "backtest")
     assert "give `features`" in found.why
     move = 0.8 - found.interval.value
     assert found.interval.lower == pytest.approx(found.interval.value - move)

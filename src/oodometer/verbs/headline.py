@@ -121,7 +121,7 @@ def _backtested(
         why = f"{diagnosis.why if diagnosis else ''}; most like simulated shifts of the kind {family!r}"
     why += "; a change of the truth itself (P(y | x)) would go unseen"
     return Headline(
-        Interval(value, lower, upper, level, "empirical" if half > weighed.half else "backtest"),
+        Interval(value, lower, upper, level, "backtest"),
         "backtest: " + _spell(weighed, leading),
         _ASSUMES_TWICE if half > weighed.half else _ASSUMES_LIKE_TRIALS,
         trust,
