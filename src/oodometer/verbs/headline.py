@@ -27,6 +27,7 @@ _VOICES = (
 # What does not ask that the target resembles the reference, best first: other models and distances before confidence.
 _BEYOND = (("agreement", "threshold-distance", "dis2"), ("atc-entropy", "cot", "dis2"), ("atc",))
 _ALARMING_SPREAD = 0.1
+_WORTH_TELLING = 0.015  # of the weight
 _NO_OVERLAP = 0.96  # AUC above which nothing but labels can tell
 _ASSUMES_TWICE = (
     "the accuracy moved at most twice as far as is estimated; only inputs could show more, and none were seen"
@@ -88,7 +89,7 @@ def _backtested(
     if one_sided and reference_rows:  # no trial can err on rows that are all alike; more of them might not be
         low, high = clopper_pearson(round(source * reference_rows), reference_rows, level)
         lower, upper = min(lower, low), max(upper, high)
-    leading = list(weighed.shares)[:3]
+    leading = [m for m in weighed.shares if weighed.shares[m] * (1 - weighed.panel) >= _WORTH_TELLING][:3]
     kind = None if diagnosis is None else diagnosis.kind
     family = next(iter(weighed.families), "none")
     if not weighed.covered:
