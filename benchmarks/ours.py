@@ -94,11 +94,66 @@ def metric(args: argparse.Namespace, module: str, name: str) -> Job:
     return job
 
 
+SELECTIVE = (
+    "auc_coverage", "aurc", "e_aurc", "augrc", "disca", "coverage_at_risk", "risk_at_coverage", "accuracy_coverage",
+    "risk_coverage",
+)  # fmt: skip
+
+
+def selective(args: argparse.Namespace) -> Job:
+    """Every selective metric with its band, from probabilities and labels; checking the input is inside the clock.
+
+    Option `models=N` judges so many models on the same rows, one after the other.
+    """
+    from oodometer import Predictions
+    from oodometer.registry import create
+
+    arrays = load(args.folder, "reference")
+    models = int(args.options.get("models", 1))
+
+    def job() -> dict[str, Any]:
+        for _ in range(models):
+            sample = Predictions.from_probabilities(arrays["probabilities"], label=arrays["label"])
+            metrics = [create("metric", name) for name in SELECTIVE]
+            state = metrics[0].summarize(sample)
+            found = {metric.name: metric.finish(state) for metric in metrics}
+        return {name: one.value for name, one in found.items() if hasattr(one, "value")}
+
+    return job
+
+
+def compare(args: argparse.Namespace) -> Job:
+    """`compare` over ten models on the same rows, in memory: the reference with its logits under rising noise."""
+    import numpy as np
+
+    import oodometer
+
+    arrays = load(args.folder, "reference")
+    rows = int(args.options.get("rows", 50_000))
+    logits, label = np.log(arrays["probabilities"][:rows] + 1e-30), arrays["label"][:rows]
+    rng = np.random.default_rng(0)
+    models = []
+    for i in range(10):
+        noisy = logits + rng.normal(0, 0.1 * (i + 1), logits.shape)
+        noisy -= noisy.max(axis=1, keepdims=True)
+        probabilities = np.exp(noisy)
+        models.append((probabilities / probabilities.sum(axis=1, keepdims=True)).astype(np.float32))
+
+    def job() -> dict[str, Any]:
+        records = [oodometer.Predictions.from_probabilities(p, label=label) for p in models]
+        found = oodometer.compare(records, names=[f"model {i}" for i in range(10)])
+        return {"best": {name: rows[0]["model"] for name, rows in found.rankings["in_domain"].items()}}
+
+    return job
+
+
 JOBS: dict[str, Callable[[argparse.Namespace], Job]] = {
     "estimate": estimate,
     "estimate-files": estimate_files,
     "estimate-whole": estimate_whole,
     "ece": lambda args: metric(args, "ece", "expected_calibration_error"),
+    "selective": selective,
+    "compare": compare,
     "aurc": lambda args: metric(args, "aurc", "area_under_risk_coverage"),
 }
 

@@ -192,6 +192,35 @@ SPEED = (
         ),
     ),
     Case(
+        "selective-1m-10",
+        "every selective metric with its band (areas, DiSCA, coverage at risk, risk at coverage, both curves), "
+        "1,000,000 rows, 10 classes, in memory; beside it the peer's AURC alone, without a band",
+        "1m-10",
+        {
+            "ours": ours("selective"),
+            "torch-uncertainty": torch_uncertainty(1),
+            "torch-uncertainty, 2 threads": torch_uncertainty(2),
+            "plain bootstrap": Side(
+                "benchmarks.lean_numpy",
+                "aurc-bootstrap",
+                runs=1,
+                rounds=1,
+                note="500 samples of all rows, for AURC alone: what fd-shifts does, which is not on PyPI",
+            ),
+        },
+        (
+            Limit("seconds", "torch-uncertainty", ">=", 1, "ours"),
+            Limit("seconds", "plain bootstrap", ">=", 50, "ours"),
+        ),
+    ),
+    Case(
+        "compare-50k-10",
+        "ten models on the same 50,000 rows: every metric with its band, paired rankings, failure cases, findings",
+        "100k-10",
+        {"ours": ours("compare", runs=2), "ours, the metrics alone": ours("selective", "models=10", runs=2)},
+        rounds=3,
+    ),
+    Case(
         "start",
         "a fresh interpreter: import, and the command's help",
         "",

@@ -10,6 +10,7 @@ from .version import __version__
 __all__ = [
     "Audit",
     "Backtest",
+    "Comparison",
     "Curve",
     "Diagnosis",
     "Estimate",
@@ -23,6 +24,7 @@ __all__ = [
     "audit",
     "backtest",
     "cite",
+    "compare",
     "diagnose",
     "estimate",
     "evaluate",
@@ -34,6 +36,7 @@ __all__ = [
 _HOMES = {
     "Audit": ("verbs.audit", "Audit"),
     "Backtest": ("verbs.backtest", "Backtest"),
+    "Comparison": ("verbs.comparison", "Comparison"),
     "Curve": ("results", "Curve"),
     "Diagnosis": ("diagnoses", "Diagnosis"),
     "Estimate": ("results", "Estimate"),
@@ -46,6 +49,7 @@ _HOMES = {
     "audit": ("verbs.audit", "audit"),
     "backtest": ("verbs.backtest", "backtest"),
     "cite": ("verbs.cite", "cite"),
+    "compare": ("verbs.compare", "compare"),
     "diagnose": ("verbs.diagnose", "diagnose"),
     "estimate": ("verbs.estimate", "estimate"),
     "evaluate": ("verbs.evaluate", "evaluate"),
@@ -76,6 +80,8 @@ if TYPE_CHECKING:
     from .verbs.audit import Audit, audit
     from .verbs.backtest import Backtest, backtest
     from .verbs.cite import cite
+    from .verbs.compare import compare
+    from .verbs.comparison import Comparison
     from .verbs.diagnose import diagnose
     from .verbs.estimate import estimate
     from .verbs.estimation import Estimation

@@ -78,6 +78,10 @@ def check(name: str, record: Predictions, seed: int) -> None:
             metric.compute(record)
         return
     whole = result(name, record)
+    if whole is None:  # not defined on these rows, whatever their order
+        with pytest.raises(NotApplicable):
+            metric.compute(record.take(np.arange(len(record))[::-1]))
+        return
     if isinstance(whole, Interval):
         low, high = metric.bounds
         assert (
@@ -133,7 +137,7 @@ def test_same_seed_same_interval(name: str) -> None:
     assert once == again
     other = metric.compute(record, seed=5)
     assert other.value == once.value
-    assert other.lower == pytest.approx(once.lower, abs=0.02)
+    assert other.lower == pytest.approx(once.lower, abs=0.02, rel=0.05)
 
 
 @pytest.mark.parametrize("name", NUMBERS)

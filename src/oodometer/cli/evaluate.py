@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import output
 
 if TYPE_CHECKING:
+    from ..results import Interval
     from ..verbs.evaluation import Evaluation
 
-__all__ = ["add_to"]
+__all__ = ["add_to", "threshold_text"]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -23,6 +24,9 @@ def evaluate(
     predictions: Annotated[list[str], typer.Argument(help="Labelled predictions, one file or several.")],
     metric: Annotated[
         list[str] | None, typer.Option("--metric", help="Only this metric; may be repeated.")
+    ] = None,
+    score: Annotated[
+        str | None, typer.Option(help="Order rows by this score in metrics of risk and coverage.")
     ] = None,
     level: Annotated[float, typer.Option(help="Nominal coverage of the intervals.")] = 0.95,
     by: Annotated[str | None, typer.Option(help="Slice by this column.")] = None,
@@ -55,6 +59,7 @@ def evaluate(
             level=level,
             by=by,
             metrics=metric or None,
+            score=score,
             seed=seed,
             classes=output.parse_classes(classes),
             mapping=output.parse_mapping(rename or []),
@@ -79,7 +84,7 @@ def show(found: Evaluation) -> None:
     output.print_table(
         ["metric", "value", "lower", "upper", "kind"],
         [
-            [name, *(f"{x:.4f}" for x in (m.value, m.lower, m.upper)), m.kind]
+            [_title(name, m), *(f"{x:.4f}" for x in (m.value, m.lower, m.upper)), m.kind]
             for name, m in found.metrics.items()
         ],
     )
@@ -93,7 +98,40 @@ def show(found: Evaluation) -> None:
             ],
             f"by {found.slices[0].by}",
         )
+    for point in found.tables.get("operating_points", []):
+        print(f"to be right {point['accuracy']:.0%} of the time: {_rule(point)}")
+    for case in found.tables.get("failure_cases", []):
+        if case["seen"]:
+            print(f"failure case: {case['sentence']}")
     for skipped in found.skipped:
         print(f"skipped {skipped.method}: {skipped.why}")
     for warning in found.warnings:
         print(f"warning: {warning}")
+
+
+def _rule(point: dict[str, Any]) -> str:
+    """What to do for a required accuracy, or why nothing is proved."""
+    if point["coverage"] is None:
+        return str(point["why"])
+    proved = point["selective_accuracy"]["lower"]
+    share = point["coverage"]["value"]
+    if share == 1:
+        return f"answer everything (proved {proved:.1%})"
+    threshold = threshold_text(point["threshold"])
+    return f"answer from a threshold of {threshold} up, {share:.1%} of the rows (proved {proved:.1%})"
+
+
+def _title(name: str, metric: Interval) -> str:
+    """A metric with the place on the curve where it was read, where there is one."""
+    extras = getattr(metric, "extras", {})
+    place = next((extras[key] for key in ("risk", "coverage") if key in extras and name.endswith(key)), None)
+    return name if place is None else f"{name} {place:g}"
+
+
+def threshold_text(threshold: float) -> str:
+    """A threshold with four digits, or more where so many would round it up to 1.
+
+    >>> threshold_text(0.75), threshold_text(0.99998765)
+    ('0.7500', '0.99998765')
+    """
+    return f"{threshold:.8g}" if 0.9995 < threshold < 1 else f"{threshold:.4f}"

@@ -42,9 +42,19 @@ from .augrc import (
     GeneralizedRiskCoverageArea as GeneralizedRiskCoverageArea,
     area_under_generalized_risk_coverage as area_under_generalized_risk_coverage,
 )
+from .coverage_at_risk import CoverageAtRisk as CoverageAtRisk, coverage_at_risk as coverage_at_risk
+from .risk_at_coverage import RiskAtCoverage as RiskAtCoverage, risk_at_coverage as risk_at_coverage
+from .disca import Disca as Disca, disca as disca, disca_by_tolerance as disca_by_tolerance
+from .disca_score import DiscaScore as DiscaScore
+from .didma import computation_score as computation_score, didma as didma
+from .nidma import nidma as nidma
 from .macro import MacroF1 as MacroF1, MacroPrecision as MacroPrecision, MacroRecall as MacroRecall
 from .per_class import PerClass as PerClass
 from .confusion import ConfusionTable as ConfusionTable, confusion_matrix as confusion_matrix
+from .operating_points import OperatingPoints as OperatingPoints, operating_point as operating_point
+from .failure_cases import FailureCases as FailureCases
 from .reliability import ReliabilityDiagram as ReliabilityDiagram
 from .risk_coverage import RiskCoverageCurve as RiskCoverageCurve
+from .accuracy_coverage import AccuracyCoverageCurve as AccuracyCoverageCurve
+from .ranks import ordered_by as ordered_by
 # isort: on

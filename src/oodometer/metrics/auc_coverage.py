@@ -37,9 +37,7 @@ def area_under_accuracy_coverage(confidence: Any, correct: Any) -> float:
 
 def auc_of(groups: Groups) -> float:
     """The area of grouped samples."""
-    slope = groups.correct / groups.sizes
-    total = ((groups.hits_before - slope * groups.before) * groups.harmonic).sum() + groups.hits
-    return min(max(float(total) / groups.rows, 0.0), 1.0)
+    return min(max(groups.accuracy_sum / groups.rows, 0.0), 1.0)
 
 
 def influence(groups: Groups, area: float) -> Array:
@@ -71,6 +69,16 @@ def influence_variance(groups: Groups, influences: Array) -> float:
     return float(total) / groups.rows**2
 
 
+def area_variance(groups: Groups) -> float:
+    """Variance of the area, and of 1 minus it; made once for all metrics that share the state."""
+    variance: float | None = groups.__dict__.get("_area_variance")
+    if variance is None:
+        cells = groups.cells
+        variance = influence_variance(cells, influence(cells, auc_of(groups)))
+        groups.__dict__["_area_variance"] = variance
+    return variance
+
+
 def area_rounding(groups: Groups) -> dict[str, float]:
     """What the area may have lost to a histogram of very many rows, as an extra; nothing where every row was kept."""
     if groups.widths is None:
@@ -99,6 +107,6 @@ class AccuracyCoverageArea(RankMetric[Measure]):
             raise NotApplicable("needs at least one labelled row")
         groups = state.groups
         value = auc_of(groups)
-        variance = influence_variance(groups, influence(groups, value))
+        variance = area_variance(groups)
         ends = from_influence(value, variance, groups.rows, groups.rarer, level)
         return measure(value, ends, level, "asymptotic", **area_rounding(groups))

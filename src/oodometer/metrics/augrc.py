@@ -29,9 +29,8 @@ def area_under_generalized_risk_coverage(confidence: Any, correct: Any) -> float
 
 
 def _area(groups: Groups) -> float:
-    wrong = groups.sizes - groups.correct
-    wrong_before = groups.before - groups.hits_before
-    return float((wrong_before * groups.sizes + wrong * (groups.sizes + 1) / 2).sum()) / groups.rows**2
+    n = groups.rows
+    return max(0.0, n * (n + 1) / 2 - groups.right_sum) / n**2
 
 
 @final
@@ -54,16 +53,16 @@ class GeneralizedRiskCoverageArea(RankMetric[Measure]):
         if not state.rows:
             raise NotApplicable("needs at least one labelled row")
         groups = state.groups
-        n, size = groups.rows, groups.sizes
-        value = _area(groups)
-        wrong = size - groups.correct
+        n, cells = groups.rows, groups.cells
+        value, size = _area(groups), cells.sizes
+        wrong = size - cells.correct
         # A sample counts among the first k for its own error, and for each error that stands before it.
-        as_error = (n - groups.before - (size - 1) / 2) / n
-        as_place = (groups.before - groups.hits_before + wrong * (size + 1) / (2 * size)) / n
+        as_error = (n - cells.before - (size - 1) / 2) / n
+        as_place = (cells.before - cells.hits_before + wrong * (size + 1) / (2 * size)) / n
         base = as_place - 2 * value
-        variance = influence_variance(groups, np.stack([base + as_error, base]))
+        variance = influence_variance(cells, np.stack([base + as_error, base]))
         ends = from_influence(value, variance, n, groups.rarer, level)
         extras: dict[str, Any] = {}
         if groups.widths is not None:
-            extras["rounding"] = float((groups.disorder * size).sum()) / n**2
+            extras["rounding"] = float((groups.disorder * groups.sizes).sum()) / n**2
         return measure(value, ends, level, "asymptotic", **extras)

@@ -6,7 +6,7 @@ from typing import Any, final
 
 from ..errors import NotApplicable
 from ..registry import register
-from .auc_coverage import area_rounding, auc_of, influence, influence_variance
+from .auc_coverage import area_rounding, area_variance, auc_of
 from .base import Measure, checked_pair, measure
 from .ranks import RankMetric, Ranks
 from .spread import from_influence
@@ -47,6 +47,6 @@ class RiskCoverageArea(RankMetric[Measure]):
             raise NotApplicable("needs at least one labelled row")
         groups = state.groups
         area = auc_of(groups)
-        variance = influence_variance(groups, influence(groups, area))
+        variance = area_variance(groups)
         ends = from_influence(1 - area, variance, groups.rows, groups.rarer, level)
         return measure(1 - area, ends, level, "asymptotic", **area_rounding(groups))

@@ -26,6 +26,7 @@ __all__ = [
     "Metric",
     "Needs",
     "checked_pair",
+    "clean_confidence",
     "confidence_and_verdict",
     "measure",
 ]
@@ -114,13 +115,17 @@ class Metric(ABC, Generic[S, R]):
         Raises `NotApplicable` where fields are missing or no row is labelled.
         """
         check_level(level)
-        why = self.missing(record)
+        why = self.why_not(record)
         if why is not None:
             raise NotApplicable(why)
         parts = [self.summarize(batch) for batch in record.known().batches()]
         if not parts:
             raise NotApplicable("needs at least one row whose truth is known")
         return self.finish(reduce(self.merge, parts), level, seed)
+
+    def why_not(self, record: Predictions) -> str | None:
+        """Why this record is not enough for the metric with its options, or None where it is."""
+        return self.missing(record)
 
     @classmethod
     def missing(cls, record: Predictions) -> str | None:

@@ -62,6 +62,7 @@ class EqualMassCalibrationError(RankMetric[Measure]):
     name = "ece_equal_mass"
     bigger_is_better = False
     citation = "nguyen2015"
+    selective = False
 
     def __init__(self, bins: int = BINS) -> None:
         if bins < 1:

@@ -50,6 +50,7 @@ class KolmogorovSmirnovError(RankMetric[Measure]):
     name = "ks"
     bigger_is_better = False
     citation = "gupta2021"
+    selective = False
 
     def finish(self, state: Ranks, level: float = 0.95, seed: int = 0) -> Measure:
         """Error and interval; ``rounding`` bounds what a histogram of very many rows may have lost."""

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..arrays import Array
+from ..errors import NotApplicable, UsageError
 from ..predictions import Predictions
-from .base import CONFIDENCE, Metric, R, confidence_and_verdict
+from ..registry import find
+from ..scores import Score
+from .base import CONFIDENCE, VERDICT, Metric, R, clean_confidence, confidence_and_verdict
+from .groups import Groups
 
-if TYPE_CHECKING:
-    from jaxtyping import Float
-
-__all__ = ["LIMIT", "Groups", "RankMetric", "Ranks"]
+__all__ = ["LIMIT", "Groups", "RankMetric", "Ranks", "ordered_by", "ordering_named"]
 
 LIMIT = 1 << 22  # rows kept one by one, at 4 (float32) or 8 bytes each
 
@@ -27,6 +29,8 @@ _HALF = _OCTAVES << _MANTISSA_BITS
 _FINE_BINS = 2 * _HALF
 _SHIFT = 23 - _MANTISSA_BITS
 _TOP_CODE = int(np.float32(0.5).view(np.int32)) >> _SHIFT
+# That of a score of any size: its sign, its exponent and the first bits of its mantissa, 64 bins an octave.
+_SCORE_BITS = 18
 
 
 def _fine_bin(confidence: Array) -> Array:
@@ -39,94 +43,17 @@ def _fine_bin(confidence: Array) -> Array:
     return out
 
 
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """Samples grouped by equal confidence, most confident first; all arrays of shape (group,), float64.
+def _score_bin(score: Array) -> Array:
+    out: Array = (_ordered(score) >> np.uint64(64 - _SCORE_BITS)).astype(np.intp)
+    return out
 
-    confidence : confidence of the group (its mean, in a histogram).
-    sizes, correct : samples in the group, and how many of them are correct.
-    widths : highest minus lowest confidence in the group; 0 where it holds true ties only.
-    rows, hits : samples and correct samples in all.
 
-    >>> g = Ranks.of(np.array([0.9, 0.5, 0.5]), np.array([1, 0, 1])).groups
-    >>> g.sizes.tolist(), g.correct.tolist(), g.before.tolist(), g.harmonic.round(3).tolist()
-    ([1.0, 2.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.833])
-    """
-
-    confidence: Array
-    sizes: Array
-    correct: Array
-    widths: Array | None = None
-
-    @cached_property
-    def rows(self) -> int:
-        """Number of samples."""
-        return int(self.sizes.sum())
-
-    @cached_property
-    def hits(self) -> int:
-        """Number of correct samples."""
-        return int(self.correct.sum())
-
-    @property
-    def rarer(self) -> int:
-        """Number of samples of the rarer verdict."""
-        return min(self.hits, self.rows - self.hits)
-
-    @cached_property
-    def before(self) -> Array:
-        """Samples in more confident groups."""
-        return np.cumsum(self.sizes) - self.sizes
-
-    @cached_property
-    def hits_before(self) -> Array:
-        """Correct samples in more confident groups."""
-        return np.cumsum(self.correct) - self.correct
-
-    @cached_property
-    def harmonic(self) -> Array:
-        """Sum of 1 / k over the group's ranks k = before + 1, ..., before + size."""
-        return self._power_sum(1)
-
-    @cached_property
-    def harmonic2(self) -> Array:
-        """Sum of 1 / k^2 over the group's ranks."""
-        return self._power_sum(2)
-
-    def _power_sum(self, power: int) -> Array:
-        if self.rows <= LIMIT:
-            terms = 1.0 / np.arange(1.0, self.rows + 1) ** power
-            if len(self.sizes) == self.rows:
-                return terms
-            return np.add.reduceat(terms, self.before.astype(np.intp))
-        from scipy.special import digamma, zeta
-
-        first, last = self.before + 1, self.before + self.sizes + 1
-        out: Array = digamma(last) - digamma(first) if power == 1 else zeta(2.0, first) - zeta(2.0, last)
-        return out
-
-    @cached_property
-    def disorder(self) -> Array:
-        """How far the correct samples among the first few of a group may be from what is expected, by unknown order.
-
-        Zero for true ties (whose expectation is the definition) and c (m - c) / m in a histogram bin of m
-        with c correct.
-        """
-        spread: Array = self.correct * (self.sizes - self.correct) / self.sizes
-        if self.widths is None:
-            return np.zeros_like(spread)
-        return np.where(self.widths > 0, spread, 0.0)
-
-    def chunks(self, most: int) -> tuple[Float[Array, "chunk 2"], Float[Array, "chunk 2"]]:
-        """Neighbouring groups joined into at most ``most`` chunks of near equal size, most confident first.
-
-        Returns counts and summed confidence by (chunk, verdict), verdict 0 = wrong, 1 = correct.
-        """
-        wanted = np.arange(most) * (self.rows / most)
-        starts = np.unique(np.searchsorted(self.before, wanted, side="right") - 1)
-        counts = np.stack([self.sizes - self.correct, self.correct], axis=1)
-        sums = counts * self.confidence[:, None]
-        return np.add.reduceat(counts, starts, axis=0), np.add.reduceat(sums, starts, axis=0)
+def _ordered(score: Array) -> Array:
+    """The bits of float64 numbers, turned so that they sort as the numbers do."""
+    bits = np.ascontiguousarray(score, dtype=np.float64).view(np.uint64)
+    sign = np.uint64(1 << 63)
+    out: Array = np.where(bits & sign, ~bits, bits | sign)
+    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,16 +67,17 @@ class _Histogram:
     high: Array
 
     @classmethod
-    def of(cls, confidence: Array, verdict: Array) -> _Histogram:
-        at = _fine_bin(confidence)
-        low, high = np.full(_FINE_BINS, np.inf), np.full(_FINE_BINS, -np.inf)
+    def of(cls, confidence: Array, verdict: Array, signed: bool = False) -> _Histogram:
+        bins = 1 << _SCORE_BITS if signed else _FINE_BINS
+        at = _score_bin(confidence) if signed else _fine_bin(confidence)
+        low, high = np.full(bins, np.inf), np.full(bins, -np.inf)
         exact = confidence.astype(np.float64, copy=False)
         np.minimum.at(low, at, exact)
         np.maximum.at(high, at, exact)
         return cls(
-            np.bincount(at, minlength=_FINE_BINS),
-            np.bincount(at[verdict > 0], minlength=_FINE_BINS),
-            np.bincount(at, weights=confidence, minlength=_FINE_BINS),
+            np.bincount(at, minlength=bins),
+            np.bincount(at[verdict > 0], minlength=bins),
+            np.bincount(at, weights=confidence, minlength=bins),
             low,
             high,
         )
@@ -165,29 +93,41 @@ class _Histogram:
 
     def groups(self) -> Groups:
         used = np.flatnonzero(self.counts)[::-1]
-        sizes = self.counts[used].astype(np.float64)
-        mean = np.clip(self.sums[used] / sizes, self.low[used], self.high[used])
-        return Groups(
-            mean, sizes, self.correct[used].astype(np.float64), widths=self.high[used] - self.low[used]
-        )
+        sizes, correct = self.counts[used].astype(np.float64), self.correct[used].astype(np.float64)
+        low, high = self.low[used], self.high[used]
+        mean = np.clip(self.sums[used] / sizes, low, high)
+        return Groups(mean, np.cumsum(sizes), np.cumsum(correct), high=high, low=low)
 
 
-def _encode(confidence: Array, verdict: Array) -> Array:
-    """One sortable integer a row: the bits of a number in [0, 1], which keep its order, then the verdict.
+def _encode(confidence: Array, verdict: Array, signed: bool) -> Array:
+    """One sortable integer a row, the most confident first: the bits of its confidence, then of its verdict.
 
-    The two highest bits of such a number are zero, so nothing is lost; integers sort several times faster
-    than rows.
+    The two highest bits of a number in [0, 1] are zero, so nothing is lost; a score of any size (``signed``) gives
+    up the last bit of its 53. Integers sort several times faster than rows.
     """
-    kind: type[np.unsignedinteger[Any]] = np.uint32 if confidence.dtype == np.float32 else np.uint64
-    key: Array = confidence.view(kind) << kind(1)
-    key |= verdict.astype(kind)
-    return key
+    if signed:
+        key: Array = _ordered(confidence) & ~np.uint64(1)
+    else:
+        kind: type[np.unsignedinteger[Any]] = np.uint32 if confidence.dtype == np.float32 else np.uint64
+        key = np.ascontiguousarray(confidence).view(kind) << kind(1)
+    key |= verdict.astype(key.dtype)
+    return np.invert(key, out=key)
 
 
-def _decode(key: Array) -> tuple[Array, Array]:
-    kind = key.dtype.type
-    floats = np.float32 if kind is np.uint32 else np.float64
-    return (key >> kind(1)).view(floats), (key & kind(1)).astype(np.int8)
+def _confidence(key: Array, signed: bool) -> Array:
+    """The confidences in keys; of a score of any size never more than the score itself."""
+    one = key.dtype.type(1)
+    if signed:
+        bits = ~key & ~one
+        sign = np.uint64(1 << 63)
+        out: Array = np.where(bits & sign, bits ^ sign, ~bits).view(np.float64)
+        return out
+    short: Array = (~key >> one).view(np.float32 if key.dtype == np.uint32 else np.float64)
+    return short
+
+
+def _decode(key: Array, signed: bool) -> tuple[Array, Array]:
+    return _confidence(key, signed), (~key & key.dtype.type(1)).astype(np.int8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,37 +135,40 @@ class Ranks:
     """Confidence and verdict of every row, or, above `LIMIT` rows, a histogram of both.
 
     Whether rows are kept depends on their number in all, never on the order of merging, so merging stays
-    associative.
+    associative. ``signed``: the rows are ordered by a score of any size in the place of a confidence in [0, 1].
     """
 
     rows: int
     keys: tuple[Array, ...] = ()
     histogram: _Histogram | None = None
+    signed: bool = False
 
     @classmethod
-    def of(cls, confidence: Array, verdict: Array) -> Ranks:
+    def of(cls, confidence: Array, verdict: Array, signed: bool = False) -> Ranks:
         """State of confidences in [0, 1] (float32 or float64, no negative zero) and verdicts 0 or 1, (sample,)."""
         if len(confidence) > LIMIT:
-            return cls(len(confidence), (), _Histogram.of(confidence, verdict))
-        return cls(len(confidence), (_encode(np.ascontiguousarray(confidence), verdict),))
+            return cls(len(confidence), (), _Histogram.of(confidence, verdict, signed), signed)
+        return cls(len(confidence), (_encode(confidence, verdict, signed),), None, signed)
 
     def merge(self, other: Ranks) -> Ranks:
         """Rows of both; a histogram as soon as they are too many."""
+        if self.signed != other.signed:
+            raise UsageError("states of different orderings cannot merge; use one metric for all parts")
         rows = self.rows + other.rows
         if rows <= LIMIT:
-            return Ranks(rows, self.keys + other.keys)
-        return Ranks(rows, (), self._collapsed().merge(other._collapsed()))
+            return Ranks(rows, self.keys + other.keys, None, self.signed)
+        return Ranks(rows, (), self._collapsed().merge(other._collapsed()), self.signed)
 
     def _collapsed(self) -> _Histogram:
         if self.histogram is not None:
             return self.histogram
-        return _Histogram.of(*_decode(self._joined()))
+        return _Histogram.of(*_decode(self._joined(), self.signed), self.signed)
 
     def _joined(self) -> Array:
         keys = self.keys
         if len({key.dtype for key in keys}) > 1:  # float32 and float64 parts: widen, which is exact
-            pairs = [_decode(key) for key in keys]
-            keys = tuple(_encode(c.astype(np.float64), v) for c, v in pairs)
+            pairs = [_decode(key, False) for key in keys]
+            keys = tuple(_encode(c.astype(np.float64), v, False) for c, v in pairs)
         return np.concatenate(keys) if keys else np.empty(0, dtype=np.uint64)
 
     @property
@@ -240,33 +183,82 @@ class Ranks:
             return self.histogram.groups()
         key = self._joined()
         key.sort()
-        key = key[::-1]
-        bits = key >> key.dtype.type(1)
-        verdict = (key & key.dtype.type(1)).astype(np.float64)
-        new = np.empty(len(bits), dtype=bool)
-        new[:1] = True
-        np.not_equal(bits[1:], bits[:-1], out=new[1:])
-        confidence = bits.view(np.float32 if bits.dtype == np.uint32 else np.float64)
-        if new.all():
-            return Groups(confidence.astype(np.float64), np.ones(len(bits)), verdict)
-        starts = np.flatnonzero(new)
-        sizes = np.diff(starts, append=len(bits)).astype(np.float64)
-        return Groups(confidence[starts].astype(np.float64), sizes, np.add.reduceat(verdict, starts))
+        one = key.dtype.type(1)
+        bits = key >> one
+        wrong = np.cumsum(key & one, dtype=np.uint32)
+        new = np.flatnonzero(bits[1:] != bits[:-1])
+        last = np.append(new, len(bits) - 1) if len(bits) else new
+        answered = last + 1.0
+        return Groups(_confidence(key[last], self.signed), answered, answered - wrong[last])
+
+
+def ordering_named(name: str) -> Score:
+    """A registered score to put rows in order; `UsageError` where it must learn from a reference first.
+
+    >>> ordering_named("margin").name
+    'margin'
+    """
+    score: Score = find("score", name)()
+    if type(score)._fit is not Score._fit:
+        raise UsageError(f"the score {name!r} learns from a reference, and there is none; use another score")
+    return score
+
+
+def ordered_by(metrics: Sequence[Metric[Any, Any]], score: str | None) -> list[Metric[Any, Any]]:
+    """The metrics, those of risk and coverage with rows ordered by a score; calibration errors keep the confidence.
+
+    >>> from oodometer.registry import create
+    >>> [m.state_key for m in ordered_by([create("metric", "aurc"), create("metric", "ks")], "margin")]
+    ['ranks:margin', 'ranks']
+    """
+    if score is not None:
+        ordering_named(score)
+        for metric in metrics:
+            if isinstance(metric, RankMetric) and metric.selective:
+                metric.score = score
+    return list(metrics)
 
 
 class RankMetric(Metric[Ranks, R]):
-    """A metric over `Ranks`; all of them share one state, sorted once."""
+    """A metric over `Ranks`; all of them share one state, sorted once.
+
+    ``score`` names the registered score by which rows are ordered; by default it is the confidence.
+    """
 
     needs = CONFIDENCE
+    score: str | None = None
+    selective: ClassVar[bool] = (
+        True  # about risk and coverage, where any ordering will do; calibration needs confidence
+    )
 
     @property
     def state_key(self) -> str:
-        """One state for all."""
-        return "ranks"
+        """One state for all that share an ordering."""
+        return "ranks" if self.score is None else f"ranks:{self.score}"
+
+    def why_not(self, record: Predictions) -> str | None:
+        """Why this record is not enough, or None: the verdict, and what the ordering needs."""
+        if self.score is None:
+            return self.missing(record)
+        if not any(all(record.has(name) for name in group) for group in VERDICT):
+            return f"needs label and prediction, or correct; the record has {', '.join(record.fields)}"
+        return ordering_named(self.score).why_not(record)
+
+    def ordering(self, batch: Predictions) -> tuple[Array, Array, bool]:
+        """What rows are ordered by, their verdicts, and whether the order may leave [0, 1]; rows of known truth."""
+        if self.score is None:
+            return *confidence_and_verdict(batch), False
+        known, score = batch.known(), ordering_named(self.score)
+        values = np.asarray(score(known))
+        if score.is_probability:
+            return clean_confidence(values), known.verdicts, False
+        if not np.isfinite(values).all():
+            raise NotApplicable(f"the score {self.score} is not finite in every row")
+        return values.astype(np.float64) + 0.0, known.verdicts, True
 
     def summarize(self, batch: Predictions) -> Ranks:
-        """Confidence and verdict of one batch."""
-        return Ranks.of(*confidence_and_verdict(batch))
+        """Confidence (or score) and verdict of one batch."""
+        return Ranks.of(*self.ordering(batch))
 
     def merge(self, a: Ranks, b: Ranks) -> Ranks:
         """Rows of both."""

@@ -62,18 +62,14 @@ class RiskCoverageCurve(RankMetric[Curve]):
         if not state.rows:
             raise NotApplicable("needs at least one labelled row")
         groups = state.groups
-        answered = groups.before + groups.sizes
+        answered = groups.answered
         even = np.linspace(answered[0], groups.rows, self.points)
         at = np.unique(np.minimum(np.searchsorted(answered, even), len(answered) - 1))
         trials = answered[at]
-        hits = (groups.hits_before + groups.correct)[at]
+        hits = groups.right[at]
         share = hits / trials
         lower, upper = clopper_pearson_many(hits, trials, level)
-        threshold = groups.confidence[at]
-        if (
-            groups.widths is not None
-        ):  # the mean of a bin is inside it; its lowest confidence answers all of it
-            threshold = np.maximum(threshold - groups.widths[at], 0)
+        threshold = groups.lowest[at].astype(np.float64)
         ends = {"": share, "safe_": lower}
         answers = [
             {

@@ -1,0 +1,196 @@
+"""The command `compare`: labelled predictions of several models in, rankings, disagreements and thresholds out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import output
+from .evaluate import threshold_text
+
+if TYPE_CHECKING:
+    from ..verbs.comparison import Comparison
+
+__all__ = ["add_to"]
+
+_COLUMNS = ("accuracy", "auc_coverage", "augrc", "disca", "coverage_at_risk", "risk_at_coverage")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(name="compare")(compare)
+
+
+def compare(
+    models: Annotated[list[str], typer.Argument(help="Labelled predictions, one file for each model.")],
+    out_of_domain: Annotated[
+        list[str] | None,
+        typer.Option(help="Labelled predictions out of domain; once for each model, in their order."),
+    ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(help="Predictions without labels; once for each model, in their order."),
+    ] = None,
+    name: Annotated[
+        list[str] | None, typer.Option(help="Name of a model; once for each, by default the file's.")
+    ] = None,
+    tolerance: Annotated[float, typer.Option(help="Accuracy at which DiSCA reads b, 1.0 to 0.5.")] = 0.95,
+    weights: Annotated[
+        str | None, typer.Option(help="Weights x,y,z of DiSCA; by default a third each.")
+    ] = None,
+    require: Annotated[
+        list[float] | None,
+        typer.Option(help="Accuracy to find a threshold for; may be repeated. By default 0.9, 0.95, 0.99."),
+    ] = None,
+    score: Annotated[str | None, typer.Option(help="Order rows by this score, not the confidence.")] = None,
+    energy: Annotated[
+        list[float] | None, typer.Option(help="Energy of a model in joules; once for each, for DiDMA.")
+    ] = None,
+    parameters: Annotated[
+        list[float] | None, typer.Option(help="Number of parameters; once for each model, for DiDMA.")
+    ] = None,
+    optimal_parameters: Annotated[
+        float | None, typer.Option(help="As many parameters as the device runs well.")
+    ] = None,
+    steps: Annotated[int, typer.Option(help="Steps of the grid on which DiSCA reads the curve.")] = 100,
+    grid: Annotated[
+        str, typer.Option(help="What the steps divide: coverage, thresholds, or samples (every one).")
+    ] = "coverage",
+    level: Annotated[float, typer.Option(help="Nominal coverage of the intervals.")] = 0.95,
+    rename: Annotated[list[str] | None, typer.Option("--map", help="Rename a column, theirs=ours.")] = None,
+    classes: Annotated[
+        str | None, typer.Option(help="Class names in the order of the probabilities: a,b,c.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    json: Annotated[
+        str | None, typer.Option("--json", help="Write JSON to this file, or - for standard output.")
+    ] = None,
+    report: Annotated[
+        str | None, typer.Option(help="Write a self-contained page to this .html file.")
+    ] = None,
+) -> None:
+    """Compare models that may abstain: which one answers best, and where the metrics disagree."""
+    from ..metrics.disca import WEIGHTS
+    from ..verbs.compare import compare as run
+
+    write_report = output.report_writer(report)
+    with output.progress_bar("comparing") as progress:
+        found = run(
+            models,
+            out_of_domain=out_of_domain or (),
+            target=target or (),
+            names=name or (),
+            tolerance=tolerance,
+            weights=WEIGHTS if weights is None else parse_weights(weights),
+            require=require or (0.9, 0.95, 0.99),
+            score=score,
+            energy=energy or (),
+            parameters=parameters or (),
+            optimal_parameters=optimal_parameters,
+            steps=steps,
+            grid=grid,
+            level=level,
+            mapping=output.parse_mapping(rename or []),
+            classes=output.parse_classes(classes),
+            seed=seed,
+            progress=progress,
+        )
+    found = replace(found, argv=output.command_line())
+    if json is not None:
+        output.write_json(found.to_dict(), json)
+    if write_report is not None and report is not None:
+        write_report(found.to_dict(), report)
+    if json != "-":
+        show(found)
+
+
+def parse_weights(text: str) -> tuple[float, ...]:
+    """``x,y,z`` as numbers; `UsageError` for anything else.
+
+    >>> parse_weights("0.5,0.3,0.2")
+    (0.5, 0.3, 0.2)
+    """
+    from ..errors import UsageError
+
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise UsageError(f"expected --weights x,y,z, three numbers that sum to 1, got {text!r}") from None
+
+
+def show(found: Comparison) -> None:
+    """Metrics of each model, the orders, findings, thresholds, warnings."""
+    for domain in ("in_domain", "out_of_domain"):
+        if domain in found.paired:
+            _show_domain(found, domain)
+    _show_costs(found)
+    if any(model.target for model in found.models):
+        rows = [
+            [model.name, f"{model.target['accuracy'].value:.4f}", f"{model.target['auc_coverage'].value:.4f}"]
+            for model in found.models
+            if model.target
+        ]
+        output.print_table(["model", "accuracy", "auc_coverage"], rows, "target without labels, estimated")
+    for finding in found.findings:
+        print(f"- {finding['sentence']} (in {finding['share']:.0%} of replicates)")
+    _show_thresholds(found)
+    for warning in found.warnings:
+        print(f"warning: {warning}")
+
+
+def _show_domain(found: Comparison, domain: str) -> None:
+    rankings = found.rankings[domain]
+    columns = [name for name in _COLUMNS if name in rankings]
+    cells: dict[str, list[str]] = {model.name: [] for model in found.models}
+    best: set[tuple[int, int]] = set()
+    places = {model.name: i for i, model in enumerate(found.models)}
+    for j, name in enumerate(columns, 1):
+        for row in rankings[name]:
+            cells[row["model"]].append(f"{row['value']:.4f} ({row['rank']})")
+            if row["rank"] == 1:
+                best.add((places[row["model"]], j))
+    how = "the same rows" if found.paired[domain]["paired"] else f"apart: {found.paired[domain]['why']}"
+    output.print_table(
+        ["model", *columns],
+        [[name, *row] for name, row in cells.items()],
+        f"{domain.replace('_', ' ')}, value (rank); compared on {how}"
+        if found.paired[domain]["paired"]
+        else f"{domain.replace('_', ' ')}, value (rank); compared {how}",
+        bold=best,
+    )
+
+
+def _show_costs(found: Comparison) -> None:
+    rows = [
+        [model.name, f"{model.computation:.4g}", _number(model.didma), _number(model.nidma)]
+        for model in found.models
+        if model.computation is not None
+    ]
+    if rows:
+        output.print_table(["model", "computation", "DiDMA", "NiDMA"], rows)
+
+
+def _number(one: Any) -> str:
+    return "-" if one is None else f"{one.value:.4f}"
+
+
+def _show_thresholds(found: Comparison) -> None:
+    rows = []
+    for model in found.models:
+        for point in model.in_domain.tables.get("operating_points", []):
+            if point["coverage"] is None:
+                rows.append([model.name, f"{point['accuracy']:g}", "-", "-", "-", point["why"]])
+                continue
+            coverage, accuracy = point["coverage"], point["selective_accuracy"]
+            rows.append(
+                [model.name, f"{point['accuracy']:g}", threshold_text(point["threshold"]), f"{coverage['value']:.1%}",
+                 f"{accuracy['value']:.1%}", f"at least {accuracy['lower']:.1%}"]
+            )  # fmt: skip
+    if rows:
+        output.print_table(
+            ["model", "required", "threshold", "answered", "accuracy", "proved"],
+            rows,
+            f"thresholds in domain, proved at the level {found.level:g} although chosen on these rows",
+        )

@@ -1,0 +1,216 @@
+"""Failure cases of an accuracy-coverage curve: where accuracy rises with coverage, and plateaus of sure mistakes."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import NotApplicable
+from ..intervals import clopper_pearson
+from ..registry import register
+from .groups import Groups
+from .ranks import RankMetric, Ranks
+from .resampling import REPLICATES, RankCells, cells_of, resampled
+from .spread import FEW_ROWS, generator
+
+__all__ = ["REGIONS", "FailureCases", "tail_difference"]
+
+_STEPS = 100
+_CELLS = 512
+REGIONS = {"start": (0.0, 0.2), "middle": (0.2, 0.8), "end": (0.8, 1.0)}
+TAIL = 0.2  # the share of the rows, the most confident, where applications that tolerate no errors work
+_RISE = {"start": 0.02, "middle": 0.01, "end": 0.01}  # smaller rises are no one's business, however certain
+_STRONG = 0.05
+_STEP_UP, _OFTEN = 0.001, 10
+_WIDE, _FLAT, _HIGH, _ALIKE, _GAP = 0.3, 0.02, 0.9, 0.05, 0.02
+
+
+@final
+@register("metric")
+class FailureCases(RankMetric[list[dict[str, Any]]]):
+    """A table of six cases, each with ``seen``, the numbers that show it, ``share`` and a sentence.
+
+    ============= ===== ====================================================================================
+    name          case  seen where, on 100 steps of coverage
+    ============= ===== ====================================================================================
+    start         2     accuracy climbs by 2 points or more inside the first 20 % of coverage
+    middle        3     by 1 point or more between 20 and 80 %
+    end           4     by 1 point or more in the last 20 %
+    often         5     at 10 steps or more accuracy rises by 0.1 point or more
+    strong        6     accuracy climbs by 5 points or more, anywhere
+    plateau       -     over 30 % of coverage or more accuracy varies by 2 points at most, confidence stays above
+                        0.9 and varies by 0.05 at most, and the rows there are less often correct than they
+                        say: by 2 points, and beyond the exact interval
+    ============= ===== ====================================================================================
+
+    A climb is the largest rise from one point of the curve to a later one. Numbers and borders are this library's
+    reading: the source draws its cases without defining them. Its case 1, the tail, needs two models and is found by
+    `compare`. Chance alone makes curves climb, so cases 2 to 6 must also go beyond every one of 200 curves
+    whose errors are redrawn from the nearest accuracy that only falls (isotonic regression over ranks). ``share``
+    is how often the same is found in bootstrap replicates, whose own noise adds climbs.
+
+    Source: Mishra, Arunkumar and Baral (2022).
+
+    >>> from oodometer import Predictions
+    >>> sure, unsure = [0.99] * 100 + [0.98] * 100, [0.6] * 300
+    >>> r = Predictions.from_confidence(sure + unsure, correct=[0, 1] * 50 + [1] * 100 + [1] * 300)
+    >>> [case["name"] for case in FailureCases().compute(r) if case["seen"]]
+    ['middle', 'end', 'strong', 'often']
+    """
+
+    name = "failure_cases"
+    bigger_is_better = None
+    citation = "mishra2022"
+    gives = "table"
+
+    def finish(self, state: Ranks, level: float = 0.95, seed: int = 0) -> list[dict[str, Any]]:
+        """The table; the level is that of the exact interval in a plateau."""
+        if state.rows < FEW_ROWS:
+            raise NotApplicable(
+                f"needs at least {FEW_ROWS} labelled rows to tell a case from chance; got {state.rows}"
+            )
+        groups = state.groups
+        coverages = np.arange(1, _STEPS + 1) / _STEPS
+        seen = cells_of(groups).at_coverages(coverages)
+        again = resampled(groups, seed).at_coverages(coverages).accuracy
+        chance = _falling(groups, seed).at_coverages(coverages).accuracy
+        curves = (seen.accuracy, again, chance)
+        return [*_climbs(*curves, coverages), _often(*curves, coverages), _plateau(groups, seed, level)]
+
+
+def _falling(groups: Groups, seed: int) -> RankCells:
+    """Curves of samples whose accuracy never rises with rank: errors redrawn cell by cell from the isotonic fit."""
+    from scipy.optimize import isotonic_regression
+
+    cells = groups.joined(_CELLS)
+    sizes = cells.sizes.astype(np.int64)
+    rate = isotonic_regression(cells.correct / sizes, weights=sizes, increasing=False).x
+    rng = generator(seed, "falling")
+    wrong = rng.binomial(sizes, np.clip(1 - rate, 0, 1), size=(REPLICATES, len(sizes)))
+    answered = np.broadcast_to(cells.answered, wrong.shape)
+    errors = np.cumsum(wrong, axis=1).astype(np.float64)
+    return RankCells(answered, errors, cells.highest, cells.lowest, cells.widths is not None)
+
+
+def _climb(accuracy: Array) -> Array:
+    """The largest rise from a point to a later one, of each replicate."""
+    out: Array = (accuracy - np.minimum.accumulate(accuracy, axis=1)).max(axis=1)
+    return out
+
+
+def _critical(least: float, chance: Array) -> float:
+    return max(least, float(chance.max()))
+
+
+def _climbs(seen: Array, again: Array, chance: Array, coverages: Array) -> list[dict[str, Any]]:
+    out = []
+    for case, (name, least) in enumerate([*_RISE.items(), ("strong", _STRONG)], 2):
+        low, high = REGIONS.get(name, (0.0, 1.0))
+        here = (coverages > low + 1e-9) & (coverages <= high + 1e-9)
+        value = float(_climb(seen[:, here])[0])
+        bound = _critical(least, _climb(chance[:, here]))
+        part, x = seen[0, here], coverages[here]
+        top = int((part - np.minimum.accumulate(part)).argmax())
+        bottom = int(part[: top + 1].argmin())
+        is_seen = value > bound
+        where = {"start": "in the first 20 % of coverage", "middle": "between 20 and 80 % of coverage",
+                 "end": "in the last 20 % of coverage", "strong": "strongly"}[name]  # fmt: skip
+        say = (
+            f"accuracy rises {where}, from {_percent(part[bottom])} at {_percent(x[bottom])} coverage to "
+            f"{_percent(part[top])} at {_percent(x[top])}: the rows answered first are worse than those that follow"
+            if is_seen
+            else f"accuracy does not rise {where} by more than chance explains"
+        )
+        out.append(
+            {"name": name, "case": 6 if name == "strong" else case, "seen": is_seen,
+             "share": float((_climb(again[:, here]) > bound).mean()), "rise": value, "beyond": bound,
+             "from_coverage": float(x[bottom]), "to_coverage": float(x[top]),
+             "from_accuracy": float(part[bottom]), "to_accuracy": float(part[top]), "sentence": say}
+        )  # fmt: skip
+    return out
+
+
+def _often(seen: Array, again: Array, chance: Array, coverages: Array) -> dict[str, Any]:
+    def count(accuracy: Array) -> Array:
+        out: Array = (np.diff(accuracy, axis=1) >= _STEP_UP).sum(axis=1)
+        return out
+
+    value, bound = int(count(seen)[0]), _critical(_OFTEN - 1, count(chance))
+    places = np.flatnonzero(np.diff(seen[0]) >= _STEP_UP)
+    is_seen = value > bound
+    say = (
+        f"accuracy rises at {value} of {_STEPS - 1} steps of coverage: confidence orders the rows badly all along"
+        if is_seen
+        else "accuracy does not rise more often than chance explains"
+    )
+    return {
+        "name": "often", "case": 5, "seen": is_seen, "share": float((count(again) > bound).mean()),
+        "rises": value, "beyond": bound, "at_coverages": coverages[places + 1].tolist(), "sentence": say,
+    }  # fmt: skip
+
+
+def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
+    """The widest stretch of ranks in which accuracy and confidence hardly vary though confidence is high."""
+    out: dict[str, Any] = {"name": "plateau", "case": None, "seen": False, "share": 0.0}
+    if groups.highest[0] > 1 or groups.lowest[-1] < 0:
+        return out | {"sentence": "the order is no confidence in [0, 1], so no plateau can be told"}
+    coverages = np.arange(1, _STEPS + 1) / _STEPS
+    points = cells_of(groups).at_coverages(coverages)
+    accuracy, confidence = points.accuracy[0], points.confidence[0].astype(np.float64)
+    best = (0, 0)
+    for i in range(_STEPS):
+        flat = np.maximum.accumulate(accuracy[i:]) - np.minimum.accumulate(accuracy[i:]) <= _FLAT + 1e-12
+        fits = flat & (confidence[i:] >= _HIGH) & (confidence[i] - confidence[i:] <= _ALIKE)
+        width = len(fits) if fits.all() else int(fits.argmin())
+        if width > best[1] - best[0]:
+            best = (i, i + width)
+    i, j = best[0], best[1] - 1
+    wide = (j - i) / _STEPS
+    if wide < _WIDE:
+        return out | {
+            "width": max(wide, 0.0),
+            "sentence": "no wide stretch of coverage where sureness hardly varies",
+        }
+    rows = float(points.answered[0, j] - points.answered[0, i])
+    wrong = float(points.wrong[0, j] - points.wrong[0, i])
+    right = 1 - wrong / rows
+    stated = float(np.interp(np.linspace(coverages[i], coverages[j], 201), coverages, confidence).mean())
+    upper = clopper_pearson(rows - wrong, rows, level)[1]
+    again = resampled(groups, seed).at_coverages(coverages[[i, j]])
+    share = 1 - np.diff(again.wrong, axis=1)[:, 0] / np.maximum(np.diff(again.answered, axis=1)[:, 0], 1)
+    is_seen = stated - right >= _GAP and upper < stated
+    say = (
+        f"a plateau from {_percent(coverages[i])} to {_percent(coverages[j])} coverage: accuracy stays within "
+        f"{_percent(accuracy[i : j + 1].min())} to {_percent(accuracy[i : j + 1].max())}, confidence within "
+        f"{confidence[j]:.3f} to {confidence[i]:.3f}, and of the rows there {_percent(wrong / rows)} are wrong where "
+        f"they admit {_percent(1 - stated)}: no threshold in it can be told from another"
+        if is_seen
+        else "sureness hardly varies over a wide stretch, but the rows there are as often right as they say"
+    )
+    return out | {
+        "seen": bool(is_seen), "share": float((stated - share >= _GAP).mean()), "width": wide,
+        "from_coverage": float(coverages[i]), "to_coverage": float(coverages[j]),
+        "accuracy_low": float(accuracy[i : j + 1].min()), "accuracy_high": float(accuracy[i : j + 1].max()),
+        "confidence_low": float(confidence[j]), "confidence_high": float(confidence[i]),
+        "right": right, "stated": stated, "sentence": say,
+    }  # fmt: skip
+
+
+def tail_difference(a: RankCells, b: RankCells) -> Array:
+    """Case 1, the tail: mean accuracy of B minus that of A over the first 20 % of coverage, of each replicate.
+
+    >>> c, answered = np.array([0.9, 0.8]), np.array([[1.0, 2.0]])
+    >>> one = RankCells(answered, np.array([[1.0, 1.0]]), c, c, False)
+    >>> other = RankCells(answered, np.array([[0.0, 1.0]]), c, c, False)
+    >>> tail_difference(one, other).tolist()
+    [1.0]
+    """
+    coverages = np.arange(1, round(TAIL * _STEPS) + 1) / _STEPS
+    out: Array = (b.at_coverages(coverages).accuracy - a.at_coverages(coverages).accuracy).mean(axis=1)
+    return out
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"

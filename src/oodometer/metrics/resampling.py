@@ -1,0 +1,208 @@
+"""Resampling: risk-coverage curves of many bootstrap replicates at once, over a bounded number of cells of ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..arrays import Array
+from ..intervals import from_spread
+from .groups import Groups
+from .spread import FEW_OF_A_KIND, clopper_pearson_many, generator, poisson_counts
+
+if TYPE_CHECKING:
+    from jaxtyping import Float
+
+__all__ = ["REPLICATES", "Points", "RankCells", "accuracy_band", "cells_of", "interval_of", "resampled"]
+
+REPLICATES = 200
+MOST_CELLS = (
+    512  # cells of ranks in a replicate; its curve is a straight line inside a cell of 0.2 % of the rows
+)
+_LARGE = 400  # a mean so large that a Poisson draw is never far from a normal one, and never below 0
+_JOINED_ERROR = 0.5  # expected errors in a part of a joined cell that count as "there is one"
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points of one curve or many, most confident first; all arrays of shape (replicate, point).
+
+    answered : samples answered. wrong : expected errors among them. confidence : that of the last of them.
+    """
+
+    answered: Float[Array, "replicate point"]
+    wrong: Float[Array, "replicate point"]
+    confidence: Float[Array, "replicate point"]
+
+    @cached_property
+    def accuracy(self) -> Array:
+        """Selective accuracy; 1 where nothing is answered."""
+        return 1 - self.wrong / np.maximum(self.answered, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class RankCells:
+    """Cells of neighbouring ranks, most confident first, of the sample itself (one replicate) or of many.
+
+    answered, wrong : samples and errors down to the end of the cell, whole numbers in float64, (replicate, cell).
+    high, low : highest and lowest confidence in the cell, (cell,).
+    joined : whether a cell may hold more than samples of equal confidence.
+
+    >>> g = RankCells(np.array([[2.0, 4.0]]), np.array([[0.0, 1.0]]), np.array([0.9, 0.8]), np.array([0.9, 0.7]), True)
+    >>> g.at_ranks(np.array([[1, 3]])).accuracy.round(3).tolist(), g.at_coverages(np.array([0.75])).confidence.tolist()
+    ([[1.0, 0.833]], [[0.75]])
+    """
+
+    answered: Float[Array, "replicate cell"]
+    wrong: Float[Array, "replicate cell"]
+    high: Float[Array, " cell"]
+    low: Float[Array, " cell"]
+    joined: bool
+
+    @property
+    def rows(self) -> Float[Array, " replicate"]:
+        """Samples in all."""
+        return self.answered[:, -1]
+
+    @property
+    def least_error(self) -> float:
+        """Expected errors from which on "at least one" is said."""
+        return _JOINED_ERROR if self.joined else 1e-12
+
+    def at_ranks(self, ranks: Array) -> Points:
+        """The points where so many samples are answered, whole numbers from 1 to all, shape (replicate, point)."""
+        replicates, cells = self.answered.shape
+        if replicates == 1:
+            at = np.searchsorted(self.answered[0], ranks[0])[None]
+        else:  # all replicates in one sorted line: each is moved beyond the end of the one before
+            apart = (np.arange(replicates) * (2 * float(self.rows.max()) + 2))[:, None]
+            line = (self.answered + apart).ravel()
+            at = np.searchsorted(line, (ranks + apart).ravel()).reshape(replicates, -1)
+            at -= (np.arange(replicates) * cells)[:, None]
+        before = np.where(at > 0, np.take_along_axis(self.answered, np.maximum(at - 1, 0), axis=1), 0.0)
+        wrong_before = np.where(at > 0, np.take_along_axis(self.wrong, np.maximum(at - 1, 0), axis=1), 0.0)
+        size = np.take_along_axis(self.answered, at, axis=1) - before
+        part = (ranks - before) / size
+        wrong = wrong_before + (np.take_along_axis(self.wrong, at, axis=1) - wrong_before) * part
+        high = self.high[at]
+        confidence = high - (high - self.low[at]) * part if self.joined else high
+        return Points(ranks.astype(np.float64), wrong, confidence)
+
+    def at_coverages(self, coverages: Array) -> Points:
+        """The points at shares of the rows, rounded up to whole samples; shape (replicate, coverage)."""
+        wanted = np.ceil(self.rows[:, None] * coverages - 1e-9)
+        return self.at_ranks(np.clip(wanted, 1, self.rows[:, None]))
+
+    def at_confidences(self, thresholds: Array) -> Points:
+        """The points where all of at least a confidence are answered, thresholds falling, shape (threshold,).
+
+        Where a cell is cut, its confidences are taken to be spread evenly. The confidence of a point is the lowest
+        that is answered, or the threshold where none is.
+        """
+        cells = len(self.high)
+        # with falling confidences, how many cells start at or above the threshold
+        begun = cells - np.searchsorted(self.high[::-1], thresholds, side="left")
+        last = np.maximum(begun - 1, 0)
+        width = self.high[last] - self.low[last]
+        part = np.where(width > 0, (self.high[last] - thresholds) / np.where(width > 0, width, 1), 1.0)
+        part = np.where(begun > 0, np.clip(part, 0, 1), 0.0)
+        answered, wrong = (
+            x[:, last] - (1 - part) * (x[:, last] - np.where(last > 0, x[:, last - 1], 0.0))
+            for x in (self.answered, self.wrong)
+        )
+        lowest = np.where(begun > 0, np.maximum(self.low[last], thresholds), thresholds)
+        return Points(answered, wrong, np.broadcast_to(lowest, answered.shape))
+
+    @property
+    def ends(self) -> Points:
+        """The points at the end of every cell."""
+        return Points(self.answered, self.wrong, np.broadcast_to(self.low, self.answered.shape))
+
+
+def cells_of(groups: Groups) -> RankCells:
+    """The sample itself, one replicate, every group a cell."""
+    joined = groups.widths is not None
+    return RankCells(groups.answered[None], groups.wrong[None], groups.highest, groups.lowest, joined)
+
+
+def _poisson(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
+    """Poisson draws, shape (replicate, *counts); those of a large mean are rounded normal ones, five times faster."""
+    large = counts >= _LARGE
+    drawn = poisson_counts(np.where(large, 0, counts), replicates, rng)
+    mean = counts[large]
+    normal = rng.standard_normal((replicates, len(mean)), dtype=np.float32)
+    drawn[:, large] = np.rint(mean + np.sqrt(mean) * normal)
+    return drawn
+
+
+def resampled(groups: Groups, seed: int, most: int = MOST_CELLS, replicates: int = REPLICATES) -> RankCells:
+    """Poisson bootstrap replicates of the sample over at most ``most`` cells; kept with the groups for the next metric.
+
+    With fewer than 5 of a verdict resampling cannot see what it has not seen: as many again as an equal sample
+    might hold (Poisson, of an exponential mean 1) are then put evenly among the ranks.
+
+    >>> from oodometer.metrics.ranks import Ranks
+    >>> again = resampled(Ranks.of(np.array([0.9, 0.8, 0.7]), np.array([1, 0, 1])).groups, seed=0)
+    >>> again.answered.shape, bool((again.wrong <= again.answered).all())
+    ((200, 3), True)
+    """
+    kept: dict[tuple[int, int, int], RankCells] = groups.__dict__.setdefault("_resampled", {})
+    key = (seed, most, replicates)
+    if key in kept:
+        return kept[key]
+    cells = groups.joined(most)
+    right, wrong = cells.correct, cells.sizes - cells.correct
+    rng = generator(seed, "ranks")
+    drawn = _poisson(np.stack([wrong, right]), replicates, rng)
+    drawn[~drawn.any(axis=(1, 2))] = np.stack([wrong, right])
+    for rare, other, seen in ((0, 1, groups.rows - groups.hits), (1, 0, groups.hits)):
+        if seen < FEW_OF_A_KIND:
+            mean = rng.exponential(size=(replicates, 1)) * cells.sizes / groups.rows
+            unseen = np.minimum(rng.poisson(mean), drawn[:, other])
+            drawn[:, rare] += unseen
+            drawn[:, other] -= unseen
+    sums = np.cumsum(drawn, axis=2)
+    joined = cells.widths is not None
+    out = RankCells(sums[:, 0] + sums[:, 1], sums[:, 0], cells.highest, cells.lowest, joined)
+    kept[key] = out
+    return out
+
+
+def accuracy_band(cells: RankCells, again: RankCells, coverages: Array, level: float) -> tuple[Array, Array]:
+    """Ends for the selective accuracy at each coverage, (coverage,): quantiles of replicates joined with exact ends.
+
+    Where the surest rows hold no error no replicate does, so the ends are at least as wide as Clopper and Pearson's for
+    as many rows as are answered, which would be all that is needed if the threshold were given.
+
+    >>> one = RankCells(np.array([[50.0]]), np.array([[0.0]]), np.array([0.9]), np.array([0.9]), False)
+    >>> accuracy_band(one, one, np.array([1.0]), 0.95)[0].round(3).tolist()
+    [0.929]
+    """
+    points = cells.at_coverages(coverages)
+    answered, wrong = points.answered[0], points.wrong[0]
+    tail = (1 - level) / 2
+    low, high = np.quantile(again.at_coverages(coverages).accuracy, [tail, 1 - tail], axis=0)
+    exact = clopper_pearson_many(answered - wrong, answered, level)
+    lower = np.minimum(np.minimum(low, exact[0]), points.accuracy[0])
+    upper = np.maximum(np.maximum(high, exact[1]), points.accuracy[0])
+    return np.clip(lower, 0, 1), np.clip(upper, 0, 1)
+
+
+def interval_of(value: float, replicates: Array, level: float) -> tuple[float, float]:
+    """Ends for a number that may jump: quantiles of replicates, as they are and moved to the value, whichever is wider.
+
+    With less than half of the usual replicates, value +- z sd. Replicates that are not finite are left out.
+
+    >>> interval_of(0.5, np.linspace(0.4, 0.8, 200), 0.9)[0] < 0.4
+    True
+    """
+    good = replicates[np.isfinite(replicates)]
+    if len(good) < REPLICATES // 2:
+        return from_spread(good, value, level, -np.inf, np.inf)
+    tail = (1 - level) / 2
+    low, high = (float(q) for q in np.quantile(good, [tail, 1 - tail]))
+    apart = value - float(good.mean())
+    return min(low, low + apart, value), max(high, high + apart, value)

@@ -1,0 +1,139 @@
+"""Findings: what a comparison shows, in words: where AUC and selective answering part, and each model's failures."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from ..metrics.failure_cases import TAIL, tail_difference
+from .evaluation import Evaluation
+from .rivals import Domain, parting
+
+__all__ = ["findings_of"]
+
+_SURE = 0.9  # the share of replicates that a sentence about two models needs
+_TAIL = 0.005  # of accuracy, the least that case 1 needs
+_MOST = 20  # sentences about pairs, the surest first
+
+
+def findings_of(domain: Domain) -> list[dict[str, Any]]:
+    """All findings on a domain: pairs of models first, then the cases of each model."""
+    pairs = [
+        finding
+        for a, b in permutations(range(len(domain.models)), 2)
+        if "auc_coverage" in domain.draws
+        and domain.values("auc_coverage")[a] > domain.values("auc_coverage")[b]
+        for finding in (
+            _against(domain, a, b, "disca"),
+            _against(domain, a, b, "coverage_at_risk"),
+            _tail(domain, a, b),
+        )
+        if finding is not None
+    ]
+    pairs.sort(key=lambda finding: -finding["share"])
+    return [*pairs[:_MOST], *_cases(domain)]
+
+
+def _against(domain: Domain, a: int, b: int, metric: str) -> dict[str, Any] | None:
+    """AUC prefers a, the metric prefers b, in the sample and in most replicates."""
+    if metric not in domain.draws:
+        return None
+    values = domain.values(metric)
+    share = parting(domain, "auc_coverage", metric, a, b)
+    if not values[b] > values[a] or share < _SURE:
+        return None
+    one, other = domain.found[a], domain.found[b]
+    area = domain.values("auc_coverage")
+    names = domain.models
+    ahead = f"AUC prefers {names[a]} ({area[a]:.3f} against {area[b]:.3f})"
+    if metric == "disca":
+        doubt = _doubt(domain, a, b)
+        judge = "DiSCA" if doubt else "selective answering"
+        say = f"{ahead}, {judge} prefers {names[b]}: "
+        say += f"DiSCA {values[b]:.3f} against {values[a]:.3f}, because {_because(one, other)}{doubt}"
+    else:
+        risk = float(other.metrics[metric].to_dict()["risk"])
+        say = (
+            f"{ahead}, selective answering prefers {names[b]}: with at most {risk:.0%} of its answers wrong it "
+            f"answers {values[b]:.1%} of the rows and {names[a]} {values[a]:.1%}"
+        )
+    return {
+        "name": f"auc_against_{metric}", "domain": domain.name, "models": [names[a], names[b]], "share": share,
+        "auc_coverage": [float(area[a]), float(area[b])], metric: [float(values[a]), float(values[b])],
+        "sentence": say,
+    }  # fmt: skip
+
+
+def _doubt(domain: Domain, a: int, b: int) -> str:
+    """What speaks against a preference of DiSCA for b: coverage at risk may side with a."""
+    if "coverage_at_risk" not in domain.draws:
+        return ""
+    covered = domain.values("coverage_at_risk")
+    if not covered[a] > covered[b]:
+        return ""
+    risk = float(domain.found[a].metrics["coverage_at_risk"].to_dict()["risk"])
+    return (
+        f"; but coverage at risk sides with AUC: with at most {risk:.0%} of the answers wrong {domain.models[a]} "
+        f"answers {covered[a]:.1%} of the rows and {domain.models[b]} {covered[b]:.1%}"
+    )
+
+
+def _because(worse: Evaluation, better: Evaluation) -> str:
+    """The terms of DiSCA by which the second model gains, the largest gain first."""
+    p, q = worse.metrics["disca"].to_dict(), better.metrics["disca"].to_dict()
+    reasons = {
+        "first": "its first mistakes come only at lower confidence "
+        f"({_precise(q['a'], p['a'])[0]} against {_precise(q['a'], p['a'])[1]})",
+        "second": f"its accuracy falls below {q['tolerance']:g} only at lower confidence "
+        f"({_precise(q['b'], p['b'])[0]} against {_precise(q['b'], p['b'])[1]})",
+        "third": f"its accuracy rises less as more is answered (penalty {q['penalty']:.3g} against {p['penalty']:.3g})",
+    }
+    gains = {term: q["terms"][term] - p["terms"][term] for term in reasons}
+    total = sum(gain for gain in gains.values() if gain > 0)
+    told = [term for term in sorted(gains, key=lambda t: -gains[t]) if gains[term] > 0.1 * total]
+    return " and ".join(reasons[term] for term in told)
+
+
+def _precise(one: float, other: float) -> tuple[str, str]:
+    """Two numbers with as many digits as tell them apart."""
+    for digits in range(2, 12):
+        if f"{one:.{digits}f}" != f"{other:.{digits}f}":
+            break
+    return f"{one:.{digits}f}", f"{other:.{digits}f}"
+
+
+def _tail(domain: Domain, a: int, b: int) -> dict[str, Any] | None:
+    """Case 1: a has the higher AUC, b the higher accuracy among the rows answered first."""
+    found = []
+    for one in (domain.found[a], domain.found[b]):
+        curve = one.curves.get("accuracy_coverage")
+        if curve is None:
+            return None
+        early = np.asarray(curve.x) <= TAIL + 1e-9
+        found.append(float(np.asarray(curve.y)[early].mean()))
+    area, drawn = domain.values("auc_coverage"), domain.draws["auc_coverage"]
+    apart = tail_difference(domain.cells[a], domain.cells[b])
+    share = float(((apart > 0) & (drawn[:, a] > drawn[:, b])).mean())
+    if found[1] - found[0] < _TAIL or share < _SURE:
+        return None
+    names = domain.models
+    say = (
+        f"the tail (case 1): AUC prefers {names[a]} ({area[a]:.3f} against {area[b]:.3f}), but over the first "
+        f"{TAIL:.0%} of coverage, where little is answered and little may go wrong, {names[b]} is right "
+        f"{found[1]:.1%} of the time and {names[a]} {found[0]:.1%}"
+    )
+    return {
+        "name": "tail", "case": 1, "domain": domain.name, "models": [names[a], names[b]], "share": share,
+        "auc_coverage": [float(area[a]), float(area[b])], "tail_accuracy": found, "sentence": say,
+    }  # fmt: skip
+
+
+def _cases(domain: Domain) -> list[dict[str, Any]]:
+    return [
+        {**case, "domain": domain.name, "models": [name], "sentence": f"{name}: {case['sentence']}"}
+        for name, one in zip(domain.models, domain.found, strict=True)
+        for case in one.tables.get("failure_cases", [])
+        if case["seen"]
+    ]

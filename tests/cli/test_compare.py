@@ -1,0 +1,115 @@
+"""The command `compare`: options in the order of the models, JSON, tables, and errors on one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oodometer.cli.main import main
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models")
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 2, 600)
+    for name, strength in {"a": 2.0, "b": 1.0, "a_away": 1.2, "b_away": 0.6}.items():
+        margin = rng.normal(strength, 1.5, 600)
+        confidence = 1 / (1 + np.exp(-np.abs(margin)))
+        prediction = np.where(margin > 0, label, 1 - label)
+        lines = [f"{y},{p},{c:.6f}" for y, p, c in zip(label, prediction, confidence, strict=True)]
+        (path / f"{name}.csv").write_text("\n".join(["label,prediction,confidence", *lines]) + "\n")
+    (path / "goal.csv").write_text(
+        "confidence\n" + "\n".join(f"{c:.3f}" for c in rng.uniform(0.5, 1, 200)) + "\n"
+    )
+    return path
+
+
+def run(folder: Path, *words: str) -> int:
+    return main(
+        ["compare", *(str(folder / w) if w.endswith((".csv", ".json", ".html")) else w for w in words)]
+    )
+
+
+def test_everything_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(
+        folder, "a.csv", "b.csv", "--out-of-domain", "a_away.csv", "--out-of-domain", "b_away.csv",
+        "--target", "goal.csv", "--target", "goal.csv", "--name", "first", "--name", "second",
+        "--tolerance", "0.9", "--weights", "0.5,0.3,0.2", "--require", "0.8", "--steps", "50", "--grid", "thresholds",
+        "--parameters", "1e6", "--parameters", "2e6", "--optimal-parameters", "1e6", "--json", "out.json",
+    )  # fmt: skip
+    assert code == 0
+    printed = capsys.readouterr().out
+    assert "in domain, value (rank); compared on the same rows" in printed
+    for part in (
+        "out of domain",
+        "first",
+        "second",
+        "DiDMA",
+        "target without labels",
+        "thresholds in domain",
+    ):
+        assert part in printed
+    result = json.loads((folder / "out.json").read_text())
+    assert [model["name"] for model in result["models"]] == ["first", "second"]
+    one = result["models"][1]
+    assert one["computation"] == 0.5
+    assert one["in_domain"]["metrics"]["disca"]["tolerance"] == 0.9
+    assert one["in_domain"]["metrics"]["disca"]["weights"] == [0.5, 0.3, 0.2]
+    assert one["in_domain"]["metrics"]["disca"]["grid"] == "thresholds"
+    assert one["out_of_domain"]["rows"] == 600
+    assert [row["accuracy"] for row in one["in_domain"]["operating_points"]] == [0.8]
+    assert one["target"]["rows"] == 200
+    assert one["nidma"]["kind"] == "empirical"
+    assert result["argv"].startswith("oodometer ")
+
+
+def test_json_on_standard_output_is_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(folder, "a.csv", "b.csv", "--energy", "2", "--energy", "4", "--json", "-") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert [model["name"] for model in result["models"]] == ["a", "b"]
+    assert result["rankings"]["accuracy"][0]["model"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["a.csv"], "at least two models"),
+        (["a.csv", "none.csv"], "none.csv"),
+        (["a.csv", "goal.csv"], "known truth"),
+        (["a.csv", "b.csv", "--weights", "1,x"], "three numbers"),
+        (["a.csv", "b.csv", "--weights", "1,1,1"], "sum to 1"),
+        (["a.csv", "b.csv", "--grid", "rows"], "unknown grid"),
+        (["a.csv", "b.csv", "--target", "goal.csv"], "target is given 1 times for 2 models"),
+        (["a.csv", "b.csv", "--parameters", "1", "--parameters", "1"], "optimal number"),
+        (["a.csv", "b.csv", "--score", "margni"], "did you mean"),
+        (["a.csv", "b.csv", "--level", "95"], "level"),
+    ],
+)
+def test_errors_are_one_line(
+    folder: Path, words: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(folder, *words) == 2
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert says in streams.err
+    assert streams.err.count("\n") == 1
+
+
+def test_evaluate_prints_findings_and_thresholds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", str(folder / "a.csv")]) == 0
+    printed = capsys.readouterr().out
+    assert "coverage_at_risk 0.05" in printed
+    assert "risk_at_coverage 0.8" in printed
+    assert "disca" in printed
+    assert "to be right 90% of the time: answer" in printed
+    rng = np.random.default_rng(1)
+    confidence = np.linspace(0.999, 0.5, 2000)
+    correct = np.concatenate([rng.random(100) < 0.5, np.ones(1900, dtype=bool)])
+    lines = "\n".join(f"{c:.5f},{int(y)}" for c, y in zip(confidence, correct, strict=True))
+    (folder / "bad.csv").write_text("confidence,correct\n" + lines + "\n")
+    assert main(["evaluate", str(folder / "bad.csv")]) == 0
+    assert "failure case: accuracy rises in the first 20 %" in capsys.readouterr().out

@@ -1,0 +1,291 @@
+"""The verb `compare`: rankings, disagreements in words, pairing, costs, targets without labels, and its errors."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau
+
+import oodometer
+from oodometer import Comparison, Predictions, compare
+from oodometer.errors import InputError, UsageError
+from oodometer.metrics import computation_score, didma, disca, nidma
+from oodometer.verbs import rows as rows_module
+
+ROWS = 3000
+
+
+def answers(seed: int, rates: list[tuple[float, float]], rows: int = ROWS) -> dict[str, Any]:
+    """A model whose accuracy in each stretch of coverage is given: [(up to this coverage, accuracy)]; two classes."""
+    rng = np.random.default_rng(seed)
+    label = np.random.default_rng(99).integers(0, 2, rows)
+    at = (rng.permutation(rows) + 0.5) / rows
+    accuracy = np.array([rate for _, rate in rates])[np.searchsorted([edge for edge, _ in rates], at)]
+    right = rng.random(rows) < accuracy
+    return {"label": label, "prediction": np.where(right, label, 1 - label), "confidence": 1 - 0.5 * at}
+
+
+STEADY = [(0.1, 1.0), (0.3, 0.96), (1.0, 0.6)]  # a clean start and a poor rest
+BROAD = [(0.1, 0.75), (0.8, 0.94), (1.0, 0.8)]  # errors among the surest, and a good rest
+POOR = [(0.1, 0.9), (1.0, 0.5)]
+
+
+@pytest.fixture(scope="module")
+def found() -> Comparison:
+    return compare(
+        [answers(1, STEADY), answers(2, BROAD), answers(3, POOR)],
+        out_of_domain=[answers(4, POOR), answers(5, STEADY), answers(6, POOR)],
+        names=["steady", "broad", "poor"],
+    )
+
+
+def order(found: Comparison, metric: str, domain: str = "in_domain") -> list[str]:
+    return [row["model"] for row in found.rankings[domain][metric]]
+
+
+def test_rankings(found: Comparison) -> None:
+    assert order(found, "accuracy") == ["broad", "steady", "poor"]
+    assert order(found, "disca")[0] == "steady"
+    assert order(found, "auc_coverage", "out_of_domain")[0] == "broad"
+    for metric, rows in found.rankings["in_domain"].items():
+        values = [row["value"] for row in rows]
+        rising = metric in ("aurc", "e_aurc", "augrc", "risk_at_coverage", "brier", "ece")
+        assert values == sorted(values, reverse=not rising), metric
+        assert [row["rank"] for row in rows] in ([1, 2, 3], [1, 2, 2]), metric
+        if metric not in ("brier", "ece"):
+            assert sum(row["p_best"] for row in rows) == pytest.approx(1), metric
+    assert found.rankings["in_domain"]["accuracy"][0]["p_best"] > 0.95
+
+
+def test_values_are_those_of_the_metrics(found: Comparison) -> None:
+    data = answers(2, BROAD)
+    alone = disca(data["confidence"], data["label"] == data["prediction"])
+    assert found["broad"].in_domain["disca"].value == pytest.approx(alone.value)
+    evaluated = oodometer.evaluate(data)
+    for name in ("accuracy", "aurc", "augrc", "coverage_at_risk", "disca"):
+        assert found["broad"].in_domain[name].to_dict() == evaluated[name].to_dict(), name
+
+
+def test_where_the_rankings_part_is_said_in_words(found: Comparison) -> None:
+    assert order(found, "auc_coverage") == ["broad", "steady", "poor"]
+    told = [f for f in found.findings if f["name"] == "auc_against_disca" and f["domain"] == "in_domain"]
+    assert told[0]["models"] == ["broad", "steady"]
+    assert told[0]["share"] >= 0.9
+    assert told[0]["sentence"].startswith("AUC prefers broad (")
+    assert "selective answering prefers steady: DiSCA" in told[0]["sentence"]
+    assert "because" in told[0]["sentence"]
+    by_risk = next(f for f in found.findings if f["name"] == "auc_against_coverage_at_risk")
+    assert "at most 5%" in by_risk["sentence"]
+    tail = next(f for f in found.findings if f["name"] == "tail" and f["models"] == ["broad", "steady"])
+    assert tail["tail_accuracy"][1] > tail["tail_accuracy"][0] + 0.05
+    case = next(f for f in found.findings if f["name"] == "start" and f["models"] == ["broad"])
+    assert case["sentence"].startswith("broad: accuracy rises in the first 20 %")
+
+
+def test_disagreements_have_kendalls_tau(found: Comparison) -> None:
+    rows = [d for d in found.disagreements if d["domain"] == "in_domain"]
+    one = next(d for d in rows if d["metrics"] == ["auc_coverage", "disca"])
+    values = [[model.in_domain[name].value for model in found.models] for name in ("auc_coverage", "disca")]
+    assert one["tau"] == pytest.approx(kendalltau(*values).statistic)
+    assert {"auc_coverage": "broad", "disca": "steady"} in [pair["preferred"] for pair in one["pairs"]]
+
+
+def test_pairs_have_differences_with_intervals(found: Comparison) -> None:
+    pair = next(
+        p for p in found.pairs
+        if (p["a"], p["b"], p["metric"], p["domain"]) == ("steady", "broad", "accuracy", "in_domain")
+    )  # fmt: skip
+    one, other = found["steady"].in_domain["accuracy"], found["broad"].in_domain["accuracy"]
+    assert pair["difference"]["value"] == pytest.approx(one.value - other.value)
+    assert pair["difference"]["lower"] < pair["difference"]["value"] < pair["difference"]["upper"] < 0
+    assert pair["p_a_better"] < 0.05
+    assert len(found.pairs) == 2 * 3 * 8
+
+
+def test_json(found: Comparison) -> None:
+    result = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert result["command"] == "compare"
+    assert set(result["rankings"]) >= {"accuracy", "auc_coverage", "disca"}
+    model = result["models"][0]
+    assert model["name"] == "steady"
+    for domain in ("in_domain", "out_of_domain"):
+        assert model[domain]["rows"] == ROWS
+        assert {"value", "a", "b", "by_tolerance"} <= set(model[domain]["metrics"]["disca"])
+        assert len(model[domain]["accuracy_coverage"]["y"]) == 100
+        assert len(model[domain]["risk_coverage"]["y"]) <= 200
+        assert len(model[domain]["failure_cases"]) == 6
+        assert [row["accuracy"] for row in model[domain]["operating_points"]] == [0.9, 0.95, 0.99]
+    assert result["paired"]["in_domain"]["paired"]
+    assert pickle.loads(pickle.dumps(found)).to_dict() == found.to_dict()
+
+
+def test_the_same_rows_are_told_by_their_labels() -> None:
+    one, other = answers(1, STEADY), answers(2, BROAD)
+    assert compare([one, other]).paired["in_domain"]["paired"]
+    moved = {name: values[::-1].copy() for name, values in other.items()}
+    apart = compare([one, moved])
+    assert not apart.paired["in_domain"]["paired"]
+    assert "labels differ" in apart.paired["in_domain"]["why"]
+    shorter = compare([one, answers(2, BROAD, 1000)])
+    assert "different numbers" in shorter.paired["in_domain"]["why"]
+    verdicts = {"confidence": one["confidence"], "correct": one["label"] == one["prediction"]}
+    assert "without a label column" in compare([one, verdicts]).paired["in_domain"]["why"]
+
+
+def test_class_names_pair_whatever_their_numbers() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], 300)
+    label = [["ant", "bee", "cat"][i] for i in rng.integers(0, 3, 300)]
+    one = Predictions.from_probabilities(p, label=label, classes=["ant", "bee", "cat"])
+    other = Predictions.from_probabilities(p[:, ::-1], label=label, classes=["cat", "bee", "ant"])
+    found = compare([one, other])
+    assert found.paired["in_domain"]["paired"]
+    assert found.models[0].in_domain["accuracy"].value == found.models[1].in_domain["accuracy"].value
+
+
+def test_pairing_makes_differences_sharper() -> None:
+    """Two models that err on nearly the same rows: drawn together, their difference hardly varies."""
+    one = answers(1, STEADY)
+    other = dict(one, prediction=np.where(np.arange(ROWS) % 50 == 0, 1 - one["label"], one["prediction"]))
+    width = {}
+    for name, second in {
+        "paired": other,
+        "apart": {k: np.roll(v, 1) for k, v in other.items()},
+    }.items():
+        found = compare([one, second])
+        assert found.paired["in_domain"]["paired"] == (name == "paired")
+        pair = next(p for p in found.pairs if p["metric"] == "accuracy")
+        width[name] = pair["difference"]["upper"] - pair["difference"]["lower"]
+    assert width["paired"] < 0.6 * width["apart"]
+
+
+def test_equal_models_are_not_told_apart() -> None:
+    """Two models drawn from the same law: no finding about the pair."""
+    alarms = 0
+    for seed in range(10):
+        found = compare([answers(10 + 2 * seed, STEADY, 800), answers(11 + 2 * seed, STEADY, 800)])
+        alarms += any(len(f["models"]) == 2 for f in found.findings)
+    assert alarms <= 1
+
+
+def test_costs() -> None:
+    data = {
+        "models": [answers(1, STEADY), answers(2, BROAD)],
+        "out_of_domain": [answers(4, POOR), answers(5, STEADY)],
+    }
+    found = compare(
+        **data, names=["a", "b"], energy=[2.0, 4.0], didma_weights=(0.6, 0.4), nidma_weights=(0.7, 0.3)
+    )
+    for model, energy in zip(found.models, (2.0, 4.0), strict=True):
+        inside, outside = model.in_domain["disca"].value, model.out_of_domain["disca"].value  # type: ignore[index]
+        expected = didma(inside, computation_score(energy=energy), (0.6, 0.4))
+        assert model.didma.value == pytest.approx(expected)  # type: ignore[union-attr]
+        assert model.nidma.value == pytest.approx(nidma(expected, outside, (0.7, 0.3)))  # type: ignore[union-attr]
+        assert model.nidma.lower < model.nidma.value < model.nidma.upper  # type: ignore[union-attr]
+    assert {"didma", "nidma"} <= set(found.rankings["in_domain"])
+    by_size = compare(**data, parameters=[1e6, 4e6], optimal_parameters=1e6)
+    assert [model.computation for model in by_size.models] == [1.0, 0.25]
+    assert compare(data["models"]).models[0].didma is None
+
+
+def test_a_target_without_labels() -> None:
+    one, other = answers(1, STEADY), answers(2, BROAD)
+    goals = [{"confidence": data["confidence"]} for data in (one, other)]
+    found = compare([one, other], target=goals, names=["one", "other"], require=(0.9,))
+    for model, data in zip(found.models, (one, other), strict=True):
+        assert model.target is not None
+        truth = (data["label"] == data["prediction"]).mean()
+        assert model.target["accuracy"].value == pytest.approx(
+            truth, abs=0.02
+        )  # the target is the domain itself
+        assert model.target["accuracy"].kind == "conditional"
+        assert model.target["answers"][0]["accuracy"] == 0.9
+        assert len(model.target["curve"].y) == 100
+    assert [row["model"] for row in found.rankings["target"]["accuracy"]] == ["other", "one"]
+    assert json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_another_order() -> None:
+    rng = np.random.default_rng(3)
+    label = rng.integers(0, 3, 500)
+    records = [
+        Predictions.from_logits(rng.normal(size=(500, 3)) + 2 * np.eye(3)[label], label=label)
+        for _ in range(2)
+    ]
+    found = compare(records, score="energy")
+    assert found.settings["score"] == "energy"
+    assert "disca" not in found.rankings["in_domain"]
+    assert any(s["metric"] == "disca" for s in found.to_dict()["models"][0]["in_domain"]["skipped"])
+    by_margin = compare(records, score="margin")
+    alone = oodometer.evaluate(records[0], score="margin", metrics=["aurc"])
+    assert by_margin.models[0].in_domain["aurc"].value == alone["aurc"].value
+
+
+def test_files_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from oodometer.verbs import judging
+
+    paths = []
+    for name, rates in {"a": STEADY, "b": BROAD}.items():
+        data = answers(1, rates, 500)
+        path = tmp_path / f"{name}.csv"
+        lines = [f"{x},{y},{c}" for x, y, c in zip(*(data[k].tolist() for k in data), strict=True)]
+        path.write_text("\n".join(["label,prediction,confidence", *lines]) + "\n")
+        paths.append(path)
+    whole = compare(paths)
+    monkeypatch.setattr(judging, "batch_rows", lambda classes: 64)
+    parts = compare(paths)
+    assert [model.name for model in whole.models] == ["a", "b"]
+    for metric, ranking in whole.rankings["in_domain"].items():
+        again = parts.rankings["in_domain"][metric]
+        assert [row["model"] for row in again] == [row["model"] for row in ranking]
+        assert [row["value"] for row in again] == pytest.approx([row["value"] for row in ranking])
+        assert [row["p_best"] for row in again] == [row["p_best"] for row in ranking]
+    monkeypatch.setattr(rows_module, "LIMIT", 400)
+    many = compare(paths)
+    assert "too many rows" in many.paired["in_domain"]["why"]
+
+
+def test_wrong_calls() -> None:
+    one, other = answers(1, STEADY, 100), answers(2, BROAD, 100)
+    with pytest.raises(UsageError, match="at least two models"):
+        compare([one])
+    with pytest.raises(UsageError, match="names is given 1 times for 2 models"):
+        compare([one, other], names=["a"])
+    with pytest.raises(UsageError, match="one name"):
+        compare([one, other], names=["a", "a"])
+    with pytest.raises(UsageError, match="not both"):
+        compare([one, other], energy=[1, 1], parameters=[1, 1], optimal_parameters=1)
+    with pytest.raises(UsageError, match="optimal number"):
+        compare([one, other], optimal_parameters=1e6)
+    with pytest.raises(UsageError, match="tolerance"):
+        compare([one, other], tolerance=0.2)
+    with pytest.raises(UsageError, match="required accuracy"):
+        compare([one, other], require=(95,))
+    with pytest.raises(InputError, match=r"order the rows by.*--score"):
+        compare([one, {"label": one["label"], "prediction": one["prediction"]}])
+    with pytest.raises(InputError, match="known truth"):
+        compare([one, {"confidence": one["confidence"]}])
+    with pytest.raises(UsageError, match="no model 'x'"):
+        compare([one, other])["x"]
+
+
+def test_unlabelled_rows_are_left_out_and_said() -> None:
+    one, other = answers(1, STEADY, 200), answers(2, BROAD, 200)
+    gaps = dict(one, label=[None, *one["label"][1:].tolist()])
+    found = compare([gaps, other], names=["gaps", "whole"])
+    assert any(w.startswith("gaps (in domain): 1 of 200 rows") for w in found.warnings)
+    assert not found.paired["in_domain"]["paired"]
+
+
+def test_progress_and_seeds() -> None:
+    seen: list[tuple[int, int]] = []
+    data = [answers(1, STEADY, 300), answers(2, BROAD, 300)]
+    once = compare(data, seed=3, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 2), (2, 2)]
+    assert compare(data, seed=3).to_dict() == once.to_dict()
+    assert compare(data, seed=4).rankings["in_domain"]["disca"] != once.rankings["in_domain"]["disca"]
