@@ -288,8 +288,8 @@ def check_metric(factory: Callable[..., Any]) -> None:
         assert (easy >= hard) == metric.bigger_is_better, f"orientation: easy {easy}, hard {hard}"
 
 
-# The example record is calibrated at every difficulty, so that errors of calibration say nothing about it; and 1/a and 1/b
-# of DiSCA grow as confidences shrink, so that a hard record, of which the model is unsure, may score above an easy one.
+# The example record is calibrated at every difficulty, so that errors of calibration say nothing about it; and 1/a and
+# 1/b of DiSCA grow as confidences shrink, so that a hard record, of which the model is unsure, may beat an easy one.
 _BLIND_TO_DIFFICULTY = ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks", "disca")
 
 
