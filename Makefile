@@ -10,6 +10,8 @@ BIN    := $(VENV)/bin
 SETUP  := pyproject.toml $(wildcard src/oodometer/kernels/passes*.[ch])
 DEV    := $(VENV)/.installed-dev
 RUN    := $(VENV)/.installed-report
+# Live models are tested with this release; named first, so that no other library chooses a build for the GPU.
+TORCH  ?= torch==2.13.0
 
 # Data for reproductions and long tests, where they stand beside the checkout.
 ifndef OODOMETER_DATA
@@ -38,7 +40,8 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(DEV): $(SETUP) | $(BIN)/python
-	@$(BIN)/python -m pip install --quiet --editable '.[report,dev]'
+	@$(BIN)/python -m pip install --quiet '$(TORCH)'
+	@$(BIN)/python -m pip install --quiet --editable '.[report,dev,hf,text,energy]' '$(TORCH)'
 	@touch $(DEV) $(RUN)
 
 # The demo needs less; an environment that has the development tools has it already.
