@@ -36,7 +36,11 @@ def classified() -> Predictions:
 
 
 def is_interval(found: dict[str, Any]) -> bool:
-    return found["lower"] <= found["value"] <= found["upper"] and found["kind"] in ("exact", "asymptotic", "empirical")
+    return found["lower"] <= found["value"] <= found["upper"] and found["kind"] in (
+        "exact",
+        "asymptotic",
+        "empirical",
+    )
 
 
 def test_json_of_class_probabilities(classified: Predictions) -> None:
@@ -49,7 +53,9 @@ def test_json_of_class_probabilities(classified: Predictions) -> None:
         one = result["metrics"][name]
         assert is_interval(one), name
         assert one["level"] == 0.95
-    assert {"value", "a", "b", "fluctuations", "penalty", "tolerance", "weights"} <= set(result["metrics"]["disca"])
+    assert {"value", "a", "b", "fluctuations", "penalty", "tolerance", "weights"} <= set(
+        result["metrics"]["disca"]
+    )
     assert result["metrics"]["accuracy"]["kind"] == "exact"
     parts = result["metrics"]["brier"]["decomposition"]
     assert set(parts) > {"reliability", "resolution", "uncertainty"}
@@ -73,7 +79,15 @@ def test_confidence_and_correctness_are_enough() -> None:
     assert found["auc_coverage"].value == pytest.approx((1 + 1 + 2 / 3 + 1 / 2) / 4)
     assert found["brier"].to_dict()["form"] == "binary"
     why = {s["metric"]: s["why"] for s in found.to_dict()["skipped"]}
-    assert set(why) == {"nll", "failure_cases", "macro_f1", "macro_precision", "macro_recall", "per_class", "confusion"}
+    assert set(why) == {
+        "nll",
+        "failure_cases",
+        "macro_f1",
+        "macro_precision",
+        "macro_recall",
+        "per_class",
+        "confusion",
+    }
     assert why["nll"].startswith("needs probabilities and label")
     assert found.to_dict()["per_class"] == []
     assert any("only 4 labelled rows" in w for w in found.warnings)
