@@ -472,7 +472,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("suite", choices=SUITES)
     parser.add_argument(
-        "--only", action="append", default=[], metavar="CASE", help="this case only; repeatable"
+        "--only",
+        action="append",
+        default=[],
+        metavar="CASE",
+        help="this case only, the others as they were measured before; repeatable",
     )
     parser.add_argument(
         "--sides", action="append", default=[], metavar="SIDE", help="this side only; repeatable"
@@ -490,12 +494,15 @@ def main() -> int:
         parser.error(f"no case {sorted(unknown)}; there are {[case.name for case in cases]}")
     args.out.mkdir(parents=True, exist_ok=True)
     result: dict[str, Any] = {"suite": args.suite, "date": time.strftime("%Y-%m-%d"), "machine": machine()}
-    result["cases"] = []
+    before = args.out / f"{args.suite}.json"
+    kept = json.loads(before.read_text())["cases"] if args.only and before.exists() else []
+    measured = {one["case"]: one for one in kept}
     for case in cases:
         if args.only and case.name not in args.only:
             continue
         say(f"{case.name}: {case.what}")
-        result["cases"].append(run_case(case, set(args.sides), args.rounds or case.rounds, args.timeout))
+        measured[case.name] = run_case(case, set(args.sides), args.rounds or case.rounds, args.timeout)
+        result["cases"] = [measured[one.name] for one in cases if one.name in measured]
         write(args.out / f"{args.suite}.json", json.dumps(result, indent=1) + "\n")
         write(args.out / f"{args.suite}.md", table(title, result))
     print(table(title, result))

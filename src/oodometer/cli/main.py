@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ..errors import OodometerError
-from . import audit, backtest, cite, compare, demo, diagnose, estimate, evaluate, methods
+from . import audit, backtest, cite, compare, demo, diagnose, estimate, evaluate, methods, reproduce
 
 __all__ = ["app", "main"]
 
@@ -44,7 +44,7 @@ def _options(
     """How good is your model on data that has no labels?"""
 
 
-for command in (estimate, diagnose, backtest, audit, evaluate, compare, methods, cite, demo):
+for command in (estimate, diagnose, backtest, audit, evaluate, compare, reproduce, methods, cite, demo):
     command.add_to(app)
 
 

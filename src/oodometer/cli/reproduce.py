@@ -1,0 +1,88 @@
+"""The command `reproduce`: a paper by name, its numbers beside ours; it can be interrupted and goes on."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import output
+
+if TYPE_CHECKING:
+    from ..recipes import Report, Reproduction
+
+__all__ = ["add_to"]
+
+_INTERRUPTED = 130
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(name="reproduce")(reproduce)
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="Name of the paper, such as selective-answering.")],
+    scale: Annotated[
+        str, typer.Option(help="small (two cores, under half an hour) or paper (a GPU, the paper's models).")
+    ] = "small",
+    out: Annotated[
+        str | None, typer.Option(help="Folder for all files; by default reproduce/PAPER-SCALE.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="Only this model; may be repeated.")
+    ] = None,
+    json: Annotated[
+        str | None, typer.Option("--json", help="Write JSON to this file, or - for standard output.")
+    ] = None,
+) -> None:
+    """Reproduce a paper: train, predict, judge, and set the numbers beside the paper's."""
+    from ..recipes import reproduce as run
+
+    with _bar() as bar:
+        try:
+            found = run(paper, scale=scale, out=out, only=only or (), report=bar)
+        except KeyboardInterrupt:
+            interrupted = True
+        else:
+            interrupted = False
+    if interrupted:
+        print(
+            "oodometer: interrupted; what is finished is kept, run the same command again and it goes on from there",
+            file=sys.stderr,
+        )
+        raise typer.Exit(_INTERRUPTED)
+    found = replace(found, argv=output.command_line())
+    if json is not None:
+        output.write_json(found.to_dict(), json)
+    if json != "-":
+        show(found)
+
+
+@contextmanager
+def _bar() -> Iterator[Report | None]:
+    """A bar with what is being done, on standard error, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=1.0)
+        yield lambda what, share: bar.update(task, description=what, completed=share)
+
+
+def show(found: Reproduction) -> None:
+    """The page of Markdown, where the files are, and how long the work took."""
+    print(found.words)
+    done = [run for run in found.steps if not run.kept]
+    print(
+        f"{len(done)} steps done in {sum(run.seconds for run in done):.0f} s, {len(found.steps) - len(done)} kept from "
+        f"before; files in {found.folder}"
+    )

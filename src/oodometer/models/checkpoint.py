@@ -1,0 +1,75 @@
+"""Checkpoints: weights, the state of Adam and the step, in one safetensors file; a training goes on from it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError, MissingExtraError
+from ..store import write_atomic
+
+__all__ = ["read_tensors", "restore", "store", "write_tensors"]
+
+FILE = "checkpoint.safetensors"
+
+
+def store(folder: Path, net: Any, optimizer: Any, *, fingerprint: str, step: int) -> None:
+    """Write the state after ``step`` steps; the file appears whole or not at all."""
+    tensors = {f"net.{name}": value for name, value in net.state_dict().items()}
+    for i, state in optimizer.state_dict()["state"].items():
+        tensors |= {f"adam.{i}.{name}": value for name, value in state.items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    write_tensors(folder / FILE, tensors, {"fingerprint": fingerprint, "step": str(step)})
+
+
+def restore(folder: Path, net: Any, optimizer: Any, *, fingerprint: str) -> int:
+    """Load the state if there is one of this very training; returns the steps done, 0 where there is none."""
+    path = folder / FILE
+    if not path.is_file():
+        return 0
+    try:
+        tensors, about = read_tensors(path)
+    except InputError:
+        return 0  # an unreadable checkpoint is none: the training starts again
+    if about.get("fingerprint") != fingerprint:
+        return 0
+    net.load_state_dict({k.removeprefix("net."): v for k, v in tensors.items() if k.startswith("net.")})
+    state: dict[int, dict[str, Any]] = {}
+    for key, value in tensors.items():
+        if key.startswith("adam."):
+            _, place, name = key.split(".", 2)
+            state.setdefault(int(place), {})[name] = value
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+    return int(about["step"])
+
+
+def write_tensors(path: Path, tensors: dict[str, Any], about: dict[str, str]) -> Path:
+    """Write named tensors and a mapping of strings as safetensors, whole or not at all."""
+    save = _library().save
+    plain = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    return write_atomic(path, save(plain, metadata=about))
+
+
+def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Named tensors and the mapping beside them; `InputError` for a file that is no safetensors file."""
+    library = _library()
+    content = Path(path).read_bytes()
+    try:
+        tensors: dict[str, Any] = library.load(content)
+        size = int.from_bytes(content[:8], "little")
+        about: dict[str, str] = json.loads(content[8 : 8 + size]).get("__metadata__", {})
+    except Exception as error:  # the library raises a class of its own, which it does not export everywhere
+        raise InputError(
+            "a safetensors file", got="something else", remedy="remove it and train again", file=str(path)
+        ) from error
+    return tensors, about
+
+
+def _library() -> Any:
+    try:
+        import safetensors.torch
+    except ImportError as error:
+        raise MissingExtraError("saving a model", "safetensors", extra="hf") from error
+    return safetensors.torch

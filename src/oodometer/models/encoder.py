@@ -1,0 +1,169 @@
+"""Encoder: a transformer by name, path or configuration with a linear head, fine-tuned as a whole or trained anew."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from ..arrays import Ragged
+from ..errors import InputError, UsageError
+from .base import Text
+from .network import NetworkClassifier
+from .tokens import ends
+from .torch_library import transformers as load_transformers
+from .training import Plan
+from .wordpiece import learn_wordpiece
+
+__all__ = ["Encoder", "load_pretrained", "piece_ids"]
+
+
+@final
+class Encoder(NetworkClassifier):
+    """A Hugging Face encoder with a head for sequence classification; logits of shape (sample, class).
+
+    Give ``source`` or ``config``, not both.
+
+    Parameters
+    ----------
+    source : hub name or path of a pretrained encoder and its tokenizer, such as ``bert-base-uncased``.
+    config : arguments of transformers' ``BertConfig`` for an encoder that is trained from scratch; its word pieces are
+        learnt from the training texts.
+    pieces : size of the vocabulary of word pieces that is learnt with ``config``.
+    longest : word pieces that are read; a longer text loses its middle.
+    plan, device : how and where to train.
+
+    Source: Devlin et al. (2019).
+
+    >>> from oodometer.models import Encoder
+    >>> Encoder()
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected source or config, got neither; name a pretrained encoder or give sizes
+    """
+
+    kind = "encoder"
+
+    def __init__(
+        self,
+        source: str | None = None,
+        *,
+        config: Mapping[str, Any] | None = None,
+        pieces: int = 8_000,
+        longest: int = 256,
+        plan: Plan | None = None,
+        device: str | None = None,
+    ) -> None:
+        if (source is None) == (config is None):
+            got = "neither" if source is None else "both"
+            raise UsageError(f"expected source or config, got {got}; name a pretrained encoder or give sizes")
+        super().__init__(
+            plan=plan or Plan(epochs=2, batch_size=32, learning_rate=3e-5, warmup=0.1), device=device
+        )
+        self.source, self.config = source, None if config is None else dict(config)
+        self.pieces, self.longest = pieces, longest
+        self.tokenizer: Any = None
+        self._settings: Any = None  # transformers' configuration of a loaded model
+
+    def options(self) -> dict[str, Any]:
+        """Arguments of the constructor."""
+        return {"source": self.source, "config": self.config, "pieces": self.pieces, "longest": self.longest}
+
+    def _learn_tokens(self, texts: Sequence[Text]) -> None:
+        self._settings = None  # trained again, a loaded model starts where a new one does
+        if self.source is None:
+            self.tokenizer = learn_wordpiece(texts, self.pieces, self.longest)
+        else:
+            self.tokenizer = load_pretrained("AutoTokenizer", self.source)
+
+    def _encode(self, texts: Sequence[Text]) -> Ragged:
+        return piece_ids(self.tokenizer, texts, self.longest)
+
+    def _build(self) -> Any:
+        library = load_transformers()
+        self.padding = int(self.tokenizer.pad_token_id)
+        if self._settings is not None:
+            return library.AutoModelForSequenceClassification.from_config(self._settings)
+        if self.source is None:
+            settings = library.BertConfig(
+                **{
+                    "vocab_size": len(self.tokenizer),
+                    "max_position_embeddings": self.longest,
+                    "pad_token_id": self.padding,
+                    "num_labels": len(self.classes),
+                    **(self.config or {}),
+                }
+            )
+            return library.AutoModelForSequenceClassification.from_config(settings)
+        return load_pretrained(
+            "AutoModelForSequenceClassification", self.source, num_labels=len(self.classes),
+            ignore_mismatched_sizes=True,
+        )  # fmt: skip
+
+    def _scores(self, net: Any, ids: Any, real: Any) -> Any:
+        more = {}
+        if getattr(net.config, "type_vocab_size", 0) > 1:
+            # The second part of a pair, behind the first mark of separation, has a type of its own.
+            mark = (ids == self.tokenizer.sep_token_id).long()
+            more["token_type_ids"] = (mark.cumsum(1) - mark).clamp(max=1)
+        return net(input_ids=ids, attention_mask=real.long(), **more).logits
+
+    def _save_tokens(self, folder: Path) -> None:
+        self.tokenizer.save_pretrained(folder / "tokenizer")
+        self.net.config.save_pretrained(folder)
+
+    def _load_tokens(self, folder: Path) -> None:
+        self.tokenizer = load_pretrained("AutoTokenizer", str(folder / "tokenizer"))
+        self._settings = load_pretrained("AutoConfig", str(folder))
+        self.padding = int(self.tokenizer.pad_token_id)
+
+
+def load_pretrained(loader: str, source: str, **options: Any) -> Any:
+    """``transformers.<loader>.from_pretrained(source)``; a path is read from the disk, any other name from the hub.
+
+    Raises `InputError` where neither has it.
+    """
+    library = load_transformers()
+    local = Path(source).expanduser()
+    try:
+        if local.is_dir():
+            return getattr(library, loader).from_pretrained(str(local), local_files_only=True, **options)
+        return getattr(library, loader).from_pretrained(source, **options)
+    except (OSError, ValueError, json.JSONDecodeError) as error:
+        raise InputError(
+            "a folder or a hub name of an encoder and its tokenizer",
+            got=repr(source),
+            remedy=f"check the name and the network, or download it and give the folder ({type(error).__name__})",
+        ) from error
+
+
+def piece_ids(tokenizer: Any, texts: Sequence[Text], longest: int) -> Ragged:
+    """Ids of word pieces with the tokenizer's special marks; a text too long loses its middle, a pair its tails.
+
+    Source: Sun et al. (2019) for the middle.
+    """
+    from .batches import ragged
+
+    pairs = any(not isinstance(text, str) for text in texts)
+    if pairs:
+        first = [text if isinstance(text, str) else text[0] for text in texts]
+        second = ["" if isinstance(text, str) else text[1] for text in texts]
+        found = tokenizer(first, second, truncation=True, max_length=longest, return_attention_mask=False)
+        return ragged(found["input_ids"])
+    room = longest - tokenizer.num_special_tokens_to_add()
+    plain = tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)[
+        "input_ids"
+    ]
+    before, after = _marks(tokenizer)
+    return ragged([[*before, *ends(row, room), *after] for row in plain])
+
+
+def _marks(tokenizer: Any) -> tuple[list[int], list[int]]:
+    """Ids that the tokenizer puts before and after a single text."""
+    body = tokenizer("a", add_special_tokens=False)["input_ids"]
+    whole = tokenizer("a")["input_ids"]
+    windows = np.lib.stride_tricks.sliding_window_view(np.array(whole), len(body))
+    start = int(np.flatnonzero((windows == np.array(body)).all(1))[0])
+    return whole[:start], whole[start + len(body) :]

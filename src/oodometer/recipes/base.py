@@ -1,0 +1,177 @@
+"""What a recipe is: steps that leave files; a step whose files and settings are unchanged is not done again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ..errors import UsageError, WorkError
+from ..store import write_atomic
+
+__all__ = ["Recipe", "Report", "Step", "StepRun", "Workspace", "follow"]
+
+Report = Callable[[str, float], None]
+"""Called with what is being done and the share of the whole work that is behind, from 0 to 1."""
+
+Tick = Callable[[int, int], None]
+"""Called by a step with (done, total)."""
+
+_STAMPS = ".steps"
+
+
+class Workspace:
+    """The folder that a run works in; its files are named relative to it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __truediv__(self, name: str) -> Path:
+        """The path of a file; the folders above it are made."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def write_json(self, name: str, value: Any) -> Path:
+        """Write a value as JSON, whole or not at all."""
+        return write_atomic(
+            self / name, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        )
+
+    def read_json(self, name: str) -> Any:
+        """Read it back."""
+        return json.loads((self.folder / name).read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class Step:
+    """A piece of work.
+
+    Parameters
+    ----------
+    name : short, unique in the recipe.
+    about : what is being done, for the progress bar.
+    files : names of the files it leaves.
+    work : does it; gets the workspace and a function to report (done, total) to.
+    settings : all that the files depend on, ready for JSON.
+    needs : names of the steps whose files it reads; it is done again when they are.
+    weight : about how many seconds it takes; only the bar depends on it.
+    """
+
+    name: str
+    about: str
+    files: tuple[str, ...]
+    work: Callable[[Workspace, Tick], Any]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class StepRun:
+    """What became of a step: whether it was kept from before, and the wall-clock and CPU seconds it took when done."""
+
+    name: str
+    kept: bool
+    seconds: float
+    cpu_seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return {
+            "name": self.name, "kept": self.kept, "seconds": round(self.seconds, 1),
+            "cpu_seconds": round(self.cpu_seconds, 1),
+        }  # fmt: skip
+
+
+class Recipe(ABC):
+    """A paper that can be reproduced.
+
+    ``name`` is what `oodometer reproduce` takes, ``citation`` the BibTeX key, ``scales`` the sizes it comes in, the
+    usual one first.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    citation: ClassVar[str]
+    scales: ClassVar[tuple[str, ...]] = ("small", "paper")
+
+    @abstractmethod
+    def models(self, scale: str) -> tuple[str, ...]:
+        """Names of the models that the recipe knows at a scale."""
+
+    @abstractmethod
+    def steps(self, scale: str, only: Sequence[str]) -> list[Step]:
+        """The work, in order; with ``only`` no other models."""
+
+    @abstractmethod
+    def result(self, workspace: Workspace) -> dict[str, Any]:
+        """What was found, as written by the last steps."""
+
+    @abstractmethod
+    def words(self, result: Mapping[str, Any]) -> str:
+        """The result as a page of Markdown, ours beside the paper's."""
+
+
+def follow(steps: Sequence[Step], workspace: Workspace, report: Report | None = None) -> list[StepRun]:
+    """Do the steps that are not done yet; interrupted, the next run goes on behind the last one finished.
+
+    >>> import tempfile
+    >>> place = Workspace(Path(tempfile.mkdtemp()))
+    >>> step = Step("count", "counting", ("n.json",), lambda w, tick: w.write_json("n.json", 3))
+    >>> [run.kept for _ in range(2) for run in follow([step], place)]
+    [False, True]
+    """
+    names = [step.name for step in steps]
+    if len(set(names)) < len(names):
+        raise UsageError(f"two steps have the same name among {', '.join(names)}")
+    total = sum(step.weight for step in steps) or 1.0
+    behind = 0.0
+    marks: dict[str, str] = {}
+    runs = []
+    for step in steps:
+        stamp = f"{_STAMPS}/{step.name}.json"
+        marks[step.name] = mark = _mark(step, [marks[name] for name in step.needs])
+        known = _stamp(workspace, stamp)
+        kept = known.get("mark") == mark and all((workspace.folder / name).is_file() for name in step.files)
+        if not kept:
+            if report is not None:
+                report(step.about, behind / total)
+            started, used = time.monotonic(), time.process_time()
+
+            def tick(done: int, of: int, step: Step = step, behind: float = behind) -> None:
+                if report is not None and of:
+                    report(step.about, (behind + step.weight * done / of) / total)
+
+            step.work(workspace, tick)
+            missing = [name for name in step.files if not (workspace.folder / name).is_file()]
+            if missing:
+                raise WorkError(f"the step {step.name} did not leave {', '.join(missing)}; report it")
+            known = {
+                "mark": mark, "seconds": time.monotonic() - started, "cpu_seconds": time.process_time() - used
+            }  # fmt: skip
+            workspace.write_json(stamp, known)
+        runs.append(StepRun(step.name, kept, float(known["seconds"]), float(known["cpu_seconds"])))
+        behind += step.weight
+    if report is not None:
+        report("done", 1.0)
+    return runs
+
+
+def _mark(step: Step, needs: Sequence[str]) -> str:
+    """A name of all that the files of a step depend on."""
+    said = json.dumps([step.name, step.files, dict(step.settings), list(needs)], sort_keys=True, default=str)
+    return hashlib.sha256(said.encode()).hexdigest()[:24]
+
+
+def _stamp(workspace: Workspace, name: str) -> dict[str, Any]:
+    try:
+        found = workspace.read_json(name)
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) and {"mark", "seconds", "cpu_seconds"} <= set(found) else {}

