@@ -496,7 +496,7 @@ def main() -> int:
     result: dict[str, Any] = {"suite": args.suite, "date": time.strftime("%Y-%m-%d"), "machine": machine()}
     before = args.out / f"{args.suite}.json"
     kept = json.loads(before.read_text())["cases"] if args.only and before.exists() else []
-    measured = {one["case"]: one for one in kept}
+    measured = {one["name"]: one for one in kept}
     for case in cases:
         if args.only and case.name not in args.only:
             continue

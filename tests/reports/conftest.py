@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import pytest
+
+from oodometer import compare
+from oodometer.reports import render
 
 METHODS = [
     ("source", "clopper1934", "exact", 0.912, 0.006, "the target is distributed as the reference (no shift)"),
@@ -239,6 +244,64 @@ def make_demo() -> dict[str, Any]:
         "steps": steps,
         "estimate": make_estimate(),
     }
+
+
+def make_models(count: int, rows: int = 300, **more: Any) -> dict[str, Any]:
+    """What `compare` finds for models that part: the later a model comes, the more often it errs, and the earlier."""
+    label = [i % 2 for i in range(rows)]
+
+    def one(index: int, wrong: float) -> dict[str, Any]:
+        rng = random.Random(index)
+        errors, confidence = [], []
+        for i in range(rows):
+            at = (i + 0.5) / rows
+            confidence.append(round(0.99 - 0.45 * at ** (1 + 0.3 * index), 4))
+            # Even models err where they are unsure, odd ones about as often everywhere.
+            errors.append(rng.random() < wrong * (2 * at if index % 2 == 0 else 0.9))
+        prediction = [1 - y if wrong_ else y for y, wrong_ in zip(label, errors, strict=True)]
+        return {"label": label, "prediction": prediction, "confidence": confidence}
+
+    home = [one(i, 0.04 + 0.03 * i) for i in range(count)]
+    away = [one(i, 0.15 + 0.05 * i) for i in range(count)]
+    bare = [{"prediction": found["prediction"], "confidence": found["confidence"]} for found in away]
+    names = [f"model {'abcdefghijklmnopqrst'[i]}" for i in range(count)]
+    given = {"out_of_domain": away, "target": bare, "energy": [1.0 + i for i in range(count)], "names": names}
+    found = compare(home, **{**given, "require": (0.8, 0.9, 0.95), **more}).to_dict()
+    return {**json.loads(json.dumps(found)), "argv": "oodometer compare a.csv b.csv --report page.html"}
+
+
+@cache
+def _kept(count: int) -> str:
+    return json.dumps(make_models(count))
+
+
+@cache
+def _page(count: int) -> str:
+    return render(json.loads(_kept(count)))
+
+
+@pytest.fixture
+def two_page() -> str:
+    """The page of `two`."""
+    return _page(2)
+
+
+@pytest.fixture
+def ten_page() -> str:
+    """The page of `ten`."""
+    return _page(10)
+
+
+@pytest.fixture
+def two() -> dict[str, Any]:
+    """A result of `compare` with two models and every part."""
+    return json.loads(_kept(2))
+
+
+@pytest.fixture
+def ten() -> dict[str, Any]:
+    """A result of `compare` with ten models and every part."""
+    return json.loads(_kept(10))
 
 
 @pytest.fixture

@@ -6,9 +6,10 @@ from typing import Any
 
 from .charts.base import Result
 from .charts.per_class import worst_first
-from .numbers import best, finite, percent, points, rows_text, short
+from .failures import cases
+from .numbers import best, finite, given, percent, points, rows_text, short
 
-__all__ = ["MEANINGS", "MOST_FILES", "comparison", "context", "with_slices"]
+__all__ = ["MEANINGS", "MOST_FILES", "comparison", "context", "meaning", "with_slices"]
 
 MOST_CLASSES = 200  # in the table of classes
 MOST_CELLS = 15  # classes in the grid of confusions; beyond it the largest confusions are listed
@@ -31,8 +32,29 @@ MEANINGS = {
     "aurc": "1 minus auc_coverage; less is better",
     "e_aurc": "aurc beyond that of a perfect order; less is better",
     "augrc": "mean over coverages of errors kept, as a share of all rows; less is better",
-    "disca": "accuracy, its fluctuation and its balance in one number",
+    "disca": "how well confidence alone tells when not to answer: x/a + y/b minus a penalty where accuracy rises as "
+    "more is answered; more is better, among models whose confidences are on one scale",
+    "coverage_at_risk": "largest share of the rows that can be answered with at most {risk} of the answers wrong; more "
+    "is better",
+    "risk_at_coverage": "share of wrong answers when the surest {coverage} of the rows are answered; less is better",
+    "didma": "DiSCA weighed against what the model costs to run; more is better",
+    "nidma": "DiDMA in the domain together with DiSCA out of it; more is better",
 }
+
+
+def meaning(name: str, found: Result) -> str:
+    """What a metric says, with the options it was read at.
+
+    >>> meaning("risk_at_coverage", {"coverage": 0.8}).replace(chr(160), " ")
+    'share of wrong answers when the surest 80 % of the rows are answered; less is better'
+    >>> meaning("mine", {"description": "my own {risk}"}), meaning("coverage_at_risk", {})[52:]
+    ('my own {risk}', 'at most so many of the answers wrong; more is better')
+    """
+    if name not in MEANINGS:
+        return str(found.get("description") or "")
+    words = {"risk": "so many", "coverage": "part"}
+    known = {key: given(found.get(key)) for key in words if finite(found.get(key)) is not None}
+    return MEANINGS[name].format(**(words | known))
 
 
 def _confusion(result: Result) -> dict[str, Any] | None:
@@ -79,7 +101,11 @@ def _sentence(result: Result, accuracy: dict[str, Any]) -> str:
 
 def context(result: Result) -> dict[str, Any]:
     """Names for the section of one file."""
-    metrics = [(str(name), one) for name, one in (result.get("metrics") or {}).items() if best(one)]
+    metrics = [
+        (str(name), one, meaning(str(name), one))
+        for name, one in (result.get("metrics") or {}).items()
+        if best(one)
+    ]
     accuracy = best((result.get("metrics") or {}).get("accuracy"))
     classes = worst_first(result)[:MOST_CLASSES]
     columns = [
@@ -95,6 +121,10 @@ def context(result: Result) -> dict[str, Any]:
         "class_rows": classes,
         "class_columns": columns,
         "confusion": _confusion(result),
+        "points": result.get("operating_points") or [],
+        "cases": cases(result.get("failure_cases")),
+        "looked": bool(result.get("failure_cases")),
+        "disca": best((result.get("metrics") or {}).get("disca")),
     }
 
 

@@ -11,8 +11,10 @@ from .numbers import (
     DASH,
     MISSING,
     basename,
+    cutoff,
     digits,
     finite,
+    given,
     number,
     p_value,
     percent,
@@ -47,7 +49,31 @@ def _number_range(interval: Mapping[str, Any]) -> Markup:
     lower, upper = interval.get("lower"), interval.get("upper")
     if finite(lower) is None or finite(upper) is None:
         return Markup(MISSING)
-    return _data(lower, number(lower, 4)) + DASH + _data(upper, number(upper, 4))
+    dash = DASH if lower is not None and lower >= 0 else " to "  # beside a minus a dash would read as one more
+    return _data(lower, number(lower, 4)) + dash + _data(upper, number(upper, 4))
+
+
+def _signed(value: Any) -> str:
+    """A difference with its sign and four decimals."""
+    return f"{value:+.4f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _ends(interval: Mapping[str, Any], share: bool = False) -> str:
+    """Both ends of an interval as bare text, for tables so large that elements around each end would swell the page."""
+    lower, upper = finite(interval.get("lower")), finite(interval.get("upper"))
+    if lower is None or upper is None:
+        return MISSING
+    if share:
+        return percent_range(lower, upper, digits(interval))
+    return f"{number(lower)}{DASH}{number(upper)}" if lower >= 0 else f"{number(lower)} to {number(upper)}"
+
+
+def _span(interval: Mapping[str, Any]) -> Markup:
+    """Both ends of an interval that may lie below 0, as words: a dash between would read as a minus."""
+    lower, upper = interval.get("lower"), interval.get("upper")
+    if finite(lower) is None or finite(upper) is None:
+        return Markup(MISSING)
+    return escape(f"{_signed(lower)} to {_signed(upper)}")
 
 
 FILTERS: dict[str, Any] = {
@@ -62,7 +88,12 @@ FILTERS: dict[str, Any] = {
     "range": _range,
     "num": lambda value, decimals=3: _data(value, number(value, decimals)),
     "num_range": _number_range,
+    "ends": _ends,
+    "span": _span,
+    "gap": lambda value: _data(value, _signed(value)),
     "threshold": lambda value: _data(value, threshold(value)),
+    "cutoff": lambda value: _data(value, cutoff(value)),
+    "given": lambda value: _data(value, given(value)),
     "p_value": lambda value: _data(value, p_value(value)),
     "rows": lambda value: _data(value, rows_text(value)),
 }

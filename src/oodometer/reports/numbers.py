@@ -11,8 +11,10 @@ __all__ = [
     "MISSING",
     "basename",
     "best",
+    "cutoff",
     "digits",
     "finite",
+    "given",
     "number",
     "p_value",
     "percent",
@@ -134,6 +136,35 @@ def threshold(value: Any) -> str:
     while number_ < 1 and round(number_, decimals) == 1 and decimals < 9:
         decimals += 1
     return f"{number_:.{decimals}f}"
+
+
+def cutoff(value: Any) -> str:
+    """A threshold to act on, rounded up: whoever copies it answers no row that the unrounded one would not.
+
+    Four decimals, and more near 1, so that three digits of the distance to 1 show; "any" where nothing is left out.
+
+    >>> cutoff(0.66811), cutoff(0.99995311), cutoff(0.0), cutoff(1.0)
+    ('0.6682', '0.9999532', 'any', '1.0000')
+    """
+    number_ = finite(value)
+    if number_ is None:
+        return MISSING
+    if number_ <= 0:
+        return "any"
+    decimals = 4 if number_ >= 1 else min(max(4, 3 - math.floor(math.log10(1 - number_)) - 1), 15)
+    scale = 10**decimals
+    up = math.ceil(number_ * scale - 1e-9) / scale
+    return f"{number_ if number_ < 1 <= up else up:.{decimals}f}"
+
+
+def given(value: Any) -> str:
+    """A share that a person chose, as a percentage with all its digits and no more.
+
+    >>> given(0.95).replace(SPACE, " "), given(0.995).replace(SPACE, " ")
+    ('95 %', '99.5 %')
+    """
+    number_ = finite(value)
+    return MISSING if number_ is None else f"{number_ * 100:.10g}{SPACE}%"
 
 
 def rows_text(count: Any) -> str:

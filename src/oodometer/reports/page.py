@@ -44,12 +44,14 @@ def render(result: Mapping[str, Any]) -> str:
     check_report_libraries()
     drawn, words = SECTIONS[command](result)
     figures = {figure.name: figure for figure in drawn if figure is not None}
+    specs, style_of_charts = _specs(figures)
     template = _environment().get_template(f"{command}.html.j2")
     page: str = template.render(
         result=result,
         figures=figures,
         command_line=_command_line(result.get("argv")),
-        specs=_specs(figures),
+        specs=specs,
+        chart_style=style_of_charts,
         style=Markup(_asset("style.css")),
         script=Markup(_asset("charts.js")),
         runtime=Markup(_runtime()) if figures else "",
@@ -100,14 +102,23 @@ def _environment() -> Any:
     return environment
 
 
-def _specs(figures: Mapping[str, Figure]) -> Markup | str:
-    """Compiled specifications by name, as JSON that no text inside can end or open a tag with."""
+def _specs(figures: Mapping[str, Figure]) -> tuple[Markup | str, Markup | str]:
+    """Compiled specifications by name, and what the first one says about style where all say the same."""
     import vl_convert
 
     if not figures:
-        return ""
+        return "", ""
     compiled = {name: vl_convert.vegalite_to_vega(figure.spec) for name, figure in figures.items()}
-    text = json.dumps(compiled, separators=(",", ":"), ensure_ascii=False)
+    shared = next(iter(compiled.values())).get("config", {})
+    for spec in compiled.values():
+        if spec.get("config") == shared:
+            del spec["config"]
+    return _json(compiled), _json(shared)
+
+
+def _json(value: Any) -> Markup:
+    """JSON that no text inside can end or open a tag with."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return Markup(text)

@@ -8,23 +8,30 @@ from typing import Any
 
 from . import audit as audits
 from . import backtest as backtests
-from . import evaluation
+from . import comparison, evaluation, failures, operating, rivals
 from .charts import (
+    accuracy_coverage,
     audited,
     chunks,
     confidence,
     error_by_severity,
     error_map,
     files,
+    first_mistakes,
+    fluctuations,
     methods,
+    model_curves,
     per_class,
+    places,
     reliability,
     risk_coverage,
     severity,
     slices,
+    tolerances,
     widths,
 )
 from .charts.base import Figure, Result
+from .charts.models import DOMAINS, domains, leader
 from .glossary import STRENGTHS
 from .numbers import best
 from .references import reference
@@ -32,6 +39,8 @@ from .words import anything_goes, headline_sentence, rests_on
 
 __all__ = ["SECTIONS"]
 
+FEW_MODELS = 3  # as many have their bands in the large chart
+MOST_OTHERS = 40  # models in a table in short, beyond those in charts
 MOST_ROWS = 200  # of the table of slices and of that of chunks
 ESTIMATE_CHARTS = (methods, risk_coverage, reliability, confidence, chunks, slices)
 EVALUATE_CHARTS = (risk_coverage, reliability, per_class, slices)
@@ -103,10 +112,49 @@ def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
         })  # fmt: skip
     words: dict[str, Any] = {
         "sheets": sheets,
-        "meanings": evaluation.MEANINGS,
         "left": len(files_) - len(sheets),
     }
     return drawn, words | {"comparison": evaluation.comparison(files_) if result.get("files") else None}
+
+
+def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
+    """Curves, terms of DiSCA and ranks of several models, and the tables beside them."""
+    small = model_curves.figures(result)
+    if len(small) <= FEW_MODELS and len(domains(result)) < 2:
+        small = []  # the large chart has their bands
+    drawn: Drawn = [
+        *accuracy_coverage.figures(result),
+        *places.figures(result),
+        *tolerances.figures(result),
+        first_mistakes.figure(result),
+        *fluctuations.figures(result),
+        *small,
+    ]
+    shown, others = comparison.limited(result)
+    each = list(DOMAINS)
+    return drawn, {
+        "small": small,
+        "styles": model_curves.STYLES,
+        "leader": leader(result),
+        "sentence": comparison.sentence(result),
+        "badges": comparison.badges(result),
+        "cards": comparison.cards(result),
+        "compared": comparison.compared(result),
+        "others": others[:MOST_OTHERS],
+        "left": len(others) - MOST_OTHERS,
+        "tables": operating.tables(shown),
+        "findings": {name: failures.pairs(result, name) for name in each},
+        "cases": {name: failures.matrix(shown, name) for name in each},
+        "case_names": failures.CASES,
+        "places": {name: rivals.places(shown, name) for name in each},
+        "disca": [table for name in each if (table := rivals.disca_table(shown, name))],
+        "costs": rivals.costs(shown),
+        "against": rivals.against(shown),
+        "targets": rivals.target_rows(shown),
+        "left_out": rivals.skipped(shown),
+        "notes": rivals.notes(result),
+        "domains": DOMAINS,
+    }
 
 
 SECTIONS: dict[str, Callable[[Result], tuple[Drawn, dict[str, Any]]]] = {
@@ -115,5 +163,6 @@ SECTIONS: dict[str, Callable[[Result], tuple[Drawn, dict[str, Any]]]] = {
     "demo": demo,
     "backtest": backtest,
     "audit": audit,
+    "compare": compare,
 }
 """Charts and names for the template, by command."""

@@ -21,7 +21,7 @@ __all__ += ["axis", "data", "share", "specification", "ticks"]
 ACCENT, QUIET = "var(--accent)", "var(--quiet)"
 REFERENCE, TRUTH = "var(--reference)", "var(--truth)"
 INK, MUTED, SURFACE = "var(--ink)", "var(--muted)", "var(--surface)"
-BAND = {color: color.replace(")", "-band)") for color in (ACCENT, QUIET, REFERENCE)}
+BAND = {color: color.replace(")", "-band)") for color in (ACCENT, QUIET, REFERENCE, TRUTH)}
 """The colour of an interval, by the colour of its value."""
 HALO: dict[str, Any] = {"stroke": SURFACE, "strokeWidth": 4, "strokeJoin": "round"}
 """A rim that keeps a label readable where it crosses a line."""
@@ -102,8 +102,12 @@ def data(rows: list[dict[str, Any]]) -> alt.InlineData:
     return alt.InlineData(values=rows)
 
 
-def specification(chart: Any, *, height: int, alt_text: str) -> dict[str, Any]:
-    """The chart as a Vega-Lite specification, as wide as its place on the page, with this theme."""
+def specification(chart: Any, *, height: int, alt_text: str, spoken: bool = True) -> dict[str, Any]:
+    """The chart as a Vega-Lite specification, as wide as its place on the page, with this theme.
+
+    ``spoken=False`` leaves out the description of every single mark, for charts of thousands whose numbers stand in a
+    table beside them; the description of the chart stays.
+    """
     chart = chart.properties(
         width="container",
         height=height,
@@ -111,5 +115,5 @@ def specification(chart: Any, *, height: int, alt_text: str) -> dict[str, Any]:
         autosize={"type": "fit-x", "contains": "padding"},
     )
     spec: dict[str, Any] = chart.to_dict()
-    spec["config"] = CONFIG
+    spec["config"] = CONFIG if spoken else CONFIG | {"mark": {"aria": False}}
     return spec

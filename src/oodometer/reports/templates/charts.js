@@ -1,6 +1,7 @@
 (function () {
   "use strict";
   var specs = JSON.parse(document.getElementById("specs").textContent);
+  var style = JSON.parse(document.getElementById("chart-style").textContent);
   var tip = document.getElementById("tip");
 
   function line(name, text) {
@@ -39,7 +40,7 @@
   Object.keys(specs).forEach(function (name) {
     var place = document.getElementById("chart-" + name);
     try {
-      var view = new vega.View(vega.parse(specs[name]), {
+      var view = new vega.View(vega.parse(specs[name], style), {
         renderer: "svg", container: place, hover: true, tooltip: show, logLevel: vega.Error
       });
       view.runAsync().then(function () { follow(view, place); });
