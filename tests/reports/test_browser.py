@@ -155,3 +155,32 @@ def test_nothing_from_a_file_runs(browser: Any, estimate: dict[str, Any], tmp_pa
     assert browser.run("document.querySelectorAll('.chart svg.marks').length") == 6
     assert browser.run("document.documentElement.scrollWidth") == 375
     assert browser.complaints() == []
+
+
+def test_a_curve_is_singled_out_and_told(browser: Any, ten_page: str, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(ten_page, encoding="utf-8")
+    browser.open(path, width=1280)
+    chart = "document.getElementById('chart-curves-in-domain')"
+    browser.run(f"{chart}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+    box = browser.run(
+        f"(() => {{ const r = {chart}.getBoundingClientRect(); return [r.left, r.top, r.width, r.height] }})()"
+    )
+    lines = f"[...{chart}.querySelectorAll('.mark-line path')].map(p => +(p.getAttribute('opacity') ?? 1))"
+    assert set(browser.run(lines)) == {1}
+    for step in (0, 3):
+        browser.ask(
+            "Input.dispatchMouseEvent", type="mouseMoved", x=box[0] + box[2] / 2 + step, y=box[1] + box[3] / 3
+        )
+    deadline = time.monotonic() + 10
+    while browser.run("document.getElementById('tip').hidden") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    text = browser.run("document.getElementById('tip').innerText")
+    assert text.startswith("model ")
+    assert "answered" in text
+    assert "interval" in text
+    time.sleep(0.2)
+    shown = browser.run(lines)
+    assert sorted(shown)[-1] == 1
+    assert sorted(shown)[:-1] == [0.1] * 9
+    assert browser.complaints() == []

@@ -82,9 +82,9 @@ class Terms:
     def values(self, weights: tuple[float, float, float]) -> Float[Array, "replicate tolerance"]:
         """The score; NaN where a or b is not above 0."""
         x, y, z = weights
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             found = x / self.a[:, None] + y / self.b - z * self.penalty[:, None]
-        out: Array = np.where((self.a[:, None] > 0) & (self.b > 0), found, np.nan)
+        out: Array = np.where((self.a[:, None] > LEAST) & (self.b > LEAST), found, np.nan)
         return out
 
 
