@@ -176,7 +176,7 @@ def test_a_curve_is_singled_out_and_told(browser: Any, ten_page: str, tmp_path: 
     while browser.run("document.getElementById('tip').hidden") and time.monotonic() < deadline:
         time.sleep(0.05)
     text = browser.run("document.getElementById('tip').innerText")
-    assert text.startswith("model ")
+    assert text.startswith("model "), "the name of the model, which is model a to j here"
     assert "answered" in text
     assert "interval" in text
     time.sleep(0.2)

@@ -15,7 +15,9 @@
     return row;
   }
 
-  function show(_, event, __, value) {
+  function show(_, event, item, value) {
+    // Around a point that the pointer is nearest to, the point is one level further down.
+    if (item && item.isVoronoi && item.datum && item.datum.datum) { value = item.datum.datum.tip; }
     if (!value || typeof value !== "object") { tip.hidden = true; return; }
     tip.textContent = "";
     Object.keys(value).forEach(function (name) { tip.appendChild(line(name, String(value[name]))); });
