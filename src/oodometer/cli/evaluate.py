@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -129,9 +130,11 @@ def _title(name: str, metric: Interval) -> str:
 
 
 def threshold_text(threshold: float) -> str:
-    """A threshold with four digits, or more where so many would round it up to 1.
+    """A threshold with four digits, rounded up: no row is answered that the unrounded one would not; near 1 more.
 
-    >>> threshold_text(0.75), threshold_text(0.99998765)
-    ('0.7500', '0.99998765')
+    >>> threshold_text(0.75), threshold_text(0.66811), threshold_text(0.99998765)
+    ('0.7500', '0.6682', '0.99998765')
     """
-    return f"{threshold:.8g}" if 0.9995 < threshold < 1 else f"{threshold:.4f}"
+    if 0.9995 < threshold < 1:
+        return f"{threshold:.8g}"
+    return f"{math.ceil(threshold * 10_000 - 1e-9) / 10_000:.4f}"

@@ -52,6 +52,11 @@ def _row(parts: Disca) -> dict[str, Any]:
             "accuracy": parts.b_accuracy, "never_below": parts.never_below}  # fmt: skip
 
 
+def _capped(ends: tuple[float, float]) -> tuple[float, float]:
+    """Ends of a confidence: never above 1."""
+    return ends[0], min(ends[1], 1.0)
+
+
 @final
 @register("metric")
 class DiscaScore(RankMetric[Measure]):
@@ -109,8 +114,8 @@ class DiscaScore(RankMetric[Measure]):
             steps=self.steps,
             terms={"first": x / parts.a, "second": y / parts.b, "third": -z * parts.penalty},
             intervals={
-                "a": interval_of(parts.a, again.a, level),
-                "b": interval_of(parts.b, again.b[:, 0], level),
+                "a": _capped(interval_of(parts.a, again.a, level)),
+                "b": _capped(interval_of(parts.b, again.b[:, 0], level)),
                 "fluctuations": interval_of(parts.fluctuations, again.fluctuations, level),
                 "penalty": interval_of(parts.penalty, again.penalty, level),
             },
