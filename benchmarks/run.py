@@ -156,7 +156,7 @@ SPEED = (
             "plain": plain("stream", runs=1),
         },
         (Limit("peak_mb", "ours", "<=", 600), Limit("seconds", "ours", ">=", 1.7, "ours, 2 workers")),
-        rounds=3,
+        rounds=9,
         rows=11_000_000,
     ),
     Case(

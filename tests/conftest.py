@@ -58,10 +58,13 @@ hypothesis.settings.load_profile(
 )
 
 
+_NAMED = os.environ.get("OODOMETER_DATA")  # before any test sets another
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of real data: OODOMETER_DATA, else ../shared/data; the test is skipped where neither exists."""
-    named = os.environ.get("OODOMETER_DATA")
+    named = _NAMED
     folder = Path(named) if named else ROOT.parent / "shared" / "data"
     if not folder.is_dir():
         where = (

@@ -64,7 +64,7 @@ def test_everything_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert [row["accuracy"] for row in one["in_domain"]["operating_points"]] == [0.8]
     assert one["target"]["rows"] == 200
     assert one["nidma"]["kind"] == "empirical"
-    assert result["argv"].startswith("oodometer ")
+    assert result["argv"].startswith("oodometer")
 
 
 def test_json_on_standard_output_is_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -67,6 +67,8 @@ class DiscaScore(RankMetric[Measure]):
     larger sample. Larger is better, but only among models on one scale of confidence: 1 / a and 1 / b grow as
     confidences shrink, so that a bad model which is never sure may beat a good one which always is.
 
+    Source: Mishra, Arunkumar and Baral (2022).
+
     >>> from oodometer import Predictions
     >>> r = Predictions.from_confidence([0.9, 0.8, 0.7, 0.6], correct=[1, 0, 1, 0])
     >>> round(DiscaScore(tolerance=0.6).compute(r).value, 4)
