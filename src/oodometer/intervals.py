@@ -8,6 +8,7 @@ from statistics import NormalDist
 import numpy as np
 
 from .arrays import Array
+from .kernels.incomplete_beta import beta_quantile
 
 __all__ = [
     "clopper_pearson",
@@ -47,13 +48,11 @@ def clopper_pearson(successes: float, trials: float, level: float) -> tuple[floa
     >>> tuple(round(x, 4) for x in clopper_pearson(8, 10, 0.95))
     (0.4439, 0.9748)
     """
-    from scipy.special import betaincinv
-
     if trials <= 0:
         return 0.0, 1.0
     tail = (1 - level) / 2
-    lower = 0.0 if successes <= 0 else float(betaincinv(successes, trials - successes + 1, tail))
-    upper = 1.0 if successes >= trials else float(betaincinv(successes + 1, trials - successes, 1 - tail))
+    lower = 0.0 if successes <= 0 else beta_quantile(successes, trials - successes + 1, tail)
+    upper = 1.0 if successes >= trials else beta_quantile(successes + 1, trials - successes, 1 - tail)
     return lower, upper
 
 

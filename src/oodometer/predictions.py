@@ -307,13 +307,13 @@ class Predictions:
             elif isinstance(values[0], Ragged):
                 joined[name] = Ragged.concat(values)
             else:
-                joined[name] = np.concatenate(values, axis=axes.index("sample"))
+                joined[name] = kernels.concatenated(values, axes.index("sample"))
         shared = set.intersection(*(set(p.columns) for p in parts))
         columns = {k: np.concatenate([p.columns[k] for p in parts]) for k in sorted(shared)}
         cache: dict[str, Any] = {}
         if all("top" in p._cache for p in parts):  # what the parts know need not be computed again
             cache["top"] = kernels.Top(
-                *map(np.concatenate, zip(*(p._cache["top"] for p in parts), strict=True))
+                *map(kernels.concatenated, zip(*(p._cache["top"] for p in parts), strict=True))
             )
         if all("verdicts" in p._cache for p in parts):
             cache["verdicts"] = np.concatenate([p._cache["verdicts"] for p in parts])

@@ -12,7 +12,7 @@ from .hash import mix, row_hash
 from .isotonic import pool_adjacent
 from .others import others_and_mass
 from .tally import count_passed, tally
-from .threads import by_chunks, cores, limited_to, pool, side_by_side
+from .threads import by_chunks, concatenated, cores, later, limited_to, pool, side_by_side
 from .top import FEW_CLASSES, Survey, Top, look_over, row_sums, survey, top_two
 
 __all__ = [
@@ -21,12 +21,14 @@ __all__ = [
     "Survey",
     "Top",
     "by_chunks",
+    "concatenated",
     "cores",
     "count_passed",
     "entropy_sums",
     "equal_bin",
     "half_bin",
     "is_compiled",
+    "later",
     "limited_to",
     "log_odds_bin",
     "log_odds_centres",

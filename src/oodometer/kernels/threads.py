@@ -7,14 +7,21 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
-__all__ = ["FEW_CLASSES", "by_chunks", "cores", "limited_to", "pool", "side_by_side"]
+import numpy as np
+
+from ..arrays import Array
+
+__all__ = ["FEW_CLASSES", "by_chunks", "concatenated", "cores", "later", "limited_to", "pool", "side_by_side"]
 
 FEW_CLASSES = 64
 _CHUNK_VALUES = 1 << 19  # values in flight: they stay near the processor, and threads seldom meet
 _SMALL_CHUNK_VALUES = 1 << 17  # of short rows: small enough for the nearest cache
 _THREADED_VALUES = 1 << 21  # below this many, threads cost more than they bring
+
+T = TypeVar("T")
 
 _limit: ContextVar[int | None] = ContextVar("oodometer_threads", default=None)
 
@@ -95,3 +102,37 @@ def side_by_side(jobs: Sequence[Callable[[], Any]], *, threads: bool = True) -> 
         return [job() for job in jobs]
     with pool(cores()) as workers:
         return list(workers.map(lambda job: job(), jobs))
+
+
+def later(job: Callable[[], T]) -> Callable[[], T]:
+    """Begin a job beside whatever comes next, where there is a second core; the function returned gives its result.
+
+    >>> later(lambda: 3)()
+    3
+    """
+    if cores() == 1:
+        return job
+    beside = pool(1)
+    coming = beside.submit(job)
+    beside.shutdown(wait=False)
+    return coming.result
+
+
+def concatenated(parts: Sequence[Array], axis: int = 0) -> Array:
+    """`np.concatenate`; large arrays are copied on all cores, since most of the time goes into fresh memory.
+
+    >>> concatenated([np.zeros(2), np.ones(1)]).tolist()
+    [0.0, 0.0, 1.0]
+    """
+    if cores() == 1 or len(parts) < 2 or sum(part.size for part in parts) < _THREADED_VALUES:
+        return np.concatenate(parts, axis=axis)
+    ends = np.cumsum([part.shape[axis] for part in parts])
+    shape = list(parts[0].shape)
+    shape[axis] = int(ends[-1])
+    out = np.empty(shape, dtype=np.result_type(*parts))
+    places = [
+        (slice(None),) * axis + (slice(int(end) - part.shape[axis], int(end)),)
+        for part, end in zip(parts, ends, strict=True)
+    ]
+    side_by_side([partial(np.copyto, out[place], part) for place, part in zip(places, parts, strict=True)])
+    return out

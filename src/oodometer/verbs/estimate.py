@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,11 @@ from ..engines import Engine, create_engine
 from ..errors import InputError, UsageError
 from ..estimators import SourceAccuracy
 from ..intervals import check_level
-from ..kernels import limited_to
+from ..kernels import later, limited_to
 from ..predictions import FIELDS, Predictions
 from ..registry import find
 from ..results import Skipped
-from ..store import Source, as_source
+from ..store import Part, Source, as_source
 from .backtest import Backtest, run_backtest
 from .estimation import Estimation
 from .finishing import finish
@@ -29,7 +30,9 @@ from .plan import (
     merge_states,
     parse_duration,
 )
-from .reference import FEW_ROWS, Reference, read_reference
+from .reading_ahead import ReadingAhead
+from .reference import FEW_ROWS, Reference, read_reference, width
+from .reference_figures import reference_figures
 from .trials import LEAST_REFERENCE
 
 __all__ = ["default_methods", "estimate"]
@@ -149,13 +152,17 @@ def _estimate(
     record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
     warnings = _reference_warnings(read, record, goal, sources)
 
-    plan, skipped = fit_plan(
-        record, methods, level=level, seed=seed, wanted=wanted, calibrator=calibrator, diagnosis=diagnosis
-    )
-    trials = _trials(record, methods, backtest, level, calibrator, seed) if diagnosis else None
+    ahead = ReadingAhead(goal.parts(_PART_ROWS), batch_rows(record.num_classes), _PART_ROWS * width(record))
+    try:
+        plan, skipped = fit_plan(
+            record, methods, level=level, seed=seed, wanted=wanted, calibrator=calibrator, diagnosis=diagnosis
+        )
+        trials = _trials(record, methods, backtest, level, calibrator, seed) if diagnosis else None
+    finally:
+        ahead.stop()
     plan = _with_exact_source(plan, read)
     plan = _with_cuts(plan, by, every, _read_labels(labels, first.classes), record.num_classes)
-    beginning = _first_batch(goal, plan.rows)
+    beginning = _first_batch(ahead.parts, plan.rows, goal)
     plan, more = replace(plan, first_row=beginning.first_row).restricted_to(beginning)
     skipped += more
     plan, more = _without_slow(plan, goal.rows, methods)
@@ -164,9 +171,10 @@ def _estimate(
         reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
         raise InputError("data that at least one method can use", got=f"none applies ({reasons})", file=goal.name,
                          remedy="`oodometer methods` says what each one needs")  # fmt: skip
-    state = _fold(plan, goal, engine, workers, progress)
+    figures = later(partial(reference_figures, plan, record, level))
+    state = _fold(plan, goal, ahead.parts, engine, workers, progress)
     plan.check_labels(int(state[WHOLE]["truth"]["rows"]))
-    return finish(plan, state, read, record, goal, first, skipped, warnings, level, seed, trials)
+    return finish(plan, state, read, record, figures, goal, first, skipped, warnings, level, seed, trials)
 
 
 # ------------------------------------------------------------------------------------------ reading
@@ -188,9 +196,10 @@ def _read_labels(labels: Any, classes: Sequence[int | str] | None) -> Prediction
     return as_source(labels, classes=classes).read(["label", "correct"])
 
 
-def _first_batch(source: Source, rows: int) -> Predictions:
-    for batch in source.batches(rows=rows):
-        return batch
+def _first_batch(parts: Sequence[Part], rows: int, source: Source) -> Predictions:
+    for part in parts:
+        for batch in part.batches(rows=rows):
+            return batch
     raise InputError("at least one row", got="none", remedy="check what wrote it", file=source.name)
 
 
@@ -290,11 +299,11 @@ def _without_slow(plan: Plan, rows: int | None, methods: Sequence[str] | None) -
 def _fold(
     plan: Plan,
     goal: Source,
+    parts: Sequence[Part],
     engine: str | Engine,
     workers: int | None,
     progress: Callable[[int, int], None] | None,
 ) -> State:
-    parts = goal.parts(_PART_ROWS)
     chosen = create_engine(engine, workers) if isinstance(engine, str) else engine
     done = 0
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..calibrators.binned_map import count_verdicts
 from ..diagnoses import Diagnosis
 from ..errors import InputError, NotApplicable
 from ..intervals import clopper_pearson
@@ -18,14 +17,12 @@ from ..store import Source
 from .backtest import Backtest
 from .estimation import Estimation, Headline, Part
 from .headline import make_headline
-from .plan import CONFIDENCE_CELLS, WHOLE, Key, Plan, State, confidence_cells
+from .plan import WHOLE, Key, Plan, State
 from .reference import Reference
+from .reference_figures import ReferenceFigures
 from .weighing import Scales
 
 __all__ = ["finish"]
-
-_HISTOGRAM_BINS = 20
-_RELIABILITY_BINS = 15
 
 
 def finish(
@@ -33,6 +30,7 @@ def finish(
     state: State,
     read: Sequence[Reference],
     record: Predictions,
+    figures: Callable[[], ReferenceFigures | None],
     goal: Source,
     first: Source,
     skipped: list[Skipped],
@@ -50,7 +48,7 @@ def finish(
         raise InputError("data that at least one method can use", got=f"none applies ({reasons})", file=goal.name,
                          remedy="`oodometer methods` says what each one needs")  # fmt: skip
     curve = None if plan.curve is None else plan.curve.finish(whole["risk_coverage"])
-    reliability, confidence = _figures(plan, record, whole, level)
+    drawn = figures()
     diagnosis = None if plan.diagnostician is None else plan.diagnostician.finish(whole["diagnosis"])
     rows, correct = sum(r.rows for r in read), sum(r.correct for r in read)
     scales = None if trials is None else Scales(trials.trials, [*trials.methods, "label-shift"], len(record))
@@ -81,8 +79,8 @@ def finish(
         calibration={"name": None if choice.calibrator is None else choice.calibrator.name, "why": choice.why,
                      "scores": choice.scores, "temperature": getattr(choice.calibrator, "temperature", None)},
         risk_coverage=curve,
-        reliability=reliability,
-        confidence=confidence,
+        reliability=None if drawn is None else drawn.reliability,
+        confidence=None if drawn is None else drawn.confidence(whole["confidence"]["counts"]),
         slices=slices,
         chunks=chunks,
         diagnosis=diagnosis,
@@ -132,40 +130,6 @@ def _truth(states: Mapping[str, Any], level: float) -> Interval | None:
     if not known:
         return None
     return Interval(correct / known, *clopper_pearson(correct, known, level), level, "exact")
-
-
-def _figures(
-    plan: Plan, record: Predictions, states: Mapping[str, Any], level: float
-) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    """The reliability diagram of the reference (15 bins of calibrated confidence, exact intervals), and the histogram
-    of confidence on both sides (20 bins); None where there is no confidence.
-    """
-    if plan.confidence is None:
-        return None, None
-    calibrated = plan.choice.apply(record)
-    values, cell = confidence_cells(plan.confidence, calibrated)
-    counts, correct = count_verdicts(cell, calibrated.verdicts, CONFIDENCE_CELLS)
-    total = np.bincount(cell, weights=values, minlength=CONFIDENCE_CELLS)
-    here, there = (
-        c.reshape(_HISTOGRAM_BINS, -1).sum(axis=1) for c in (counts, states["confidence"]["counts"])
-    )
-    confidence = {
-        "edges": np.linspace(0, 1, _HISTOGRAM_BINS + 1),
-        "reference": here / here.sum(),
-        "target": there / there.sum(),
-        "score": plan.confidence.name,
-    }
-    rows, hits, sums = (c.reshape(_RELIABILITY_BINS, -1).sum(axis=1) for c in (counts, correct, total))
-    full = np.flatnonzero(rows)
-    ends = np.array([clopper_pearson(int(hits[b]), int(rows[b]), level) for b in full])
-    reliability = {
-        "confidence": sums[full] / rows[full],
-        "accuracy": hits[full] / rows[full],
-        "lower": ends[:, 0],
-        "upper": ends[:, 1],
-        "rows": rows[full],
-    }
-    return reliability, confidence
 
 
 def _parts(

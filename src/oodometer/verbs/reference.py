@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from ..kernels import cores, pool
 from ..predictions import Predictions
 from ..store import Part, RecordSource, Source
 
-__all__ = ["Reference", "read_reference"]
+__all__ = ["Reference", "read_reference", "width"]
 
 MOST_ROWS = 1_000_000
 MOST_VALUES = 52_000_000  # numbers kept of a reference: 208 MB of float32
@@ -55,7 +54,7 @@ def read_reference(
     """
     if isinstance(source, RecordSource) and _can_be_judged(source.record):
         known = source.record.known()
-        if 0 < len(known) <= min(most_rows, most_values // _width(known)):  # it is in memory already
+        if 0 < len(known) <= min(most_rows, most_values // width(known)):  # it is in memory already
             return Reference(
                 known, len(known), int(known.verdicts.sum()), len(source.record) - len(known), False
             )
@@ -67,7 +66,7 @@ def read_reference(
         unlabelled += len(batch) - len(known)
         if not len(known):
             continue
-        limit = limit or max(min(most_rows, most_values // _width(known)), 1)
+        limit = limit or max(min(most_rows, most_values // width(known)), 1)
         keys = scramble(np.arange(rows, rows + len(known)))
         rows += len(known)
         correct += int(known.verdicts.sum())
@@ -97,9 +96,6 @@ def _read_ahead(source: Source, fields: Iterable[str] | None) -> Iterator[Predic
         yield from source.batches(fields)
         return
     with pool(workers) as threads:
-        # what the exact intervals at the end need takes as long to load as a part to read, and mostly holds Python's
-        # lock: best done now, while the other threads decode without it
-        threads.submit(import_module, "scipy.special")
         coming: deque[Future[list[Predictions]]] = deque()
         for part in parts:
             coming.append(threads.submit(_load, part, fields))
@@ -129,7 +125,7 @@ def _can_be_judged(batch: Predictions) -> bool:
     return batch.label is not None and any(batch.has(f) for f in ("prediction", "probabilities", "members"))
 
 
-def _width(record: Predictions) -> int:
+def width(record: Predictions) -> int:
     """Numbers a row."""
     total = 1
     for name in ("probabilities", "logits", "features"):
