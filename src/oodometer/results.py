@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-__all__ = ["Curve", "Estimate", "Interval", "Kind", "Ranking", "Skipped", "plain"]
+__all__ = ["Curve", "Estimate", "Interval", "Kind", "Ranking", "Skipped", "percent", "plain"]
 
 Kind = Literal["exact", "asymptotic", "conditional", "empirical", "backtest"]
 KINDS: tuple[Kind, ...] = ("exact", "asymptotic", "conditional", "empirical", "backtest")
@@ -37,6 +37,16 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def percent(share: float, decimals: int | None = 1, *, space: str = " ") -> str:
+    """A share as sentences and pages write it: a percentage, a space, the sign; ``decimals=None`` writes all digits.
+
+    >>> percent(0.8317), percent(0.8317, 0), percent(0.995, None), percent(-0.0)
+    ('83.2 %', '83 %', '99.5 %', '0.0 %')
+    """
+    value = share * 100 + 0.0  # no minus before a zero
+    return f"{value:.10g}{space}%" if decimals is None else f"{value:.{decimals}f}{space}%"
 
 
 @dataclass(frozen=True, slots=True)

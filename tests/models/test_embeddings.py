@@ -82,6 +82,68 @@ def test_word2vec_is_seeded_and_puts_like_words_together() -> None:
         train_word2vec([["a", "b"]])
 
 
+class StoppedError(Exception):
+    """Raised by a progress bar, as Ctrl-C would be."""
+
+
+def halted(train: Any, texts: list[list[str]], folder: Path, share: float, **more: Any) -> None:
+    """A training that stops when a share of it is done."""
+
+    def progress(done: int, total: int) -> None:
+        if done / total > share:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        train(texts, checkpoint=folder, progress=progress, **more)
+
+
+@pytest.mark.parametrize("train", [train_word2vec, train_glove], ids=["word2vec", "glove"])
+def test_an_interrupted_training_goes_on_to_the_same_vectors(train: Any, torch: Any, tmp_path: Path) -> None:
+    if train is train_word2vec:
+        pytest.importorskip("gensim")
+    rng = np.random.default_rng(0)
+    texts = [[f"w{i}" for i in rng.integers(0, 60, 20)] for _ in range(600)]
+    options: dict[str, Any] = {"dimensions": 8, "epochs": 4, "least_count": 1, "seed": 2}
+    whole = train(texts, **options)
+    seen: list[tuple[int, int]] = []
+    for share in (0.3, 0.7):  # at the second pass, at the third
+        folder = tmp_path / f"{share}"
+        halted(train, texts, folder, share, **options)
+        seen.clear()
+        again = train(texts, checkpoint=folder, progress=lambda done, of: seen.append((done, of)), **options)
+        assert again.words == whole.words
+        np.testing.assert_array_equal(again.matrix, whole.matrix)
+        assert seen[0][0] > 0.2 * seen[0][1]  # the passes before were not made again
+        assert seen[-1][0] == seen[-1][1]
+    seen.clear()
+    np.testing.assert_array_equal(train(texts, checkpoint=folder, **options).matrix, whole.matrix)
+    assert seen == []  # the last checkpoint is the whole
+
+
+@pytest.mark.parametrize("train", [train_word2vec, train_glove], ids=["word2vec", "glove"])
+def test_another_trainings_checkpoint_is_not_taken(train: Any, torch: Any, tmp_path: Path) -> None:
+    if train is train_word2vec:
+        pytest.importorskip("gensim")
+    rng = np.random.default_rng(0)
+    texts = [[f"w{i}" for i in rng.integers(0, 30, 20)] for _ in range(200)]
+    options: dict[str, Any] = {"dimensions": 8, "epochs": 3, "least_count": 1}
+    whole = train(texts, seed=2, **options)
+    folder = tmp_path / "checkpoint"
+    for other in (
+        {"texts": texts[::-1], "seed": 2},
+        {"texts": texts[:-1], "seed": 2},
+        {"texts": texts, "seed": 3},
+    ):
+        chosen = dict(other)
+        if train is train_glove and chosen["texts"] == texts[::-1]:
+            continue  # counts of neighbours do not depend on the order of the texts
+        train(chosen.pop("texts"), checkpoint=folder, **options, **chosen)
+        np.testing.assert_array_equal(train(texts, seed=2, checkpoint=folder, **options).matrix, whole.matrix)
+    (file,) = folder.iterdir()
+    file.write_bytes(b"cut off")
+    np.testing.assert_array_equal(train(texts, seed=2, checkpoint=folder, **options).matrix, whole.matrix)
+
+
 def write_text(path: Path, head: bool) -> Path:
     lines = [
         f"{word} {' '.join(f'{x:g}' for x in row)}" for word, row in zip(WORDS, MATRIX.tolist(), strict=True)

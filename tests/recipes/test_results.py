@@ -42,7 +42,8 @@ def test_a_run_is_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     result = json.loads((publish.RESULTS / "small.json").read_text(encoding="utf-8"))
     result["models"] = result["models"][::-1]
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "result.json").write_text(json.dumps(result))
+    (tmp_path / "run" / "result.json").write_text(json.dumps({**result, "claims": []}))
+    result["claims"] = json.loads(json.dumps(claims_of(result)))  # they are checked again, by today's rules
     (tmp_path / "README.md").write_text(f"before {publish.START} old {publish.END} after")
     monkeypatch.setattr(publish, "HOME", tmp_path)
     monkeypatch.setattr(publish, "RESULTS", tmp_path / "results")
@@ -53,5 +54,7 @@ def test_a_run_is_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert text.endswith(" after")
     assert " old " not in text
     assert markdown(result) in text
+    publish.publish(tmp_path / "results" / "small.json")  # a result itself: the same again
+    assert json.loads((tmp_path / "results" / "small.json").read_text()) == result
     with pytest.raises(InputError, match="the result of a finished run"):
         publish.publish(tmp_path)

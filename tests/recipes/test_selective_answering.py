@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,47 @@ def test_leaves_its_files_and_reports_to_the_end(finished: Any) -> None:
     assert [model["name"] for model in found.result["models"]] == NAMES
     assert json.loads((found.folder / "result.json").read_text()) == found.result
     assert (found.folder / "result.md").read_text() == found.words
+
+
+def test_the_pages_are_written_where_reports_can_be_drawn(finished: Any) -> None:
+    """report.html is the page of `compare` over the run's predictions; figures.html has each figure for both sets."""
+    pytest.importorskip("altair")
+    from oodometer.recipes.selective_answering.figures import names
+    from oodometer.reports import render
+
+    found, _ = finished
+    assert {"report.html", "figures.html"} < set(names())
+    page = (found.folder / "report.html").read_text(encoding="utf-8")
+    assert page == render(json.loads((found.folder / "compare.json").read_text(encoding="utf-8")))
+    assert "Which of 10 models may answer?" in page
+    assert "oodometer reproduce selective-answering --scale small" in page
+    figures = (found.folder / "figures.html").read_text(encoding="utf-8")
+    drawn = [path.name.partition(".")[0] for path in (found.folder / "figures").iterdir()]
+    assert len(drawn) == 9
+    assert all(f'id="chart-{name}-{one}"' in figures for name in drawn for one in ("imdb", "sst2"))
+    assert max(len(page.encode()), len(figures.encode())) < 1_000_000
+
+
+def test_without_the_extra_there_are_no_pages(
+    finished: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without the extra the specifications are left alone, and the step is done when it is installed."""
+    from oodometer.recipes.selective_answering import figures
+
+    found, _ = finished
+    shutil.copytree(found.folder, tmp_path / "run")
+    for name in ("report.html", "figures.html"):
+        (tmp_path / "run" / name).unlink(missing_ok=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(figures, "can_draw", lambda: False)
+        bare = reproduce("selective-answering", out=tmp_path / "run")
+    assert [run.name for run in bare.steps if not run.kept] == (["figures"] if figures.can_draw() else [])
+    assert not (tmp_path / "run" / "report.html").exists()
+    assert (tmp_path / "run" / "figures" / "figure-1-b.vl.json").is_file()
+    if figures.can_draw():
+        again = reproduce("selective-answering", out=tmp_path / "run")
+        assert [run.name for run in again.steps if not run.kept] == ["figures"]
+        assert (tmp_path / "run" / "report.html").is_file()
 
 
 def test_predictions_carry_what_the_interface_names(finished: Any) -> None:
@@ -172,7 +214,13 @@ def model(
 ) -> Any:
     def judged(value: float) -> Any:
         rows = [{"tolerance": t, "b": 0.9} for t in (1.0, 0.95, 0.55)]
-        score = {"value": value, "fluctuations": rises, "fluctuations_interval": [rises - 1, rises + 1]}
+        score = {
+            "value": value,
+            "lower": value - 0.1,
+            "upper": value + 0.1,
+            "fluctuations": rises,
+            "fluctuations_interval": [rises - 1, rises + 1],
+        }
         return {"disca": {**score, "by_tolerance": rows}, "cases": []}
 
     return {
@@ -181,7 +229,7 @@ def model(
 
 
 def test_claims_by_hand() -> None:
-    """Two models whose order turns round: what is beyond chance holds, what is in the sample alone cannot be said."""
+    """Two models whose order turns round: what is beyond chance holds, what is in the sample alone is undecided."""
     small, large = model("BOW-SUM", 10, (0.7, -0.2)), model("BIG", 100, (0.5, 0.4), "transformer", rises=5)
     base: dict[str, Any] = {
         "models": [small, large],
@@ -210,11 +258,67 @@ def test_claims_by_hand() -> None:
     assert found["bag_of_words_last"] is False
     assert found["sums_fluctuate"] is False
     assert found["bert_base_first"] is None
+    undecided = {claim["name"] for claim in claims_of(base) if claim["undecided"]}
+    # As many rises on both sets decide nothing; that BERT is not there is no matter of chance.
+    assert undecided == {"accuracy_and_auc_coverage", "more_out_of_domain"}
     assert found["six_cases"] is False
     evidence = next(claim["evidence"] for claim in claims_of(base) if claim["name"] == "six_cases")
     assert evidence.startswith("case 1 (tail): IMDb")
     base["pairs"][0]["p_a_better"] = 0.3
-    assert next(c["holds"] for c in claims_of(base) if c["name"] == "larger_imdb") is None
+    larger = next(c for c in claims_of(base) if c["name"] == "larger_imdb")
+    assert (larger["holds"], larger["undecided"]) == (None, True)
+
+
+def test_a_claim_on_one_order_needs_the_opposite_to_fail() -> None:
+    """A claim that is not seen in the sample fails only where the opposite is beyond chance; else it is undecided."""
+
+    def holds(p: float, rises: tuple[int, int], far: tuple[int, int] = (1, 1)) -> dict[str, Any]:
+        first, second = (
+            model("W2V-SUM", 10, (0.5, 0.5), rises=rises[0]),
+            model("CNN", 9, (0.4, 0.4), rises=rises[1]),
+        )
+        for one, away in zip((first, second), far, strict=True):
+            one["sst2"]["disca"] |= {"fluctuations": away, "fluctuations_interval": [away - 1, away + 1]}
+        order = {key: ["W2V-SUM", "CNN"] for key in ("accuracy", "auc_coverage", "disca")}
+        pairs = [{"set": s, "a": "W2V-SUM", "b": "CNN", "p_a_better": p} for s in ("imdb", "sst2")]
+        result = {"models": [first, second], "rankings": {"imdb": order, "sst2": order}, "disagreements": [],
+                  "pairs": pairs, "findings": []}  # fmt: skip
+        return {c["name"]: "undecided" if c["undecided"] else c["holds"] for c in claims_of(result)}
+
+    assert [holds(p, (1, 1))["word_sums_lead"] for p in (0.95, 0.6, 0.3, 0.05)] == [
+        True,
+        *["undecided"] * 2,
+        False,
+    ]
+    assert [holds(0.5, rises)["sums_fluctuate"] for rises in ((5, 1), (2, 2), (1, 5))] == [
+        True,
+        "undecided",
+        False,
+    ]
+    told = [holds(0.5, (3, 3), far)["more_out_of_domain"] for far in ((6, 6), (6, 3), (0, 3))]
+    assert told == [True, "undecided", False]
+
+
+def test_figures_show_the_results_numbers(finished: Any) -> None:
+    """Ranks counted by hand; points of the curve as they are in the result."""
+    found, _ = finished
+    rows = json.loads((found.folder / "figures/figure-16-rankings.vl.json").read_text())["data"]["values"]
+    for name, one in (("imdb", "IMDb"), ("sst2", "SST-2")):
+        at = {
+            model["name"]: next(
+                r["value"] for r in model[name]["disca"]["by_tolerance"] if r["tolerance"] == 0.95
+            )
+            for model in found.result["models"]
+        }
+        drawn = {r["model"]: r["rank"] for r in rows if r["set"] == one and r["tolerance"] == 0.95}
+        assert drawn == {m: 1 + sum(other > value for other in at.values()) for m, value in at.items()}
+    (row,) = [
+        r
+        for r in json.loads((found.folder / "figures/figure-8-curves.vl.json").read_text())["data"]["values"]
+        if (r["model"], r["set"]) == ("W2V-CNN", "SST-2")
+    ]
+    curve = next(m for m in found.result["models"] if m["name"] == "W2V-CNN")["sst2"]["curve"]
+    assert (row["coverage"], row["accuracy"]) == (curve["x"], curve["y"])
 
 
 def test_figures_are_valid_vega_lite(finished: Any) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..results import percent
 from . import output
 from .evaluate import threshold_text
 
@@ -134,7 +135,8 @@ def show(found: Comparison) -> None:
         ]
         output.print_table(["model", "accuracy", "auc_coverage"], rows, "target without labels, estimated")
     for finding in found.findings:
-        print(f"- {finding['sentence']} (in {finding['share']:.0%} of replicates)")
+        often = "" if finding["undecided"] else f" (in {percent(finding['share'], 0)} of replicates)"
+        print(f"- {finding['sentence']}{often}")
     _show_thresholds(found)
     for warning in found.warnings:
         print(f"warning: {warning}")
@@ -185,8 +187,8 @@ def _show_thresholds(found: Comparison) -> None:
                 continue
             coverage, accuracy = point["coverage"], point["selective_accuracy"]
             rows.append(
-                [model.name, f"{point['accuracy']:g}", threshold_text(point["threshold"]), f"{coverage['value']:.1%}",
-                 f"{accuracy['value']:.1%}", f"at least {accuracy['lower']:.1%}"]
+                [model.name, f"{point['accuracy']:g}", threshold_text(point["threshold"]), percent(coverage["value"]),
+                 percent(accuracy["value"]), f"at least {percent(accuracy['lower'])}"]
             )  # fmt: skip
     if rows:
         output.print_table(

@@ -10,6 +10,7 @@ from ..arrays import Array
 from ..errors import NotApplicable
 from ..intervals import clopper_pearson
 from ..registry import register
+from ..results import percent
 from .groups import Groups
 from .ranks import RankMetric, Ranks
 from .resampling import REPLICATES, RankCells, cells_of, resampled
@@ -118,8 +119,8 @@ def _climbs(seen: Array, again: Array, chance: Array, coverages: Array) -> list[
         where = {"start": "in the first 20 % of coverage", "middle": "between 20 and 80 % of coverage",
                  "end": "in the last 20 % of coverage", "strong": "strongly"}[name]  # fmt: skip
         say = (
-            f"accuracy rises {where}, from {_percent(part[bottom])} at {_percent(x[bottom])} coverage to "
-            f"{_percent(part[top])} at {_percent(x[top])}: the rows answered first are worse than those that follow"
+            f"accuracy rises {where}, from {percent(part[bottom])} at {percent(x[bottom])} coverage to "
+            f"{percent(part[top])} at {percent(x[top])}: the rows answered first are worse than those that follow"
             if is_seen
             else f"accuracy does not rise {where} by more than chance explains"
         )
@@ -182,10 +183,10 @@ def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
     share = 1 - np.diff(again.wrong, axis=1)[:, 0] / np.maximum(np.diff(again.answered, axis=1)[:, 0], 1)
     is_seen = stated - right >= _GAP and upper < stated
     say = (
-        f"a plateau from {_percent(coverages[i])} to {_percent(coverages[j])} coverage: accuracy stays within "
-        f"{_percent(accuracy[i : j + 1].min())} to {_percent(accuracy[i : j + 1].max())}, confidence within "
-        f"{confidence[j]:.3f} to {confidence[i]:.3f}, and of the rows there {_percent(wrong / rows)} are wrong where "
-        f"they admit {_percent(1 - stated)}: no threshold in it can be told from another"
+        f"a plateau from {percent(coverages[i])} to {percent(coverages[j])} coverage: accuracy stays within "
+        f"{percent(accuracy[i : j + 1].min())} to {percent(accuracy[i : j + 1].max())}, confidence within "
+        f"{confidence[j]:.3f} to {confidence[i]:.3f}, and of the rows there {percent(wrong / rows)} are wrong where "
+        f"they admit {percent(1 - stated)}: no threshold in it can be told from another"
         if is_seen
         else "sureness hardly varies over a wide stretch, but the rows there are as often right as they say"
     )
@@ -210,7 +211,3 @@ def tail_difference(a: RankCells, b: RankCells) -> Array:
     coverages = np.arange(1, round(TAIL * _STEPS) + 1) / _STEPS
     out: Array = (b.at_coverages(coverages).accuracy - a.at_coverages(coverages).accuracy).mean(axis=1)
     return out
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"

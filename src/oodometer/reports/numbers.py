@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from ..results import percent as in_words
+
 __all__ = [
     "DASH",
     "MISSING",
@@ -68,7 +70,7 @@ def percent(value: Any, decimals: int = 1) -> str:
     ('83.2 %', '83 %')
     """
     number_ = finite(value)
-    return MISSING if number_ is None else f"{number_ * 100 + 0.0:.{decimals}f}{SPACE}%"
+    return MISSING if number_ is None else in_words(number_, decimals, space=SPACE)
 
 
 def percent_range(lower: Any, upper: Any, decimals: int = 1) -> str:
@@ -80,7 +82,7 @@ def percent_range(lower: Any, upper: Any, decimals: int = 1) -> str:
     low, high = finite(lower), finite(upper)
     if low is None or high is None:
         return MISSING
-    return f"{low * 100 + 0.0:.{decimals}f}{DASH}{high * 100 + 0.0:.{decimals}f}{SPACE}%"
+    return f"{low * 100 + 0.0:.{decimals}f}{DASH}{percent(high, decimals)}"
 
 
 def points(difference: float) -> str:
@@ -164,7 +166,7 @@ def given(value: Any) -> str:
     ('95 %', '99.5 %')
     """
     number_ = finite(value)
-    return MISSING if number_ is None else f"{number_ * 100:.10g}{SPACE}%"
+    return MISSING if number_ is None else in_words(number_, None, space=SPACE)
 
 
 def rows_text(count: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,13 @@ from markupsafe import Markup
 
 from ..errors import MissingExtraError, UsageError
 from ..store.atomic import write_atomic
+from ..version import __version__
 from .charts.base import Figure
 from .filters import FILTERS
 from .glossary import KINDS, NO_GUARANTEE, SHIFTS, TRUST
 from .sections import SECTIONS
 
-__all__ = ["render", "write_report"]
+__all__ = ["check_report_libraries", "render", "render_figures", "write_report"]
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -44,19 +45,37 @@ def render(result: Mapping[str, Any]) -> str:
     check_report_libraries()
     drawn, words = SECTIONS[command](result)
     figures = {figure.name: figure for figure in drawn if figure is not None}
+    command_line = _command_line(result.get("argv"))
+    return _filled(command, figures, result=result, command_line=command_line, **words)
+
+
+def render_figures(title: str, rows: Sequence[Sequence[Figure]], *, lead: str = "") -> str:
+    """A page of charts and no tables as text: the figures of a row stand side by side where there is room.
+
+    Names of figures are letters, digits and hyphens, each once; ``lead`` is a sentence below the title. A chart that is
+    to follow the width of the page asks for the width "container" and takes its colours from `theme`. Raises
+    `MissingExtraError` where the libraries of the extra ``report`` are absent, `UsageError` where two figures share a
+    name.
+    """
+    check_report_libraries()
+    figures = {figure.name: figure for row in rows for figure in row}
+    if len(figures) < sum(map(len, rows)):
+        raise UsageError("two figures of one page have one name; give each its own")
+    return _filled("figures", figures, result={"version": __version__}, title=title, lead=lead, rows=rows)
+
+
+def _filled(template: str, figures: Mapping[str, Figure], **words: Any) -> str:
+    """A template with its words, its charts and all that draws them."""
     specs, style_of_charts = _specs(figures)
-    template = _environment().get_template(f"{command}.html.j2")
-    page: str = template.render(
-        result=result,
+    page: str = _environment().get_template(f"{template}.html.j2").render(
         figures=figures,
-        command_line=_command_line(result.get("argv")),
         specs=specs,
         chart_style=style_of_charts,
         style=Markup(_asset("style.css")),
         script=Markup(_asset("charts.js")),
         runtime=Markup(_runtime()) if figures else "",
         **words,
-    )
+    )  # fmt: skip
     # Half a character, which JSON may hold, cannot be written as UTF-8.
     return page.strip().encode("utf-8", "replace").decode("utf-8") + "\n"
 

@@ -8,18 +8,23 @@ from typing import Any
 import numpy as np
 
 from ..metrics.failure_cases import TAIL, tail_difference
+from ..results import percent
 from .evaluation import Evaluation
-from .rivals import Domain, parting
+from .rivals import SURE, Domain, parting
 
 __all__ = ["findings_of"]
 
-_SURE = 0.9  # the share of replicates that a sentence about two models needs
 _TAIL = 0.005  # of accuracy, the least that case 1 needs
 _MOST = 20  # sentences about pairs, the surest first
 
 
 def findings_of(domain: Domain) -> list[dict[str, Any]]:
-    """All findings on a domain: pairs of models first, then the cases of each model."""
+    """All findings on a domain: pairs of models first, what is undecided, then the cases of each model.
+
+    A finding about two models is seen in the sample and in 90 % of the replicates. ``contested`` marks one of DiSCA
+    that coverage at risk speaks against; ``undecided`` the one that sums up where AUC and DiSCA part in the sample
+    alone.
+    """
     pairs = [
         finding
         for a, b in permutations(range(len(domain.models)), 2)
@@ -33,7 +38,11 @@ def findings_of(domain: Domain) -> list[dict[str, Any]]:
         if finding is not None
     ]
     pairs.sort(key=lambda finding: -finding["share"])
-    return [*pairs[:_MOST], *_cases(domain)]
+    found = [*pairs[:_MOST], *_undecided(domain), *_cases(domain)]
+    return [
+        {**finding, **{flag: finding.get(flag, False) for flag in ("contested", "undecided")}}
+        for finding in found
+    ]
 
 
 def _against(domain: Domain, a: int, b: int, metric: str) -> dict[str, Any] | None:
@@ -42,28 +51,60 @@ def _against(domain: Domain, a: int, b: int, metric: str) -> dict[str, Any] | No
         return None
     values = domain.values(metric)
     share = parting(domain, "auc_coverage", metric, a, b)
-    if not values[b] > values[a] or share < _SURE:
+    if not values[b] > values[a] or share < SURE:
         return None
     one, other = domain.found[a], domain.found[b]
     area = domain.values("auc_coverage")
     names = domain.models
     ahead = f"AUC prefers {names[a]} ({area[a]:.3f} against {area[b]:.3f})"
+    doubt = _doubt(domain, a, b) if metric == "disca" else ""
     if metric == "disca":
-        doubt = _doubt(domain, a, b)
         judge = "DiSCA" if doubt else "selective answering"
         say = f"{ahead}, {judge} prefers {names[b]}: "
         say += f"DiSCA {values[b]:.3f} against {values[a]:.3f}, because {_because(one, other)}{doubt}"
     else:
         risk = float(other.metrics[metric].to_dict()["risk"])
         say = (
-            f"{ahead}, selective answering prefers {names[b]}: with at most {risk:.0%} of its answers wrong it "
-            f"answers {values[b]:.1%} of the rows and {names[a]} {values[a]:.1%}"
+            f"{ahead}, selective answering prefers {names[b]}: with at most {percent(risk, None)} of its answers wrong "
+            f"it answers {percent(values[b])} of the rows and {names[a]} {percent(values[a])}"
         )
     return {
         "name": f"auc_against_{metric}", "domain": domain.name, "models": [names[a], names[b]], "share": share,
         "auc_coverage": [float(area[a]), float(area[b])], metric: [float(values[a]), float(values[b])],
-        "sentence": say,
+        "contested": bool(doubt), "sentence": say,
     }  # fmt: skip
+
+
+def _undecided(domain: Domain) -> list[dict[str, Any]]:
+    """One finding, if any, on all pairs of models that AUC and DiSCA order differently, but not beyond chance."""
+    if not {"auc_coverage", "disca"} <= set(domain.draws):
+        return []
+    area, score, names = domain.values("auc_coverage"), domain.values("disca"), domain.models
+    apart = [
+        (a, b, parting(domain, "auc_coverage", "disca", a, b))
+        for a, b in permutations(range(len(names)), 2)
+        if area[a] > area[b] and score[b] > score[a]
+    ]
+    unsure = sorted(((a, b, share) for a, b, share in apart if share < SURE), key=lambda one: -one[2])
+    if not unsure:
+        return []
+    a, b, share = unsure[0]
+    if len(unsure) == 1:
+        areas, scores = _precise(area[a], area[b]), _precise(score[b], score[a])
+        say = f"AUC prefers {names[a]} ({areas[0]} against {areas[1]}) and DiSCA {names[b]} ({scores[0]} against "
+        say += f"{scores[1]}), but that may be chance: they part so in {percent(share, 0)} of the replicates"
+    else:
+        say = (
+            f"AUC and DiSCA order {len(unsure)} {'more ' if len(apart) > len(unsure) else ''}pairs of models "
+        )
+        say += f"differently, but that may be chance: each in fewer than {percent(SURE, 0)} of the replicates, the "
+        say += f"surest, {names[a]} and {names[b]}, in {percent(share, 0)}"
+    told = [{"models": [names[a], names[b]], "share": share} for a, b, share in unsure]
+    involved = sorted({i for a, b, _ in unsure for i in (a, b)})
+    return [
+        {"name": "undecided", "domain": domain.name, "models": [names[i] for i in involved], "share": share,
+         "pairs": told, "undecided": True, "sentence": say}
+    ]  # fmt: skip
 
 
 def _doubt(domain: Domain, a: int, b: int) -> str:
@@ -75,8 +116,8 @@ def _doubt(domain: Domain, a: int, b: int) -> str:
         return ""
     risk = float(domain.found[a].metrics["coverage_at_risk"].to_dict()["risk"])
     return (
-        f"; but coverage at risk sides with AUC: with at most {risk:.0%} of the answers wrong {domain.models[a]} "
-        f"answers {covered[a]:.1%} of the rows and {domain.models[b]} {covered[b]:.1%}"
+        f"; but coverage at risk sides with AUC: with at most {percent(risk, None)} of the answers wrong "
+        f"{domain.models[a]} answers {percent(covered[a])} of the rows and {domain.models[b]} {percent(covered[b])}"
     )
 
 
@@ -116,13 +157,13 @@ def _tail(domain: Domain, a: int, b: int) -> dict[str, Any] | None:
     area, drawn = domain.values("auc_coverage"), domain.draws["auc_coverage"]
     apart = tail_difference(domain.cells[a], domain.cells[b])
     share = float(((apart > 0) & (drawn[:, a] > drawn[:, b])).mean())
-    if found[1] - found[0] < _TAIL or share < _SURE:
+    if found[1] - found[0] < _TAIL or share < SURE:
         return None
     names = domain.models
     say = (
         f"the tail (case 1): AUC prefers {names[a]} ({area[a]:.3f} against {area[b]:.3f}), but over the first "
-        f"{TAIL:.0%} of coverage, where little is answered and little may go wrong, {names[b]} is right "
-        f"{found[1]:.1%} of the time and {names[a]} {found[0]:.1%}"
+        f"{percent(TAIL, 0)} of coverage, where little is answered and little may go wrong, {names[b]} is right "
+        f"{percent(found[1])} of the time and {names[a]} {percent(found[0])}"
     )
     return {
         "name": "tail", "case": 1, "domain": domain.name, "models": [names[a], names[b]], "share": share,

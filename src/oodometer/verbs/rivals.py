@@ -17,7 +17,9 @@ from ..registry import find
 from .evaluation import Evaluation
 from .rows import Rows
 
-__all__ = ["Domain", "disagreements", "domain_of", "pairs_of", "rankings_of"]
+__all__ = ["SURE", "Domain", "disagreements", "domain_of", "pairs_of", "rankings_of"]
+
+SURE = 0.9  # share of replicates from which on the order of two models counts as more than chance
 
 RANKED = (*REPLICATED, "brier", "ece")  # those without replicates have no share beside their rank
 # Metrics whose rankings are held against each other; aurc is auc_coverage upside down.
@@ -142,7 +144,10 @@ def prefers(domain: Domain, name: str, i: int, j: int) -> tuple[float, float]:
 
 
 def pairs_of(domain: Domain, level: float) -> list[dict[str, Any]]:
-    """Each two models and metric: difference a - b with its interval, and the share of replicates with a better."""
+    """Each two models and metric: difference a - b with its interval, and the share of replicates with a better.
+
+    ``undecided`` where neither model is the better one in 90 % of the replicates: their order may be chance.
+    """
     out = []
     for i, j in combinations(range(len(domain.models)), 2):
         for name in domain.draws:
@@ -150,10 +155,11 @@ def pairs_of(domain: Domain, level: float) -> list[dict[str, Any]]:
             difference = float(values[i] - values[j])
             lower, upper = interval_of(difference, draws[:, i] - draws[:, j], level)
             kind = "empirical" if name in ("disca", "coverage_at_risk") else "asymptotic"
+            share = prefers(domain, name, i, j)[1]
             out.append(
                 {"domain": domain.name, "metric": name, "a": domain.models[i], "b": domain.models[j],
                  "difference": {"value": difference, "lower": lower, "upper": upper, "level": level, "kind": kind},
-                 "p_a_better": prefers(domain, name, i, j)[1]}
+                 "p_a_better": share, "undecided": max(share, 1 - share) < SURE}
             )  # fmt: skip
     return out
 
@@ -161,7 +167,8 @@ def pairs_of(domain: Domain, level: float) -> list[dict[str, Any]]:
 def disagreements(domain: Domain) -> list[dict[str, Any]]:
     """Each two metrics whose rankings part: Kendall's tau-b and the pairs of models that they order differently.
 
-    ``share`` of a pair: in how many replicates the two metrics part in the same way.
+    ``share`` of a pair: in how many replicates the two metrics part in the same way; ``undecided`` where that is less
+    than 90 % of them.
     """
     from scipy.stats import kendalltau
 
@@ -175,7 +182,10 @@ def disagreements(domain: Domain) -> list[dict[str, Any]]:
                 continue
             a, b = (i, j) if ones[i] > ones[j] else (j, i)
             share = parting(domain, one, other, a, b)
-            parted.append({"preferred": {one: domain.models[a], other: domain.models[b]}, "share": share})
+            parted.append(
+                {"preferred": {one: domain.models[a], other: domain.models[b]}, "share": share,
+                 "undecided": share < SURE}
+            )  # fmt: skip
         if not parted:
             continue
         flat = len(set(ones.tolist())) < 2 or len(set(others.tolist())) < 2

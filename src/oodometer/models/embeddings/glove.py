@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...arrays import Array, Ragged
 from ...errors import InputError
+from .. import checkpoint as checkpoints
 from ..base import Progress
 from ..tokens import Vocabulary
 from ..torch_library import torch as load_torch
+from ..training import fingerprint
 from .base import WordVectors
 
 __all__ = ["cooccurrences", "fit_factors", "train_glove"]
@@ -57,6 +61,7 @@ def train_glove(
     x_max: float = 10.0,
     alpha: float = 0.75,
     seed: int = 0,
+    checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> WordVectors:
     """Train vectors on texts that are split into words.
@@ -65,6 +70,9 @@ def train_glove(
     answer is u + v. X counts pairs within ``window`` by 1/distance, in both directions. Two things differ from the
     paper, for texts of some million words rather than billions: ``x_max`` is 10 rather than 100, and Adam with a
     falling rate takes the place of AdaGrad, which had learnt little after as many passes.
+
+    The folder ``checkpoint`` is written after each pass; interrupted, the same call goes on from there to the same
+    vectors. ``progress`` is called with (steps done, steps in all).
 
     Raises `InputError` where no two words stand near each other.
 
@@ -79,7 +87,7 @@ def train_glove(
         )  # fmt: skip
     found = fit_factors(
         i, j, x, len(vocabulary), dimensions=dimensions, epochs=epochs, learning_rate=learning_rate, x_max=x_max,
-        alpha=alpha, seed=seed, progress=progress,
+        alpha=alpha, seed=seed, checkpoint=checkpoint, progress=progress,
     )  # fmt: skip
     matrix = (found[0] + found[1])[2:, :-1]
     return WordVectors(vocabulary.words, np.ascontiguousarray(matrix, dtype=np.float32))
@@ -97,6 +105,7 @@ def fit_factors(
     x_max: float = 10.0,
     alpha: float = 0.75,
     seed: int = 0,
+    checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> tuple[Array, Array]:
     """The two factors of `train_glove`, each of shape (word, dimension + 1) with the bias in the last column."""
@@ -109,12 +118,26 @@ def fit_factors(
     logs = torch.from_numpy(np.log(x)).float()
     weights = torch.from_numpy(np.minimum(1.0, (x / x_max) ** alpha)).float()
     steps = -(-len(x) // BATCH)
+    net, folder, done, mark = torch.nn.ParameterDict({"u": u, "v": v}), None, 0, ""
+    if checkpoint is not None:
+        folder = Path(checkpoint)
+        settings = {
+            "words": words,
+            "dimensions": dimensions,
+            "epochs": epochs,
+            "rate": learning_rate,
+            "x_max": x_max,
+        }
+        mark = fingerprint({**settings, "alpha": alpha, "seed": seed}, i, j, x)
+        done = checkpoints.restore(folder, net, optimizer, fingerprint=mark)
     for epoch in range(epochs):
         order = torch.randperm(len(x), generator=rng)
         for step in range(steps):
             at = order[step * BATCH : (step + 1) * BATCH]
             # X is symmetric and each pair is kept once: a coin says which of the two words is the centre.
             swap = torch.rand(len(at), generator=rng) < 0.5
+            if epoch * steps + step < done:
+                continue  # behind a checkpoint only the random numbers are drawn again
             one, other = torch.where(swap, column[at], row[at]), torch.where(swap, row[at], column[at])
             centre, near = u[one], v[other]
             error = (centre[:, :-1] * near[:, :-1]).sum(1) + centre[:, -1] + near[:, -1] - logs[at]
@@ -124,4 +147,6 @@ def fit_factors(
             optimizer.step()
             if progress is not None:
                 progress(epoch * steps + step + 1, epochs * steps)
+        if folder is not None and done < (epoch + 1) * steps:
+            checkpoints.store(folder, net, optimizer, fingerprint=mark, step=(epoch + 1) * steps)
     return u.detach().numpy(), v.detach().numpy()

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...errors import InputError, MissingExtraError
+from ..base import Progress
+from ..checkpoint import read_tensors, write_tensors
+from ..torch_library import torch as load_torch
+from ..training import fingerprint
 from .base import WordVectors
 
 __all__ = ["train_word2vec"]
+
+_FILE = "checkpoint.safetensors"
 
 
 def train_word2vec(
@@ -24,11 +32,15 @@ def train_word2vec(
     most_words: int | None = 30_000,
     seed: int = 0,
     threads: int = 1,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
 ) -> WordVectors:
     """Train vectors on texts that are split into words.
 
     Maximises log s(v_c . u_w) + sum over ``negative`` random words n of log s(-v_n . u_w) over pairs of a word w and
-    a neighbour c within ``window``; s is the logistic function. With one thread the same seed gives the same vectors.
+    a neighbour c within ``window``; s is the logistic function. With one thread the same seed gives the same vectors,
+    also where the training was interrupted and goes on from ``checkpoint``, a folder that is written after each pass.
+    ``progress`` is called with (passes done, passes in all).
 
     Raises `InputError` where no word occurs ``least_count`` times, `MissingExtraError` without gensim (extra `text`).
 
@@ -38,15 +50,82 @@ def train_word2vec(
         from gensim.models import Word2Vec
     except ImportError as error:
         raise MissingExtraError("training word2vec", "gensim", extra="text") from error
-    model: Any = Word2Vec(
-        vector_size=dimensions, window=window, negative=negative, sg=1, min_count=least_count,
-        max_final_vocab=most_words, seed=seed + 1, workers=threads, sample=1e-4,
-    )  # fmt: skip
+    settings = {
+        "vector_size": dimensions, "window": window, "negative": negative, "sg": 1, "min_count": least_count,
+        "max_final_vocab": most_words, "seed": seed + 1, "workers": threads, "sample": 1e-4,
+    }  # fmt: skip
+    model: Any = Word2Vec(**settings)
+    folder = None if checkpoint is None else Path(checkpoint)
     try:
         model.build_vocab(texts)
-        model.train(texts, total_examples=model.corpus_count, epochs=epochs)
+        mark = "" if folder is None else _mark(texts, {**settings, "epochs": epochs})
+        done = 0 if folder is None else _restore(folder, model, mark)
+        # The rate falls evenly over all passes, so the passes that are left begin where the others ended.
+        rate = model.alpha - (model.alpha - model.min_alpha) * done / epochs
+        if done < epochs:
+            watch = _Watch(folder, mark, done, epochs, progress)
+            model.train(
+                texts, total_examples=model.corpus_count, epochs=epochs - done, start_alpha=rate, callbacks=[watch]
+            )  # fmt: skip
     except RuntimeError as error:
         raise InputError(
             f"words that occur {least_count} times", got="none", remedy="give more texts", column="text"
         ) from error
     return WordVectors(tuple(model.wv.index_to_key), np.asarray(model.wv.vectors, dtype=np.float32))
+
+
+class _Watch:
+    """What gensim calls as it trains: writes a checkpoint and tells the progress after each pass."""
+
+    def __init__(
+        self, folder: Path | None, mark: str, done: int, total: int, progress: Progress | None
+    ) -> None:
+        self.folder, self.mark, self.done, self.total, self.progress = folder, mark, done, total, progress
+
+    def on_train_begin(self, model: Any) -> None:
+        """Nothing is done."""
+
+    def on_epoch_begin(self, model: Any) -> None:
+        """Nothing is done."""
+
+    def on_epoch_end(self, model: Any) -> None:
+        """Keep the state behind a pass."""
+        self.done += 1
+        if self.folder is not None:
+            _store(self.folder, model, self.mark, self.done)
+        if self.progress is not None:
+            self.progress(self.done, self.total)
+
+    def on_train_end(self, model: Any) -> None:
+        """Nothing is done."""
+
+
+def _mark(texts: Sequence[Sequence[str]], settings: dict[str, Any]) -> str:
+    content = "\n".join(" ".join(text) for text in texts).encode()
+    return fingerprint(settings, np.frombuffer(content, dtype=np.uint8))
+
+
+def _store(folder: Path, model: Any, mark: str, done: int) -> None:
+    """Both matrices and the state of the random numbers; gensim's own way to save would be a pickle."""
+    torch = load_torch()
+    _, keys, place, _, _ = model.random.get_state()
+    tensors = {
+        "vectors": torch.from_numpy(model.wv.vectors), "negative": torch.from_numpy(model.syn1neg),
+        "random": torch.from_numpy(keys.astype(np.int64)),
+    }  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    write_tensors(folder / _FILE, tensors, {"fingerprint": mark, "epochs": str(done), "place": str(place)})
+
+
+def _restore(folder: Path, model: Any, mark: str) -> int:
+    """Load the state if there is one of this very training; returns the passes done, 0 where there is none."""
+    try:
+        tensors, about = read_tensors(folder / _FILE)
+    except (OSError, InputError):
+        return 0  # an unreadable checkpoint is none: the training starts again
+    if about.get("fingerprint") != mark:
+        return 0
+    model.wv.vectors[:] = tensors["vectors"].numpy()
+    model.syn1neg[:] = tensors["negative"].numpy()
+    model.random.set_state(("MT19937", tensors["random"].numpy().astype(np.uint32), int(about["place"])))
+    return int(about["epochs"])

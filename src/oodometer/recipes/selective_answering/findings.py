@@ -7,15 +7,18 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from ...results import percent
+from ...verbs.rivals import SURE
+
 __all__ = ["Claim", "claims_of", "kendall_tau"]
 
 Claim = dict[str, Any]
-"""``name``, ``claim`` (what the paper says), ``holds`` (True, False or None where it cannot be said), ``evidence``."""
+"""``name``, ``claim`` (what the paper says), ``holds`` (True, False or None where it cannot be said), ``undecided``
+(seen in the sample, but not beyond chance: then ``holds`` is None), ``evidence``."""
 
 SETS = ("imdb", "sst2")
 NAMES = {"imdb": "IMDb", "sst2": "SST-2"}
 CASES = {1: "tail", 2: "start", 3: "middle", 4: "end", 5: "often", 6: "strong"}
-SURE = 0.9  # share of bootstrap replicates from which on two models' order counts as more than noise
 
 
 def kendall_tau(first: Sequence[str], second: Sequence[str]) -> float:
@@ -34,8 +37,9 @@ def kendall_tau(first: Sequence[str], second: Sequence[str]) -> float:
 def claims_of(result: Mapping[str, Any]) -> list[Claim]:
     """Every claim that the models at hand let one check, in the paper's order.
 
-    A claim on an order of models holds where some pair stands in that order in at least 90 % of the bootstrap
-    replicates; where pairs do so in the sample alone, it cannot be said.
+    That some order occurs holds where a pair of models stands in it in at least 90 % of the bootstrap replicates, and
+    is undecided where pairs do so in the sample alone. That one certain order is right holds where it, and does not
+    where the opposite, is so firm; else it is undecided.
     """
     models = {model["name"]: model for model in result["models"]}
     out: list[Claim] = []
@@ -49,13 +53,21 @@ def claims_of(result: Mapping[str, Any]) -> list[Claim]:
     return [*out, _six_cases(result)]
 
 
-def _claim(name: str, claim: str, holds: bool | None, evidence: str) -> Claim:
-    return {"name": name, "claim": claim, "holds": holds, "evidence": evidence}
+_UNDECIDED = "undecided"
+_SIGMAS = 1.282  # standard errors beyond which a difference has its sign in 90 % of the cases
 
 
-def _verdict(seen: bool, sure: bool) -> bool | None:
-    """True where it is seen beyond chance, None where it is seen but may be chance, False where it is not seen."""
-    return True if sure else None if seen else False
+def _claim(name: str, claim: str, holds: bool | str | None, evidence: str) -> Claim:
+    undecided = holds == _UNDECIDED
+    return {
+        "name": name, "claim": claim, "holds": None if undecided else holds, "undecided": undecided,
+        "evidence": evidence,
+    }  # fmt: skip
+
+
+def _verdict(seen: bool, sure: bool) -> bool | str:
+    """True where it is seen beyond chance, undecided where it is seen but may be chance, False where it is not seen."""
+    return True if sure else _UNDECIDED if seen else False
 
 
 def _orders(result: Mapping[str, Any]) -> list[Claim]:
@@ -83,6 +95,11 @@ def _orders(result: Mapping[str, Any]) -> list[Claim]:
             )
         out.append(_claim(f"{first}_and_{second}", say, _verdict(seen, surely > 0), "; ".join(said)))
     return out
+
+
+def _judgement(sure: bool, against: bool) -> bool | str:
+    """True or False where the one or the other is beyond chance, else undecided."""
+    return True if sure else False if against else _UNDECIDED
 
 
 def _domains(result: Mapping[str, Any]) -> Claim:
@@ -144,8 +161,18 @@ def _shapes(result: Mapping[str, Any], models: Mapping[str, Any]) -> list[Claim]
         worst = min(home, key=lambda name: float(home[name]["value"]))
         negative = [name for name, one in home.items() if one["value"] < 0]
         text = f"last: {worst} ({home[worst]['value']:.2f}); negative: {', '.join(negative) or 'none'}"
-        holds = worst == "BOW-SUM" and negative == ["BOW-SUM"]
-        out.append(_claim("bag_of_words_last", "BOW-SUM is last on IMDb and alone below 0", holds, text))
+        seen = worst == "BOW-SUM" and negative == ["BOW-SUM"]
+        others = [name for name in home if name != "BOW-SUM"]
+        sure = all(
+            _better(result, "imdb", one, "BOW-SUM") >= SURE and home[one]["lower"] > 0 for one in others
+        )
+        against = any(
+            _better(result, "imdb", "BOW-SUM", one) >= SURE or home[one]["upper"] < 0 for one in others
+        )
+        against = against or home["BOW-SUM"]["lower"] > 0
+        sure = sure and home["BOW-SUM"]["upper"] < 0
+        claim = "BOW-SUM is last on IMDb and alone below 0"
+        out.append(_claim("bag_of_words_last", claim, _judgement(seen and sure, against), text))
     sums = [name for name in home if name.endswith("-SUM")]
     others = [name for name in home if name not in sums]
     if sums and others:
@@ -155,19 +182,30 @@ def _shapes(result: Mapping[str, Any], models: Mapping[str, Any]) -> list[Claim]
             f"mean number of rises {many:.1f} against {few:.1f}, standard error of the difference {error:.1f}"
         )
         claim = "sums of words fluctuate more than the other models on IMDb"
-        out.append(_claim("sums_fluctuate", claim, _verdict(many > few, many - few > 1.645 * error), text))
-    more = [name for name in home if away[name]["fluctuations"] > home[name]["fluctuations"]]
-    text = f"more rises on SST-2 for {len(more)} of {len(home)} models"
+        far = _SIGMAS * error
+        out.append(_claim("sums_fluctuate", claim, _judgement(many - few > far, few - many > far), text))
+    gaps = {name: away[name]["fluctuations"] - home[name]["fluctuations"] for name in home}
+    least = {name: _SIGMAS * math.hypot(_error(home[name]), _error(away[name])) for name in home}
+    more, sure_more = sum(gap > 0 for gap in gaps.values()), sum(gaps[n] > least[n] for n in gaps)
+    sure_less = sum(-gaps[n] > least[n] for n in gaps)
+    text = f"more rises on SST-2 for {more} of {len(gaps)} models, beyond chance for {sure_more}, fewer beyond chance "
+    text += f"for {sure_less}"
     claim = "most models fluctuate more out of domain"
-    out.append(_claim("more_out_of_domain", claim, 2 * len(more) > len(home), text))
+    verdict = _judgement(2 * sure_more > len(gaps), 2 * sure_less >= len(gaps))
+    out.append(_claim("more_out_of_domain", claim, verdict, text))
     if "W2V-SUM" in models:
         best = max(away, key=lambda one: float(away[one]["value"]))
         rivals = [_better(result, "sst2", "W2V-SUM", one) for one in away if one != "W2V-SUM"]
+        nearest = min(rivals, default=1.0)
         text = f"best: {best} ({away[best]['value']:.2f})"
         if best == "W2V-SUM":
-            text += f", ahead of its nearest rival in {min(rivals, default=1.0):.0%} of replicates"
+            text += f", ahead of its nearest rival in {percent(nearest, 0)} of replicates"
+        else:
+            text += (
+                f", behind which W2V-SUM stands in {percent(1 - _better(result, 'sst2', 'W2V-SUM', best), 0)}"
+            )
         claim = "W2V-SUM has the best DiSCA out of domain"
-        verdict = _verdict(best == "W2V-SUM", best == "W2V-SUM" and min(rivals, default=1.0) >= SURE)
+        verdict = _judgement(nearest >= SURE, 1 - nearest >= SURE)
         out.append(_claim("word_sums_lead", claim, verdict, text))
     if "GLOVE-SUM" in models:
         mean = {one: _mean_b(home[one]) for one in home}
@@ -182,8 +220,10 @@ def _shapes(result: Mapping[str, Any], models: Mapping[str, Any]) -> list[Claim]
         out.append(_claim("bert_base_first", claim, None, f"BERT-BASE, {absent}; run the scale paper"))
     elif {"BERT-LARGE", "ROBERTA-LARGE"} <= set(models):
         best = max(home, key=lambda name: float(home[name]["value"]))
+        ahead = min(_better(result, "imdb", "BERT-BASE", one) for one in home if one != "BERT-BASE")
         claim = "BERT-BASE is first on IMDb, before the larger BERT-LARGE and ROBERTA-LARGE"
-        out.append(_claim("bert_base_first", claim, best == "BERT-BASE", f"first: {best}"))
+        text = f"first: {best}; BERT-BASE is ahead of its nearest rival in {percent(ahead, 0)} of replicates"
+        out.append(_claim("bert_base_first", claim, _judgement(ahead >= SURE, 1 - ahead >= SURE), text))
     return out
 
 

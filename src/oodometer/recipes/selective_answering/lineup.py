@@ -20,6 +20,7 @@ from ...models import (
 )
 from ...models.embeddings import WordVectors
 from ...models.training import Plan
+from ..texts import data_folder
 from .sizes import Sizes
 
 __all__ = ["Entry", "build", "lineup"]
@@ -65,7 +66,9 @@ class Entry:
 
     def settings(self) -> dict[str, Any]:
         """All that the trained weights depend on, ready for JSON."""
-        plan = None if self.plan is None else {**asdict(self.plan), "checkpoint_seconds": None}
+        # What is not used is left out, so that an option that plans gain later does not train everything anew.
+        used = {} if self.plan is None else {k: v for k, v in asdict(self.plan).items() if v is not None}
+        plan = None if self.plan is None else {**used, "checkpoint_seconds": None}
         return {
             "kind": self.kind, "options": dict(self.options), "vectors": self.vectors, "plan": plan, "rows": self.rows
         }  # fmt: skip
@@ -144,11 +147,24 @@ def build(entry: Entry, vectors: WordVectors | None = None) -> SequenceClassifie
     options = dict(entry.options)
     if options.get("source") == "minilm":
         options["source"] = packaged_minilm()
+    elif "source" in options:
+        options["source"] = beside_the_data(str(options["source"]))
     if entry.vectors is not None:
         options["vectors"] = vectors
     if entry.plan is not None:
         options["plan"] = entry.plan
     return _KINDS[entry.kind](**options)
+
+
+def beside_the_data(source: str) -> str:
+    """The folder of a pretrained model among the data sets, named as on the hub without its owner, else its hub name.
+
+    >>> beside_the_data("owner/no-such-model")
+    'owner/no-such-model'
+    """
+    folder = data_folder()
+    place = None if folder is None else folder / source.rpartition("/")[2]
+    return source if place is None or not (place / "config.json").is_file() else str(place)
 
 
 def packaged_minilm() -> str:

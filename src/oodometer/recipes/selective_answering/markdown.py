@@ -13,6 +13,7 @@ __all__ = ["markdown"]
 
 _PAPER = Path(__file__).with_name("paper_tables.json")
 _HOLDS = {True: "holds", False: "does not hold", None: "cannot be said"}
+_UNDECIDED = "undecided: may be chance"
 
 
 def markdown(result: Mapping[str, Any]) -> str:
@@ -178,5 +179,8 @@ def _costs(result: Mapping[str, Any]) -> str:
 
 
 def _claims(result: Mapping[str, Any]) -> str:
-    rows = [[one["claim"], _HOLDS[one["holds"]], one["evidence"]] for one in result["claims"]]
+    rows = [
+        [one["claim"], _UNDECIDED if one["undecided"] else _HOLDS[one["holds"]], one["evidence"]]
+        for one in result["claims"]
+    ]
     return f"**The paper's findings here**\n\n{_table(['the paper says', 'here', 'what was seen'], rows)}"

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...errors import InputError
 from ...store import write_atomic
+from .findings import claims_of
 from .markdown import markdown
 
 __all__ = ["RESULTS", "publish", "with_tables"]
@@ -22,9 +23,10 @@ START, END = "<!-- tables: start -->", "<!-- tables: end -->"
 def publish(run: Path) -> None:
     """Copy ``result.json`` of a run to ``results/<scale>.json``, write its tables there and into the README.
 
-    Raises `InputError` where the folder holds no finished run.
+    ``run`` is the folder of the run, or a result itself: the claims are checked again, its numbers stay. Raises
+    `InputError` where there is no finished run.
     """
-    path = run / "result.json"
+    path = run / "result.json" if run.is_dir() else run
     try:
         result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -32,6 +34,7 @@ def publish(run: Path) -> None:
             "the result of a finished run", got=type(error).__name__, remedy="run oodometer reproduce to its end",
             file=str(path),
         ) from error  # fmt: skip
+    result["claims"] = claims_of(result)
     RESULTS.mkdir(exist_ok=True)
     text = json.dumps(result, indent=None, separators=(",", ":"), ensure_ascii=False)
     write_atomic(RESULTS / f"{result['scale']}.json", text.replace('{"name":', '\n{"name":') + "\n")

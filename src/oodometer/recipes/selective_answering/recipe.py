@@ -96,28 +96,28 @@ class SelectiveAnswering(Recipe):
         return tables.markdown(result)
 
     def _vectors(self, kind: str, sizes: Sizes, data: _Data) -> Step:
-        settings = (
-            {**sizes.to_dict(), "data": data.mark("train")} if sizes.trained_vectors else {"kind": kind}
-        )
+        # Of downloaded vectors too only the words of the training texts are kept.
+        own = sizes.to_dict() if sizes.trained_vectors else {"kind": kind}
+        settings = {**own, "data": data.mark("train")}
 
         def work(workspace: Workspace, tick: Tick) -> None:
             use_threads()
             split = [words(text) for text in data.train().texts]
+            checkpoint = workspace / f"checkpoints/vectors-{kind}"
             if not sizes.trained_vectors:
-                found = read_vectors(_source(kind), only={word for text in split for word in text})
+                found = read_vectors(_source(kind), only=sorted({word for text in split for word in text}))
             elif kind == "word2vec":
                 found = train_word2vec(
-                    split, dimensions=sizes.dimensions, epochs=sizes.word2vec_epochs, seed=sizes.seed
-                )
+                    split, dimensions=sizes.dimensions, epochs=sizes.word2vec_epochs, seed=sizes.seed,
+                    checkpoint=checkpoint, progress=tick,
+                )  # fmt: skip
             else:
                 found = train_glove(
-                    split,
-                    dimensions=sizes.dimensions,
-                    epochs=sizes.glove_epochs,
-                    seed=sizes.seed,
-                    progress=tick,
-                )
+                    split, dimensions=sizes.dimensions, epochs=sizes.glove_epochs, seed=sizes.seed,
+                    checkpoint=checkpoint, progress=tick,
+                )  # fmt: skip
             found.save(workspace / f"vectors/{kind}.safetensors")
+            shutil.rmtree(checkpoint, ignore_errors=True)
 
         done = "training" if sizes.trained_vectors else "reading"
         return Step(

@@ -1,0 +1,87 @@
+"""A page of charts alone: what is on it, side by side where there is room, drawn in a browser; each name once."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("altair")
+
+from oodometer.errors import MissingExtraError, UsageError
+from oodometer.reports import render_figures
+from oodometer.reports.charts.base import Figure
+
+
+def figure(name: str, title: str = "A title", values: tuple[float, ...] = (1.0, 2.0)) -> Figure:
+    spec = {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json", "width": "container", "height": 200,
+        "data": {"values": [{"x": i, "y": y, "of": "</script><b>"} for i, y in enumerate(values)]},
+        "mark": {"type": "line", "point": True},
+        "encoding": {"x": {"field": "x", "type": "quantitative"}, "y": {"field": "y", "type": "quantitative"}},
+    }  # fmt: skip
+    return Figure(name, title, "How to read it.", spec)
+
+
+def test_rows_stand_as_given() -> None:
+    rows = [[figure("a", "One & all"), figure("b")], [figure("c")]]
+    page = render_figures("All <figures>", rows, lead="some words")
+    assert re.findall(r'class="chart" id="chart-(\w+)"', page) == ["a", "b", "c"]
+    assert page.count('<div class="pair">') == 2
+    assert "<title>All &lt;figures&gt;</title>" in page
+    assert "One &amp; all" in page
+    assert "some words." in page
+    found = re.search(r'id="specs">(.*?)</script>', page)
+    assert found is not None
+    specs = json.loads(found[1])
+    assert set(specs) == {"a", "b", "c"}
+    assert [row["y"] for row in specs["b"]["data"][0]["values"]] == [1.0, 2.0]
+    assert "</script><b>" not in page
+    assert len(page.encode()) < 1_000_000
+
+
+def test_a_page_without_figures_holds_no_library() -> None:
+    assert len(render_figures("Nothing", [])) < 40_000
+
+
+def test_names_are_each_once() -> None:
+    with pytest.raises(UsageError, match="two figures of one page have one name"):
+        render_figures("All", [[figure("a")], [figure("a")]])
+
+
+def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'oodometer\[report\]'"):
+        render_figures("All", [[figure("a")]])
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [375, 1280])
+def test_the_recipes_figures_are_drawn_and_fit(chromium: str, tmp_path: Path, width: int) -> None:
+    """The committed result of a recipe: every figure of both sets, at the width of a phone and of a desk."""
+    from oodometer.recipes.selective_answering import figures, publish
+
+    found = importlib.util.spec_from_file_location("figures_browser", Path(__file__).with_name("browser.py"))
+    assert found is not None
+    assert found.loader is not None
+    module: Any = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    result = json.loads((publish.RESULTS / "small.json").read_text(encoding="utf-8"))
+    path = tmp_path / "figures.html"
+    path.write_text(figures.page(result), encoding="utf-8")
+    with module.Browser(chromium) as browser:
+        browser.open(path, width=width)
+        assert browser.run("document.querySelectorAll('.chart svg.marks').length") == 18
+        assert browser.run("document.querySelectorAll('.chart.failed').length") == 0
+        assert browser.run("document.documentElement.scrollWidth") == width
+        wide = (
+            "[...document.querySelectorAll('.chart')].filter(c => c.scrollWidth > c.clientWidth + 1).length"
+        )
+        assert browser.run(wide) == 0
+        assert browser.complaints() == []
+        assert browser.addresses() == [path.as_uri()]
