@@ -15,7 +15,7 @@ from scipy.stats import binomtest
 from oodometer.intervals import clopper_pearson
 from oodometer.kernels.incomplete_beta import beta_cdf, beta_quantile
 
-SIZES = st.floats(0.5, 1e7)
+SIZES = st.floats(1e-6, 1e7)
 SHARES = st.floats(1e-6, 1 - 1e-6)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,6 +28,7 @@ class Correctness:
     rate : f in each log-odds bin of confidence, shape (bin,); isotonic, or the confidence itself where five-fold
         cross-validation prefers that.
     slope : cov(Y, f)/var(f) on reference rows that f was not learnt from, cut to [0, 1].
+    explained : the share of the variance of Y that slope * f takes away on such rows.
 
     >>> p = Predictions.from_confidence([0.9] * 60 + [0.6] * 60, correct=[1] * 60 + [0, 1] * 30)
     >>> learnt = Correctness.fit(p)
@@ -37,6 +39,8 @@ class Correctness:
     score: Score | None
     rate: Array
     slope: float
+    explained: float = 0.0
+    name: ClassVar[str] = "confidence"
 
     @classmethod
     def fit(cls, reference: Predictions) -> Correctness:
@@ -58,8 +62,11 @@ class Correctness:
                 return cls(score, _map(cell, verdicts).rate[0], 0.0)
             other[held] = _map(cell[~held], verdicts[~held]).rate[0][cell[held]]
         spread = float(other.var())
-        slope = float(np.mean((other - other.mean()) * verdicts)) / spread if spread > 0 else 0.0
-        return cls(score, _map(cell, verdicts).rate[0], min(max(slope, 0.0), 1.0))
+        covariance = float(np.mean((other - other.mean()) * verdicts))
+        slope = min(max(covariance / spread if spread > 0 else 0.0, 0.0), 1.0)
+        whole = float(verdicts.mean() * (1 - verdicts.mean()))
+        explained = (2 * slope * covariance - slope**2 * spread) / whole if whole > 0 else 0.0
+        return cls(score, _map(cell, verdicts).rate[0], slope, explained)
 
     def __call__(self, batch: Predictions) -> Array:
         """f of each sample, shape (sample,)."""

@@ -32,6 +32,8 @@ from .agreement import Agreement
 from .aline import ALineD, ALineS
 from .smoothness import Smoothness
 from .votes import VotingBounds
+from .max_prob import MaxProb
+from .max_prob_oracle import OracleBounds, max_prob_oracle
 from .risk_coverage import RiskCoverage
 # isort: on
 
@@ -61,6 +63,8 @@ __all__ = [
     "ImportanceWeighting",
     "LabelShift",
     "Mandoline",
+    "MaxProb",
+    "OracleBounds",
     "RiskCoverage",
     "Smoothness",
     "SoftDisagreement",
@@ -68,4 +72,5 @@ __all__ = [
     "Sums",
     "Threshold",
     "VotingBounds",
+    "max_prob_oracle",
 ]

@@ -70,7 +70,7 @@ def _start(a: float, b: float, share: float) -> float:
     """A first guess: the normal quantile on the scale of the logit, which is nearly straight for a and b above 1."""
     from statistics import NormalDist
 
-    mean = a / (a + b)
+    mean = min(max(a / (a + b), 1e-12), 1 - 1e-12)
     spread = math.sqrt(1 / a + 1 / b) if min(a, b) >= 1 else 1.0
     logit = math.log(mean / (1 - mean)) + NormalDist().inv_cdf(share) * spread
     guess = 1 / (1 + math.exp(-logit)) if abs(logit) < 700 else mean

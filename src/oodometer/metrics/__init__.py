@@ -53,6 +53,8 @@ from .per_class import PerClass as PerClass
 from .confusion import ConfusionTable as ConfusionTable, confusion_matrix as confusion_matrix
 from .operating_points import OperatingPoints as OperatingPoints, operating_point as operating_point
 from .failure_cases import FailureCases as FailureCases
+from .vote_rules import judged_correct as judged_correct
+from .votes import Votes as Votes
 from .reliability import ReliabilityDiagram as ReliabilityDiagram
 from .risk_coverage import RiskCoverageCurve as RiskCoverageCurve
 from .accuracy_coverage import AccuracyCoverageCurve as AccuracyCoverageCurve

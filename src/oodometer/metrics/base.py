@@ -79,6 +79,7 @@ class Metric(ABC, Generic[S, R]):
     citation : BibTeX key in ``citations.bib``.
     gives : "number", "curve" or "table": what `finish` returns.
     bounds : lowest and highest possible value of a number.
+    quiet : whether it is left out without a word where its fields are absent and nobody asked for it by name.
 
     `summarize` reads only rows whose truth is known (see `Predictions.known`); `merge` is associative and
     commutative; `finish` raises `NotApplicable` for a state without rows. Metrics with the same `state_key`
@@ -91,6 +92,7 @@ class Metric(ABC, Generic[S, R]):
     citation: ClassVar[str]
     gives: ClassVar[Literal["number", "curve", "table"]] = "number"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    quiet: ClassVar[bool] = False
 
     @property
     def state_key(self) -> str:

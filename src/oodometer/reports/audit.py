@@ -10,6 +10,7 @@ from .charts.base import Result
 from .charts.widths import expected, halving, steps, today
 from .numbers import best, digits, finite, number, percent, percent_range, points, rows_text
 from .references import reference
+from .words import capital
 
 __all__ = ["context", "sentence", "verdict", "worth"]
 
@@ -17,13 +18,23 @@ MEANINGS = {
     "clopper-pearson": "the labels alone, as if drawn from endless rows",
     "hypergeometric": "the labels alone, knowing how many rows the target has",
     "betting": "the labels and the chances with which their rows were drawn",
-    "ppi-betting": "the labels and the model's confidence on every row; valid at any number of labels",
-    "ppi++": "the labels and the model's confidence, by the normal law of many labels",
+    "ppi-betting": "the labels and {proxy} on every row; valid at any number of labels",
+    "ppi++": "the labels and {proxy}, by the normal law of many labels",
 }
+PROXIES = {"confidence": "the model's confidence", "votes": "the judges' votes"}
 DROPPED = ("--report", "--json", "--suggest", "--out")
 MOST_RARE = 1_000_000  # "less than one in" beyond this says no more
 EVEN = 0.5  # labels; a difference below it reads as none
 MORE = 20  # rows to suggest where the curve names no number
+
+
+def proxy(result: Result) -> str:
+    """What stood for the labels that are missing, in words.
+
+    >>> proxy({"proxy": "votes"}), proxy({})
+    ("the judges' votes", "the model's confidence")
+    """
+    return PROXIES.get(str(result.get("proxy")), PROXIES["confidence"])
 
 
 def _count(labels: Any) -> str:
@@ -159,25 +170,25 @@ def worth(result: Result) -> dict[str, str] | None:
     method, rows = result.get("method"), finite((result.get("target") or {}).get("rows"))
     explained = finite((result.get("confidence") or {}).get("explained"))
     share = percent(explained, 0) if explained is not None and explained > 0 else ""
+    were, are, them = ("were", "are", "them") if result.get("proxy") == "votes" else ("was", "is", "it")
     if method == "hypergeometric" and rows:
         text += (
             f"The target has {rows_text(rows)}: {number(int(labels))} of them are known, and only the other "
         )
-        text += (
-            f"{number(int(rows - labels))} can still surprise. The model's confidence was left aside, since "
-        )
-        text += "imagined audits found no gain from it at so many labels."
+        text += f"{number(int(rows - labels))} can still surprise. {capital(proxy(result))} "
+        text += f"{were} left aside, since imagined audits found no gain from {them} at so many labels."
     elif method == "clopper-pearson":
         text += (
             "They are read as they are: the target is large beside them, and imagined audits found no gain "
         )
-        text += "from the model's confidence at so many labels."
+        text += f"from {proxy(result)} at so many labels."
     elif share:
         text += (
-            f"The confidence of the model, as learnt on the reference, is predicted to take {share} off the "
+            f"{capital(proxy(result))}, as learnt on the reference, {are} predicted to take {share} off the "
         )
         text += "variance of a label"
-        text += ", and rows were labelled more often where it is unsure." if result.get("weighted") else "."
+        unsure = "they are unsure" if result.get("proxy") == "votes" else "it is unsure"
+        text += f", and rows were labelled more often where {unsure}." if result.get("weighted") else "."
         if value < labels - EVEN:
             text += " With these labels, being valid at every number of them costs more than that."
     return {"title": title, "text": text.strip()}
@@ -232,7 +243,7 @@ def context(result: Result) -> dict[str, Any]:
         "power": power(result),
         "worth": worth(result),
         "estimates": found,
-        "meanings": MEANINGS,
+        "meanings": {name: text.format(proxy=proxy(result)) for name, text in MEANINGS.items()},
         "steps": steps(result),
         "next": next_command(result),
         "next_width": _next_width(result),

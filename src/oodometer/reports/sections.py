@@ -9,6 +9,7 @@ from typing import Any
 from . import audit as audits
 from . import backtest as backtests
 from . import comparison, evaluation, failures, operating, rivals
+from . import votes as judges
 from .charts import (
     accuracy_coverage,
     audited,
@@ -28,6 +29,9 @@ from .charts import (
     severity,
     slices,
     tolerances,
+    vote_subsets,
+    vote_trade_off,
+    votes,
     widths,
 )
 from .charts.base import Figure, Result
@@ -42,8 +46,8 @@ __all__ = ["SECTIONS"]
 FEW_MODELS = 3  # as many have their bands in the large chart
 MOST_OTHERS = 40  # models in a table in short, beyond those in charts
 MOST_ROWS = 200  # of the table of slices and of that of chunks
-ESTIMATE_CHARTS = (methods, risk_coverage, reliability, confidence, chunks, slices)
-EVALUATE_CHARTS = (risk_coverage, reliability, per_class, slices)
+ESTIMATE_CHARTS = (methods, votes, risk_coverage, reliability, confidence, chunks, slices)
+EVALUATE_CHARTS = (risk_coverage, votes, vote_trade_off, vote_subsets, reliability, per_class, slices)
 Drawn = list[Figure | None]
 
 
@@ -62,6 +66,7 @@ def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
         "anything_goes": anything_goes(headline),
         "strengths": STRENGTHS,
         "estimates": found,
+        "votes": judges.context(result),
         "chunk_rows": chunks.shown(result)[-MOST_ROWS:],
         "slice_rows": slices.worst_first(result)[:MOST_ROWS],
     }
@@ -108,6 +113,7 @@ def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
             "result": one,
             "figures": {figure.name.removesuffix(f"-{index}"): figure for figure in mine},
             "slice_rows": slices.worst_first(one)[:MOST_ROWS],
+            "votes": judges.context(one),
             **evaluation.context(one),
         })  # fmt: skip
     words: dict[str, Any] = {

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..audits.correctness import Correctness
 from ..audits.drawn import Drawn
 from ..audits.judge import Judgement, judge, refutes
 from ..audits.label_only import effective_labels
@@ -18,6 +17,7 @@ from ..audits.labels import LabelledRows, collect, read_labels
 from ..audits.outlook import COUNTS, Outlook
 from ..audits.outlook import outlook as look_ahead
 from ..audits.power import Noticeable, noticeable
+from ..audits.proxy import Proxy, choose_proxy
 from ..audits.strata import Stratum, strata
 from ..audits.suggestion import Suggestion
 from ..audits.suggestion import suggest as draw_rows
@@ -47,10 +47,10 @@ class Audit:
 
     reference, target : names, rows, the reference's accuracy. correct : labelled rows that are right; weighted :
     whether some rows were more likely to be labelled than others. slope, explained : how far the audit leans on the
-    confidence, and the share of a label's variance that this is predicted to take away. noticeable : accuracies
-    at which the test would speak (even draws only). strata : tenths of the target by confidence. outlook : the width
-    to expect of more labels, where asked for. A page:
-    `oodometer.reports.write_report(audit.to_dict(), path)`.
+    proxy, and the share of a label's variance that this is predicted to take away. proxy : what stands for labels that
+    are missing, "confidence" or the judges' "votes". noticeable : accuracies at which the test would speak (even draws
+    only). strata : tenths of the target by the proxy. outlook : the width to expect of more labels, where asked for. A
+    page: `oodometer.reports.write_report(audit.to_dict(), path)`.
     """
 
     labels: int
@@ -75,6 +75,7 @@ class Audit:
     noticeable: Noticeable | None = None
     strata: tuple[Stratum, ...] = ()
     outlook: Outlook | None = None
+    proxy: str = "confidence"
 
     @property
     def refuted(self) -> bool:
@@ -108,6 +109,7 @@ class Audit:
             "noticeable": plain(self.noticeable),
             "intervals": [{**e.to_dict(), "effective_labels": plain(self._worth(e))} for e in self.intervals],
             "confidence": {"slope": plain(self.slope), "explained": plain(self.explained)},
+            "proxy": self.proxy,
             "strata": plain(self.strata),
             "outlook": plain(self.outlook),
             "suggested": None if self.suggestion is None else plain(self.suggestion.row),
@@ -178,7 +180,7 @@ def audit(
     goal = opener.open(target, sources[0].classes)
     opener.check()
     given = [] if labels is None else list(labels) if isinstance(labels, (list, tuple)) else [labels]
-    learnt = Correctness.fit(Predictions.concat([read_reference(s).record for s in sources]))
+    learnt = _proxy(Predictions.concat([read_reference(s).record for s in sources]), goal)
     score, predicted, own = _survey(goal, learnt)
     parts = [read_labels(data, goal, predicted, len(score)) for data in given]
     if not given and own is not None:
@@ -227,6 +229,7 @@ def audit(
         correct=None if drawn is None else int(drawn.correct.sum()),
         weighted=drawn is not None and drawn.weighted,
         slope=slope,
+        proxy=learnt.name,
         explained=_explained(score, slope),
         noticeable=power,
         strata=_strata(score, drawn, suggestion),
@@ -275,7 +278,16 @@ def _sources(reference: Any, classes: Sequence[int | str] | None, opener: Opener
     return [first, *(opener.open(r, first.classes) for r in given[1:])]
 
 
-def _survey(goal: Source, learnt: Correctness) -> tuple[Array, Array | None, LabelledRows | None]:
+def _proxy(reference: Predictions, goal: Source) -> Proxy:
+    """What is to stand for the labels that are missing."""
+    judges = None
+    if "votes" in goal.fields:
+        first = next(iter(goal.batches(["votes"], rows=1)), None)
+        judges = None if first is None or first.votes is None else len(first.votes)
+    return choose_proxy(reference, goal.fields, judges)
+
+
+def _survey(goal: Source, learnt: Proxy) -> tuple[Array, Array | None, LabelledRows | None]:
     """f and the predicted class of every target row, and the labels that the target itself holds."""
     scores, classes, truths = [], [], []
     for batch in goal.batches():

@@ -39,7 +39,8 @@ _ORDER = (
     "smoothness",
     "votes",
 )
-_ON_DEMAND = ("s-leap",)  # with the prior that is its default it says what label-shift says
+# s-leap says, with the prior that is its default, what label-shift says; max-prob is a baseline to compare with
+_ON_DEMAND = ("s-leap", "max-prob")
 # What the headline is made from: quick enough to be tried on a hundred simulated targets.
 _QUICK = (
     "source",

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..diagnoses import Diagnosis
 from ..intervals import clopper_pearson
-from ..results import Estimate, Interval
+from ..results import Estimate, Interval, percent
 from .estimation import Headline
 from .panel import PANEL, middle
 from .weighing import Scales, Weighed
@@ -52,7 +52,8 @@ def make_headline(
     Where the diagnosis finds inputs unlike the reference's, the methods that do not re-weight the reference answer, and
     the interval is everything where not even these agree (trust "none"). Else, with trials, methods are weighed
     by their errors on simulated targets like this one (`Scales`); without, the middle of different kinds of
-    estimate answers, with the span of all of them.
+    estimate answers, with the span of all of them. Judges (`votes`) that held on the reference and contradict the
+    number on the target are heard instead, and no trust is left.
 
     >>> e = Estimate("doc", 0.8, 0.7, 0.9, 0.95, "conditional", "", "guillory2021")
     >>> make_headline([e], 0.95).interval.value
@@ -61,12 +62,26 @@ def make_headline(
     by_name = {e.method: e for e in estimates}
     if not by_name:
         return None
+    made = _from_estimates(by_name, level, scales, signs, diagnosis, source, reference_rows)
+    return _with_judges(made, by_name.get("votes"), level)
+
+
+def _from_estimates(
+    by_name: Mapping[str, Estimate],
+    level: float,
+    scales: Scales | None,
+    signs: Mapping[str, float] | None,
+    diagnosis: Diagnosis | None,
+    source: float | None,
+    reference_rows: int,
+) -> Headline:
+    """The number before judges are heard."""
     if diagnosis is not None and diagnosis.kind == "support":
         beyond = _beyond(by_name, level, diagnosis)
         if beyond is not None:
             return beyond
     if scales is not None and source is not None:
-        rows = max(e.rows for e in estimates)
+        rows = max(e.rows for e in by_name.values())
         values = {m: e.value for m, e in by_name.items()}
         weighed = scales.weigh(
             values, signs or {}, source, rows, level, None if diagnosis is None else diagnosis.kind
@@ -201,14 +216,7 @@ def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
         rest = [e for e in by_name.values() if e.method != "source"] or list(by_name.values())
         chosen = [next((e for e in rest if e.method == "votes"), rest[0])]
     if len(chosen) == 1:
-        only = chosen[0]
-        return Headline(
-            only.interval,
-            only.method,
-            only.assumes,
-            "none" if only.method == "source" else "low",
-            "it rests on one method and its assumption; nothing here checks that assumption",
-        )
+        return _alone(chosen[0])
     value = float(median(e.value for e in chosen)) if np.isnan(together) else together
     spread = max(e.value for e in chosen) - min(e.value for e in chosen)
     lower, upper = min(e.lower for e in chosen), max(e.upper for e in chosen)
@@ -227,4 +235,45 @@ def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
         "the truth lies within the span of methods whose assumptions differ; nothing proves it",
         trust,
         why,
+    )
+
+
+def _alone(only: Estimate) -> Headline:
+    """The answer of one method; what the reference says of judges is a check of sorts, and the only one."""
+    trust = "none" if only.method == "source" else "low"
+    why = "it rests on one method and its assumption; nothing here checks that assumption"
+    seen = only.details.get("reference") if only.method.partition(":")[0] == "votes" else None
+    if seen is not None and seen["refuted"]:
+        trust, why = "none", f"{only.warnings[0]}; label some target rows"
+    elif seen is not None:
+        side = "between" if seen["inside"] else "outside, by no more than chance,"
+        why = (
+            f"it rests on the judges alone: on the reference the accuracy, {percent(seen['accuracy'])}, lies {side} "
+            f"their bounds, {percent(seen['lower_bound'])} to {percent(seen['upper_bound'])}; whether they judge the "
+            "target as well cannot be seen"
+        )
+    return Headline(only.interval, only.method, only.assumes, trust, why)
+
+
+def _with_judges(made: Headline, votes: Estimate | None, level: float) -> Headline:
+    """The headline, or what judges say instead where it lies outside their bounds and these held on the reference.
+
+    Confidence under shift fails in one direction and is not seen to; judges look at the outputs themselves. On six of
+    the seven tasks of Yao and Koller (2024) outside the training distribution, their mean erred less than confidence.
+    """
+    seen = None if votes is None else votes.details.get("reference")
+    if votes is None or seen is None or seen["refuted"] or made.method == votes.method:
+        return made
+    if votes.lower <= made.interval.value <= votes.upper:
+        return made
+    apart = abs(made.interval.value - votes.value) > _ALARMING_SPREAD
+    lower, upper = min(made.interval.lower, votes.lower), max(made.interval.upper, votes.upper)
+    return Headline(
+        Interval(votes.value, lower, upper, level, "empirical"),
+        f"votes, against {made.method}",
+        "the truth lies within the span of the judges and of the methods that look at the model; nothing proves it",
+        "none" if apart else "low",
+        f"judges that were right about the reference accept {percent(votes.details['lower_bound'])} to "
+        f"{percent(votes.details['upper_bound'])} of the outputs, and the other methods say "
+        f"{percent(made.interval.value)}: one side fails; label some target rows",
     )

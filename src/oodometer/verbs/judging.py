@@ -120,7 +120,7 @@ def plan_judging(
             why = f"{first.num_classes} classes make a large table; ask for it by name"
         if why is None:
             used.append(metric)
-        else:
+        elif asked is not None or not metric.quiet:
             skipped.append(Skipped(metric.name, why))
     sliced = [m for m in used if m.gives == "number" and (asked is not None or m.name in _SLICED)]
     rows = batch_rows(first.num_classes)

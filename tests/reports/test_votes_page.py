@@ -1,0 +1,163 @@
+"""Votes on the pages: bounds by agreement, recall and precision, smaller draws, the trade-off, words and widths."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("altair")
+
+from oodometer import Predictions, audit, estimate, evaluate
+from oodometer.reports import render
+from oodometer.reports.charts import vote_subsets, vote_trade_off, votes
+from oodometer.reports.votes import context
+
+SPACE = "\N{NO-BREAK SPACE}"
+
+
+def outputs(rows: int, accuracy: float, seed: int, judges: int = 5) -> Predictions:
+    rng = np.random.default_rng(seed)
+    right, common = rng.random(rows) < accuracy, rng.random(rows)
+    own = np.where(rng.random((judges, rows)) < 0.5, common, rng.random((judges, rows)))
+    confidence = np.clip(0.6 + 0.25 * right + 0.1 * rng.standard_normal(rows), 0, 1)
+    return Predictions.from_arrays(
+        votes=np.where(right, own < 0.93, own > 0.85), correct=right, confidence=confidence
+    )
+
+
+def as_json(found: Any) -> dict[str, Any]:
+    return json.loads(json.dumps(found.to_dict(), allow_nan=False))
+
+
+TARGET = outputs(600, 0.7, 1)
+JUDGED = as_json(evaluate(TARGET))
+ESTIMATED = as_json(estimate(outputs(400, 0.95, 0), TARGET.without_labels(), backtest=None))
+
+
+def text_of(page: str) -> str:
+    page = re.sub(r"<(script|style)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).replace(SPACE, " ").split())
+
+
+def drawn(page: str) -> set[str]:
+    return set(re.findall(r'id="chart-([\w-]+)"', page))
+
+
+def test_the_page_of_an_estimate_shows_the_bounds() -> None:
+    page = render(ESTIMATED)
+    told = text_of(page)
+    assert "votes" in drawn(page)
+    details = next(e for e in ESTIMATED["estimates"] if e["method"] == "votes")["details"]
+    low, high = details["lower_bound"] * 100, details["upper_bound"] * 100
+    assert f"The judges accept {low:.1f}–{high:.1f} % of the outputs" in told
+    for one in details["bounds"]:
+        assert f"{one['lower'] * 100:.1f} %" in told
+        assert f"{(one['upper'] - one['lower']) * 100:.1f} points" in told
+    for name in ("all 5 agree", "4 of 5 agree", "3 of 5 agree", "On the reference the accuracy"):
+        assert name in told
+    assert "vote-subsets" not in drawn(page)  # no truth, nothing to hold
+
+
+def test_the_truth_is_told_where_labels_are_known() -> None:
+    known = as_json(estimate(outputs(400, 0.95, 0), TARGET, backtest=None))
+    found = votes.panel(known)
+    assert found is not None
+    assert found["truth"] == pytest.approx(TARGET.accuracy)
+    assert "within the judges' bounds" in votes.title(found)
+    outside = {**found, "truth": 0.99}
+    assert "outside the judges' bounds" in votes.title(outside)
+
+
+def test_the_page_of_labelled_data_shows_everything() -> None:
+    page = render(JUDGED)
+    told = text_of(page)
+    assert {"votes-0", "vote-trade-off-0", "vote-subsets-0"} <= drawn(page)
+    for row in JUDGED["votes"]["rules"]:
+        for name in ("accepted", "correct_recall", "incorrect_precision"):
+            assert f"{row[name]['value'] * 100:.1f} %" in told
+    for row in JUDGED["votes"]["subsets"]:
+        assert f"{row['bounds'][0]['reliability']['value'] * 100:.1f} %" in told
+    assert "How well the judges tell right from wrong outputs" in told
+    assert "Bounds to expect of fewer judges" in told
+    assert len(page) < 1_000_000
+
+
+def test_a_page_without_votes_has_none_of_it() -> None:
+    bare = as_json(evaluate(Predictions.from_confidence(TARGET.confidence, correct=TARGET.correct)))
+    page = render(bare)
+    assert not {name for name in drawn(page) if name.startswith("vote")}
+    assert "judge" not in text_of(page)
+    assert (context(bare), votes.figure(bare), vote_subsets.figure(bare), vote_trade_off.figure(bare)) == (
+        None, None, None, None
+    )  # fmt: skip
+
+
+def test_one_judge_has_no_bounds() -> None:
+    one = as_json(evaluate(outputs(200, 0.7, 2, judges=1)))
+    told = text_of(render(one))
+    assert "The judge accepts" in told
+    assert "One judge gives one number and no bounds" in told
+    assert "lower bound" not in told
+    assert vote_subsets.figure(one) is None
+    assert vote_trade_off.figure(one) is None
+
+
+def test_words_for_agreement_and_trade_off() -> None:
+    found = {
+        "rows": 100, "draws": 50,
+        "steps": [
+            {"agree": 4, "width": 0.04, "held": {"value": 0.7, "lower": 0.6, "upper": 0.8}},
+            {"agree": 5, "width": 0.12, "held": {"value": 0.98, "lower": 0.9, "upper": 1.0}},
+        ],
+    }  # fmt: skip
+    assert vote_trade_off.title([found], 5).replace(SPACE, " ") == (
+        "With 4 instead of 5 judges agreeing the bounds are 8.0 points tighter and hold in 70 % instead of 98 % of "
+        "the draws of 100 rows"
+    )
+    found["steps"][0]["held"] = found["steps"][1]["held"]
+    assert "hold as often, in 98 % of the draws" in vote_trade_off.title([found], 5).replace(SPACE, " ")
+
+
+def test_names_of_judges_are_only_text() -> None:
+    wild = Predictions.from_arrays(
+        votes=TARGET.votes, correct=TARGET.correct, names={"judge": ["</script><b>", "b", "c", "d", "e"]}
+    )
+    page = render(as_json(evaluate(wild)))
+    assert "</script><b>" not in page
+    assert "&lt;/script&gt;&lt;b&gt;" in page
+
+
+def test_the_audit_says_that_votes_stood_for_labels() -> None:
+    row = np.random.default_rng(0).permutation(600)[:120]
+    labels = {"row": row, "correct": TARGET.correct[row].astype(bool)}
+    found = as_json(audit(outputs(400, 0.95, 0), TARGET.without_labels(), labels=labels, methods=["votes"]))
+    told = text_of(render(found))
+    assert found["proxy"] == "votes"
+    assert "the labels and the judges' votes on every row" in told
+    assert "the model's confidence" not in told
+
+
+@pytest.mark.browser
+def test_the_charts_are_drawn_and_fit(chromium: str, tmp_path: Path) -> None:
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("browser", Path(__file__).with_name("browser.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name, result in (("evaluate", JUDGED), ("estimate", ESTIMATED)):
+        path = tmp_path / f"{name}.html"
+        path.write_text(render(result), encoding="utf-8")
+        with module.Browser(chromium) as browser:
+            for width in (500, 1280):
+                browser.open(path, width=width)
+                assert browser.run("document.querySelectorAll('.chart.failed').length") == 0
+                assert browser.run("document.documentElement.scrollWidth") == width
+                assert browser.complaints() == []
