@@ -47,14 +47,26 @@ class Toy(Recipe):
         return f"| scale | {result['scale']} |"
 
 
+class Chores(Toy):
+    """A recipe of tasks."""
+
+    def models(self, scale: str) -> tuple[str, ...]:
+        return ()
+
+    def tasks(self, scale: str) -> tuple[str, ...]:
+        return ("wash", "iron")
+
+
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """The entrance with the command in it and a toy on the shelf."""
     if "reproduce" not in {one.name for one in entrance.app.registered_commands}:
         command.add_to(entrance.app)
-    monkeypatch.setitem(home.RECIPES, "toy", "toy")
+    shelf = {"toy": Toy, "chores": Chores}
+    for name in shelf:
+        monkeypatch.setitem(home.RECIPES, name, name)
     real = home.find_recipe
-    monkeypatch.setattr(home, "find_recipe", lambda paper: Toy() if paper == "toy" else real(paper))
+    monkeypatch.setattr(home, "find_recipe", lambda paper: shelf[paper]() if paper in shelf else real(paper))
     monkeypatch.setattr(Toy, "stop", False)
     return lambda *arguments: entrance.main(["reproduce", *map(str, arguments)])
 
@@ -73,10 +85,18 @@ def test_prints_tables_and_writes_json(run: Run, tmp_path: Path, capsys: pytest.
     assert [step["kept"] for step in json.loads(capsys.readouterr().out)["steps"]] == [True]
 
 
+def test_tasks_are_chosen(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("chores", "--out", tmp_path, "--task", "iron", "--task", "wash", "--json", "-") == 0
+    assert json.loads(capsys.readouterr().out)["result"] == {"scale": "small", "only": ["iron", "wash"]}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("nothing",), "unknown paper 'nothing'"),
+        (("chores", "--task", "cook"), "unknown task 'cook' at scale small; known: wash, iron"),
+        (("chores", "--only", "A"), "chores has no models to choose from, got 'A'; leave --only out"),
+        (("toy", "--task", "wash"), "toy has no tasks to choose from, got 'wash'; leave --task out"),
         (("toy", "--scale", "huge"), "unknown scale 'huge'; expected small or paper"),
         (("toy", "--only", "C"), "unknown model 'C' at scale small; known: A, B"),
         (("toy", "--out", "FILE"), "expected a folder, got a file; name another with --out"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,14 @@ def test_goes_on_behind_the_last_finished_step(tmp_path: Path) -> None:
         follow(chain(log, stop=True), place)
     follow(chain(log), place)
     assert log == ["a", "b", "c"]
+
+
+def test_some_steps_are_done_in_every_run(tmp_path: Path) -> None:
+    place, log = Workspace(tmp_path), []
+    steps = chain(log)
+    again = [*steps, replace(steps[0], name="d", always=True, needs=("c",))]
+    assert [run.kept for _ in range(2) for run in follow(again, place)] == [False] * 4 + [True] * 3 + [False]
+    assert log == ["a", "b", "c", "a", "a"]
 
 
 def test_reports_rise_to_one(tmp_path: Path) -> None:

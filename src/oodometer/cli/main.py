@@ -9,7 +9,19 @@ from typing import Annotated
 import typer
 
 from ..errors import OodometerError
-from . import audit, backtest, cite, compare, demo, diagnose, estimate, evaluate, methods, reproduce
+from . import (
+    audit,
+    backtest,
+    cite,
+    compare,
+    demo,
+    diagnose,
+    discriminate,
+    estimate,
+    evaluate,
+    methods,
+    reproduce,
+)
 
 __all__ = ["app", "main"]
 
@@ -44,7 +56,19 @@ def _options(
     """How good is your model on data that has no labels?"""
 
 
-for command in (estimate, diagnose, backtest, audit, evaluate, compare, reproduce, methods, cite, demo):
+for command in (
+    estimate,
+    diagnose,
+    backtest,
+    audit,
+    evaluate,
+    compare,
+    discriminate,
+    reproduce,
+    methods,
+    cite,
+    demo,
+):
     command.add_to(app)
 
 

@@ -28,13 +28,22 @@ def add_to(app: typer.Typer) -> None:
 def reproduce(
     paper: Annotated[str, typer.Argument(help="Name of the paper, such as selective-answering.")],
     scale: Annotated[
-        str, typer.Option(help="small (two cores, under half an hour) or paper (a GPU, the paper's models).")
+        str,
+        typer.Option(
+            help="small (two cores, under half an hour a paper or task) or paper (a GPU, the paper's models)."
+        ),
     ] = "small",
     out: Annotated[
         str | None, typer.Option(help="Folder for all files; by default reproduce/PAPER-SCALE.")
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option("--only", help="Only this model; may be repeated.")
+    ] = None,
+    task: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--task", help="Only this task of a paper that has tasks, such as cogs; may be repeated."
+        ),
     ] = None,
     json: Annotated[
         str | None, typer.Option("--json", help="Write JSON to this file, or - for standard output.")
@@ -45,7 +54,7 @@ def reproduce(
 
     with _bar() as bar:
         try:
-            found = run(paper, scale=scale, out=out, only=only or (), report=bar)
+            found = run(paper, scale=scale, out=out, only=only or (), tasks=task or (), report=bar)
         except KeyboardInterrupt:
             interrupted = True
         else:

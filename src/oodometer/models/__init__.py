@@ -1,4 +1,4 @@
-"""Live models -> Predictions: classifiers of sequences, from word counts to transformer encoders; the extra `hf`."""
+"""Live models -> Predictions: classifiers of sequences, encoder-decoders, judges of their outputs; the extra `hf`."""
 
 from __future__ import annotations
 
@@ -10,19 +10,24 @@ from .encoder import Encoder
 from .energy import Energy, EnergyMeter
 from .frozen_encoder import FrozenEncoder
 from .recurrent import Recurrent
+from .seq2seq import Beams, EncoderDecoder, exact_match, snapshot_folders
 from .shelf import KINDS, load_model
 
 __all__ = [
     "KINDS",
     "BagOfWords",
+    "Beams",
     "Convolution",
     "EmbeddingSum",
     "Encoder",
+    "EncoderDecoder",
     "Energy",
     "EnergyMeter",
     "FrozenEncoder",
     "Recurrent",
     "SequenceClassifier",
     "Text",
+    "exact_match",
     "load_model",
+    "snapshot_folders",
 ]

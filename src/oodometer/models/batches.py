@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import Array, Ragged
 
-__all__ = ["length_batches", "padded", "ragged", "sorted_batches"]
+__all__ = ["length_batches", "padded", "ragged", "sorted_batches", "token_batches"]
 
 POOL = 50  # batches that are sorted by length together: more pads less and shuffles less
 
@@ -25,10 +25,14 @@ def ragged(rows: Sequence[Sequence[int]]) -> Ragged:
     return Ragged(flat, offsets)
 
 
-def length_batches(lengths: Array, size: int, seed: int, epoch: int) -> list[Array]:
+def length_batches(
+    lengths: Array, size: int, seed: int, epoch: int, *, tokens: int | None = None
+) -> list[Array]:
     """Positions of all sequences once, in batches of at most ``size``; same seed and epoch, same batches.
 
     Sequences are shuffled, sorted by length within pools of 50 batches, cut into batches, and the batches shuffled.
+    With ``tokens`` a batch holds at most so many padded tokens instead (see `token_batches`). ``lengths`` has the shape
+    (sample,) or (sample, part); sequences of several parts are sorted by the sum.
 
     >>> batches = length_batches(np.array([5, 1, 4, 2]), 2, seed=0, epoch=0)
     >>> sorted(tuple(sorted(batch.tolist())) for batch in batches)
@@ -36,10 +40,37 @@ def length_batches(lengths: Array, size: int, seed: int, epoch: int) -> list[Arr
     """
     rng = np.random.default_rng([seed, epoch])
     order = rng.permutation(len(lengths))
+    whole = lengths if lengths.ndim == 1 else lengths.sum(1)
+    if tokens is not None:
+        size = max(1, int(tokens // max(1.0, float(whole.mean()))))
     pool = np.arange(len(order)) // (size * POOL)
-    order = order[np.lexsort((lengths[order], pool))]
-    batches = [order[start : start + size] for start in range(0, len(order), size)]
+    order = order[np.lexsort((whole[order], pool))]
+    if tokens is None:
+        batches = [order[start : start + size] for start in range(0, len(order), size)]
+    else:
+        batches = token_batches(lengths, order, tokens)
     return [batches[i] for i in rng.permutation(len(batches))]
+
+
+def token_batches(lengths: Array, order: Array, tokens: int) -> list[Array]:
+    """The positions in ``order``, cut into batches of at most ``tokens`` padded tokens; a longer sequence stands alone.
+
+    The padded tokens of a batch are its rows times the greatest length in it; of sequences of several parts, lengths of
+    shape (sample, part), rows times the sum over the parts of the greatest length.
+
+    >>> token_batches(np.array([2, 2, 3, 9]), np.arange(4), 6)
+    [array([0, 1]), array([2]), array([3])]
+    """
+    parts = (lengths[:, None] if lengths.ndim == 1 else lengths)[order]
+    batches, start = [], 0
+    while start < len(order):
+        most = max(1, tokens // max(1, int(parts[start].sum())))
+        widest = np.maximum.accumulate(parts[start : start + most], axis=0).sum(1)
+        padded_tokens = widest * np.arange(1, len(widest) + 1)
+        rows = max(1, int(np.searchsorted(padded_tokens, tokens, side="right")))
+        batches.append(order[start : start + rows])
+        start += rows
+    return batches
 
 
 def sorted_batches(lengths: Array, size: int) -> list[Array]:

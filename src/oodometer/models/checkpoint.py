@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, MissingExtraError
 from ..store import write_atomic
 
-__all__ = ["read_tensors", "restore", "store", "write_tensors"]
+__all__ = ["load_weights", "read_tensors", "restore", "store", "weights", "write_tensors"]
 
 FILE = "checkpoint.safetensors"
 
 
 def store(folder: Path, net: Any, optimizer: Any, *, fingerprint: str, step: int) -> None:
     """Write the state after ``step`` steps; the file appears whole or not at all."""
-    tensors = {f"net.{name}": value for name, value in net.state_dict().items()}
+    tensors = {f"net.{name}": value for name, value in weights(net).items()}
     for i, state in optimizer.state_dict()["state"].items():
         tensors |= {f"adam.{i}.{name}": value for name, value in state.items()}
     folder.mkdir(parents=True, exist_ok=True)
     write_tensors(folder / FILE, tensors, {"fingerprint": fingerprint, "step": str(step)})
 
 
-def restore(folder: Path, net: Any, optimizer: Any, *, fingerprint: str) -> int:
-    """Load the state if there is one of this very training; returns the steps done, 0 where there is none."""
+def restore(
+    folder: Path, net: Any, optimizer: Any, *, fingerprint: str, fits: Callable[[int], bool] | None = None
+) -> int:
+    """Load the state if there is one of this very training; returns the steps done, 0 where there is none.
+
+    ``fits`` is asked with the steps done before anything is loaded: False leaves the state alone.
+    """
     path = folder / FILE
     if not path.is_file():
         return 0
@@ -33,9 +39,9 @@ def restore(folder: Path, net: Any, optimizer: Any, *, fingerprint: str) -> int:
         tensors, about = read_tensors(path)
     except InputError:
         return 0  # an unreadable checkpoint is none: the training starts again
-    if about.get("fingerprint") != fingerprint:
+    if about.get("fingerprint") != fingerprint or (fits is not None and not fits(int(about["step"]))):
         return 0
-    net.load_state_dict({k.removeprefix("net."): v for k, v in tensors.items() if k.startswith("net.")})
+    load_weights(net, {k.removeprefix("net."): v for k, v in tensors.items() if k.startswith("net.")})
     state: dict[int, dict[str, Any]] = {}
     for key, value in tensors.items():
         if key.startswith("adam."):
@@ -43,6 +49,35 @@ def restore(folder: Path, net: Any, optimizer: Any, *, fingerprint: str) -> int:
             state.setdefault(int(place), {})[name] = value
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
     return int(about["step"])
+
+
+def weights(net: Any) -> dict[str, Any]:
+    """Parameters and buffers by name; one that goes by several names, such as a tied embedding, is there once."""
+    found: dict[str, Any] = {}
+    seen: set[tuple[Any, ...]] = set()
+    for name, value in net.state_dict().items():
+        same = (value.data_ptr(), tuple(value.shape), tuple(value.stride()), value.dtype)
+        if value.numel() == 0 or same not in seen:
+            found[name] = value
+        seen.add(same)
+    return found
+
+
+def load_weights(net: Any, tensors: Mapping[str, Any]) -> None:
+    """Set what `weights` gave, in a network of the same build; `InputError` where names or shapes differ."""
+    expected = set(weights(net))
+    if expected != set(tensors):
+        odd = sorted(expected ^ set(tensors))
+        raise InputError(
+            "weights of the same network", got=f"others, such as {odd[0]}", remedy="train it again",
+            column="weights",
+        )  # fmt: skip
+    try:
+        net.load_state_dict(dict(tensors), strict=False)
+    except RuntimeError as error:
+        raise InputError(
+            "weights of the same network", got="other shapes", remedy="train it again", column="weights"
+        ) from error
 
 
 def write_tensors(path: Path, tensors: dict[str, Any], about: dict[str, str]) -> Path:

@@ -18,7 +18,7 @@ from .torch_library import transformers as load_transformers
 from .training import Plan
 from .wordpiece import learn_wordpiece
 
-__all__ = ["Encoder", "load_pretrained", "piece_ids"]
+__all__ = ["Encoder", "counted_ids", "load_pretrained", "piece_ids"]
 
 
 @final
@@ -30,11 +30,15 @@ class Encoder(NetworkClassifier):
     Parameters
     ----------
     source : hub name or path of a pretrained encoder and its tokenizer, such as ``bert-base-uncased``.
-    config : arguments of transformers' ``BertConfig`` for an encoder that is trained from scratch; its word pieces are
-        learnt from the training texts.
+    config : arguments of transformers' ``BertConfig`` (or of the configuration of another ``model_type`` that is named
+        among them, such as ``modernbert``) for an encoder that is trained from scratch; its word pieces are learnt from
+        the training texts.
     pieces : size of the vocabulary of word pieces that is learnt with ``config``.
-    longest : word pieces that are read; a longer text loses its middle.
+    longest : word pieces that are read; a longer text loses its middle, a pair the end of its longer part.
+    tokenizer : with ``config``, a tokenizer of transformers to use instead of learning one.
     plan, device : how and where to train.
+
+    ``truncated`` is the number of texts of the last call that were too long.
 
     Source: Devlin et al. (2019).
 
@@ -53,6 +57,7 @@ class Encoder(NetworkClassifier):
         config: Mapping[str, Any] | None = None,
         pieces: int = 8_000,
         longest: int = 256,
+        tokenizer: Any = None,
         plan: Plan | None = None,
         device: str | None = None,
     ) -> None:
@@ -64,7 +69,8 @@ class Encoder(NetworkClassifier):
         )
         self.source, self.config = source, None if config is None else dict(config)
         self.pieces, self.longest = pieces, longest
-        self.tokenizer: Any = None
+        self.tokenizer: Any = tokenizer
+        self._given = tokenizer is not None
         self._settings: Any = None  # transformers' configuration of a loaded model
 
     def options(self) -> dict[str, Any]:
@@ -73,13 +79,14 @@ class Encoder(NetworkClassifier):
 
     def _learn_tokens(self, texts: Sequence[Text]) -> None:
         self._settings = None  # trained again, a loaded model starts where a new one does
-        if self.source is None:
-            self.tokenizer = learn_wordpiece(texts, self.pieces, self.longest)
-        else:
+        if self.source is not None:
             self.tokenizer = load_pretrained("AutoTokenizer", self.source)
+        elif not self._given:
+            self.tokenizer = learn_wordpiece(texts, self.pieces, self.longest)
 
     def _encode(self, texts: Sequence[Text]) -> Ragged:
-        return piece_ids(self.tokenizer, texts, self.longest)
+        found, self.truncated = counted_ids(self.tokenizer, texts, self.longest)
+        return found
 
     def _build(self) -> Any:
         library = load_transformers()
@@ -87,8 +94,9 @@ class Encoder(NetworkClassifier):
         if self._settings is not None:
             return library.AutoModelForSequenceClassification.from_config(self._settings)
         if self.source is None:
-            settings = library.BertConfig(
+            settings = library.AutoConfig.for_model(
                 **{
+                    "model_type": "bert",
                     "vocab_size": len(self.tokenizer),
                     "max_position_embeddings": self.longest,
                     "pad_token_id": self.padding,
@@ -140,24 +148,39 @@ def load_pretrained(loader: str, source: str, **options: Any) -> Any:
 
 
 def piece_ids(tokenizer: Any, texts: Sequence[Text], longest: int) -> Ragged:
-    """Ids of word pieces with the tokenizer's special marks; a text too long loses its middle, a pair its tails.
+    """Ids of word pieces with the tokenizer's special marks; a text too long loses its middle.
 
-    Source: Sun et al. (2019) for the middle.
+    Of a pair the longer part loses its end, until both are of one length, then both do. Source: Sun et al. (2019) for
+    the middle.
     """
+    return counted_ids(tokenizer, texts, longest)[0]
+
+
+def counted_ids(tokenizer: Any, texts: Sequence[Text], longest: int) -> tuple[Ragged, int]:
+    """The ids of `piece_ids`, and the number of texts that were too long."""
     from .batches import ragged
 
-    pairs = any(not isinstance(text, str) for text in texts)
-    if pairs:
+    if any(not isinstance(text, str) for text in texts):
         first = [text if isinstance(text, str) else text[0] for text in texts]
         second = ["" if isinstance(text, str) else text[1] for text in texts]
-        found = tokenizer(first, second, truncation=True, max_length=longest, return_attention_mask=False)
-        return ragged(found["input_ids"])
+        rows = tokenizer(first, second, return_attention_mask=False, verbose=False)["input_ids"]
+        cut = [place for place, row in enumerate(rows) if len(row) > longest]
+        if cut:
+            short = tokenizer(
+                [first[place] for place in cut], [second[place] for place in cut], truncation="longest_first",
+                max_length=longest, return_attention_mask=False,
+            )["input_ids"]  # fmt: skip
+            for place, row in zip(cut, short, strict=True):
+                rows[place] = row
+        return ragged(rows), len(cut)
     room = longest - tokenizer.num_special_tokens_to_add()
     plain = tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)[
         "input_ids"
     ]
     before, after = _marks(tokenizer)
-    return ragged([[*before, *ends(row, room), *after] for row in plain])
+    return ragged([[*before, *ends(row, room), *after] for row in plain]), sum(
+        len(row) > room for row in plain
+    )
 
 
 def _marks(tokenizer: Any) -> tuple[list[int], list[int]]:

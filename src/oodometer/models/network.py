@@ -15,7 +15,8 @@ from ..arrays import Array, Ragged
 from ..errors import InputError
 from ..store import write_atomic
 from .base import Progress, SequenceClassifier, Text, check_labels, check_texts
-from .batches import padded, sorted_batches
+from .batches import padded, sorted_batches, token_batches
+from .best import Best
 from .checkpoint import read_tensors, write_tensors
 from .torch_library import choose_device
 from .torch_library import torch as load_torch
@@ -31,6 +32,8 @@ class NetworkClassifier(SequenceClassifier):
 
     padding = 0
     least_width = 1
+    truncated = 0
+    """Texts of the last call that were too long and were cut, where a model counts them."""
 
     def __init__(self, *, plan: Plan | None = None, device: str | None = None) -> None:
         self.plan = plan or Plan()
@@ -79,32 +82,87 @@ class NetworkClassifier(SequenceClassifier):
         labels: Sequence[int] | Sequence[str],
         *,
         classes: Sequence[int | str] | None = None,
+        dev: tuple[Sequence[Text], Sequence[Any]] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Train; see `SequenceClassifier.fit`."""
-        torch = load_torch()
+        """Train; see `SequenceClassifier.fit`. Of ``dev``, texts and labels, the smallest loss chooses the weights."""
         texts = check_texts(texts)
-        codes, self.classes = check_labels(labels, len(texts), classes)
+        codes, named = check_labels(labels, len(texts), classes)
+        held = None
+        if dev is not None:
+            held = check_texts(dev[0]), check_labels(dev[1], len(dev[0]), named)[0]
+        return self._fit(texts, codes, named, held, checkpoint, progress)
+
+    def fit_soft(
+        self,
+        texts: Sequence[Text],
+        targets: Array,
+        *,
+        classes: Sequence[int | str],
+        dev: tuple[Sequence[Text], Array] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Train on a distribution over classes for each text: the cross-entropy -sum_k y_k log p_k.
+
+        ``targets`` has the shape (sample, class), its rows sum to 1; with rows of 0 and 1 this is `fit`. Raises
+        `InputError` for other shapes and values.
+        """
+        texts, named = check_texts(texts), tuple(classes)
+        held = None
+        if dev is not None:
+            held = check_texts(dev[0]), _check_targets(dev[1], len(dev[0]), len(named))
+        return self._fit(
+            texts, _check_targets(targets, len(texts), len(named)), named, held, checkpoint, progress
+        )
+
+    def _fit(
+        self,
+        texts: list[Text],
+        truth: Array,
+        classes: tuple[int | str, ...],
+        dev: tuple[list[Text], Array] | None,
+        checkpoint: str | os.PathLike[str] | None,
+        progress: Progress | None,
+    ) -> Self:
+        """Train on class positions, shape (sample,), or on distributions, shape (sample, class)."""
+        torch = load_torch()
+        self.classes = classes
         device = choose_device(self.device)
         self._learn_tokens(texts)
+        held = None if dev is None else (self._encode(dev[0]), dev[1])
         sequences = self._encode(texts)
         torch.manual_seed(self.plan.seed)
         self.net = self._build().to(device)
-        truth = torch.from_numpy(codes).to(device)
+        answers = torch.from_numpy(truth).to(device)
 
         def loss(batch: Array) -> Any:
-            return torch.nn.functional.cross_entropy(self._batch(sequences, batch, device), truth[batch])
+            return torch.nn.functional.cross_entropy(self._batch(sequences, batch, device), answers[batch])
 
-        name = fingerprint(
-            {"kind": self.kind, "classes": self.classes, **self.options(), "start": self._start()},
-            sequences.values,
-            codes,
-        )
+        about = {"kind": self.kind, "classes": self.classes, **self.options(), "start": self._start()}
+        name = fingerprint(about, sequences.values, truth)
         folder = None if checkpoint is None else Path(checkpoint)
         lengths = np.diff(sequences.offsets)
-        train(self.net, loss, lengths, self.plan, name=name, checkpoint=folder, progress=progress)
+        if held is None:
+            train(self.net, loss, lengths, self.plan, name=name, checkpoint=folder, progress=progress)
+            return self
+        name = fingerprint({"name": name, "dev": True}, held[0].values, held[1])
+        best = Best(lambda: self.net, lambda: self._mean_loss(*held, device), name=name, folder=folder)
+        told = best.watching(progress)
+        train(self.net, loss, lengths, self.plan, name=name, checkpoint=folder, progress=told)
+        best.restore()
         return self
+
+    def _mean_loss(self, sequences: Ragged, truth: Array, device: str) -> float:
+        """Mean cross-entropy of labelled sequences."""
+        torch = load_torch()
+        answers, total = torch.from_numpy(truth).to(device), 0.0
+        with torch.inference_mode():
+            for batch in self._asking_batches(sequences):
+                scores = self._batch(sequences, batch, device).float()
+                total += float(torch.nn.functional.cross_entropy(scores, answers[batch], reduction="sum"))
+        return total / len(truth)
 
     def logits(self, texts: Sequence[Text], *, progress: Progress | None = None) -> Array:
         """Logits of texts; see `SequenceClassifier.logits`."""
@@ -114,7 +172,7 @@ class NetworkClassifier(SequenceClassifier):
         self.net.to(device).eval()
         sequences = self._encode(check_texts(texts))
         out = np.empty((len(texts), len(self.classes)), dtype=np.float32)
-        batches = sorted_batches(np.diff(sequences.offsets), 2 * self.plan.batch_size)
+        batches = self._asking_batches(sequences)
         with torch.inference_mode():
             for done, batch in enumerate(batches, 1):
                 out[batch] = self._batch(sequences, batch, device).float().cpu().numpy()
@@ -160,10 +218,35 @@ class NetworkClassifier(SequenceClassifier):
         model.net.eval()
         return model
 
+    def _asking_batches(self, sequences: Ragged) -> list[Array]:
+        """Batches twice as large as those of training, which must hold gradients too; the longest first."""
+        lengths = np.diff(sequences.offsets)
+        if self.plan.batch_tokens is None:
+            return sorted_batches(lengths, 2 * self.plan.batch_size)
+        return token_batches(lengths, np.argsort(-lengths, kind="stable"), 2 * self.plan.batch_tokens)
+
     def _batch(self, sequences: Ragged, batch: Array, device: str) -> Any:
         torch = load_torch()
         ids, real = padded(sequences, batch, self.padding, least=self.least_width)
         return self._scores(self.net, torch.from_numpy(ids).to(device), torch.from_numpy(real).to(device))
+
+
+def _check_targets(targets: Array, rows: int, classes: int) -> Array:
+    """Distributions over classes, float32, shape (sample, class), rows summing to 1."""
+    array = np.asarray(targets, dtype=np.float32)
+    if array.shape != (rows, classes):
+        raise InputError(
+            f"targets of the shape ({rows}, {classes})", got=f"shape {array.shape}",
+            remedy="give one distribution over the classes a text", column="targets",
+        )  # fmt: skip
+    wrong = ~((array >= 0).all(axis=1) & (np.abs(array.sum(axis=1) - 1) < 1e-3))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputError(
+            "a distribution that sums to 1", got=str(array[row].tolist())[:60], remedy="divide it by its sum",
+            row=row + 1, column="targets",
+        )  # fmt: skip
+    return array
 
 
 def read_description(folder: Path) -> dict[str, Any]:

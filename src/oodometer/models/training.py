@@ -1,4 +1,4 @@
-"""Training: cross-entropy by AdamW over length-sorted batches, seeded step by step, so that it can stop and go on."""
+"""Training: a loss minimised by AdamW over length-sorted batches, seeded by step, so that it can stop and go on."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ class Plan:
     Parameters
     ----------
     epochs : passes over the data.
-    batch_size : sequences a step.
+    batch_size : sequences a step; not read where ``batch_tokens`` is given.
+    batch_tokens : padded tokens a step at most, all that a sample has (an input and its output) counted; a sample that
+        is longer makes a step of its own. None: batches by ``batch_size``.
     learning_rate : the largest; it rises linearly over the share ``warmup`` of the steps, then falls linearly to 0.
     weight_decay : of AdamW. Source: Loshchilov and Hutter (2019).
     warmup : share of the steps, in [0, 1).
@@ -50,6 +52,7 @@ class Plan:
     clip: float = 1.0
     seed: int = 0
     checkpoint_seconds: float = 60.0
+    batch_tokens: int | None = None
 
     def __post_init__(self) -> None:
         if self.epochs < 1 or self.batch_size < 1 or not self.learning_rate > 0 or not 0 <= self.warmup < 1:
@@ -57,6 +60,15 @@ class Plan:
                 "expected at least 1 epoch, 1 sequence a batch and a positive learning rate, got "
                 f"{self.epochs}, {self.batch_size} and {self.learning_rate}"
             )
+        if self.batch_tokens is not None and self.batch_tokens < 1:
+            raise UsageError(f"expected at least 1 token a batch, got {self.batch_tokens}")
+
+    def named(self, name: str) -> str:
+        """`fingerprint` of a training with this plan, for the data and settings called ``name``."""
+        own = {**asdict(self), "checkpoint_seconds": 0}
+        if self.batch_tokens is None:
+            del own["batch_tokens"]
+        return fingerprint({"name": name, **own})
 
 
 def fingerprint(settings: Mapping[str, Any], *arrays: Array) -> str:
@@ -82,6 +94,9 @@ def train(
     name: str,
     checkpoint: Path | None = None,
     progress: Progress | None = None,
+    on_step: Callable[[int], None] | None = None,
+    stop_after: int | None = None,
+    goes_on: Callable[[int], bool] | None = None,
 ) -> None:
     """Minimise the mean of ``loss(positions)`` over batches; the network is left in evaluation mode.
 
@@ -92,7 +107,7 @@ def train(
     loss :
         Gives the mean loss, a torch scalar, of the sequences at some positions.
     lengths :
-        Length of each sequence, shape (sample,).
+        Length of each sequence, shape (sample,), or of its parts, each padded by itself, shape (sample, part).
     plan :
         How to train.
     name :
@@ -101,21 +116,39 @@ def train(
         Folder for checkpoints; None keeps none. Interrupted, the state is written before leaving.
     progress :
         Called with (steps done, steps in all).
+    on_step :
+        Called with the number of steps done after each, the weights being those after it; and once more where a
+        training goes on, since an interruption may have hit the call.
+    stop_after :
+        Steps after which training ends early, its state kept in the checkpoint; the learning rate is that of the whole
+        plan. None: the whole plan.
+    goes_on :
+        Asked with the steps done in a checkpoint that was found: False starts again from the first step.
     """
     torch = load_torch()
     trained = [one for one in net.parameters() if one.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=plan.learning_rate, weight_decay=plan.weight_decay)
-    per_epoch = -(-len(lengths) // plan.batch_size)
-    total = per_epoch * plan.epochs
-    name = fingerprint({"name": name, **asdict(plan), "checkpoint_seconds": 0})
-    done = 0 if checkpoint is None else checkpoints.restore(checkpoint, net, optimizer, fingerprint=name)
+    first_steps = np.cumsum([0, *_steps(lengths, plan)])
+    total = int(first_steps[-1])
+    last = total if stop_after is None else min(total, stop_after)
+    name = plan.named(name)
+
+    def fits(step: int) -> bool:
+        return step <= last and (goes_on is None or goes_on(step))
+
+    done = 0
+    if checkpoint is not None:
+        done = checkpoints.restore(checkpoint, net, optimizer, fingerprint=name, fits=fits)
     net.train()
     written = time.monotonic()
-    first = done
+    first, whole = done, True  # whole: the weights are those after `done` steps, not in the middle of one
     try:
-        for epoch in range(done // per_epoch, plan.epochs):
-            batches = length_batches(lengths, plan.batch_size, plan.seed, epoch)
-            for batch in batches[done - epoch * per_epoch :]:
+        if on_step is not None and done:
+            on_step(done)
+        while done < last:
+            epoch = int(np.searchsorted(first_steps, done, side="right")) - 1
+            batches = length_batches(lengths, plan.batch_size, plan.seed, epoch, tokens=plan.batch_tokens)
+            for batch in batches[done - int(first_steps[epoch]) : last - int(first_steps[epoch])]:
                 # Dropout is seeded by the step: a training that goes on draws what it would have drawn.
                 torch.manual_seed(plan.seed * 1_000_003 + done)
                 for group in optimizer.param_groups:
@@ -124,18 +157,34 @@ def train(
                 value = loss(batch)
                 value.backward()
                 torch.nn.utils.clip_grad_norm_(trained, plan.clip)
+                whole = False
                 optimizer.step()
                 done += 1
+                whole = True
+                if on_step is not None:
+                    on_step(done)
                 if progress is not None:
-                    progress(done, total)
+                    progress(done, last)
                 if checkpoint is not None and time.monotonic() - written > plan.checkpoint_seconds:
                     checkpoints.store(checkpoint, net, optimizer, fingerprint=name, step=done)
                     written = time.monotonic()
     except KeyboardInterrupt:
-        if checkpoint is not None and done > first:
+        if checkpoint is not None and whole and done > first:
             checkpoints.store(checkpoint, net, optimizer, fingerprint=name, step=done)
         raise
+    if checkpoint is not None and last < total and done > first:
+        checkpoints.store(checkpoint, net, optimizer, fingerprint=name, step=done)
     net.eval()
+
+
+def _steps(lengths: Array, plan: Plan) -> list[int]:
+    """Steps of each epoch: known before the first, though token budgets cut each epoch's order differently."""
+    if plan.batch_tokens is None:
+        return [-(-len(lengths) // plan.batch_size)] * plan.epochs
+    return [
+        len(length_batches(lengths, plan.batch_size, plan.seed, epoch, tokens=plan.batch_tokens))
+        for epoch in range(plan.epochs)
+    ]
 
 
 def _share(step: int, total: int, warmup: float) -> float:

@@ -61,6 +61,7 @@ class Step:
     settings : all that the files depend on, ready for JSON.
     needs : names of the steps whose files it reads; it is done again when they are.
     weight : about how many seconds it takes; only the bar depends on it.
+    always : whether it is done in every run, as a step is that reads whatever an earlier run left.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Step:
     settings: Mapping[str, Any] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     weight: float = 1.0
+    always: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,8 @@ class Recipe(ABC):
     """A paper that can be reproduced.
 
     ``name`` is what `oodometer reproduce` takes, ``citation`` the BibTeX key, ``scales`` the sizes it comes in, the
-    usual one first.
+    usual one first. A recipe compares models with one another, or does one thing on several tasks, each by itself: the
+    one names `models`, the other `tasks`.
     """
 
     name: ClassVar[str]
@@ -101,13 +104,17 @@ class Recipe(ABC):
     citation: ClassVar[str]
     scales: ClassVar[tuple[str, ...]] = ("small", "paper")
 
-    @abstractmethod
     def models(self, scale: str) -> tuple[str, ...]:
-        """Names of the models that the recipe knows at a scale."""
+        """Names of the models that the recipe knows at a scale; none where it has tasks instead."""
+        return ()
+
+    def tasks(self, scale: str) -> tuple[str, ...]:
+        """Names of the tasks that the recipe knows at a scale; none where it has models instead."""
+        return ()
 
     @abstractmethod
     def steps(self, scale: str, only: Sequence[str]) -> list[Step]:
-        """The work, in order; with ``only`` no other models."""
+        """The work, in order; with ``only`` no other models, or no other tasks where the recipe has tasks."""
 
     @abstractmethod
     def result(self, workspace: Workspace) -> dict[str, Any]:
@@ -138,7 +145,8 @@ def follow(steps: Sequence[Step], workspace: Workspace, report: Report | None = 
         stamp = f"{_STAMPS}/{step.name}.json"
         marks[step.name] = mark = _mark(step, [marks[name] for name in step.needs])
         known = _stamp(workspace, stamp)
-        kept = known.get("mark") == mark and all((workspace.folder / name).is_file() for name in step.files)
+        there = all((workspace.folder / name).is_file() for name in step.files)
+        kept = there and known.get("mark") == mark and not step.always
         if not kept:
             if report is not None:
                 report(step.about, behind / total)

@@ -15,7 +15,10 @@ from .base import Recipe, Report, StepRun, Workspace, follow
 
 __all__ = ["RECIPES", "Reproduction", "find_recipe", "reproduce"]
 
-RECIPES = {"selective-answering": "selective_answering"}
+RECIPES = {
+    "selective-answering": "selective_answering",
+    "correctness-discriminators": "correctness_discriminators",
+}
 """Name of the paper -> folder of its recipe, which loads when it is asked for."""
 
 
@@ -70,6 +73,7 @@ def reproduce(
     scale: str = "small",
     out: str | os.PathLike[str] | None = None,
     only: Sequence[str] = (),
+    tasks: Sequence[str] = (),
     report: Report | None = None,
 ) -> Reproduction:
     """Follow the recipe of a paper; finished steps of an earlier run in the same folder are kept.
@@ -79,23 +83,24 @@ def reproduce(
     paper :
         Name of the recipe.
     scale :
-        "small" (two cores, under half an hour) or "paper" (the paper's models and data, on a GPU).
+        "small" (two cores, under half an hour a paper or a task) or "paper" (the paper's models and data, on a GPU).
     out :
         Folder for all files, by default ``reproduce/<paper>-<scale>``.
     only :
         Names of the models to work on, by default all.
+    tasks :
+        Names of the tasks to work on, by default all, for a paper that has tasks. Results of tasks that were finished
+        before in the same folder stay in the tables.
     report :
         Called with what is being done and the share of the work that is behind.
 
-    Raises `UsageError` for an unknown paper, scale or model, `InputError` for an ``out`` that is no folder.
+    Raises `UsageError` for an unknown paper, scale, model or task, `InputError` for an ``out`` that is no folder.
     """
     recipe = find_recipe(paper)
     if scale not in recipe.scales:
         raise UsageError(f"unknown scale {scale!r}; expected {' or '.join(recipe.scales)}")
-    known = recipe.models(scale)
-    unknown = [name for name in only if name not in known]
-    if unknown:
-        raise UsageError(f"unknown model {unknown[0]!r} at scale {scale}; known: {', '.join(known)}")
+    _check("model", only, recipe.models(scale), paper, scale)
+    _check("task", tasks, recipe.tasks(scale), paper, scale)
     folder = Path(out) if out is not None else Path("reproduce") / f"{paper}-{scale}"
     if folder.exists() and not folder.is_dir():
         raise InputError("a folder", got="a file", remedy="name another with --out", file=str(folder))
@@ -106,6 +111,20 @@ def reproduce(
             f"cannot make the folder {folder}: {error.strerror}; name another with --out"
         ) from error
     workspace = Workspace(folder)
-    runs = follow(recipe.steps(scale, tuple(only)), workspace, report)
+    runs = follow(recipe.steps(scale, tuple(dict.fromkeys((*only, *tasks)))), workspace, report)
     result = recipe.result(workspace)
     return Reproduction(paper, scale, folder, tuple(runs), result, recipe.words(result))
+
+
+def _check(what: str, named: Sequence[str], known: Sequence[str], paper: str, scale: str) -> None:
+    """`UsageError` for a name that the recipe does not know."""
+    unknown = [name for name in named if name not in known]
+    if unknown and not known:
+        raise UsageError(
+            f"{paper} has no {what}s to choose from, got {unknown[0]!r}; leave --{_OPTIONS[what]} out"
+        )
+    if unknown:
+        raise UsageError(f"unknown {what} {unknown[0]!r} at scale {scale}; known: {', '.join(known)}")
+
+
+_OPTIONS = {"model": "only", "task": "task"}

@@ -1,0 +1,256 @@
+"""The commands `discriminate train` and `discriminate predict`: judges of outputs, and their votes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import output
+from .discriminate_tables import show_judged, show_trained
+
+if TYPE_CHECKING:
+    from ..verbs.discriminate import JudgedOutputs
+
+__all__ = ["add_to"]
+
+_INTERRUPTED = 130
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    group = typer.Typer(
+        help="Judges that tell right outputs of a sequence model from wrong ones: accuracy between bounds, no labels.",
+        no_args_is_help=True, rich_markup_mode=None,
+    )  # fmt: skip
+    group.command(name="train")(train)
+    group.command(name="predict")(predict)
+    app.add_typer(group, name="discriminate")
+
+
+def train(
+    pairs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Rows of input, output and gold (or correct), one file or several; - is standard input."
+        ),
+    ],
+    out: Annotated[str, typer.Option(help="Folder for the judges.")],
+    dev: Annotated[
+        str | None, typer.Option(help="Rows that are held out; by default a tenth of the inputs of PAIRS.")
+    ] = None,
+    judges: Annotated[int, typer.Option(help="How many judges.")] = 5,
+    kind: Annotated[
+        str, typer.Option(help="encoder (cheap), or encoder-decoder (answers Correct or Incorrect).")
+    ] = "encoder",
+    source: Annotated[
+        str | None,
+        typer.Option(
+            help="Pretrained model, a name on the hub or a path; by default a small one from scratch."
+        ),
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(help="Passes over the pairs.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Pairs a step.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Largest step size.")] = None,
+    longest: Annotated[int, typer.Option(help="Tokens of a pair that are read; longer ones are cut.")] = 512,
+    balance: Annotated[
+        float, typer.Option(help="Most wrong pairs for each right one, drawn at random; 0 for all.")
+    ] = 1.0,
+    metric: Annotated[
+        str, typer.Option(help="exact (right or wrong), or a metric to predict: token-f1 or bleu.")
+    ] = "exact",
+    level: Annotated[float, typer.Option(help="Nominal coverage of the intervals.")] = 0.95,
+    rename: Annotated[list[str] | None, typer.Option("--map", help="Rename a column, theirs=ours.")] = None,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the judges, of the held-out inputs and of all draws.")
+    ] = 0,
+    device: Annotated[
+        str | None, typer.Option(help="cpu or cuda; by default a GPU where one is there.")
+    ] = None,
+    json: Annotated[
+        str | None, typer.Option("--json", help="Write JSON to this file, or - for standard output.")
+    ] = None,
+) -> None:
+    """Train judges on outputs that are known to be right or wrong."""
+    from ..verbs.discriminate import train_judges
+
+    with _going_on(), output.progress_bar("training judges") as progress:
+        found = train_judges(
+            pairs,
+            out,
+            dev=dev,
+            judges=judges,
+            kind=kind,
+            source=source,
+            epochs=epochs,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            longest=longest,
+            balance=balance,
+            metric=metric,
+            level=level,
+            seed=seed,
+            mapping=output.parse_mapping(rename or []),
+            device=device,
+            progress=progress,
+        )
+    found = replace(found, argv=output.command_line())
+    if json is not None:
+        output.write_json(found.to_dict(), json)
+    if json != "-":
+        show_trained(found)
+
+
+def predict(
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FOLDER OUTPUTS...",
+            help="The folder of the judges (may be left out with --judge), then rows of input and output, one file or "
+            "several; gold or correct where known.",
+        ),
+    ],
+    out: Annotated[
+        str | None,
+        typer.Option(
+            help="Write the rows with their votes to this file; of several OUTPUTS into this folder."
+        ),
+    ] = None,
+    agree: Annotated[
+        int | None, typer.Option(help="Judges that must accept, a majority; all by default.")
+    ] = None,
+    pseudo_labels: Annotated[
+        str | None,
+        typer.Option(help="Write accepted rows as input and gold to this file, to train a model on."),
+    ] = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--judge", help="A Hugging Face classifier as a further judge, by name or path; may be repeated."
+        ),
+    ] = None,
+    judge_label: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--judge-label", help="Its label that means Correct; once for all, or once for each judge."
+        ),
+    ] = None,
+    longest: Annotated[int, typer.Option(help="Tokens of a pair that a --judge reads.")] = 512,
+    level: Annotated[float, typer.Option(help="Nominal coverage of the intervals.")] = 0.95,
+    rename: Annotated[list[str] | None, typer.Option("--map", help="Rename a column, theirs=ours.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the draws on the page.")] = 0,
+    device: Annotated[
+        str | None, typer.Option(help="cpu or cuda; by default a GPU where one is there.")
+    ] = None,
+    json: Annotated[
+        str | None, typer.Option("--json", help="Write JSON to this file, or - for standard output.")
+    ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            help="Write a self-contained page to this .html file, where the truth of some rows is known."
+        ),
+    ] = None,
+) -> None:
+    """Let judges vote on outputs: lower and upper accuracy, without labels."""
+    from ..errors import UsageError
+    from ..verbs.discriminate import judge_outputs
+
+    write_report = output.report_writer(report)
+    folder, files = _parted(paths, bool(judge))
+    if len(files) > 1 and pseudo_labels is not None:
+        raise UsageError("pseudo-labels are of one file of outputs; run the command once for each")
+    places = _places(out, files)
+    found: list[JudgedOutputs] = []
+    with _going_on(), output.progress_bar("judging") as progress:
+        for file, place in zip(files, places, strict=True):
+            found.append(
+                judge_outputs(
+                    folder,
+                    file,
+                    out=place,
+                    agree=agree,
+                    pseudo=pseudo_labels,
+                    existing=judge or (),
+                    labels=judge_label or (),
+                    longest=longest,
+                    level=level,
+                    seed=seed,
+                    mapping=output.parse_mapping(rename or []),
+                    device=device,
+                    progress=progress,
+                )
+            )
+    found = [replace(one, argv=output.command_line()) for one in found]
+    if write_report is not None and report is not None:
+        _write_page(found, report, write_report)
+    if json is not None:
+        told = [one.to_dict() for one in found]
+        several = {name: told[0][name] for name in ("command", "version", "argv")} | {"files": told}
+        output.write_json(told[0] if len(told) == 1 else several, json)
+    if json != "-":
+        for one in found:
+            show_judged(one)
+
+
+@contextmanager
+def _going_on() -> Iterator[None]:
+    """An interruption leaves with a line that says how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(
+            "oodometer: interrupted; what is finished is kept, run the same command again and it goes on from there",
+            file=sys.stderr,
+        )
+        raise typer.Exit(_INTERRUPTED) from None
+
+
+def _parted(paths: Sequence[str], others: bool) -> tuple[str | None, list[str]]:
+    """The folder of the judges, and the files of outputs."""
+    from ..errors import UsageError
+
+    if others and not Path(paths[0]).is_dir():
+        return None, list(paths)
+    if len(paths) < 2:
+        raise UsageError(
+            f"expected FOLDER OUTPUTS..., got {paths[0]} alone; name the judges' folder, then the rows to judge"
+        )
+    return paths[0], list(paths[1:])
+
+
+def _places(out: str | None, files: Sequence[str]) -> list[str | None]:
+    """Where the judged rows of each file go."""
+    from ..errors import UsageError
+
+    if out is None or len(files) == 1:
+        return [out] * len(files)
+    home, names = Path(out), [Path(file).name for file in files]
+    if not home.is_dir():
+        raise UsageError(f"expected an existing folder for the rows of {len(files)} files, got --out {out}")
+    if len(set(names)) < len(names):
+        raise UsageError("two files of outputs have one name; judge them one by one")
+    if any((home / name).resolve() == Path(file).resolve() for name, file in zip(names, files, strict=True)):
+        raise UsageError(f"the files lie in {out} themselves; name another folder with --out")
+    return [str(home / name) for name in names]
+
+
+def _write_page(found: Sequence[JudgedOutputs], report: str, write_report: Any) -> None:
+    """The page of `evaluate`, whose section on votes has bounds, trade-off and subsets."""
+    from ..errors import UsageError
+    from ..verbs.evaluate import evaluate
+
+    told = [one for one in found if one.metric == "exact" and one.truth is not None]
+    if len(told) < len(found):
+        raise UsageError(
+            "a page needs the truth of some rows (gold or correct); without any, write the votes with --out and give "
+            "them to `oodometer estimate REFERENCE VOTES --report`"
+        )
+    named = [replace(one.record, source=Path(one.name).name) for one in told]
+    result = evaluate(*named, level=found[0].level, seed=found[0].seed).to_dict()
+    write_report({**result, "argv": output.command_line()}, report)

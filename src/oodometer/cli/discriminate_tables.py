@@ -1,0 +1,147 @@
+"""Tables of `discriminate`: what judges are worth on held-out pairs, and what they say of outputs, as printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..results import Interval, percent
+from . import output
+
+if TYPE_CHECKING:
+    from ..verbs.discriminate import JudgedOutputs, TrainedJudges
+
+__all__ = ["show_judged", "show_trained"]
+
+_RULES = {
+    "any-incorrect": "all accept",
+    "any-correct": "some accept",
+    "majority": "most accept",
+    "single": "the first",
+}
+_MEASURES = ("correct_recall", "correct_precision", "incorrect_recall", "incorrect_precision")
+
+
+def _interval(one: Interval | None) -> str:
+    return "-" if one is None else f"{percent(one.value)} [{percent(one.lower)}, {percent(one.upper)}]"
+
+
+def show_trained(found: TrainedJudges) -> None:
+    """The examples, what the judges are worth, where they are, warnings."""
+    print(found.examples["words"])
+    held = found.held_out
+    what = "right or wrong" if found.metric == "exact" else found.metric
+    print(f"{found.judges} judges of {what} learnt from {found.dev['learnt']:,} pairs")
+    print(f"held out: {held['pairs']:,} pairs of {held['inputs']:,} inputs ({found.dev['from']})")
+    title = f"on the held-out pairs, with conditional intervals at the level {found.level:g}"
+    if found.metric == "exact":
+        rows = [(_RULES[row["rule"]], row) for row in held["rules"]]
+        rows += [(str(row["judge"]), row) for row in held["by_judge"]]
+        _show_rules(rows, title)
+    else:
+        _show_metric(held, found.metric, title)
+    print(f"rests on: {held['assumes']}")
+    print(f"{'kept from before' if found.kept else 'wrote'}: {found.folder}")
+    for warning in found.warnings:
+        print(f"warning: {warning}")
+    print(f"next: oodometer discriminate predict {found.folder} OUTPUTS.jsonl --out JUDGED.jsonl")
+
+
+def show_judged(found: JudgedOutputs) -> None:
+    """Bounds, ladder, the truth where it is known, what was written, what to do next, warnings."""
+    n, e = len(found.judges), found.estimate
+    what = "accuracy" if found.metric == "exact" else f"mean {found.metric}"
+    print(f"{found.name}: {found.rows:,} outputs, {n} judge{'s' if n != 1 else ''}")
+    print(f"Estimated {what}: {_interval(e)}  ({e.kind}: no guarantee)")
+    print(f"  rests on: {found.assumes}")
+    low, high = found.agree, n - found.agree + 1
+    if found.metric == "exact":
+        names = (_accepting(low, n), _accepting(high, n))
+    else:
+        names = (f"prediction number {low} of {n}, largest first", f"prediction number {high}")
+    bounds = [(f"lower: {names[0]}", found.lower), (f"upper: {names[1]}", found.upper),
+              ("mean of the two", found.mean), (f"single: {found.judges[0]}", found.single)]  # fmt: skip
+    output.print_table(
+        ["bound", "value", "lower", "upper", "kind"],
+        [[name, *(percent(x) for x in (i.value, i.lower, i.upper)), i.kind] for name, i in bounds],
+        f"{'shares of' if found.metric == 'exact' else 'means over'} these rows; intervals of sampling alone at the "
+        f"level {found.level:g}",
+    )
+    output.print_table(
+        ["judges", "value", "lower", "upper"],
+        [
+            [f"at least {row['at_least']} of {n}", *(percent(x) for x in (s.value, s.lower, s.upper))]
+            for row in found.ladder
+            for s in [row["share"]]
+        ],
+        "accepted by" if found.metric == "exact" else "reached by",
+    )
+    if found.truth is not None:
+        _show_truth(found, found.truth)
+    if found.pseudo_labels is not None:
+        one = found.pseudo_labels
+        right = "" if one.precision is None else f"; right: {_interval(one.precision)}"
+        print(
+            f"wrote {len(one):,} pseudo-labels ({_interval(one.accepted)} of the rows{right}) to {found.pseudo_out}"
+        )
+    if found.out is not None:
+        print(f"wrote {found.rows:,} rows with votes to {found.out}" if found.metric == "exact"
+              else f"wrote {found.rows:,} rows with predictions to {found.out}")  # fmt: skip
+    for warning in found.warnings:
+        print(f"warning: {warning}")
+    if found.metric == "exact":
+        judged = found.out or "JUDGED.jsonl"
+        print(
+            f"next: a few labels make the bounds valid: oodometer audit REFERENCE {judged} --suggest 50 --out rows.csv "
+            "(REFERENCE: judged outputs with gold)"
+        )
+
+
+def _accepting(count: int, judges: int) -> str:
+    if judges == 1:
+        return "the judge accepts"
+    return f"all {judges} accept" if count == judges else f"at least {count} of {judges} accept"
+
+
+def _show_truth(found: JudgedOutputs, truth: Mapping[str, Any]) -> None:
+    """The truth of the rows where it is known, beside what the judges said of them."""
+    from ..verbs.discriminate_folder import revived
+
+    if found.metric != "exact":
+        inside = "lies" if truth["inside"] else "does not lie"
+        print(
+            f"Truth of {truth['rows']:,} rows: {_interval(truth['true'])}; it {inside} between the judges' bounds "
+            f"there, {percent(truth['lower'])} and {percent(truth['upper'])}"
+        )
+        _show_metric(truth, found.metric, "on the rows with gold")
+        return
+    widest = next(row for row in truth["bounds"] if row["agree"] == found.agree)
+    inside = "lies" if widest["inside"] else "does not lie"
+    print(
+        f"Truth of {truth['rows']:,} rows: {_interval(truth['gold'])}; it {inside} between the judges' bounds there, "
+        f"{percent(widest['lower']['value'])} and {percent(widest['upper']['value'])}"
+    )
+    rows = [(_RULES[row["rule"]], revived(row)) for row in truth["rules"]]
+    _show_rules(rows, f"on the rows whose truth is known, exact intervals at the level {found.level:g}")
+
+
+def _show_rules(rows: Sequence[tuple[str, Mapping[str, Any]]], title: str) -> None:
+    output.print_table(
+        ["judges", *(name.replace("_", " ") for name in _MEASURES)],
+        [[name, *(_interval(row[measure]) for measure in _MEASURES)] for name, row in rows],
+        title,
+    )
+
+
+def _show_metric(found: Mapping[str, Any], metric: str, title: str) -> None:
+    rows = [
+        (f"true {metric}", found["true"]),
+        ("predicted", found["predicted"]),
+        ("error of the mean", found["error"]),
+        ("mean error of a row", found["distance"]),
+    ]
+    output.print_table(["mean", "value", "lower", "upper", "kind"],
+                       [[name, *(f"{x:.4f}" for x in (i.value, i.lower, i.upper)), i.kind] for name, i in rows],
+                       title)  # fmt: skip
+    if found["correlation"] is not None:
+        print(f"correlation over the rows: {found['correlation']:.3f}")

@@ -1,0 +1,35 @@
+"""Discriminators: models that judge whether an output is right, learnt from a model's mistakes, and their votes."""
+
+from __future__ import annotations
+
+from .base import Dev, Discriminator
+from .classifier import ClassifierDiscriminator
+from .collect import Decoder, collect
+from .examples import Examples
+from .generative import GenerativeDiscriminator
+from .pair_encoder import SMALL
+from .panel import Panel
+from .pretrained import PretrainedDiscriminator
+from .regression import RegressionDiscriminator
+from .rule import RuleDiscriminator
+from .shelf import KINDS, load_discriminator
+from .text_metrics import sentence_bleu, token_f1
+
+__all__ = [
+    "KINDS",
+    "SMALL",
+    "ClassifierDiscriminator",
+    "Decoder",
+    "Dev",
+    "Discriminator",
+    "Examples",
+    "GenerativeDiscriminator",
+    "Panel",
+    "PretrainedDiscriminator",
+    "RegressionDiscriminator",
+    "RuleDiscriminator",
+    "collect",
+    "load_discriminator",
+    "sentence_bleu",
+    "token_f1",
+]

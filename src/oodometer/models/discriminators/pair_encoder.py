@@ -1,0 +1,47 @@
+"""Pair encoder: the untrained encoder that reads an input and an output side by side, pretrained or from scratch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from ..encoder import Encoder
+from ..training import Plan
+from .pieces import learn_pair_pieces
+
+__all__ = ["SMALL", "pair_encoder"]
+
+SMALL: Mapping[str, Any] = {
+    "hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 512
+}  # fmt: skip
+"""Sizes of an encoder that learns on one CPU core in minutes."""
+
+NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+
+
+def pair_encoder(
+    source: str | None,
+    config: Mapping[str, Any] | None,
+    *,
+    pieces: int,
+    longest: int,
+    plan: Plan | None,
+    device: str | None,
+    texts: Sequence[Sequence[str]] = (),
+) -> Encoder:
+    """An `Encoder` of a pretrained ``source``, or of the sizes in ``config`` with pieces learnt from ``texts``.
+
+    A plan for a model from scratch is longer and has larger steps than one for a pretrained model. What ``config``
+    leaves open is chosen so that a small encoder learns at all: weights are drawn with the standard deviation
+    1 / sqrt(hidden_size), not BERT's 0.02, which suits 768 units, and there is no dropout.
+    """
+    if plan is None and source is None:
+        plan = Plan(epochs=10, batch_size=64, learning_rate=1e-3, weight_decay=0.01, warmup=0.1)
+    tokenizer = None
+    if config is not None:
+        config = {"initializer_range": config.get("hidden_size", 768) ** -0.5, **NO_DROPOUT, **config}
+        tokenizer = learn_pair_pieces(chain(*texts), pieces, longest) if texts else None
+    return Encoder(
+        source, config=config, pieces=pieces, longest=longest, tokenizer=tokenizer, plan=plan, device=device
+    )

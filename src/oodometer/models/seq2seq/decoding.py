@@ -1,0 +1,102 @@
+"""Decoding: beam search over batches of like length under a token budget; no answer depends on its neighbours."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...arrays import Array, Ragged
+from ..base import Progress
+from ..batches import padded, token_batches
+from ..torch_library import torch as load_torch
+from .search import search
+
+__all__ = ["Decoded", "decode"]
+
+
+class Decoded(NamedTuple):
+    """Token ids of all beams and their log-probabilities.
+
+    ``ids`` and ``token_logprobs`` have one row for each sample and beam, (sample 0, beam 0), (sample 0, beam 1), ...;
+    the mark of the end is in them where it was reached. ``totals`` (sample, beam) is -inf where a beam is missing, and
+    its row is empty.
+    """
+
+    ids: Ragged
+    token_logprobs: Ragged
+    totals: Array
+
+
+def decode(
+    net: Any,
+    inputs: Ragged,
+    *,
+    beams: int,
+    padding: int,
+    longest_output: int,
+    usual_output: int,
+    batch_tokens: int,
+    device: str,
+    progress: Progress | None = None,
+) -> Decoded:
+    """The ``beams`` best outputs of each input by total log-probability, without a reward for length.
+
+    Parameters
+    ----------
+    net :
+        Torch module of an encoder-decoder, in evaluation mode.
+    inputs :
+        Token ids, one row a sample.
+    beams :
+        Width of the search; 1 takes the most probable token at each step.
+    padding :
+        Id that fills the inputs.
+    longest_output :
+        Tokens after which an output is cut.
+    usual_output :
+        Tokens within which most outputs end. Inputs are first decoded so far; the few that are not done are then
+        decoded anew, together, as far as ``longest_output``: batches need not be small for the sake of outputs without
+        end. No answer depends on it, but for rounding.
+    batch_tokens :
+        Bound on rows x beams x (padded input + tokens that may be written): memory grows with this product.
+    device, progress :
+        Where, and a function that is called with (samples done, samples).
+    """
+    torch = load_torch()
+    net.eval()
+    waiting, done = np.argsort(-inputs.lengths, kind="stable"), 0
+    rows: list[list[Array]] = [[] for _ in range(len(inputs))]
+    values: list[list[Array]] = [[] for _ in range(len(inputs))]
+    totals = np.full((len(inputs), beams), -np.inf, dtype=np.float32)
+    for cap in sorted({min(usual_output, longest_output), longest_output}):
+        lengths = np.stack([inputs.lengths, np.full(len(inputs), cap)], axis=1)
+        again: list[Array] = []
+        for batch in token_batches(lengths, waiting, max(1, batch_tokens // beams)):
+            ids, real = padded(inputs, batch, padding)
+            mask = torch.from_numpy(real).to(device).long()
+            with torch.inference_mode():
+                states = net.get_encoder()(
+                    input_ids=torch.from_numpy(ids).to(device), attention_mask=mask, return_dict=True
+                )
+                found = search(net, states, mask, beams=beams, cap=cap)
+            written, logprobs, own, total, ended = (one.cpu().numpy() for one in found)
+            finished = ended | (cap == longest_output)
+            for i in np.flatnonzero(finished):
+                rows[batch[i]] = [written[i, b, own[i, b]] for b in range(beams)]
+                values[batch[i]] = [logprobs[i, b, own[i, b]] for b in range(beams)]
+            totals[batch[finished]] = total[finished]
+            again.append(batch[~finished])
+            done += int(finished.sum())
+            if progress is not None and finished.any():
+                progress(done, len(inputs))
+        waiting = np.concatenate(again) if again else waiting[:0]
+    return Decoded(_packed(rows, np.int32), _packed(values, np.float32), totals)
+
+
+def _packed(rows: list[list[Array]], kind: Any) -> Ragged:
+    """All beams of all samples as one `Ragged`."""
+    flat = [one for beams in rows for one in beams]
+    offsets = np.zeros(len(flat) + 1, dtype=np.int64)
+    np.cumsum([len(one) for one in flat], out=offsets[1:])
+    return Ragged(np.concatenate(flat).astype(kind) if flat else np.empty(0, dtype=kind), offsets)

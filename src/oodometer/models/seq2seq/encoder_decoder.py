@@ -1,0 +1,393 @@
+"""EncoderDecoder: a sequence model by name, path or configuration; trained, saved, asked for beams and for records."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Self, final
+
+import numpy as np
+
+from ...arrays import Array, Ragged
+from ...errors import InputError, UsageError, WorkError
+from ...predictions import Predictions
+from ...store import write_atomic
+from ..base import Progress
+from ..batches import padded
+from ..checkpoint import load_weights, read_tensors, weights, write_tensors
+from ..network import DESCRIPTION, WEIGHTS, read_description
+from ..torch_library import choose_device
+from ..torch_library import torch as load_torch
+from ..training import Plan, fingerprint, train
+from .beams import Beams
+from .codec import Codec, check_strings
+from .decoding import decode
+from .exact_match import Clean
+from .pretrained import build, load_config, load_tokenizer, load_weights_of, marks
+from .record import check_gold, record_of
+from .scoring import IGNORED, score
+from .snapshots import Snapshots
+from .stand_ins import StandIns, check_spelling
+from .start import new_net, new_tokens, pretrained_tokens
+
+__all__ = ["EncoderDecoder"]
+
+USUAL = 64  # tokens within which outputs are taken to end where no training has said more
+
+
+@final
+class EncoderDecoder:
+    """A Hugging Face encoder-decoder (T5, BART, ...): a model of p(output | input) over sequences of tokens.
+
+    Give ``source`` or ``config``, not both.
+
+    Parameters
+    ----------
+    source :
+        Hub name or path of an encoder-decoder and its tokenizer, such as ``t5-base``. Options of decoding that it was
+        published with (a least length, no repeated n-grams) are not used.
+    config :
+        Arguments of transformers' ``T5Config`` for a model that is trained from scratch; its tokens are learnt from
+        the training texts, inputs and outputs together.
+    tokens :
+        With ``config``: "words" parted by white space (a word that training never saw is read as ``<unk>``, see
+        ``unknown``), or "pieces" of bytes, which spell everything.
+    pieces :
+        Most pieces that are learnt.
+    longest, longest_output :
+        Tokens of an input that are read, and of an output that are learnt or written; the end of what is longer is cut.
+    stand_ins :
+        What the tokenizer of ``source`` cannot spell -> a token it never uses: given, found in the training texts
+        ("auto"), or None.
+    batch_tokens :
+        In decoding and scoring, the most padded tokens of a batch: rows x beams x (input + output). It bounds memory.
+    plan, device :
+        How and where to train.
+
+    Source: Sutskever, Vinyals and Le (2014); Raffel et al. (2020).
+
+    >>> from oodometer.models.seq2seq import EncoderDecoder
+    >>> EncoderDecoder()
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected source or config, got neither; name an encoder-decoder or give sizes
+    """
+
+    kind = "encoder-decoder"
+
+    def __init__(
+        self,
+        source: str | None = None,
+        *,
+        config: Mapping[str, Any] | None = None,
+        tokens: Literal["words", "pieces"] = "words",
+        pieces: int = 8_000,
+        longest: int = 512,
+        longest_output: int = 512,
+        stand_ins: Mapping[str, str] | Literal["auto"] | None = "auto",
+        batch_tokens: int = 16_384,
+        plan: Plan | None = None,
+        device: str | None = None,
+    ) -> None:
+        if (source is None) == (config is None):
+            got = "neither" if source is None else "both"
+            raise UsageError(f"expected source or config, got {got}; name an encoder-decoder or give sizes")
+        if tokens not in ("words", "pieces"):
+            raise UsageError(f"expected tokens='words' or 'pieces', got {tokens!r}")
+        if min(longest, longest_output) < 2 or batch_tokens < 1:
+            raise UsageError(
+                "expected longest and longest_output of at least 2 tokens and a positive batch_tokens, got "
+                f"{longest}, {longest_output} and {batch_tokens}"
+            )
+        self.source, self.config = source, None if config is None else dict(config)
+        self.tokens, self.pieces = tokens, pieces
+        self.longest, self.longest_output, self.batch_tokens = longest, longest_output, batch_tokens
+        self.stand_ins = dict(stand_ins) if isinstance(stand_ins, Mapping) else stand_ins
+        self.plan = plan or (
+            Plan(epochs=10, batch_size=64, learning_rate=1e-3, warmup=0.1)
+            if source is None
+            else Plan(epochs=10, batch_size=32, learning_rate=1e-4, warmup=0.1)
+        )
+        self.device = device
+        self.net: Any = None
+        self._codec: Codec | None = None
+        self._usual = USUAL
+
+    def options(self) -> dict[str, Any]:
+        """Arguments of the constructor that `load` must give again, ready for JSON."""
+        sizes = {"pieces": self.pieces, "longest": self.longest, "longest_output": self.longest_output}
+        return {
+            "source": self.source, "config": self.config, "tokens": self.tokens, **sizes,
+            "stand_ins": self.stand_ins, "batch_tokens": self.batch_tokens,
+        }  # fmt: skip
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer, of transformers; None before `fit`."""
+        return None if self._codec is None else self._codec.tokenizer
+
+    @property
+    def truncated(self) -> int:
+        """Number of inputs that the last call cut at ``longest``."""
+        return 0 if self._codec is None else self._codec.truncated
+
+    @property
+    def unknown(self) -> int:
+        """Number of tokens of the inputs that the last call read as unknown."""
+        return 0 if self._codec is None else self._codec.unknown
+
+    # ---------------------------------------------------------------- training
+
+    def fit(
+        self,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        snapshots: str | os.PathLike[str] | None = None,
+        every: int | None = None,
+        most: int | None = None,
+        stop_after: int | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Train on pairs by cross-entropy over the output tokens; returns the model itself.
+
+        Parameters
+        ----------
+        inputs, outputs :
+            Strings, one pair a sample.
+        checkpoint :
+            Folder in which the state of training is kept; interrupted and called again, it goes on from there, to the
+            same weights and the same snapshots.
+        snapshots, every, most :
+            Folder in which the model after every ``every`` steps is kept (``step-000200/``, see `load`), at most the
+            first ``most`` of them.
+        stop_after :
+            End after so many steps, the learning rate being that of the whole plan.
+        progress :
+            Called with (steps done, steps in all).
+
+        Raises `InputError` for an output that the tokenizer cannot spell, before anything is trained.
+        """
+        torch = load_torch()
+        inputs, outputs = check_strings(inputs, "input"), check_strings(outputs, "output", filled=True)
+        _same_length(inputs, outputs)
+        if (snapshots is None) != (every is None):
+            raise UsageError(
+                "expected both snapshots=FOLDER and every=STEPS, got one; give the other or neither"
+            )
+        if stop_after is not None and stop_after < 1:
+            raise UsageError(f"expected stop_after of at least 1 step, got {stop_after}")
+        device = choose_device(self.device)
+        if self.source is None:
+            tokenizer, stand_ins = new_tokens(inputs, outputs, self.tokens, self.pieces), StandIns()
+        else:
+            tokenizer, stand_ins = pretrained_tokens(self.source, inputs, outputs, self.stand_ins)
+        check_spelling(tokenizer, outputs, stand_ins)
+        torch.manual_seed(self.plan.seed)
+        self.net = new_net(self.config, tokenizer) if self.source is None else load_weights_of(self.source)
+        self.net.to(device)
+        self._codec = codec = self._new_codec(tokenizer, stand_ins)
+        read, written = codec.read(inputs), codec.learnt(outputs)
+        self._usual = int(written.lengths.max()) + 8
+
+        def loss(batch: Array) -> Any:
+            ids, real = padded(read, batch, codec.padding)
+            labels, _ = padded(written, batch, IGNORED)
+            return self.net(
+                input_ids=torch.from_numpy(ids).to(device), attention_mask=torch.from_numpy(real).to(device).long(),
+                labels=torch.from_numpy(labels).to(device),
+            ).loss  # fmt: skip
+
+        given = (read.values, read.offsets, written.values, written.offsets)
+        begun = {} if self.source is None or not (checkpoint or snapshots) else weights(self.net)
+        name = fingerprint(
+            {"kind": self.kind, **self.options(), "batch_tokens": 0},
+            *given,
+            *(one.detach().cpu().numpy() for one in begun.values()),
+        )
+        keeper = None
+        if snapshots is not None and every is not None:
+            training = self.plan.named(name)
+            keeper = Snapshots(
+                Path(snapshots), every, most, training,
+                lambda folder, step: self._write(folder, {"step": step, "training": training}),
+            )  # fmt: skip
+        train(
+            self.net,
+            loss,
+            np.stack([read.lengths, written.lengths], axis=1),
+            self.plan,
+            name=name,
+            checkpoint=None if checkpoint is None else Path(checkpoint),
+            progress=progress,
+            on_step=None if keeper is None else keeper.keep,
+            goes_on=None if keeper is None else keeper.complete,
+            stop_after=stop_after,
+        )
+        return self
+
+    def _new_codec(self, tokenizer: Any, stand_ins: StandIns) -> Codec:
+        return Codec(
+            tokenizer, stand_ins, longest=self.longest, longest_output=self.longest_output,
+            positions=getattr(self.net.config, "max_position_embeddings", None),
+        )  # fmt: skip
+
+    # ---------------------------------------------------------------- asking
+
+    def decode(self, inputs: Sequence[str], *, beams: int = 1, progress: Progress | None = None) -> Beams:
+        """The ``beams`` best outputs of each input, by total log-probability.
+
+        ``progress`` is called with (samples done, samples).
+        """
+        if beams < 1:
+            raise UsageError(f"expected at least 1 beam, got {beams}")
+        inputs = check_strings(inputs, "input", some=False)
+        codec, device = self._ready()
+        found = decode(
+            self.net, codec.read(inputs), beams=beams, padding=codec.padding, longest_output=codec.longest_output,
+            usual_output=self._usual, batch_tokens=self.batch_tokens, device=device, progress=progress,
+        )  # fmt: skip
+        _must_be_numbers(found.totals[:, 0])  # every search ends with one answer at least
+        texts = codec.texts(found.ids, marks(self.net))
+        there = found.totals > -np.inf
+        outputs = [texts[i * beams : i * beams + count] for i, count in enumerate(there.sum(1))]
+        totals = np.where(there, found.totals, np.float32(np.nan))
+        best = found.token_logprobs.take(np.arange(len(inputs)) * beams)
+        return Beams(outputs, totals, best, codec.truncated)
+
+    def logprobs(
+        self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
+    ) -> Ragged:
+        """Log-probability of each token of given outputs, the mark of the end included; one row a sample, float32.
+
+        A word that the model cannot spell has the probability 0, its logarithm is -inf.
+        """
+        inputs = check_strings(inputs, "input", some=False)
+        outputs = check_strings(outputs, "output", some=False)
+        _same_length(inputs, outputs)
+        codec, device = self._ready()
+        read, written = codec.read(inputs), codec.written(outputs)
+        found = score(
+            self.net, read, written, padding=codec.padding, batch_tokens=self.batch_tokens, device=device,
+            progress=progress,
+        )  # fmt: skip
+        _must_be_numbers(found.values)
+        unknown = codec.tokenizer.unk_token_id
+        if unknown is not None:
+            found.values[written.values == unknown] = -np.inf
+        return found
+
+    def predict(
+        self,
+        inputs: Sequence[str],
+        *,
+        gold: Sequence[str | None] | None = None,
+        beams: int = 4,
+        clean: Clean | None = None,
+        ids: Sequence[int | str] | None = None,
+        columns: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> Predictions:
+        """Ask the model: a record with input, output, confidence and token log-probabilities of the best beam.
+
+        Parameters
+        ----------
+        inputs :
+            Strings, one a sample.
+        gold :
+            The true outputs, None where unknown: the record then has ``correct``, the exact match after ``clean``, and
+            the column ``gold``.
+        beams :
+            Width of the search.
+        clean :
+            What is done to output and gold before they are compared, see `exact_match`.
+        ids, columns :
+            Names of the samples (column ``id``) and further columns.
+        progress :
+            Called with (samples done, samples).
+
+        The confidence is exp(sum of the token log-probabilities), the probability of the output.
+        """
+        inputs = check_strings(inputs, "input")
+        if gold is not None:
+            check_gold(inputs, gold)  # before the work, not after it
+        found = self.decode(inputs, beams=beams, progress=progress)
+        return record_of(inputs, found, gold=gold, clean=clean, ids=ids, columns=columns)
+
+    # ---------------------------------------------------------------- keeping
+
+    @property
+    def parameters(self) -> int:
+        """Number of parameters, tied ones once."""
+        self._ready()
+        return sum(int(one.numel()) for one in self.net.parameters())
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write the model to a folder: weights as safetensors, the rest as JSON; no pickle."""
+        self._ready()
+        return self._write(Path(folder), {})
+
+    def _write(self, home: Path, more: Mapping[str, Any]) -> Path:
+        assert self._codec is not None
+        home.mkdir(parents=True, exist_ok=True)
+        self.tokenizer.save_pretrained(home / "tokenizer")
+        self.net.config.save_pretrained(home)
+        write_tensors(home / WEIGHTS, weights(self.net), {})
+        about = {
+            "kind": self.kind, "classes": [], "options": self.options(),
+            "stand_ins": self._codec.stand_ins.mapping,
+            "usual_output": self._usual, **more,
+        }  # fmt: skip
+        write_atomic(home / DESCRIPTION, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
+        return home
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Self:
+        """Read a model that `save` wrote, or a snapshot; `InputError` where the folder holds something else."""
+        home = Path(folder)
+        about = read_description(home)
+        if about["kind"] != cls.kind:
+            raise InputError(
+                f"a saved {cls.kind} model",
+                got=f"kind {about['kind']!r}",
+                remedy="use load_model",
+                file=str(home),
+            )
+        model = cls(**about["options"])
+        model._usual = int(about["usual_output"])
+        model.net = build(load_config(str(home)))
+        load_weights(model.net, read_tensors(home / WEIGHTS)[0])
+        model.net.eval()
+        model._codec = model._new_codec(load_tokenizer(str(home / "tokenizer")), StandIns(about["stand_ins"]))
+        return model
+
+    def _ready(self) -> tuple[Codec, str]:
+        """The codec, and where the model is; a pretrained one that was not trained here is loaded."""
+        device = choose_device(self.device)
+        if self.net is None or self._codec is None:
+            if self.source is None:
+                raise UsageError(
+                    f"the {self.kind} model has not been trained; call fit first or load a saved one"
+                )
+            self.net = load_weights_of(self.source)
+            given = self.stand_ins if isinstance(self.stand_ins, Mapping) else {}
+            self._codec = self._new_codec(load_tokenizer(self.source), StandIns(given))
+        self.net.to(device).eval()
+        return self._codec, device
+
+
+def _must_be_numbers(logprobs: Array) -> None:
+    if not np.isfinite(logprobs).all():
+        raise WorkError(
+            "the sequence model gives no numbers: its training diverged; train it with a lower learning rate"
+        )
+
+
+def _same_length(inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    if len(inputs) != len(outputs):
+        raise InputError(
+            f"{len(inputs)} outputs, one an input", got=str(len(outputs)), remedy="align them by sample",
+            column="output",
+        )  # fmt: skip

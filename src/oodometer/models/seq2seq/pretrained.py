@@ -1,0 +1,95 @@
+"""Pretrained: an encoder-decoder and its tokenizer by path or hub name, in 32-bit floats, no habits kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ..torch_library import torch as load_torch
+from ..torch_library import transformers as load_transformers
+
+__all__ = ["build", "load_config", "load_tokenizer", "load_weights_of", "marks"]
+
+_REMEDY = "check the name and the network, or download it and give the folder"
+
+
+def load_tokenizer(source: str) -> Any:
+    """The tokenizer of a folder or a hub name; `InputError` where there is none."""
+    return _from_pretrained("AutoTokenizer", source)
+
+
+def load_config(source: str) -> Any:
+    """transformers' configuration of a folder or a hub name; `InputError` where it is of no encoder-decoder."""
+    found = _from_pretrained("AutoConfig", source)
+    if not getattr(found, "is_encoder_decoder", False):
+        raise InputError(
+            "an encoder-decoder such as T5 or BART", got=f"a model of the type {found.model_type!r}",
+            remedy="name another model", file=source,
+        )  # fmt: skip
+    return found
+
+
+def load_weights_of(source: str) -> Any:
+    """The torch module with its trained weights, float32."""
+    load_config(source)
+    return _plain(_from_pretrained("AutoModelForSeq2SeqLM", source, dtype=load_torch().float32))
+
+
+def build(config: Any) -> Any:
+    """The torch module of a configuration, its weights drawn by torch's seed, float32."""
+    library = load_transformers()
+    return _plain(library.AutoModelForSeq2SeqLM.from_config(config, dtype=load_torch().float32))
+
+
+def _plain(net: Any) -> Any:
+    """The module without the options of decoding that it was published with.
+
+    Summarisers forbid repeated n-grams or ask for a least length; a parser that may not repeat is another parser. Its
+    marks of start, end and padding stay.
+    """
+    library = load_transformers()
+    own, config = net.generation_config, net.config
+    found: dict[str, Any] = {}
+    for name in ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id"):
+        value = getattr(own, name, None)
+        found[name] = getattr(config, name, None) if value is None else value
+    if found["decoder_start_token_id"] is None:
+        found["decoder_start_token_id"] = found["bos_token_id"]
+    for name in ("eos_token_id", "pad_token_id", "decoder_start_token_id"):
+        if found[name] is None:
+            raise InputError(
+                f"a model that names its {name}",
+                got="none",
+                remedy="set it in its config.json",
+                column="source",
+            )
+    net.generation_config = library.GenerationConfig(**found)
+    for name, value in found.items():  # a saved model is built from its configuration alone
+        setattr(config, name, value)
+    return net
+
+
+def marks(net: Any) -> list[int]:
+    """Ids of a module's marks of start, end and padding, which are no part of a text."""
+    own = net.generation_config
+    found = (own.decoder_start_token_id, own.bos_token_id, own.eos_token_id, own.pad_token_id)
+    return sorted({int(one) for some in found if some is not None for one in np.atleast_1d(some)})
+
+
+def _from_pretrained(loader: str, source: str, **options: Any) -> Any:
+    library = load_transformers()
+    local = Path(source).expanduser()
+    try:
+        if local.is_dir():
+            return getattr(library, loader).from_pretrained(str(local), local_files_only=True, **options)
+        return getattr(library, loader).from_pretrained(source, **options)
+    except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
+        raise InputError(
+            "a folder or a hub name of an encoder-decoder and its tokenizer",
+            got=repr(source),
+            remedy=f"{_REMEDY} ({type(error).__name__})",
+        ) from error

@@ -1,0 +1,44 @@
+"""Start: what a training starts from, the tokenizer with its stand-ins and the weights, learnt, drawn or pretrained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..torch_library import transformers as load_transformers
+from .pretrained import build, load_tokenizer
+from .stand_ins import StandIns, find_stand_ins
+from .tokens import learn_pieces, learn_words
+
+__all__ = ["SIZES", "new_net", "new_tokens", "pretrained_tokens"]
+
+SIZES = {"d_model": 128, "d_ff": 512, "d_kv": 32, "num_layers": 2, "num_heads": 4}
+"""What a configuration leaves out: a small T5 that two cores can train in minutes."""
+
+
+def new_tokens(inputs: Sequence[str], outputs: Sequence[str], kind: str, pieces: int) -> Any:
+    """A tokenizer learnt from inputs and outputs together: "words", or at most ``pieces`` "pieces"."""
+    both = [*outputs, *inputs]
+    return learn_words(both) if kind == "words" else learn_pieces(both, pieces)
+
+
+def pretrained_tokens(
+    source: str, inputs: Sequence[str], outputs: Sequence[str], stand_ins: Mapping[str, str] | str | None
+) -> tuple[Any, StandIns]:
+    """The tokenizer of ``source``, and the stand-ins: those given, or for "auto" those that the texts call for."""
+    tokenizer = load_tokenizer(source)
+    if isinstance(stand_ins, str):
+        return tokenizer, StandIns(find_stand_ins(tokenizer, sorted({*outputs, *inputs})))
+    return tokenizer, StandIns(stand_ins)
+
+
+def new_net(config: Mapping[str, Any] | None, tokenizer: Any) -> Any:
+    """A T5 of the given sizes for the tokens of a tokenizer, its weights drawn by torch's seed.
+
+    Source: Raffel et al. (2020).
+    """
+    tokens = {
+        "vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id, "eos_token_id": tokenizer.eos_token_id,
+        "decoder_start_token_id": tokenizer.pad_token_id,
+    }  # fmt: skip
+    return build(load_transformers().T5Config(**{**SIZES, **(config or {}), **tokens}))

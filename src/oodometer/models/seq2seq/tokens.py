@@ -1,0 +1,81 @@
+"""Tokens for a sequence model from scratch: whole words, or pieces of bytes, which spell all; learnt from texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from ..torch_library import transformers as load_transformers
+
+__all__ = ["END", "PADDING", "SPECIAL", "UNKNOWN", "learn_pieces", "learn_words"]
+
+PADDING, END, UNKNOWN = "<pad>", "</s>", "<unk>"
+SPECIAL = (PADDING, END, UNKNOWN)  # at the numbers 0, 1 and 2, as T5 has them
+
+
+def learn_words(texts: Iterable[str]) -> Any:
+    """A tokenizer whose tokens are the words of the texts, parted by white space; ``</s>`` ends each text.
+
+    Every word has a token, the most frequent first, equal counts by the alphabet. A word that no text holds becomes
+    ``<unk>``.
+
+    Returns a ``PreTrainedTokenizerFast`` of transformers.
+
+    >>> found = learn_words(["a cat sees a cat", "( cat )"])
+    >>> found("a cat ) dog")["input_ids"], found.decode([3, 4])
+    ([4, 3, 6, 2, 1], 'cat a')
+    """
+    load_transformers()
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    counts = Counter(word for text in texts for word in text.split())
+    for name in SPECIAL:
+        counts.pop(name, None)
+    order = sorted(counts, key=lambda word: (-counts[word], word))
+    inner = Tokenizer(
+        models.WordLevel({word: i for i, word in enumerate([*SPECIAL, *order])}, unk_token=UNKNOWN)
+    )
+    inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return _wrapped(inner)
+
+
+def learn_pieces(texts: Iterable[str], size: int) -> Any:
+    """A tokenizer of at most ``size`` pieces of bytes; it spells any text, white space included.
+
+    Pieces are the 256 bytes and the pairs of pieces that are merged, the most frequent pair first.
+
+    Returns a ``PreTrainedTokenizerFast`` of transformers.
+
+    Source: Sennrich, Haddow and Birch (2016); Radford et al. (2019) for bytes.
+
+    >>> found = learn_pieces(["low lower lowest"] * 3, size=270)
+    >>> found.decode(found("slow → {low}", add_special_tokens=False)["input_ids"])
+    'slow → {low}'
+    """
+    load_transformers()
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    inner = Tokenizer(models.BPE())
+    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    inner.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, special_tokens=list(SPECIAL), show_progress=False,
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+    )  # fmt: skip
+    inner.train_from_iterator(texts, trainer)
+    return _wrapped(inner)
+
+
+def _wrapped(inner: Any) -> Any:
+    """The tokenizer as transformers' own, with the mark of the end after each text."""
+    from tokenizers import processors
+
+    place = inner.token_to_id(END)
+    inner.post_processor = processors.TemplateProcessing(
+        single=f"$A {END}", pair=f"$A $B {END}", special_tokens=[(END, place)]
+    )
+    return load_transformers().PreTrainedTokenizerFast(
+        tokenizer_object=inner, pad_token=PADDING, eos_token=END, unk_token=UNKNOWN,
+        clean_up_tokenization_spaces=False,
+    )  # fmt: skip

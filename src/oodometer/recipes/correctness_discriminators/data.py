@@ -1,0 +1,93 @@
+"""Data of a task: its sets as the run reads them, filtered, drawn and rewritten; read once, when first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, final
+
+from ...models.seq2seq import Clean, close_brackets, composed, squeeze
+from ..sequences import Sequences, numbered, with_signatures
+from .tasks import Task
+
+__all__ = ["TaskData"]
+
+
+@final
+class TaskData:
+    """Training, development and test sets of a task.
+
+    Rows whose input or output has more than ``sizes.longest`` words are left out of every set, and counted. Then
+    rows are drawn, as many of each type as can be. With ``sizes.rare`` rare words of the inputs become signatures,
+    known words being those of the training set that was kept. With ``sizes.numbered`` each word of an input, and each
+    of its output, has its number before it: a model from scratch then finds the word that a tag belongs to.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    @cached_property
+    def train(self) -> Sequences:
+        """What the parser learns from."""
+        return self._ready(self._kept["train"].sample(self.task.sizes.train_rows, self.task.sizes.seed))
+
+    @cached_property
+    def dev(self) -> Sequences:
+        """What stops the training of judges, and gives ATC its threshold: in distribution."""
+        return self._ready(self._kept["dev"].sample(self.task.sizes.dev_rows, self.task.sizes.seed + 1))
+
+    def test(self, name: str) -> Sequences:
+        """A test set by its name."""
+        return self._ready(self._kept[name].sample(self.task.sizes.test_rows, self.task.sizes.seed + 2))
+
+    @property
+    def clean(self) -> Clean:
+        """What is done to outputs before they are compared with gold."""
+        return composed(close_brackets, squeeze) if self.task.brackets else squeeze
+
+    def mark(self, name: str) -> str:
+        """A name of the content of a set, as it is used."""
+        return self._set(name).fingerprint
+
+    def counts(self) -> dict[str, Any]:
+        """Rows of each set, before and after, its types and its mark; no text."""
+        return {
+            name: {
+                "rows": len(found), "of": len(self._whole[name]), "too_long": len(self._whole[name]) - len(kept),
+                "types": found.counts, "mark": found.fingerprint, "source": found.source,
+            }
+            for name, kept in self._kept.items()
+            for found in [self._set(name)]
+        }  # fmt: skip
+
+    def _set(self, name: str) -> Sequences:
+        return self.train if name == "train" else self.dev if name == "dev" else self.test(name)
+
+    @cached_property
+    def _whole(self) -> dict[str, Sequences]:
+        loads = {"train": self.task.train, "dev": self.task.dev}
+        return {
+            name: load() for name, load in (loads | {one.name: one.load for one in self.task.tests}).items()
+        }
+
+    @cached_property
+    def _kept(self) -> dict[str, Sequences]:
+        longest = self.task.sizes.longest
+        if longest is None:
+            return self._whole
+        return {
+            name: data.keep(lambda i, o: max(len(i.split()), len(o.split())) <= longest)
+            for name, data in self._whole.items()
+        }
+
+    @cached_property
+    def _rewrite(self) -> Callable[[str], str] | None:
+        rare = self.task.sizes.rare
+        if not rare:
+            return None
+        train = self._kept["train"].sample(self.task.sizes.train_rows, self.task.sizes.seed)
+        return with_signatures(train.inputs, rare)
+
+    def _ready(self, data: Sequences) -> Sequences:
+        data = data.rewritten(inputs=self._rewrite)
+        return data.rewritten(inputs=numbered, outputs=numbered) if self.task.sizes.numbered else data

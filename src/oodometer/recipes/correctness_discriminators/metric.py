@@ -1,0 +1,91 @@
+"""Another metric than exact match: a discriminator that predicts the token F1 of outputs, from the same pairs."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Array
+from ...metrics.vote_bounds import mean_of
+from ...metrics.vote_counts import absolute, paired_gap
+from ...models.discriminators import RegressionDiscriminator, token_f1
+from ...models.torch_library import use_threads
+from ...models.training import Plan
+from ...results import Interval
+from ..base import Tick, Workspace
+from .data import TaskData
+from .files import read_judged
+from .study import LEVEL, rounded
+from .work import PARTS, examples
+
+__all__ = ["METRICS", "learn_metric"]
+
+METRICS = {"token_f1": token_f1}
+
+
+def learn_metric(data: TaskData, workspace: Workspace, home: str, tick: Tick) -> None:
+    """Train one discriminator of a metric, compare its mean on every test set with the truth: ``<home>/metric.json``.
+
+    It learns from the pairs of the panel: gold outputs have the metric 1, a checkpoint's mistakes what they share with
+    gold. Two numbers stand beside its mean: the true mean, and the mean on the development set, which is what one would
+    answer without any estimate.
+    """
+    use_threads(1)
+    sizes, name = data.task.sizes, data.task.metric
+    assert name is not None
+    metric = METRICS[name]
+
+    def measured(outputs: Any, golds: Any) -> Array:
+        return metric([data.clean(one) for one in outputs], [data.clean(one) for one in golds])
+
+    pairs = {}
+    for part in PARTS:
+        found = examples(workspace, home, part)
+        rows = data.train if part == "train" else data.dev
+        gold = dict(zip(rows.inputs, rows.outputs, strict=True))
+        pairs[part] = (
+            found.inputs,
+            found.outputs,
+            measured(found.outputs, [gold[one] for one in found.inputs]),
+        )
+    judge = RegressionDiscriminator(**sizes.metric_judge, plan=Plan(**{**sizes.judge_plan, "seed": sizes.seed}))
+    checkpoint = workspace / f"{home}/checkpoints/metric"
+    judge.fit(*pairs["train"], dev=pairs["dev"], checkpoint=checkpoint, progress=tick)
+    shutil.rmtree(checkpoint, ignore_errors=True)
+
+    def asked(name: str) -> tuple[Array, Array]:
+        record = read_judged(workspace.folder / home, name)
+        assert record.input is not None
+        assert record.output is not None
+        outputs = record.output.tolist()
+        true = measured(outputs, record.columns["gold"].tolist()).astype(float)
+        said = judge.probabilities(record.input.tolist(), outputs).astype(float)
+        return true, np.where([bool(one.strip()) for one in outputs], said, 0.0)
+
+    source = _mean(asked("dev")[0])
+    sets = []
+    for test in data.task.tests:
+        true, said = asked(test.name)
+        gap = true - said
+        off = absolute(paired_gap(float(gap.sum()), float(np.square(gap).sum()), len(gap), LEVEL))
+        far = absolute(_difference(_mean(true), source))
+        both = np.std(true) > 0 and np.std(said) > 0
+        sets.append(
+            {"name": test.name, "title": test.title, "rows": len(true), "true": _mean(true).to_dict(),
+             "predicted": _mean(said).to_dict(), "error": off.to_dict(), "source": source.to_dict(),
+             "source_error": far.to_dict(), "correlation": float(np.corrcoef(true, said)[0, 1]) if both else 0.0}
+        )  # fmt: skip
+    workspace.write_json(f"{home}/metric.json", rounded({"metric": name, "sets": sets}))
+
+
+def _mean(values: Array) -> Interval:
+    return mean_of(float(values.sum()), float(np.square(values).sum()), len(values), LEVEL)
+
+
+def _difference(first: Interval, second: Interval) -> Interval:
+    """The difference of the means of two samples, its error from both."""
+    value = first.value - second.value
+    half = np.hypot(first.upper - first.lower, second.upper - second.lower) / 2
+    return Interval(value, max(value - half, -1.0), min(value + half, 1.0), LEVEL, "asymptotic")

@@ -1,0 +1,109 @@
+"""The study of a task: what its judges' votes say of each test set and each of its types, beside the truth."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...metrics.vote_bounds import bounds_by_agreement
+from ...metrics.vote_counts import VoteCounts, share
+from ...predictions import Predictions
+from ...results import Interval
+from ...verbs.vote_study import vote_study
+from ...version import __version__
+from ..base import Tick, Workspace
+from .data import TaskData
+from .files import read_judged
+
+__all__ = ["FORM", "study_task"]
+
+FORM = 1  # raise it where the form of the result changes: then the step is done again
+LEVEL = 0.95
+_STEPS = ("parser", "examples", "panel")
+
+
+def study_task(data: TaskData, workspace: Workspace, home: str, more: Mapping[str, str], tick: Tick) -> None:
+    """Judge the votes on every test set; writes ``<home>/result.json``, which holds no text of the data.
+
+    ``more`` names further parts of the result with the files that hold them (pseudo-labels, another metric).
+    """
+    task = data.task
+    reference = read_judged(workspace.folder / home, "dev")
+    sets = {}
+    for done, test in enumerate(task.tests, 1):
+        record = read_judged(workspace.folder / home, test.name)
+        found = vote_study(
+            record, reference=reference, draws=task.sizes.draws, level=LEVEL, seed=task.sizes.seed
+        )
+        sets[test.name] = {
+            "title": test.title, "domain": test.domain, "paper": test.paper, "resembles": test.resembles,
+            **_short(found.to_dict()),
+            "types": _by_type(record),
+            "cut": workspace.read_json(f"{home}/predictions/{test.name}.json"),
+        }  # fmt: skip
+        tick(done, len(task.tests))
+    steps = [*_STEPS, *(f"ask-{name}" for name in ("dev", *sets))]
+    stamps = {name: workspace.read_json(f".steps/{home}/{name}.json") for name in steps}
+    result: dict[str, Any] = {
+        "form": FORM,
+        "task": task.name,
+        "title": task.title,
+        "family": task.family,
+        "version": __version__,
+        "python": platform.python_version(),
+        "seconds": {name: round(one["seconds"], 1) for name, one in stamps.items()},
+        "cpu_seconds": {name: round(one["cpu_seconds"], 1) for name, one in stamps.items()},
+        "sizes": task.sizes.to_dict(),
+        "data": data.counts(),
+        "parser": workspace.read_json(f"{home}/parser.json"),
+        "examples": workspace.read_json(f"{home}/examples/statistics.json"),
+        "panel": workspace.read_json(f"{home}/panel.json"),
+        "dev_accuracy": rounded(_accuracy(reference).to_dict()),
+        "sets": sets,
+        **{name: workspace.read_json(file) for name, file in more.items()},
+    }
+    workspace.write_json(f"{home}/result.json", result)
+
+
+def _accuracy(record: Predictions) -> Interval:
+    known = record.verdicts[record.verdicts >= 0]
+    found = share(int(known.sum()), len(known), LEVEL)
+    assert found is not None
+    return found
+
+
+def _short(study: Mapping[str, Any]) -> dict[str, Any]:
+    """A study without what is in every one of them."""
+    return rounded({k: v for k, v in study.items() if k not in ("command", "version", "name", "seed")})
+
+
+def _by_type(record: Predictions) -> list[dict[str, Any]]:
+    """Truth and bounds of every type (a generalisation, a genre), all judges agreeing; alphabetical."""
+    types = np.asarray(record.columns["type"]).astype(str)
+    out = []
+    for name in np.unique(types):
+        part = record.take(np.flatnonzero(types == name))
+        counts = VoteCounts.of(part)
+        widest = bounds_by_agreement(counts, LEVEL)[0]
+        right = share(int(counts.of_verdict[1]), counts.rows, LEVEL)
+        assert right is not None
+        row = {
+            "type": str(name), "rows": counts.rows, "gold": right.to_dict(), "inside": widest["inside"],
+            **{key: widest[key].to_dict() for key in ("lower", "upper", "mean")},
+        }  # fmt: skip
+        out.append(rounded(row))
+    return out
+
+
+def rounded(value: Any) -> Any:
+    """Numbers to six decimals: enough for every table, and the file stays small."""
+    if isinstance(value, float):
+        return round(value, 6)
+    if isinstance(value, Mapping):
+        return {k: rounded(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(v) for v in value]
+    return value

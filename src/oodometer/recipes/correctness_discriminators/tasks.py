@@ -1,0 +1,224 @@
+"""The tasks at each scale: which data, which test sets, what each stands for in the paper, and how large the run is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, final
+
+from ...errors import UsageError
+from .. import sequences
+from ..sequences import Sequences
+from .sizes import Sizes
+
+__all__ = ["Task", "TestSet", "tasks_of"]
+
+Load = Callable[[], Sequences]
+
+
+@final
+@dataclass(frozen=True)
+class TestSet:
+    """A labelled test set of a task.
+
+    Parameters
+    ----------
+    name : in files, such as ``gen``.
+    title : in tables, such as ``COGS``.
+    domain : "in" or "out" of the training distribution.
+    load : reads it.
+    paper : the paper's name of the same data; None where the paper has it not, or has other data.
+    resembles : the paper's name of the data in whose place it stands.
+    """
+
+    name: str
+    title: str
+    domain: str
+    load: Load
+    paper: str | None = None
+    resembles: str | None = None
+
+
+@final
+@dataclass(frozen=True)
+class Task:
+    """A sequence task with its data.
+
+    Parameters
+    ----------
+    name, title : in commands and in tables.
+    family : "semantic", "tagging" or "parsing": the paper's Tables 2, 3 and 4.
+    train, dev : read the training and the development set (in distribution).
+    tests : the test sets.
+    sizes : how large the run is.
+    brackets : whether missing brackets are closed before outputs are compared.
+    pseudo_labels : the test set whose accepted outputs are learnt from in one round of self-training; None for none.
+    metric : "token_f1" where a discriminator of that metric is trained as well.
+    weight : about how many minutes all steps take; only the bar depends on it.
+    """
+
+    name: str
+    title: str
+    family: str
+    train: Load
+    dev: Load
+    tests: tuple[TestSet, ...]
+    sizes: Sizes
+    brackets: bool = False
+    pseudo_labels: str | None = None
+    metric: str | None = None
+    weight: float = 15.0
+
+
+def tasks_of(scale: str) -> tuple[Task, ...]:
+    """The tasks of a scale, in the order of the paper's tables; `UsageError` for an unknown scale.
+
+    >>> [task.name for task in tasks_of("small")]
+    ['cogs', 'amr', 'pos-cogs', 'pos-ud', 'pos-wsj', 'syn-gum']
+    """
+    if scale == "small":
+        return _small()
+    if scale == "paper":
+        return _paper()
+    raise UsageError(f"unknown scale {scale!r}; expected small or paper")
+
+
+# ------------------------------------------------------------------ small: data at hand, models from scratch
+
+_TINY_T5 = {"d_model": 128, "d_ff": 512, "d_kv": 32, "num_layers": 2, "num_heads": 4}
+_TINY_ENCODER = {
+    "hidden_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 512,
+}
+
+_SMALL = Sizes(
+    example_rows=8000,
+    per_checkpoint=3000,
+    parser={"config": _TINY_T5},
+    parser_plan={"batch_size": 64, "learning_rate": 1e-3, "warmup": 0.05},
+    judge={"kind": "classifier", "config": _TINY_ENCODER},
+    metric_judge={"config": _TINY_ENCODER},
+    judge_plan={"batch_size": 64, "learning_rate": 1e-3, "warmup": 0.1, "weight_decay": 0.01},
+)
+
+
+def _sized(plan: Mapping[str, Any], judge_plan: Mapping[str, Any], **others: Any) -> Sizes:
+    """The sizes of the small scale with some of them replaced."""
+    return replace(
+        _SMALL, parser_plan={**_SMALL.parser_plan, **plan}, judge_plan={**_SMALL.judge_plan, **judge_plan}, **others
+    )  # fmt: skip
+
+
+def _small() -> tuple[Task, ...]:
+    return (
+        Task(
+            "cogs", "COGS", "semantic", partial(sequences.cogs, "train"), partial(sequences.cogs, "dev"),
+            (
+                TestSet("gen", "COGS", "out", partial(sequences.cogs, "gen"), paper="COGS"),
+                TestSet("test", "COGS in distribution", "in", partial(sequences.cogs, "test")),
+            ),
+            _sized({"epochs": 8}, {"epochs": 3}, dev_rows=1000, test_rows=4200,
+                   longest_output=160),
+            brackets=True, pseudo_labels="gen", weight=40,
+        ),
+        Task(
+            "amr", "AMR", "semantic", partial(sequences.little_prince, "train"),
+            partial(sequences.little_prince, "dev"),
+            (TestSet("test", "AMR Little Prince", "in", partial(sequences.little_prince, "test"), resembles="AMR"),),
+            _sized({"epochs": 60}, {"epochs": 10}, longest=60, tokens="pieces", every=100, longest_output=160),
+            brackets=True, metric="token_f1",
+        ),
+        Task(
+            "pos-cogs", "POS-COGS", "tagging", partial(sequences.pos_cogs, "train"),
+            partial(sequences.pos_cogs, "dev"),
+            (
+                TestSet("gen", "POS-COGS", "out", partial(sequences.pos_cogs, "gen"), paper="POS-COGS"),
+                TestSet("test", "POS-COGS in distribution", "in", partial(sequences.pos_cogs, "test")),
+            ),
+            _sized({"epochs": 8}, {"epochs": 3}, every=250, dev_rows=1000, test_rows=4200,
+                   longest_output=80),
+        ),
+        Task(
+            "pos-ud", "POS-UD", "tagging", partial(sequences.ud_tags, "ewt", ("train",)),
+            partial(sequences.ud_tags, "ewt", ("dev",)),
+            (
+                TestSet("gum", "POS-GUM", "out", partial(sequences.ud_tags, "gum")),
+                TestSet("gentle", "POS-GENTLE", "out", partial(sequences.ud_tags, "gentle")),
+                TestSet("ewt", "POS-EWT", "in", partial(sequences.ud_tags, "ewt", ("test",))),
+            ),
+            _sized({"epochs": 20}, {"epochs": 5}, longest=20, rare=3, every=150, test_rows=2000,
+                   longest_output=40),
+        ),
+        Task(
+            "pos-wsj", "POS-WSJ", "tagging", partial(sequences.wsj_tags, "train"),
+            partial(sequences.wsj_tags, "dev"),
+            (
+                TestSet("brown", "POS-Brown", "out", partial(sequences.wsj_tags, "brown"), resembles="POS-Brown"),
+                TestSet("masc", "POS-MASC", "out", partial(sequences.wsj_tags, "masc")),
+                TestSet("wsj", "POS-WSJ", "in", partial(sequences.wsj_tags, "test"), resembles="POS-WSJ"),
+            ),
+            _sized({"epochs": 20}, {"epochs": 5}, longest=20, rare=3, every=150, test_rows=2000,
+                   longest_output=40),
+        ),
+        Task(
+            "syn-gum", "Syn-GUM", "parsing", partial(sequences.wsj_trees, "train", words=False, clauses=True),
+            partial(sequences.wsj_trees, "dev", words=False),
+            (
+                TestSet("gum", "Syn-GUM", "out", partial(sequences.gum_trees, words=False), resembles="Syn-Brown"),
+                TestSet("wsj", "Syn-WSJ", "in", partial(sequences.wsj_trees, "test", words=False),
+                        resembles="Syn-WSJ"),
+            ),
+            _sized({"epochs": 15}, {"epochs": 5}, longest=40, every=200, test_rows=2000,
+                   longest_output=60),
+            brackets=True,
+        ),
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------ paper: T5-base, the paper's data by path or hub
+
+_PAPER = Sizes(
+    parser={"source": "t5-base"},
+    parser_plan={"epochs": 30, "batch_tokens": 4096, "learning_rate": 1e-4, "warmup": 0.05},
+    judge={"kind": "generative", "source": "t5-base"},
+    metric_judge={"source": "roberta-base"},
+    judge_plan={
+        "epochs": 5,
+        "batch_tokens": 8192,
+        "learning_rate": 1e-4,
+        "weight_decay": 0.001,
+        "warmup": 0.05,
+    },
+)
+
+
+def _paper() -> tuple[Task, ...]:
+    def task(name: str, title: str, family: str, read: Callable[[str], Sequences], tests: tuple[TestSet, ...],
+             **others: Any) -> Task:  # fmt: skip
+        sizes = others.pop("sizes", _PAPER)
+        return Task(name, title, family, partial(read, "train"), partial(read, "dev"), tests, sizes, **others)
+
+    def out(title: str, load: Load, name: str = "test", domain: str = "out") -> TestSet:
+        return TestSet(name, title, domain, load, paper=title)
+
+    mcd1, mcd2 = partial(sequences.cfq, "mcd1"), partial(sequences.cfq, "mcd2")
+    return (
+        task("cfq-mcd1", "CFQ MCD1", "semantic", mcd1, (out("MCD1", partial(mcd1, "test")),)),
+        task("cfq-mcd2", "CFQ MCD2", "semantic", mcd2, (out("MCD2", partial(mcd2, "test")),)),
+        task("cogs", "COGS", "semantic", sequences.cogs, (out("COGS", partial(sequences.cogs, "gen"), "gen"),),
+             brackets=True, pseudo_labels="gen"),
+        task("topv2", "TOPv2", "semantic", sequences.topv2, (out("TOP", partial(sequences.topv2, "test")),)),
+        task("amr-2.0", "AMR 2.0", "semantic", sequences.news_amr,
+             (out("AMR", partial(sequences.news_amr, "test"), domain="in"),), brackets=True, metric="token_f1"),
+        task("pos-cogs", "POS-COGS", "tagging", sequences.pos_cogs,
+             (out("POS-COGS", partial(sequences.pos_cogs, "gen"), "gen"),)),
+        task("ptb-pos", "PTB tags", "tagging", sequences.penn_tags,
+             (out("POS-Brown", partial(sequences.penn_tags, "brown"), "brown"),
+              out("POS-WSJ", partial(sequences.penn_tags, "test"), "wsj", "in"))),
+        task("ptb-syn", "PTB trees", "parsing", sequences.penn_trees,
+             (out("Syn-Brown", partial(sequences.penn_trees, "brown"), "brown"),
+              out("Syn-WSJ", partial(sequences.penn_trees, "test"), "wsj", "in")), brackets=True),
+    )  # fmt: skip

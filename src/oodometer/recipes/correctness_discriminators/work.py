@@ -1,0 +1,133 @@
+"""The work of the steps: a parser with checkpoints, its mistakes, a panel that learns from them, judged predictions."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+from ...models.discriminators import (
+    ClassifierDiscriminator,
+    Discriminator,
+    Examples,
+    GenerativeDiscriminator,
+    Panel,
+    collect,
+)
+from ...models.seq2seq import EncoderDecoder, snapshot_folders
+from ...models.torch_library import use_threads
+from ...models.training import Plan
+from ...store import write_predictions
+from ..base import Tick, Workspace
+from ..sequences import Sequences
+from .data import TaskData
+from .files import read_pairs
+from .sizes import Sizes
+
+__all__ = [
+    "PARTS",
+    "ask",
+    "collect_mistakes",
+    "examples",
+    "make_judge",
+    "new_parser",
+    "train_panel",
+    "train_parser",
+]
+
+PARTS = ("train", "dev")
+
+
+def new_parser(sizes: Sizes, seed: int | None = None) -> EncoderDecoder:
+    """The parser of a run, not trained."""
+    plan = Plan(**{**sizes.parser_plan, "seed": sizes.seed if seed is None else seed})
+    made: dict[str, Any] = dict(sizes.parser)
+    if "config" in made:
+        made["tokens"] = sizes.tokens
+    return EncoderDecoder(**made, longest_output=sizes.longest_output, plan=plan)
+
+
+def make_judge(sizes: Sizes, seed: int) -> Discriminator:
+    """A member of the panel, not trained; members differ by the seed."""
+    made: dict[str, Any] = dict(sizes.judge)
+    plan = Plan(**{**sizes.judge_plan, "seed": seed})
+    if made.pop("kind") == "generative":
+        return GenerativeDiscriminator(**made, plan=plan)
+    return ClassifierDiscriminator(**made, plan=plan)
+
+
+def train_parser(data: TaskData, workspace: Workspace, home: str, tick: Tick) -> None:
+    """Train the parser, keep the snapshots of its first checkpoints, write it to ``<home>/parser``."""
+    use_threads(1)
+    sizes, checkpoint = data.task.sizes, workspace / f"{home}/checkpoints/parser"
+    parser = new_parser(sizes)
+    parser.fit(
+        data.train.inputs, data.train.outputs, checkpoint=checkpoint, snapshots=workspace / f"{home}/snapshots",
+        every=sizes.every, most=sizes.checkpoints, progress=tick,
+    )  # fmt: skip
+    parser.save(workspace / f"{home}/parser")
+    workspace.write_json(f"{home}/parser.json", {"parameters": parser.parameters})
+    shutil.rmtree(checkpoint, ignore_errors=True)
+
+
+def collect_mistakes(data: TaskData, workspace: Workspace, home: str, tick: Tick) -> None:
+    """Pairs to judge: gold ones, and wrong beams of the first checkpoints, of the training and the development set."""
+    use_threads(1)
+    sizes = data.task.sizes
+    folders = snapshot_folders(workspace.folder / home / "snapshots")[: sizes.checkpoints]
+    statistics: dict[str, Any] = {}
+    for done, name in enumerate(PARTS):
+        part = data.train.sample(sizes.example_rows, sizes.seed + 3) if name == "train" else data.dev
+
+        def share(a: int, b: int, done: int = done) -> None:
+            tick(done * b + a, len(PARTS) * b)
+
+        found = collect(
+            folders, part.inputs, part.outputs, checkpoints=sizes.checkpoints, beams=sizes.beams,
+            per_checkpoint=sizes.per_checkpoint, per_input=sizes.per_input, balance=sizes.balance, clean=data.clean,
+            seed=sizes.seed, checkpoint=workspace / f"{home}/checkpoints/examples", progress=share,
+        )  # fmt: skip
+        write_predictions(found.record(), workspace / f"{home}/examples/{name}.parquet")
+        statistics[name] = found.statistics()
+    workspace.write_json(f"{home}/examples/statistics.json", statistics)
+    shutil.rmtree(workspace.folder / home / "checkpoints" / "examples", ignore_errors=True)
+
+
+def examples(workspace: Workspace, home: str, part: str) -> Examples:
+    """The pairs of a part, ``train`` or ``dev``."""
+    return Examples.from_record(read_pairs(workspace.folder / home, part))
+
+
+def train_panel(data: TaskData, workspace: Workspace, home: str, tick: Tick) -> None:
+    """Train the judges one after the other; finished ones are kept when the training is interrupted."""
+    use_threads(1)
+    sizes, checkpoint = data.task.sizes, workspace / f"{home}/checkpoints/panel"
+    pairs, dev = examples(workspace, home, "train"), examples(workspace, home, "dev")
+    panel = Panel.train(
+        lambda seed: make_judge(sizes, seed), range(sizes.seed, sizes.seed + sizes.judges), pairs.inputs, pairs.outputs,
+        pairs.correct, dev=(dev.inputs, dev.outputs, dev.correct), checkpoint=checkpoint, progress=tick,
+    )  # fmt: skip
+    panel.save(workspace / f"{home}/panel")
+    first = panel.members[0]
+    workspace.write_json(
+        f"{home}/panel.json",
+        {"judges": len(panel), "kind": first.kind, "parameters": first.parameters},
+    )
+    shutil.rmtree(checkpoint, ignore_errors=True)
+
+
+def ask(data: TaskData, name: str, workspace: Workspace, home: str, tick: Tick) -> None:
+    """Parse a set, let the panel vote on the outputs, and write the predictions file."""
+    use_threads(1)
+    parser, panel = EncoderDecoder.load(workspace / f"{home}/parser"), Panel.load(workspace / f"{home}/panel")
+    rows: Sequences = data.dev if name == "dev" else data.test(name)
+    record = parser.predict(
+        rows.inputs, gold=rows.outputs, beams=data.task.sizes.beams, clean=data.clean, ids=rows.ids,
+        columns={"type": list(rows.types)}, progress=lambda a, b: tick(a, 2 * b),
+    )  # fmt: skip
+    voted = panel.vote(record, progress=lambda a, b: tick(a + b, 2 * b))
+    write_predictions(voted, workspace / f"{home}/predictions/{name}.parquet")
+    workspace.write_json(
+        f"{home}/predictions/{name}.json",
+        {"parser_cut": parser.truncated, "parser_unknown": parser.unknown,
+         "judges_cut": panel.truncated},
+    )  # fmt: skip

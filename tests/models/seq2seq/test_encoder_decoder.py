@@ -1,0 +1,385 @@
+"""EncoderDecoder: it learns, keeps snapshots, goes on to the same bits, survives saving, makes records."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oodometer.errors import InputError, UsageError, WorkError
+from oodometer.models import EncoderDecoder as FromTheFace
+from oodometer.models.seq2seq import EncoderDecoder, StandIns, exact_match, snapshot_folders, squeeze
+from oodometer.models.seq2seq.codec import Codec
+from oodometer.models.training import Plan
+
+from .conftest import QUICK, SIZES
+
+Pairs = tuple[list[str], list[str]]
+Stop = Callable[[int], Callable[[int, int], None]]
+
+
+def make(plan: Plan = QUICK, **options: Any) -> EncoderDecoder:
+    return EncoderDecoder(config={**SIZES, "dropout_rate": 0.1}, plan=plan, longest_output=24, **options)
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "weights.safetensors").read_bytes()
+
+
+def same_weights(a: EncoderDecoder, b: EncoderDecoder) -> bool:
+    first, second = a.net.state_dict(), b.net.state_dict()
+    return set(first) == set(second) and all(bool((first[name] == second[name]).all()) for name in first)
+
+
+def test_it_learns_and_its_record_says_so(model: EncoderDecoder, pairs: Pairs) -> None:
+    inputs, outputs = pairs[0][200:], pairs[1][200:]
+    record = model.predict(inputs, gold=outputs, ids=range(40), columns={"kind": ["x"] * 40})
+    assert record.correct is not None
+    assert record.correct.mean() >= 0.7
+    assert record.input is not None
+    assert record.input.tolist() == inputs
+    beams = model.decode(inputs, beams=4)
+    assert record.output is not None
+    assert record.output.tolist() == beams.best
+    assert record.confidence is not None
+    np.testing.assert_allclose(record.confidence, np.exp(beams.logprobs[:, 0]), atol=1e-5)
+    assert record.token_logprobs is not None
+    np.testing.assert_allclose(record.token_logprobs.sums(), np.log(record.confidence), atol=1e-4)
+    np.testing.assert_array_equal(record.correct, exact_match(beams.best, outputs))
+    assert record.columns["id"].tolist() == [str(i) for i in range(40)]
+    assert record.columns["gold"].tolist() == outputs
+    assert record.columns["kind"].tolist() == ["x"] * 40
+    # A model that has learnt something is surer where it is right.
+    right = record.correct == 1
+    assert right.all() or record.confidence[right].mean() > record.confidence[~right].mean()
+
+
+def test_gold_may_be_unknown_and_is_cleaned(model: EncoderDecoder) -> None:
+    record = model.predict(["ant", "ant", "ant"], gold=["ANT()", None, "BEE ( )"], clean=squeeze)
+    assert record.correct is not None
+    assert record.correct.tolist() == [1, -1, 0]
+    assert model.predict(["ant"]).correct is None
+
+
+def test_bad_gold_is_named_before_the_work(model: EncoderDecoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model.net, "generate", None)
+    with pytest.raises(InputError, match="expected 2 gold outputs, one an input, got 1"):
+        model.predict(["a", "b"], gold=["a"])
+    with pytest.raises(InputError, match="row 2: column gold: expected a string, or None"):
+        model.predict(["a", "b"], gold=["a", 7])  # type: ignore[list-item]
+
+
+def test_saved_and_loaded_it_answers_the_same(
+    trained: Path, model: EncoderDecoder, pairs: Pairs, tmp_path: Path
+) -> None:
+    again = EncoderDecoder.load(model.save(tmp_path / "again"))
+    assert same_weights(again, model)
+    assert again.parameters == model.parameters
+    assert again.options() == model.options()
+    a, b = again.decode(pairs[0][:20], beams=3), model.decode(pairs[0][:20], beams=3)
+    assert a.outputs == b.outputs
+    np.testing.assert_array_equal(a.logprobs, b.logprobs)
+    names = {path.name for path in (tmp_path / "again").rglob("*")}
+    assert {"weights.safetensors", "oodometer_model.json", "config.json", "tokenizer"} <= names
+    assert not [name for name in names if name.endswith((".bin", ".pt", ".pkl", ".part"))]
+    assert FromTheFace is EncoderDecoder
+
+
+def test_a_tied_embedding_is_kept_once(model: EncoderDecoder, trained: Path) -> None:
+    by_hand = sum(one.numel() for one in {id(one): one for one in model.net.parameters()}.values())
+    assert model.parameters == by_hand
+    assert (trained / "weights.safetensors").stat().st_size < 4 * by_hand + 20_000
+    net = model.net
+    assert (
+        net.lm_head.weight.data_ptr()
+        == net.shared.weight.data_ptr()
+        == net.encoder.embed_tokens.weight.data_ptr()
+    )
+
+
+@pytest.mark.parametrize("plan", [QUICK, Plan(epochs=3, batch_tokens=150, learning_rate=5e-3, warmup=0.1)])
+@pytest.mark.parametrize("at", [1, 20, 25, 31])
+def test_interrupted_it_goes_on_to_the_same_weights_and_snapshots(
+    plan: Plan, at: int, transformers: Any, pairs: Pairs, tmp_path: Path, stop_at: Stop
+) -> None:
+    """At the first step, at a snapshot, between two, and behind the last that is kept."""
+    whole = make(plan).fit(*pairs, snapshots=tmp_path / "whole", every=10, most=3)
+    steps: list[int] = []
+    options = {"checkpoint": tmp_path / "state", "snapshots": tmp_path / "parts", "every": 10, "most": 3}
+    with pytest.raises(KeyboardInterrupt):
+        make(plan).fit(*pairs, progress=stop_at(at), **options)  # type: ignore[arg-type]
+    resumed = make(plan).fit(*pairs, progress=lambda done, total: steps.append(done), **options)  # type: ignore[arg-type]
+    assert steps[0] == at + 1
+    assert same_weights(resumed, whole)
+    names = [one.name for one in snapshot_folders(tmp_path / "whole")]
+    assert names == ["step-000010", "step-000020", "step-000030"]
+    assert [one.name for one in snapshot_folders(tmp_path / "parts")] == names
+    for name in names:
+        assert weights(tmp_path / "whole" / name) == weights(tmp_path / "parts" / name)
+        for part in ("oodometer_model.json", "config.json", "tokenizer/tokenizer.json"):
+            assert (tmp_path / "whole" / name / part).read_bytes() == (
+                tmp_path / "parts" / name / part
+            ).read_bytes()
+    assert len({weights(tmp_path / "whole" / name) for name in names}) == 3
+
+
+def test_interrupted_while_a_snapshot_is_written(
+    transformers: Any, pairs: Pairs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing half-written stays, and the snapshot is there once the training has gone on."""
+    whole = make().fit(*pairs, snapshots=tmp_path / "whole", every=10)
+    options = {"checkpoint": tmp_path / "state", "snapshots": tmp_path / "parts", "every": 10}
+    plain = EncoderDecoder._write
+
+    def broken(self: EncoderDecoder, home: Path, more: Any) -> Path:
+        plain(self, home, more)
+        if more["step"] == 20:
+            raise KeyboardInterrupt
+        return home
+
+    monkeypatch.setattr(EncoderDecoder, "_write", broken)
+    with pytest.raises(KeyboardInterrupt):
+        make().fit(*pairs, **options)  # type: ignore[arg-type]
+    assert [one.name for one in (tmp_path / "parts").iterdir()] == ["step-000010"]
+    monkeypatch.undo()
+    steps: list[int] = []
+    resumed = make().fit(*pairs, progress=lambda done, total: steps.append(done), **options)  # type: ignore[arg-type]
+    assert steps[0] == 21
+    assert same_weights(resumed, whole)
+    for one in snapshot_folders(tmp_path / "whole"):
+        assert weights(one) == weights(tmp_path / "parts" / one.name)
+
+
+def test_interrupted_in_the_middle_of_a_step(
+    torch: Any, transformers: Any, pairs: Pairs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights that are half those of one step and half of the next are no state to go on from."""
+    plan = Plan(epochs=3, batch_size=16, learning_rate=5e-3, warmup=0.1, checkpoint_seconds=0)
+    whole = make(plan).fit(*pairs)
+    plain, calls = torch.optim.AdamW.step, []
+
+    def broken(self: Any, *given: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 12:
+            with torch.no_grad():
+                self.param_groups[0]["params"][0].add_(1.0)
+            raise KeyboardInterrupt
+        return plain(self, *given)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", broken)
+    with pytest.raises(KeyboardInterrupt):
+        make(plan).fit(*pairs, checkpoint=tmp_path)
+    monkeypatch.undo()
+    steps: list[int] = []
+    resumed = make(plan).fit(*pairs, checkpoint=tmp_path, progress=lambda done, total: steps.append(done))
+    assert steps[0] == 12
+    assert same_weights(resumed, whole)
+
+
+def test_snapshots_that_are_missing_are_made_again(
+    transformers: Any, pairs: Pairs, tmp_path: Path, stop_at: Stop
+) -> None:
+    """Asked for only after the interruption, they cost the steps done so far: the state does not hold the past."""
+    with pytest.raises(KeyboardInterrupt):
+        make().fit(*pairs, checkpoint=tmp_path / "state", progress=stop_at(25))
+    steps: list[int] = []
+    make().fit(
+        *pairs, checkpoint=tmp_path / "state", snapshots=tmp_path / "parts", every=10,
+        progress=lambda done, total: steps.append(done),
+    )  # fmt: skip
+    assert steps[0] == 1
+    assert len(snapshot_folders(tmp_path / "parts")) == 4
+
+
+def test_snapshots_of_another_training_are_not_mixed_in(
+    transformers: Any, pairs: Pairs, tmp_path: Path
+) -> None:
+    make().fit(*pairs, snapshots=tmp_path, every=20, most=1)
+    make().fit(*pairs, snapshots=tmp_path, every=20, most=1)  # the same one: nothing to do
+    for other in (make(Plan(epochs=4, batch_size=16)), make(longest=9)):
+        with pytest.raises(InputError, match="expected snapshots of this very training, or none"):
+            other.fit(*pairs, snapshots=tmp_path, every=20)
+
+
+def test_snapshots_can_be_loaded_and_get_better(transformers: Any, pairs: Pairs, tmp_path: Path) -> None:
+    plan = Plan(epochs=12, batch_size=16, learning_rate=5e-3, warmup=0.1)
+    inputs, outputs = pairs
+    EncoderDecoder(config=SIZES, plan=plan, longest_output=24).fit(
+        inputs, outputs, snapshots=tmp_path, every=60
+    )
+    folders = snapshot_folders(tmp_path)
+    assert [one.name for one in folders] == ["step-000060", "step-000120", "step-000180"]
+    fit = [float(EncoderDecoder.load(one).logprobs(inputs, outputs).sums().mean()) for one in folders]
+    assert fit == sorted(fit)
+    assert fit[0] < fit[-1] - 0.5
+
+
+def test_snapshot_folders_are_in_the_order_of_steps(tmp_path: Path) -> None:
+    for name in ("step-1000000", "step-000020", "step-000100", "notes", ".step-000030.ab.part"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "step-000001").write_text("a file")
+    assert [one.name for one in snapshot_folders(tmp_path)] == ["step-000020", "step-000100", "step-1000000"]
+
+
+def test_stopped_early_it_is_the_beginning_of_the_whole(
+    transformers: Any, pairs: Pairs, tmp_path: Path
+) -> None:
+    """The same schedule: its weights are those of the snapshot; called again without a stop, it goes on."""
+    whole = make().fit(*pairs, snapshots=tmp_path / "whole", every=20)
+    early = make().fit(*pairs, stop_after=20, checkpoint=tmp_path / "state")
+    assert same_weights(early, EncoderDecoder.load(tmp_path / "whole" / "step-000020"))
+    steps: list[int] = []
+    on = make().fit(*pairs, checkpoint=tmp_path / "state", progress=lambda done, total: steps.append(done))
+    assert steps[0] == 21
+    assert same_weights(on, whole)
+    back = make().fit(*pairs, stop_after=10, checkpoint=tmp_path / "state")
+    assert same_weights(back, make().fit(*pairs, stop_after=10))
+    assert same_weights(make().fit(*pairs, stop_after=10_000), whole)
+
+
+def test_same_seed_same_weights_other_seed_others(transformers: Any, pairs: Pairs) -> None:
+    first, second = make().fit(*pairs), make().fit(*pairs)
+    assert same_weights(first, second)
+    other = make(Plan(epochs=3, batch_size=16, learning_rate=5e-3, warmup=0.1, seed=1)).fit(*pairs)
+    assert not same_weights(first, other)
+
+
+def test_a_checkpoint_of_other_data_or_weights_is_left_alone(
+    tiny_t5: Path, pairs: Pairs, tmp_path: Path, stop_at: Stop, torch: Any, transformers: Any
+) -> None:
+    other = tmp_path / "other"
+    net = transformers.T5ForConditionalGeneration.from_pretrained(tiny_t5)
+    transformers.AutoTokenizer.from_pretrained(tiny_t5).save_pretrained(other)
+    with torch.no_grad():
+        net.shared.weight.mul_(1.5)
+    plan = Plan(epochs=1, batch_size=16)
+    home = tmp_path / "home"
+    home.symlink_to(tiny_t5, target_is_directory=True)
+    with pytest.raises(KeyboardInterrupt):
+        EncoderDecoder(str(home), plan=plan).fit(*pairs, checkpoint=tmp_path / "state", progress=stop_at(5))
+    net.save_pretrained(other)
+    home.unlink()
+    home.symlink_to(other, target_is_directory=True)  # other weights under the same name
+    steps: list[int] = []
+    EncoderDecoder(str(home), plan=plan).fit(
+        *pairs, checkpoint=tmp_path / "state", progress=lambda done, total: steps.append(done)
+    )
+    assert steps[0] == 1
+
+
+def test_pretrained_models_are_fine_tuned_saved_and_loaded(source: str, pairs: Pairs, tmp_path: Path) -> None:
+    inputs, outputs = pairs[0][:60], pairs[1][:60]
+    plan = Plan(epochs=30, batch_size=12, learning_rate=5e-3, warmup=0.1)
+    model = EncoderDecoder(source, plan=plan, longest_output=40)
+    assert exact_match(model.decode(inputs).best, outputs).mean() == 0
+    before = float(model.logprobs(inputs, outputs).sums().mean())
+    model.fit(inputs, outputs)
+    assert float(model.logprobs(inputs, outputs).sums().mean()) > before / 3
+    again = EncoderDecoder.load(model.save(tmp_path))
+    a, b = model.decode(inputs, beams=2), again.decode(inputs, beams=2)
+    assert a.outputs == b.outputs
+    np.testing.assert_array_equal(a.logprobs, b.logprobs)
+    assert exact_match(a.best, outputs).mean() > 0.15
+
+
+def test_dropout_is_for_training_only(transformers: Any, pairs: Pairs) -> None:
+    model = EncoderDecoder(config={**SIZES, "dropout_rate": 0.5}, plan=QUICK, longest_output=24).fit(*pairs)
+    model.net.train()
+    first, second = (model.logprobs(*pairs).values for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert not model.net.training
+
+
+def test_pieces_learn_as_well(transformers: Any, pairs: Pairs) -> None:
+    plan = Plan(epochs=12, batch_tokens=400, learning_rate=5e-3, warmup=0.1)
+    model = EncoderDecoder(config=SIZES, tokens="pieces", pieces=280, plan=plan, longest_output=32).fit(
+        *pairs
+    )
+    assert len(model.tokenizer) <= 280
+    assert float(model.logprobs(*pairs).sums().mean()) > -8
+    assert model.decode(["ant naïve → {unseen}"]).best
+    assert model.unknown == 0
+
+
+def test_outputs_that_are_too_long_are_learnt_in_part(transformers: Any) -> None:
+    """Of a long output the beginning is learnt, and not that it ends there."""
+    model = EncoderDecoder(config=SIZES, plan=Plan(epochs=1, batch_size=2), longest_output=3)
+    with pytest.warns(
+        UserWarning, match=r"1 of 2 outputs \(50.0%\) are longer than 3 tokens and can be learnt in part"
+    ):
+        model.fit(["a", "b"], ["x y z x y", "x y"])
+    codec = Codec(model.tokenizer, StandIns(), longest=9, longest_output=3)
+    with pytest.warns(UserWarning, match="in part only"):
+        ids = codec.learnt(["x y z x y", "x y"])
+    assert ids.offsets.tolist() == [0, 3, 6]
+    assert ids.values.tolist()[:3] == model.tokenizer("x y z", add_special_tokens=False)["input_ids"]
+    assert ids.values.tolist()[3:] == model.tokenizer("x y")["input_ids"]
+
+
+def test_a_model_that_diverged_is_no_model(model: EncoderDecoder, torch: Any) -> None:
+    with torch.no_grad():
+        model.net.shared.weight[5] = torch.nan
+    with pytest.raises(WorkError, match="training diverged; train it with a lower learning rate"):
+        model.decode(["ant bee"], beams=2)
+    with pytest.raises(WorkError, match="training diverged"):
+        model.logprobs(["ant bee"], ["ANT"])
+
+
+def test_a_model_without_a_mark_of_the_end_is_refused(tiny_t5: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_t5, tmp_path / "home")
+    for name in ("config.json", "generation_config.json"):
+        about = json.loads((tmp_path / "home" / name).read_text())
+        (tmp_path / "home" / name).write_text(json.dumps({**about, "eos_token_id": None}))
+    with pytest.raises(InputError, match="a model that names its eos_token_id, got none"):
+        EncoderDecoder(str(tmp_path / "home")).decode(["a"])
+
+
+def test_errors_are_one_line(
+    transformers: Any, tiny_encoder: Path, model: EncoderDecoder, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="got neither"):
+        EncoderDecoder()
+    with pytest.raises(UsageError, match="got both"):
+        EncoderDecoder("x", config={})
+    with pytest.raises(UsageError, match="tokens='words' or 'pieces', got 'letters'"):
+        EncoderDecoder(config={}, tokens="letters")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="got 1, 512 and"):
+        EncoderDecoder(config={}, longest=1)
+    with pytest.raises(UsageError, match="has not been trained"):
+        EncoderDecoder(config={}).decode(["a"])
+    with pytest.raises(UsageError, match="has not been trained"):
+        EncoderDecoder(config={}).save(tmp_path / "none")
+    with pytest.raises(InputError, match="a folder or a hub name of an encoder-decoder"):
+        EncoderDecoder(str(tmp_path)).fit(["a"], ["b"])
+    with pytest.raises(
+        InputError, match="an encoder-decoder such as T5 or BART, got a model of the type 'bert'"
+    ):
+        EncoderDecoder(str(tiny_encoder)).decode(["a"])
+    for inputs, outputs, words in (
+        ([], [], "column input: expected a list of strings"),
+        (["a"], [], "column output: expected a list of strings"),
+        (["a", "b"], ["c"], "expected 2 outputs, one an input, got 1"),
+        (["a", "b"], ["c", " "], "row 2: column output: expected a string that is not empty, got ' '"),
+        (["a", "b"], ["c", None], "row 2: column output"),
+        (["a", 1.5], ["c", "d"], "row 2: column input"),
+    ):
+        with pytest.raises(InputError, match=words):
+            make().fit(inputs, outputs)
+    with pytest.raises(UsageError, match="both snapshots=FOLDER and every=STEPS"):
+        make().fit(["a"], ["b"], snapshots=tmp_path)
+    with pytest.raises(UsageError, match="both snapshots=FOLDER and every=STEPS"):
+        make().fit(["a"], ["b"], every=3)
+    with pytest.raises(UsageError, match="every and most of at least 1"):
+        make().fit(["a"], ["b"], snapshots=tmp_path, every=0)
+    with pytest.raises(UsageError, match="stop_after of at least 1 step"):
+        make().fit(["a"], ["b"], stop_after=0)
+    home = model.save(tmp_path / "model")
+    about = json.loads((home / "oodometer_model.json").read_text())
+    (home / "oodometer_model.json").write_text(json.dumps({**about, "kind": "encoder"}))
+    with pytest.raises(InputError, match="a saved encoder-decoder model, got kind 'encoder'"):
+        EncoderDecoder.load(home)

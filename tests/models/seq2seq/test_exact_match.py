@@ -1,0 +1,92 @@
+"""Exact match and its cleaners: by hand, and the properties that make them safe."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oodometer.errors import InputError
+from oodometer.models.seq2seq import close_brackets, composed, exact_match, squeeze
+
+texts = st.text(alphabet="ab(){}[],=; *\t", max_size=30)
+
+
+def test_by_hand() -> None:
+    outputs = ["eat ( agent = * cat )", "eat(agent=* cat)", "eat ( agent = * cat", "eat ( agent = cat )", ""]
+    golds = ["eat ( agent = * cat )"] * 5
+    assert exact_match(outputs, golds).tolist() == [True, False, False, False, False]
+    assert exact_match(outputs, golds, clean=squeeze).tolist() == [True, True, False, False, False]
+    whole = composed(close_brackets, squeeze)
+    assert exact_match(outputs, golds, clean=whole).tolist() == [True, True, True, False, False]
+
+
+def test_white_space_alone_makes_no_difference_but_case_does() -> None:
+    assert exact_match([" a\t b ", "a b", "ab"], ["a b", "A b", "a b"]).tolist() == [True, False, False]
+
+
+def test_no_rows() -> None:
+    found = exact_match([], [])
+    assert found.dtype == bool
+    assert found.shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("text", "closed"),
+    [
+        ("", ""),
+        ("a", "a"),
+        ("( [ {", "( [ { } ] )"),
+        ("( a ]", "( a ] )"),
+        ("a )", "a )"),
+        (") (", ") ( )"),
+        ("( [ )", "( [ ) ] )"),
+    ],
+)
+def test_close_brackets_by_hand(text: str, closed: str) -> None:
+    assert close_brackets(text) == closed
+
+
+def depth(text: str) -> int:
+    """Brackets left open, each kind on its own stack of one: an independent count for a single kind."""
+    level = 0
+    for letter in text:
+        level = level + 1 if letter == "(" else max(0, level - 1) if letter == ")" else level
+    return level
+
+
+@given(st.text(alphabet="a() ", max_size=30))
+def test_close_brackets_adds_what_a_counter_says(text: str) -> None:
+    closed = close_brackets(text)
+    assert closed.startswith(text)
+    assert closed.count(")") - text.count(")") == depth(text)
+
+
+@given(texts)
+def test_cleaners_change_nothing_the_second_time(text: str) -> None:
+    for clean in (squeeze, close_brackets, composed(close_brackets, squeeze)):
+        assert clean(clean(text)) == clean(text)
+
+
+@given(texts)
+def test_squeeze_keeps_every_letter(text: str) -> None:
+    assert squeeze(text).replace(" ", "") == "".join(text.split())
+
+
+@given(st.lists(st.tuples(texts, texts), max_size=8))
+def test_match_is_symmetric(rows: list[tuple[str, str]]) -> None:
+    outputs, golds = [a for a, _ in rows], [b for _, b in rows]
+    np.testing.assert_array_equal(
+        exact_match(outputs, golds, clean=squeeze), exact_match(golds, outputs, clean=squeeze)
+    )
+    assert exact_match(outputs, outputs).all()
+
+
+def test_bad_rows_are_named() -> None:
+    with pytest.raises(InputError, match="expected 2 gold outputs, one an output, got 1"):
+        exact_match(["a", "b"], ["a"])
+    with pytest.raises(InputError, match="row 2: column gold: expected a string, got None"):
+        exact_match(["a", "b"], ["a", None])  # type: ignore[list-item]
+    with pytest.raises(InputError, match="row 1: column output: expected a string, got 3"):
+        exact_match([3], ["a"])  # type: ignore[list-item]

@@ -1,0 +1,272 @@
+"""Claims, tables and publishing of the recipe on results made by hand; no model is needed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oodometer.errors import InputError, UsageError
+from oodometer.recipes.correctness_discriminators import publish
+from oodometer.recipes.correctness_discriminators.findings import claims_of, sets_of
+from oodometer.recipes.correctness_discriminators.markdown import markdown
+from oodometer.recipes.correctness_discriminators.tables import paper_tables
+from oodometer.recipes.correctness_discriminators.tasks import tasks_of
+
+FILES = sorted(publish.RESULTS.glob("*.json"))
+
+
+def number(value: float, half: float = 0.02) -> dict[str, Any]:
+    return {"value": value, "lower": value - half, "upper": value + half, "level": 0.95, "kind": "exact"}
+
+
+def study(
+    title: str, gold: float, bounds: tuple[float, float], *, domain: str = "out",
+    oracle: tuple[float, float] | None = (0.1, 0.9), baseline: float = 0.99, paper: str | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """A study with the given bounds; every baseline says ``baseline``."""
+    lower, upper = bounds
+    mean = (lower + upper) / 2
+    recalls = {name: number(0.95) for name in ("correct_recall", "incorrect_recall", "correct_precision")}
+
+    def row(method: str, value: float, **more: Any) -> dict[str, Any]:
+        return {"method": method, "value": number(value), "error": number(abs(value - gold)), **more}
+
+    methods = [row("single", mean, **recalls), row("lower", lower, **recalls), row("upper", upper, **recalls)]
+    methods += [row("mean", mean), *(row(name, baseline) for name in ("max-prob", "ac", "atc"))]
+    if oracle is not None:
+        ends = {"lower": oracle[0], "upper": oracle[1], "mean": sum(oracle) / 2}
+        methods += [row(f"max-prob-oracle-{end}", value) for end, value in ends.items()]
+    inside = lower <= gold <= upper
+    widest = {
+        "agree": 3, "lower": number(lower), "upper": number(upper), "width": number(upper - lower), "inside": inside,
+        "above_lower": number(gold - lower, 0.01), "below_upper": number(upper - gold, 0.01), "error": number(0.1),
+    }  # fmt: skip
+    subset = {
+        "rows": 20, "draws": 50, "gold": number(gold), "lower": number(lower), "upper": number(upper),
+        "bounds": [{"agree": 3, "reliability": number(0.9), "width": number(upper - lower)}],
+    }  # fmt: skip
+    types = [{"type": name, "rows": 10, "gold": number(gold), "lower": number(lower), "upper": number(upper),
+              "mean": number(mean), "inside": inside} for name in ("cp_recursion", "pp_recursion")]  # fmt: skip
+    return {
+        "title": title, "domain": domain, "paper": paper, "resembles": None, "rows": 100, "judges": 3, "level": 0.95,
+        "gold": number(gold), "methods": methods, "inside": inside, "width": number(upper - lower), "bounds": [widest],
+        "subsets": [subset, {**subset, "rows": 100}], "types": types, "skipped": [], "warnings": [], "cut": {},
+    }  # fmt: skip
+
+
+def result(**sets: dict[str, Any]) -> dict[str, Any]:
+    """A result with one task a set."""
+    tasks = {}
+    for name, one in sets.items():
+        family = "parsing" if name.startswith("syn") else "semantic"
+        tasks[name] = {
+            "form": 1, "task": name, "title": name, "family": family, "sets": {"test": one}, "dev_accuracy": number(0.9),
+            "cpu_seconds": {"parser": 60.0}, "seconds": {"parser": 60.0}, "parser": {"parameters": 1000},
+            "panel": {"judges": 3, "kind": "classifier", "parameters": 500}, "data": {"train": {"rows": 10}},
+            "examples": {"train": {"correct": 5, "incorrect": 4,
+                                   "checkpoints": [{"name": "step-000200", "accuracy": 0.25}]}},
+        }  # fmt: skip
+    made: dict[str, Any] = {
+        "form": 1,
+        "paper": "x",
+        "scale": "small",
+        "tasks": tasks,
+        "missing": [],
+        "cores": 2,
+    }
+    return made | {"claims": claims_of(made)}
+
+
+def verdicts(found: dict[str, Any]) -> dict[str, Any]:
+    return {claim["name"]: claim["holds"] for claim in claims_of(found)}
+
+
+def test_claims_by_hand() -> None:
+    good = {f"t{i}": study(f"T{i}", 0.5, (0.4, 0.7)) for i in range(3)}
+    found = verdicts(result(**good))
+    assert found["inside"] is found["inside_out"] is found["tighter_than_oracle"] is True
+    assert found["mean_beats_max-prob"] is found["mean_beats_ac"] is found["mean_beats_atc"] is True
+    assert (
+        found["single_close"]
+        is found["recalls"]
+        is found["small_samples"]
+        is found["accepted_are_purer"]
+        is True
+    )
+    assert "atc_on_parsing" not in found
+    bad = {f"t{i}": study(f"T{i}", 0.2, (0.4, 0.9), oracle=(0.1, 0.5), baseline=0.25) for i in range(3)}
+    found = verdicts(result(**bad))
+    assert (
+        found["inside"]
+        is found["tighter_than_oracle"]
+        is found["mean_beats_atc"]
+        is found["single_close"]
+        is False
+    )
+    few = verdicts(result(t0=good["t0"]))
+    assert few["inside"] is few["mean_beats_ac"] is None  # one set is not "most"
+    assert claims_of({"tasks": {}}) == []
+
+
+def test_claims_count_domains_and_say_where_bounds_fail() -> None:
+    sets = {
+        "a": study("A", 0.5, (0.4, 0.7)),
+        "b": study("B", 0.395, (0.4, 0.7)),
+        "c": study("C", 0.2, (0.4, 0.7), domain="in"),
+        "d": study("D", 0.9, (0.4, 0.7), oracle=None),
+    }
+    found = {claim["name"]: claim for claim in claims_of(result(**sets))}
+    assert found["inside"]["evidence"].startswith("on 1 of 4 sets")
+    assert "B by 0.5 points below (within chance)" in found["inside"]["evidence"]
+    assert "C by 20.0 points below (beyond chance)" in found["inside"]["evidence"]
+    assert "D by 20.0 points above (beyond chance)" in found["inside"]["evidence"]
+    assert found["inside_out"]["evidence"].startswith("on 1 of 3 sets")
+    assert found["tighter_than_oracle"]["evidence"].startswith("tighter on 2 of 2 sets")
+    assert len(sets_of(result(**sets), "in")) == 1
+
+
+def test_atc_on_parsing() -> None:
+    near = study("S", 0.5, (0.4, 0.9), baseline=0.5)
+    assert verdicts(result(syn=near))["atc_on_parsing"] is True
+    assert verdicts(result(syn=study("S", 0.5, (0.4, 0.6))))["atc_on_parsing"] is False
+
+
+def test_self_training_is_held_against_another_seed() -> None:
+    made = result(a=study("A", 0.5, (0.4, 0.7)))
+
+    def claim(gain: dict[str, Any], noise: dict[str, Any]) -> Any:
+        row = {"name": "test", "rows": 50, "old": number(0.5), "new": number(0.6), "new_gain": gain,
+               "other_seed": number(0.5), "other_seed_gain": noise}  # fmt: skip
+        made["tasks"]["a"]["self_training"] = {
+            "set": "test", "pool": 50, "kept": 20, "accepted": number(0.4), "precision": number(0.9),
+            "accuracy": number(0.5), "ladder": [{"at_least": 3, "kept": 20, "precision": number(0.9)}], "sets": [row],
+        }  # fmt: skip
+        return {one["name"]: one["holds"] for one in claims_of(made)}["self_training_a"]
+
+    assert claim(number(0.1), number(0.0)) is True
+    assert claim(number(0.1), number(0.09)) is None  # above the other seed, within chance
+    assert claim(number(0.03), number(0.05)) is False
+    assert claim(number(-0.1), number(-0.2)) is False
+    assert "one round of self-training" in markdown(made | {"claims": claims_of(made)})
+
+
+def test_tables_show_ours_beside_the_papers() -> None:
+    made = result(cogs=study("COGS", 0.5, (0.4, 0.7), paper="COGS"), syn=study("Syn", 0.3, (0.2, 0.7)))
+    text = markdown(made)
+    assert "| *paper: COGS* | *98.5* | *96.6* | *90.3* |" in text
+    assert "| upper bound | 70.0 [68.0, 72.0] | 20.0 | *92.1* | - |" in text
+    assert "| mean of bounds | 55.0 [53.0, 57.0] | 5.0 | *91.2* | *0.3* |" in text
+    assert "**Table 4: constituency parsing" in text
+    assert "Table 3" not in text
+    assert "cp recursion" in text
+    assert "| 200 (25) |" in text
+    assert markdown({"tasks": {}}) == "No task is finished yet.\n"
+
+
+def test_the_papers_tables_are_as_printed() -> None:
+    """Each number stands in the text; here: the relations between them that the paper's definitions imply."""
+    paper = paper_tables()
+    rows, first = paper["tables_2_to_4"], paper["table_1"]
+    assert set(rows) == set(first)
+    assert len(rows) == 10
+    for row in rows.values():
+        for name, error in row["ae"].items():
+            assert abs(row[name] - row["gold"]) == pytest.approx(error, abs=0.11)
+        assert row["mean"] == pytest.approx((row["lower"] + row["upper"]) / 2, abs=0.11)
+        assert row["oracle_mean"] == pytest.approx((row["oracle_lower"] + row["oracle_upper"]) / 2, abs=0.11)
+    assert [name for name, row in rows.items() if not row["lower"] <= row["gold"] <= row["upper"]] == [
+        "POS-COGS"
+    ]
+    swapped = {
+        (name, kind)
+        for name in rows
+        for kind in ("single", "upper", "lower")
+        if first[name][kind][2] != rows[name][kind]
+    }
+    assert swapped == {
+        ("POS-Brown", "lower"),
+        ("POS-WSJ", "lower"),
+    }  # Table 1 has the two numbers in each other's place
+    assert first["POS-Brown"]["lower"][2] == rows["POS-WSJ"]["lower"]
+    assert first["POS-WSJ"]["lower"][2] == rows["POS-Brown"]["lower"]
+    for name, row in first.items():  # accuracy = recall x gold + (100 - recall of Incorrect) x the rest
+        for kind in ("single", "upper", "lower"):
+            right, wrong, _ = row[kind]
+            implied = (right * row["gold"] + (100 - wrong) * (100 - row["gold"])) / 100
+            assert implied == pytest.approx(rows[name][kind], abs=1.0)
+
+
+def test_every_task_of_the_paper_has_a_place() -> None:
+    paper = set(paper_tables()["table_1"])
+    assert {test.paper for task in tasks_of("paper") for test in task.tests} == paper
+    names = {
+        name for task in tasks_of("small") for test in task.tests for name in (test.paper, test.resembles)
+    }
+    assert names - {None} <= paper
+    for scale in ("small", "paper"):
+        tasks = tasks_of(scale)
+        assert len({task.name for task in tasks}) == len(tasks)
+        for task in tasks:
+            assert len({test.name for test in task.tests}) == len(task.tests)
+            assert task.pseudo_labels is None or task.pseudo_labels in {test.name for test in task.tests}
+            json.dumps(task.sizes.to_dict())
+    with pytest.raises(UsageError, match="unknown scale 'huge'"):
+        tasks_of("huge")
+
+
+# ---------------------------------------------------------------- what is committed
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_committed_tables_follow_the_file(path: Path) -> None:
+    found = json.loads(path.read_text(encoding="utf-8"))
+    assert path.with_suffix(".md").read_text(encoding="utf-8") == markdown(found)
+    assert json.loads(json.dumps(claims_of(found))) == found["claims"]
+    assert path.stat().st_size < 600_000
+
+
+def test_the_readme_follows_the_file() -> None:
+    readme = (publish.HOME / "README.md").read_text(encoding="utf-8")
+    small = publish.RESULTS / "small.json"
+    if small.is_file():
+        assert publish.with_tables(readme, json.loads(small.read_text(encoding="utf-8"))) == readme
+    assert publish.START in readme
+    with pytest.raises(InputError, match="the marks"):
+        publish.with_tables("no marks", result())
+
+
+def test_runs_are_published_task_by_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(publish, "HOME", tmp_path)
+    monkeypatch.setattr(publish, "RESULTS", tmp_path / "results")
+    (tmp_path / "README.md").write_text(f"before {publish.START} old {publish.END} after")
+    runs = {
+        "one": {"cogs": study("COGS", 0.5, (0.4, 0.7))},
+        "two": {"pos-cogs": study("POS-COGS", 0.5, (0.6, 0.7))},
+    }
+    for name, sets in runs.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "result.json").write_text(json.dumps(result(**sets)))
+        publish.publish(tmp_path / name)
+    found = json.loads((tmp_path / "results" / "small.json").read_text())
+    assert list(found["tasks"]) == ["cogs", "pos-cogs"]
+    assert "amr" in found["missing"]
+    assert found["claims"] == json.loads(json.dumps(claims_of(found)))
+    text = (tmp_path / "README.md").read_text()
+    assert text.startswith("before ")
+    assert text.endswith(" after")
+    assert " old " not in text
+    assert markdown(found) in text
+    publish.publish(tmp_path / "one")
+    assert list(json.loads((tmp_path / "results" / "small.json").read_text())["tasks"]) == [
+        "cogs",
+        "pos-cogs",
+    ]
+    for content in (None, json.dumps(result())):
+        (tmp_path / "none").mkdir(exist_ok=True)
+        if content is not None:
+            (tmp_path / "none" / "result.json").write_text(content)
+        with pytest.raises(InputError, match="the result of a finished task"):
+            publish.publish(tmp_path / "none")

@@ -1,0 +1,282 @@
+"""The recipe, whole, at a tiny size: its files, its numbers against the library's, what is kept and what done again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oodometer.errors import InputError, UsageError
+from oodometer.recipes import find_recipe, reproduce
+from oodometer.recipes.base import Workspace
+
+sys.path.insert(0, str(Path(__file__).parent))
+from tiny_cogs import tiny_tasks, write_cogs  # noqa: E402
+
+torch = pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
+pytest.importorskip("transformers", reason="needs the extra hf: pip install 'oodometer[hf]'")
+
+from oodometer.recipes.correctness_discriminators import RECIPE  # noqa: E402
+from oodometer.recipes.correctness_discriminators.self_training import halves  # noqa: E402
+
+PAPER = "correctness-discriminators"
+STEPS = ["parser", "examples", "panel", "ask-dev", "ask-gen", "ask-test"]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The recipe at a tiny size, over a tiny COGS."""
+    torch.set_num_threads(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OODOMETER_DATA", str(write_cogs(tmp_path_factory.mktemp("data"))))
+        patch.setattr(RECIPE, "lineup", tiny_tasks)
+        yield RECIPE
+
+
+@pytest.fixture(scope="module")
+def finished(tiny: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A run of one of the two tasks."""
+    reports: list[tuple[str, float]] = []
+    out = tmp_path_factory.mktemp("run")
+    found = reproduce(
+        PAPER, out=out, tasks=["cogs"], report=lambda what, share: reports.append((what, share))
+    )
+    return found, reports
+
+
+def test_leaves_its_files_and_reports_to_the_end(finished: Any) -> None:
+    found, reports = finished
+    names = [run.name for run in found.steps]
+    assert names == [
+        *(f"cogs/{name}" for name in (*STEPS, "self-training", "metric", "study")),
+        "tables",
+        "figures",
+    ]
+    for name in (
+        "result.json",
+        "result.md",
+        "cogs/result.json",
+        "cogs/panel/member-2",
+        "figures/k-of-n.vl.json",
+    ):
+        assert (found.folder / name).exists()
+    assert len(list((found.folder / "cogs/snapshots").iterdir())) == 2
+    assert not list((found.folder / "cogs/checkpoints").iterdir())
+    shares = [share for _, share in reports]
+    assert shares == sorted(shares)
+    assert reports[-1] == ("done", 1.0)
+    assert json.loads((found.folder / "result.json").read_text()) == found.result
+    assert (found.folder / "result.md").read_text() == found.words
+    assert found.result["missing"] == ["pos-cogs"]
+
+
+def test_predictions_are_files_like_any_other(finished: Any) -> None:
+    from oodometer import read
+
+    found, _ = finished
+    record = read(found.folder / "cogs/predictions/gen.parquet")
+    assert {"votes", "confidence", "correct", "token_logprobs"} <= set(record.fields)
+    assert record.votes is not None
+    assert record.votes.shape == (3, 60)
+
+
+def test_examples_are_gold_and_mistakes(finished: Any) -> None:
+    from oodometer.recipes.correctness_discriminators.files import read_pairs
+    from oodometer.recipes.sequences import cogs
+
+    found, _ = finished
+    for part, split in (("train", "train"), ("dev", "dev")):
+        record = read_pairs(found.folder / "cogs", part)
+        assert record.input is not None
+        assert record.output is not None
+        data = cogs(split)
+        gold = set(zip(data.inputs, data.outputs, strict=True))
+        is_gold = [pair in gold for pair in zip(record.input, record.output, strict=True)]
+        assert is_gold == (record.verdicts > 0).tolist()
+        assert 0 < sum(is_gold) < len(is_gold)
+
+
+def test_tables_are_the_librarys_numbers(finished: Any) -> None:
+    """Every number of a set against plain loops over the predictions file."""
+    from oodometer.recipes.correctness_discriminators.files import read_judged
+
+    found, _ = finished
+    for name, one in found.result["tasks"]["cogs"]["sets"].items():
+        record = read_judged(found.folder / "cogs", name)
+        assert record.votes is not None
+        assert record.confidence is not None
+        votes, right = record.votes > 0, record.verdicts > 0
+        rows = {row["method"]: row for row in one["methods"]}
+        lower = sum(all(column) for column in votes.T) / len(right)
+        upper = sum(any(column) for column in votes.T) / len(right)
+        assert one["gold"]["value"] == pytest.approx(right.mean(), abs=1e-6)
+        assert rows["lower"]["value"]["value"] == pytest.approx(lower, abs=1e-6)
+        assert rows["upper"]["value"]["value"] == pytest.approx(upper, abs=1e-6)
+        assert rows["mean"]["error"]["value"] == pytest.approx(
+            abs((lower + upper) / 2 - right.mean()), abs=1e-6
+        )
+        assert rows["single"]["value"]["value"] == pytest.approx(votes[0].mean(), abs=1e-6)
+        assert rows["max-prob"]["value"]["value"] == pytest.approx((record.confidence > 0.5).mean(), abs=1e-6)
+        assert rows["ac"]["value"]["value"] == pytest.approx(record.confidence.mean(), abs=1e-6)
+        assert one["inside"] == (lower <= right.mean() <= upper)
+        types = np.asarray(record.columns["type"])
+        for row in one["types"]:
+            part = types == row["type"]
+            assert row["rows"] == part.sum()
+            assert row["gold"]["value"] == pytest.approx(right[part].mean(), abs=1e-6)
+            assert row["lower"]["value"] == pytest.approx(votes[:, part].all(0).mean(), abs=1e-6)
+    assert set(found.result["tasks"]["cogs"]["sets"]) == {"gen", "test"}
+
+
+def test_results_hold_no_text_of_the_data(finished: Any) -> None:
+    found, _ = finished
+    text = (found.folder / "result.json").read_text() + found.words
+    assert "beside" not in text
+    assert "Emma" not in text
+
+
+def test_self_training_by_hand(finished: Any, tiny: Any) -> None:
+    """The accepted rows, their purity and both accuracies of the old parser, recomputed from the predictions file."""
+    from oodometer.recipes.correctness_discriminators.files import read_judged
+
+    found, _ = finished
+    said = found.result["tasks"]["cogs"]["self_training"]
+    record = read_judged(found.folder / "cogs", "gen")
+    assert record.votes is not None
+    learn, judge = halves(np.asarray(record.columns["type"]).astype(str), seed=0)
+    accepted = [i for i in learn if record.votes[:, i].all()]
+    right = record.verdicts > 0
+    assert (said["pool"], said["kept"]) == (len(learn), len(accepted))
+    if accepted:
+        assert said["precision"]["value"] == pytest.approx(right[accepted].mean(), abs=1e-6)
+        rows = {one["name"]: one for one in said["sets"]}
+        assert rows["gen"]["rows"] == len(judge)
+        assert rows["gen"]["old"]["value"] == pytest.approx(right[judge].mean(), abs=1e-6)
+        assert rows["gen"]["new_gain"]["value"] == pytest.approx(
+            rows["gen"]["new"]["value"] - rows["gen"]["old"]["value"], abs=2e-6
+        )
+        assert rows["test"]["rows"] == 40
+
+
+def test_halves_share_every_type() -> None:
+    types = np.array(["a"] * 7 + ["b"] * 4 + ["c"])
+    learn, judge = halves(types, seed=1)
+    assert sorted([*learn, *judge]) == list(range(12))
+    assert (types[learn] == "b").sum() == (types[judge] == "b").sum() == 2
+    assert (types[learn] == "a").sum() == 4
+
+
+def test_another_metric(finished: Any) -> None:
+    from oodometer.recipes.correctness_discriminators.files import read_judged
+
+    found, _ = finished
+    said = found.result["tasks"]["cogs"]["metric"]["sets"][0]
+    record = read_judged(found.folder / "cogs", "gen")
+    assert record.output is not None
+
+    def f1(output: str, gold: str) -> float:
+        left, right = output.split(), gold.split()
+        shared = sum(min(left.count(word), right.count(word)) for word in set(left))
+        return 2 * shared / (len(left) + len(right))
+
+    from oodometer.models.seq2seq import close_brackets, squeeze
+
+    true = [
+        f1(squeeze(close_brackets(o)), squeeze(g))
+        for o, g in zip(record.output, record.columns["gold"], strict=True)
+    ]
+    assert said["true"]["value"] == pytest.approx(np.mean(true), abs=1e-5)
+    assert 0 <= said["predicted"]["value"] <= 1
+    assert said["error"]["value"] == pytest.approx(abs(said["predicted"]["value"] - np.mean(true)), abs=1e-5)
+
+
+def test_the_second_run_keeps_the_work(finished: Any) -> None:
+    found, _ = finished
+    again = reproduce(PAPER, out=found.folder, tasks=["cogs"])
+    assert [run.name for run in again.steps if not run.kept] == ["tables", "figures"]
+    assert again.result == found.result
+
+
+def test_what_was_lost_is_done_again(finished: Any) -> None:
+    found, _ = finished
+    path = found.folder / "cogs/predictions/gen.parquet"
+    before = path.read_bytes()
+    path.unlink()
+    again = reproduce(PAPER, out=found.folder, tasks=["cogs"])
+    assert [run.name for run in again.steps if not run.kept] == ["cogs/ask-gen", "tables", "figures"]
+    assert path.read_bytes() == before
+    assert again.result["tasks"]["cogs"]["sets"] == found.result["tasks"]["cogs"]["sets"]
+
+
+def test_tasks_join_the_tables(finished: Any, tmp_path: Path) -> None:
+    """A task that is done later stands beside the first; interrupted it goes on."""
+    import shutil
+
+    found, _ = finished
+    home = tmp_path / "run"
+    shutil.copytree(found.folder, home)
+
+    def stop(what: str, share: float) -> None:
+        if what == "POS-COGS: training its judges":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(PAPER, out=home, tasks=["pos-cogs"], report=stop)
+    later = reproduce(PAPER, out=home, tasks=["pos-cogs"])
+    assert {run.name: run.kept for run in later.steps}["pos-cogs/parser"]
+    assert list(later.result["tasks"]) == ["cogs", "pos-cogs"]
+    assert later.result["tasks"]["cogs"] == found.result["tasks"]["cogs"]
+    assert later.result["missing"] == []
+    whole = reproduce(PAPER, out=home)
+    assert [run.name for run in whole.steps if not run.kept] == ["tables", "figures"]
+    Workspace(home).write_json("pos-cogs/result.json", {"form": -1})  # of another version
+    again = reproduce(PAPER, out=home, tasks=["cogs"])
+    assert again.result["missing"] == ["pos-cogs"]
+
+
+def test_wrong_calls(tiny: Any, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="unknown task 'x' at scale small; known: cogs, pos-cogs"):
+        reproduce(PAPER, tasks=["x"])
+    with pytest.raises(UsageError, match="correctness-discriminators has no models to choose from, got 'T5'"):
+        reproduce(PAPER, only=["T5"])
+    with pytest.raises(UsageError, match="selective-answering has no tasks to choose from, got 'cogs'"):
+        reproduce("selective-answering", tasks=["cogs"])
+    with pytest.raises(UsageError, match="expected tasks among"):
+        RECIPE.steps("small", ["x"])
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="expected a folder, got a file"):
+        reproduce(PAPER, out=tmp_path / "file", tasks=["cogs"])
+    assert find_recipe(PAPER) is RECIPE
+    assert RECIPE.models("small") == ()
+
+
+def test_a_parser_without_mistakes_says_what_to_do(
+    tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from oodometer.recipes.correctness_discriminators import work
+
+    def perfect(folders: Any, inputs: Any, outputs: Any, **options: Any) -> Any:
+        raise InputError(
+            "wrong outputs of the first checkpoints", got="none", remedy="keep earlier checkpoints"
+        )
+
+    monkeypatch.setattr(work, "collect", perfect)
+    with pytest.raises(InputError, match="keep earlier checkpoints"):
+        reproduce(PAPER, out=tmp_path, tasks=["pos-cogs"])
+
+
+def test_figures_are_valid_vega_lite(finished: Any) -> None:
+    convert = pytest.importorskip("vl_convert")
+    found, _ = finished
+    paths = sorted((found.folder / "figures").glob("*.vl.json"))
+    assert [path.name for path in paths] == ["bounds.vl.json", "figure-4-samples.vl.json", "k-of-n.vl.json"]
+    for path in paths:
+        drawn = convert.vegalite_to_svg(json.loads(path.read_text()))
+        assert "<svg" in drawn
+        assert "undefined" not in drawn
+        assert "COGS" in drawn
