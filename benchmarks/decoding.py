@@ -1,4 +1,4 @@
-"""Decoding and voting: speed and memory beside a plain `generate` loop, one input at a time and batched.
+"""Decoding: speed and memory beside a plain `generate` loop, one input at a time and batched.
 
     python -m benchmarks.decoding            # everything; writes results/decoding.json and decoding.md
     python -m benchmarks.decoding --check    # exit 1 if a promise does not hold
@@ -8,9 +8,7 @@ A small T5 learns a synthetic language of brackets first (two minutes; kept in $
 model that was not trained never ends an output. Then all sides answer the same inputs in one process, one thread,
 and take turns in a rotating order. Figures are processor seconds of this process, so that a busy neighbour does not
 count; ratios are taken within a round, the median over rounds is reported. Every side turns strings into strings.
-Ours also gives the log-probability of every beam and token; the plain sides do not. Verdicts are those of one
-discriminator that reads "input | output": ours compares the probabilities of its two answers, the plain sides let it
-write one.
+Ours also gives the log-probability of every beam and token; the plain sides do not.
 
 Memory is measured apart, each budget in a fresh process: the peak resident size less that just before decoding.
 """
@@ -90,16 +88,6 @@ def trained() -> Path:
     return folder
 
 
-def judge_of(outputs: list[str], inputs: list[str], golds: list[str]) -> Any:
-    """A discriminator of the same size, trained for an epoch: its speed does not depend on what it has learnt."""
-    from oodometer.models.discriminators import GenerativeDiscriminator
-    from oodometer.models.training import Plan
-
-    judge = GenerativeDiscriminator(config={}, plan=Plan(epochs=1, batch_size=64))
-    wrong = [*golds[1:], golds[0]]
-    return judge.fit([*inputs, *inputs], [*golds, *wrong], [*[True] * len(golds), *[False] * len(wrong)])
-
-
 # --------------------------------------------------------------------------- the sides
 
 
@@ -132,18 +120,6 @@ def decoding_sides(model: Any, texts: list[str], beams: int) -> dict[str, Callab
     }
     for size in PLAIN_BATCHES:
         found[f"batches of {size}"] = lambda size=size: plain(model, texts, beams, size)
-    return found
-
-
-def voting_sides(judge: Any, texts: list[str], outputs: list[str]) -> dict[str, Callable[[], list[str]]]:
-    """Everybody asks one discriminator; the loop about a sample."""
-    pairs = [f"{text} | {output}" for text, output in zip(texts, outputs, strict=True)]
-    found: dict[str, Callable[[], list[str]]] = {
-        "ours": lambda: ["Correct" if one else "Incorrect" for one in judge.judge(texts, outputs)],
-        "loop of one": lambda: plain(judge.model, sample(pairs), 1, 1),
-    }
-    for size in PLAIN_BATCHES:
-        found[f"batches of {size}"] = lambda size=size: plain(judge.model, pairs, 1, size)
     return found
 
 
@@ -268,7 +244,7 @@ def table(result: dict[str, Any]) -> str:
     """The results as Markdown."""
     about = result["machine"]
     lines = [
-        "# Decoding and voting beside plain generate",
+        "# Decoding beside plain generate",
         "",
         f"{result['date']}, {about['cores']} cores ({about['cpu']}), Python {about['python']}, torch"
         f" {result['versions']['torch']}, transformers {result['versions']['transformers']}. A T5 of"
@@ -333,9 +309,6 @@ def main() -> int:
         )
         for beams in BEAMS
     ]
-    cases.append(
-        measure("verdicts", voting_sides(judge_of(outputs, texts, golds), texts, outputs), ROWS, args.rounds)
-    )
     used = memory(folder)
     result = {
         "suite": "decoding",

@@ -63,8 +63,9 @@ def result(**sets: dict[str, Any]) -> dict[str, Any]:
     for name, one in sets.items():
         family = "parsing" if name.startswith("syn") else "semantic"
         tasks[name] = {
-            "form": 1, "task": name, "title": name, "family": family, "sets": {"test": one}, "dev_accuracy": number(0.9),
-            "cpu_seconds": {"parser": 60.0}, "seconds": {"parser": 60.0}, "parser": {"parameters": 1000},
+            "form": 1, "task": name, "title": name, "family": family, "sets": {"test": one},
+            "dev_accuracy": number(0.9), "cpu_seconds": {"parser": 60.0}, "seconds": {"parser": 60.0},
+            "parser": {"parameters": 1000},
             "panel": {"judges": 3, "kind": "classifier", "parameters": 500}, "data": {"train": {"rows": 10}},
             "examples": {"train": {"correct": 5, "incorrect": 4,
                                    "checkpoints": [{"name": "step-000200", "accuracy": 0.25}]}},
@@ -119,7 +120,9 @@ def test_claims_count_domains_and_say_where_bounds_fail() -> None:
         "d": study("D", 0.9, (0.4, 0.7), oracle=None),
     }
     found = {claim["name"]: claim for claim in claims_of(result(**sets))}
-    assert found["inside"]["evidence"].startswith("on 1 of 4 sets")
+    assert found["inside"]["evidence"].startswith(
+        "on 1 of 4 sets, bounds 30.0 to 30.0 points wide; outside: "
+    )
     assert "B by 0.5 points below (within chance)" in found["inside"]["evidence"]
     assert "C by 20.0 points below (beyond chance)" in found["inside"]["evidence"]
     assert "D by 20.0 points above (beyond chance)" in found["inside"]["evidence"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from oodometer.recipes import find_recipe, reproduce
 from oodometer.recipes.base import Workspace
 
 sys.path.insert(0, str(Path(__file__).parent))
-from tiny_cogs import tiny_tasks, write_cogs  # noqa: E402
+from tiny_cogs import tiny_tasks, write_cogs
 
 torch = pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
 pytest.importorskip("transformers", reason="needs the extra hf: pip install 'oodometer[hf]'")
@@ -140,27 +141,45 @@ def test_results_hold_no_text_of_the_data(finished: Any) -> None:
     assert "Emma" not in text
 
 
-def test_self_training_by_hand(finished: Any, tiny: Any) -> None:
-    """The accepted rows, their purity and both accuracies of the old parser, recomputed from the predictions file."""
+def test_self_training_by_hand(finished: Any, tmp_path: Path) -> None:
+    """Judges that accept what is right and a little more: rows, purity and gains recomputed from the predictions file."""
+    from dataclasses import replace
+
+    from oodometer.recipes.correctness_discriminators import self_training
+    from oodometer.recipes.correctness_discriminators.data import TaskData
     from oodometer.recipes.correctness_discriminators.files import read_judged
+    from oodometer.store import write_predictions
 
     found, _ = finished
-    said = found.result["tasks"]["cogs"]["self_training"]
-    record = read_judged(found.folder / "cogs", "gen")
-    assert record.votes is not None
-    learn, judge = halves(np.asarray(record.columns["type"]).astype(str), seed=0)
-    accepted = [i for i in learn if record.votes[:, i].all()]
+    home = tmp_path / "run"
+    shutil.copytree(
+        found.folder / "cogs", home / "cogs", ignore=shutil.ignore_patterns("self_trained", "other_seed")
+    )
+    record = read_judged(home / "cogs", "gen")
     right = record.verdicts > 0
+    lucky = np.arange(60) % 10 == 0
+    votes = np.stack([right | lucky, right | lucky, np.ones(60, dtype=bool)]).astype(np.int8)
+    write_predictions(replace(record, votes=votes, _cache={}), home / "cogs/predictions/gen.parquet")
+    data, steps = TaskData(tiny_tasks("small")[0]), []
+    self_training.self_train(data, Workspace(home), "cogs", lambda a, b: steps.append(a / b))
+    said = json.loads((home / "cogs/self_training.json").read_text())
+    learn, judge = halves(np.asarray(record.columns["type"]).astype(str), seed=0)
+    accepted = [i for i in learn if right[i] or lucky[i]]
     assert (said["pool"], said["kept"]) == (len(learn), len(accepted))
-    if accepted:
-        assert said["precision"]["value"] == pytest.approx(right[accepted].mean(), abs=1e-6)
-        rows = {one["name"]: one for one in said["sets"]}
-        assert rows["gen"]["rows"] == len(judge)
-        assert rows["gen"]["old"]["value"] == pytest.approx(right[judge].mean(), abs=1e-6)
-        assert rows["gen"]["new_gain"]["value"] == pytest.approx(
-            rows["gen"]["new"]["value"] - rows["gen"]["old"]["value"], abs=2e-6
-        )
-        assert rows["test"]["rows"] == 40
+    assert said["precision"]["value"] == pytest.approx(right[accepted].mean(), abs=1e-6)
+    assert [row["kept"] for row in said["ladder"]] == [len(learn), len(accepted), len(accepted)]
+    rows = {one["name"]: one for one in said["sets"]}
+    assert {name: one["rows"] for name, one in rows.items()} == {"gen": len(judge), "test": 40}
+    assert rows["gen"]["old"]["value"] == pytest.approx(right[judge].mean(), abs=1e-6)
+    for name in ("new", "other_seed"):
+        gain = rows["gen"][name]["value"] - rows["gen"]["old"]["value"]
+        assert rows["gen"][f"{name}_gain"]["value"] == pytest.approx(gain, abs=2e-6)
+    assert steps == sorted(steps)
+    assert steps[-1] == 1
+    before = (home / "cogs/self_trained/weights.safetensors").stat().st_mtime_ns
+    self_training.self_train(data, Workspace(home), "cogs", lambda a, b: None)  # finished parsers are kept
+    assert (home / "cogs/self_trained/weights.safetensors").stat().st_mtime_ns == before
+    assert json.loads((home / "cogs/self_training.json").read_text()) == said
 
 
 def test_halves_share_every_type() -> None:
@@ -215,8 +234,6 @@ def test_what_was_lost_is_done_again(finished: Any) -> None:
 
 def test_tasks_join_the_tables(finished: Any, tmp_path: Path) -> None:
     """A task that is done later stands beside the first; interrupted it goes on."""
-    import shutil
-
     found, _ = finished
     home = tmp_path / "run"
     shutil.copytree(found.folder, home)

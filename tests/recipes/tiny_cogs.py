@@ -60,7 +60,12 @@ def tiny_tasks(scale: str) -> tuple[Task, ...]:
         "every": 30, "checkpoints": 2, "judges": 3, "example_rows": 100, "per_checkpoint": 60, "beams": 2,
         "dev_rows": None, "test_rows": 60, "longest_output": 40, "draws": 10,
     }  # fmt: skip
-    return tuple(
-        replace(tasks[name], sizes=replace(tasks[name].sizes, **changes), **more)
-        for name, more in (("cogs", {"metric": "token_f1"}), ("pos-cogs", {}))
+    bart = {
+        "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64,
+        "encoder_attention_heads": 2, "decoder_attention_heads": 2, "dropout": 0.0, "init_std": 0.1,
+    }  # fmt: skip
+    cogs, pos = tasks["cogs"], tasks["pos-cogs"]
+    return (
+        replace(cogs, sizes=replace(cogs.sizes, **changes), metric="token_f1"),
+        replace(pos, sizes=replace(pos.sizes, **{**changes, "parser": {"untrained": bart}})),
     )

@@ -22,6 +22,7 @@ from oodometer.verbs.discriminate import judge_outputs, train_judges
 from oodometer.verbs.discriminate_folder import open_judges, revived
 from oodometer.verbs.discriminate_judged import metric_numbers, vote_numbers
 from oodometer.verbs.discriminate_pairs import Pairs, pairs_of, split
+from oodometer.verbs.discriminate_range import holds_between, outside
 from oodometer.verbs.discriminate_rows import read_texts
 from oodometer.verbs.discriminate_worth import no_better_than_a_coin
 from oodometer.verbs.opening import Opener
@@ -437,6 +438,59 @@ def test_a_coin_is_told() -> None:
     assert "only 30 pairs" in no_better_than_a_coin({"pairs": 30})[0]
 
 
+def ladder_of(votes: Any, right: Any) -> list[dict[str, Any]]:
+    """Recall of Correct and of Incorrect for each "at least j accept", by plain counting."""
+
+    def interval(hits: Any) -> Interval:
+        return Interval(float(np.mean(hits)), 0.0, 1.0, 0.95, "conditional")
+
+    accepted = [votes.sum(axis=0) >= j for j in range(1, len(votes) + 1)]
+    return [
+        {"correct_recall": interval(one[right]), "incorrect_recall": interval(~one[~right])}
+        for one in accepted
+    ]
+
+
+@given(st.integers(1, 5), st.integers(2, 40), st.integers(0, 99), st.integers(0, 1000))
+def test_the_range_is_where_mixtures_of_the_same_rows_lie_between_the_bounds(
+    judges: int, rows: int, seed: int, thousandth: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    votes = rng.integers(0, 2, (judges, rows)).astype(bool)
+    right = rng.integers(0, 2, rows).astype(bool)
+    right[:2] = [True, False]
+    ladder = ladder_of(votes, right)
+    accuracy = thousandth / 1000
+    for agree in range(judges, judges // 2, -1):
+        holds = holds_between(ladder, agree)
+        assert holds is not None
+        assert holds["lowest"].value <= holds["highest"].value
+        share = [
+            accuracy * ladder[k - 1]["correct_recall"].value
+            + (1 - accuracy) * (1 - ladder[k - 1]["incorrect_recall"].value)
+            for k in (agree, judges - agree + 1)
+        ]
+        margin = 1e-9  # on the crossing itself rounding decides
+        if holds["lowest"].value + margin < accuracy < holds["highest"].value - margin:
+            assert share[0] <= accuracy + margin
+            assert share[1] >= accuracy - margin
+        if accuracy < holds["lowest"].value - margin:
+            assert share[0] > accuracy - margin
+        if accuracy > holds["highest"].value + margin:
+            assert share[1] < accuracy + margin
+
+
+def test_an_estimate_outside_the_range_is_told() -> None:
+    votes = np.array([[1, 1, 1, 0, 1, 0, 1, 1], [1, 1, 0, 1, 1, 1, 0, 0]], dtype=bool)
+    right = np.array([1, 1, 1, 1, 0, 0, 0, 0], dtype=bool)
+    ladder = ladder_of(votes, right)  # all accept: f = 1/4, r = 1/2; some accept: f = 1, r = 0
+    assert outside(ladder, 0.5, 2) == []
+    assert outside(ladder, 0.3, 2) == [
+        "if the judges err here as on their held-out pairs, these bounds hold the truth for accuracies from 33.3 % to "
+        "100.0 % only"
+    ]
+
+
 # ------------------------------------------------------------------------------------------------ trained judges
 
 
@@ -466,6 +520,7 @@ def test_judges_beat_chance_on_held_out_pairs(trained: Any) -> None:
         assert rules[rule]["incorrect_recall"].lower > 0.6
         assert rules[rule]["correct_recall"].kind == "conditional"
     assert not any("tell nothing" in one for one in trained.warnings)
+    assert trained.held_out["holds"]["lowest"].value <= trained.held_out["holds"]["highest"].value
     assert trained.dev["from"] == "a tenth of the inputs"
 
 

@@ -38,6 +38,8 @@ def show_trained(found: TrainedJudges) -> None:
         rows = [(_RULES[row["rule"]], row) for row in held["rules"]]
         rows += [(str(row["judge"]), row) for row in held["by_judge"]]
         _show_rules(rows, title)
+        if found.judges > 1:
+            _show_range(held.get("holds"))
     else:
         _show_metric(held, found.metric, title)
     print(f"rests on: {held['assumes']}")
@@ -95,6 +97,16 @@ def show_judged(found: JudgedOutputs) -> None:
             f"next: a few labels make the bounds valid: oodometer audit REFERENCE {judged} --suggest 50 --out rows.csv "
             "(REFERENCE: judged outputs with gold)"
         )
+
+
+def _show_range(holds: Mapping[str, Interval] | None) -> None:
+    """For which accuracies the bounds would hold the truth."""
+    if holds is None:
+        return
+    print(
+        "if they err on new outputs as here, the bounds hold the truth for accuracies from "
+        f"{_interval(holds['lowest'])} to {_interval(holds['highest'])}"
+    )
 
 
 def _accepting(count: int, judges: int) -> str:

@@ -119,6 +119,7 @@ def vote_numbers(record: Predictions, agree: int | None, level: float) -> dict[s
         "agree": agree,
         "estimate": estimate.interval,
         "assumes": estimate.assumes,
+        "warnings": estimate.warnings,
         **{name: widest[name] for name in ("lower", "upper", "mean")},
         "single": each[0],
         "by_judge": each,

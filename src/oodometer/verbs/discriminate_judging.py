@@ -20,9 +20,10 @@ from ..predictions import Predictions
 from ..store import write_predictions
 from ..store.files import format_of
 from .discriminate_asking import ask_judges, existing_judges, forget, judging_home, stamp
-from .discriminate_folder import open_judges
+from .discriminate_folder import open_judges, revived
 from .discriminate_judged import JudgedOutputs, metric_numbers, vote_numbers
 from .discriminate_pairs import METRICS
+from .discriminate_range import outside
 from .discriminate_rows import TextRows, read_texts
 from .discriminate_worth import judge_names
 from .opening import Opener
@@ -92,7 +93,7 @@ def judge_outputs(
     opener.check()
     if rows.outputs is None:
         raise rows.lacks("output", "name the column with --map theirs=output")
-    members, metric = _members(judges, existing, labels, longest, device)
+    members, metric, held = _members(judges, existing, labels, longest, device)
     if metric != "exact" and pseudo is not None:
         raise UsageError(f"pseudo-labels need judges of right and wrong; these predict {metric}")
     names = judge_names([one for one, _ in members])
@@ -111,6 +112,9 @@ def judge_outputs(
         record = _voted(record, said, names)
         numbers: dict[str, Any] = vote_numbers(record, agree, level)
         numbers["truth"] = _study(record, level, seed)
+        warnings += numbers.pop("warnings")
+        if 1 < len(record.names["judge"]) == len(held.get("ladder", ())):
+            warnings += outside(held["ladder"], numbers["mean"].value, numbers["agree"])
     else:
         true = _true_metric(rows, texts, metric)
         record = _predicted(record, said, names, metric, true)
@@ -136,15 +140,16 @@ def _members(
     labels: Sequence[str],
     longest: int,
     device: str | None,
-) -> tuple[list[tuple[Discriminator, str]], str]:
-    """Judges with a name that tells them apart, and what they judge."""
+) -> tuple[list[tuple[Discriminator, str]], str, Mapping[str, Any]]:
+    """Judges with a name that tells them apart, what they judge, and what they were worth on held-out pairs."""
     found: list[tuple[Discriminator, str]] = []
     metric = "exact"
+    held: Mapping[str, Any] = {}
     if isinstance(judges, Panel):
         found += [(one, f"{place} {one.options()}") for place, one in enumerate(judges.members)]
     elif judges is not None:
         panel, about = open_judges(judges)
-        metric, mark = str(about["metric"]), stamp(Path(judges))
+        metric, mark, held = str(about["metric"]), stamp(Path(judges)), revived(about.get("held_out", {}))
         found += [(one, f"{place} {mark}") for place, one in enumerate(panel.members)]
     for one in existing_judges(existing, labels, longest=longest, device=device):
         found.append((one, f"{len(found)} {one.options()}"))
@@ -154,7 +159,7 @@ def _members(
         raise UsageError(
             f"existing classifiers judge right and wrong, the judges of the folder predict {metric}"
         )
-    return found, metric
+    return found, metric, held
 
 
 def _without(record: Predictions, names: Sequence[str]) -> tuple[Predictions, int, list[str]]:

@@ -18,6 +18,7 @@ from ..models.discriminators import Discriminator, Panel
 from ..predictions import Predictions
 from ..results import Interval
 from .discriminate_pairs import Pairs
+from .discriminate_range import holds_between
 
 __all__ = ["ASSUMES", "judge_names", "metric_table", "no_better_than_a_coin", "worth"]
 
@@ -67,15 +68,11 @@ def worth(
     )
     made = Votes(draws=1)
     tables = made.finish(made.summarize(record), level, seed)
-    kept = {name: tables[name] for name in ("rules", "by_judge")}
+    kept = {name: tables[name] for name in ("rules", "ladder", "by_judge")}
     widest = tables["bounds"][0]
     bounds = {name: widest[name] for name in ("lower", "upper", "mean", "inside")}
-    return {
-        **base,
-        "metric": metric,
-        "accuracy": tables["accuracy"],
-        **conditional({**kept, **bounds}),
-    }, record
+    found = {**base, "metric": metric, "accuracy": tables["accuracy"], **conditional({**kept, **bounds})}
+    return {**found, "holds": holds_between(found["ladder"], len(names))}, record
 
 
 def metric_table(true: Array, said: Array, level: float) -> dict[str, Any]:

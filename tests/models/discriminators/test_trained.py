@@ -245,7 +245,9 @@ def test_a_pretrained_encoder_decoder_by_path(
     transformers.set_seed(0)
     transformers.T5ForConditionalGeneration(config).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    judge = GenerativeDiscriminator(str(tmp_path), longest=40, stand_ins=None, plan=PLAN).fit(*train, dev=held)
+    judge = GenerativeDiscriminator(str(tmp_path), longest=40, stand_ins=None, plan=PLAN).fit(
+        *train, dev=held
+    )
     assert correctness(judge, held) > 0.7
 
 

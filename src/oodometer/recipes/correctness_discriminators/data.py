@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import chain, zip_longest
 from typing import Any, final
 
 from ...models.seq2seq import Clean, close_brackets, composed, squeeze
-from ..sequences import Sequences, numbered, with_signatures
+from ..sequences import Sequences, with_signatures
 from .tasks import Task
 
 __all__ = ["TaskData"]
@@ -19,8 +20,7 @@ class TaskData:
 
     Rows whose input or output has more than ``sizes.longest`` words are left out of every set, and counted. Then
     rows are drawn, as many of each type as can be. With ``sizes.rare`` rare words of the inputs become signatures,
-    known words being those of the training set that was kept. With ``sizes.numbered`` each word of an input, and each
-    of its output, has its number before it: a model from scratch then finds the word that a tag belongs to.
+    known words being those of the training set that was kept.
     """
 
     def __init__(self, task: Task) -> None:
@@ -44,6 +44,21 @@ class TaskData:
     def clean(self) -> Clean:
         """What is done to outputs before they are compared with gold."""
         return composed(close_brackets, squeeze) if self.task.brackets else squeeze
+
+    def seen(self, inputs: Sequence[str], outputs: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Pairs as the judges read them: as they are, or with ``sizes.aligned`` each word beside its tag.
+
+        >>> from .tasks import tasks_of
+        >>> data = TaskData(next(task for task in tasks_of("small") if task.sizes.aligned))
+        >>> data.seen(["The dog barks"], ["DET NOUN"])
+        (['The dog barks'], ['The DET dog NOUN barks ~'])
+        """
+        if not self.task.sizes.aligned:
+            return list(inputs), list(outputs)
+        pairs = (
+            zip_longest(i.split(), o.split(), fillvalue="~") for i, o in zip(inputs, outputs, strict=True)
+        )
+        return list(inputs), [" ".join(chain.from_iterable(pair)) for pair in pairs]
 
     def mark(self, name: str) -> str:
         """A name of the content of a set, as it is used."""
@@ -89,5 +104,4 @@ class TaskData:
         return with_signatures(train.inputs, rare)
 
     def _ready(self, data: Sequences) -> Sequences:
-        data = data.rewritten(inputs=self._rewrite)
-        return data.rewritten(inputs=numbered, outputs=numbered) if self.task.sizes.numbered else data
+        return data.rewritten(inputs=self._rewrite)

@@ -102,7 +102,11 @@ def _inside(sets: Sequence[Mapping[str, Any]], where: str, name: str) -> Claim:
                 "above", widest["below_upper"])  # fmt: skip
             sure = "beyond chance" if gap["upper"] < 0 else "within chance"
             out.append(f"{one['title']} by {_points(-gap['value'])} points {side} ({sure})")
-    text = f"on {len(held)} of {len(sets)} sets" + (f"; outside: {'; '.join(out)}" if out else "")
+    widths = sorted(one["width"]["value"] for one in sets)
+    text = f"on {len(held)} of {len(sets)} sets"
+    if widths:
+        text += f", bounds {_points(widths[0])} to {_points(widths[-1])} points wide"
+    text += f"; outside: {'; '.join(out)}" if out else ""
     claim = f"gold accuracy lies between the bounds on most data sets ({where}; paper: 9 of 10)"
     return _claim(name, claim, _most(held, list(sets)), text)
 
@@ -156,14 +160,16 @@ def _parsing(sets: Sequence[Mapping[str, Any]]) -> list[Claim]:
 def _small_samples(sets: Sequence[Mapping[str, Any]]) -> Claim:
     """Figure 4: do the bounds hold in small samples of a set on which they hold?"""
     held = [one for one in sets if one["inside"] and len(one["subsets"]) > 1]
+    claim = "the bounds hold in small samples too (Figure 4)"
+    if not held:
+        return _claim("small_samples", claim, None, "there is no set on which the bounds hold")
     small = [one["subsets"][0] for one in held]
     shares = [row["bounds"][0]["reliability"]["value"] for row in small]
-    mean = sum(shares) / max(1, len(shares))
+    mean = sum(shares) / len(shares)
     rows = ", ".join(sorted({str(row["rows"]) for row in small}))
     text = f"{100 * mean:.0f} % of the draws of {rows} rows have the truth inside, over {len(held)} sets on which the "
     text += "bounds hold"
-    holds = None if len(held) < FEWEST else mean >= 0.8
-    return _claim("small_samples", "the bounds hold in small samples too (Figure 4)", holds, text)
+    return _claim("small_samples", claim, None if len(held) < FEWEST else mean >= 0.8, text)
 
 
 def _pure(sets: Sequence[Mapping[str, Any]]) -> list[Claim]:

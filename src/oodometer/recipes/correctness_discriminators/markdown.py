@@ -223,8 +223,8 @@ def _self_training(result: Mapping[str, Any]) -> list[str]:
             f"**{task['title']}: one round of self-training.** Of {found['pool']:,} rows of the test set that nobody "
             f"had labelled, all judges accepted {found['kept']:,} ({_percent(found['accepted'])} %); of those "
             f"{_percent(found['precision'])} % are right, of all {_percent(found['accuracy'])} %. The parser was "
-            "trained again with them, and compared on rows that it did not see; `other seed` is the old training again, "
-            "from another seed."
+            "trained again with them, and compared on rows that it did not see; `other seed` is the old training "
+            "again, from another seed."
         )
         heads = ["rows", "number", "old", "with accepted outputs", "gain", "other seed", "gain of that"]
         titles = {name: one["title"] for name, one in task["sets"].items()}

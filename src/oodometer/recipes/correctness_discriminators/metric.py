@@ -46,11 +46,12 @@ def learn_metric(data: TaskData, workspace: Workspace, home: str, tick: Tick) ->
         rows = data.train if part == "train" else data.dev
         gold = dict(zip(rows.inputs, rows.outputs, strict=True))
         pairs[part] = (
-            found.inputs,
-            found.outputs,
-            measured(found.outputs, [gold[one] for one in found.inputs]),
+            *data.seen(found.inputs, found.outputs),
+            measured(found.outputs, [gold[one] for one in found.inputs]).tolist(),
         )
-    judge = RegressionDiscriminator(**sizes.metric_judge, plan=Plan(**{**sizes.judge_plan, "seed": sizes.seed}))
+    judge = RegressionDiscriminator(
+        **sizes.metric_judge, plan=Plan(**{**sizes.judge_plan, "seed": sizes.seed})
+    )
     checkpoint = workspace / f"{home}/checkpoints/metric"
     judge.fit(*pairs["train"], dev=pairs["dev"], checkpoint=checkpoint, progress=tick)
     shutil.rmtree(checkpoint, ignore_errors=True)
@@ -61,7 +62,7 @@ def learn_metric(data: TaskData, workspace: Workspace, home: str, tick: Tick) ->
         assert record.output is not None
         outputs = record.output.tolist()
         true = measured(outputs, record.columns["gold"].tolist()).astype(float)
-        said = judge.probabilities(record.input.tolist(), outputs).astype(float)
+        said = judge.probabilities(*data.seen(record.input.tolist(), outputs)).astype(float)
         return true, np.where([bool(one.strip()) for one in outputs], said, 0.0)
 
     source = _mean(asked("dev")[0])

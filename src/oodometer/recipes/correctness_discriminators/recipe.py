@@ -92,11 +92,18 @@ def _steps(task: Task) -> list[Step]:
 
         left = tuple(f"{home}/{file}" for file in files)
         before = tuple(f"{home}/{one}" for one in needs)
-        out.append(Step(f"{home}/{name}", f"{task.title}: {about}", left, run, settings, before, share * seconds))
+        out.append(
+            Step(f"{home}/{name}", f"{task.title}: {about}", left, run, settings, before, share * seconds)
+        )
 
     both = {part: data.mark(part) for part in PARTS}
-    parser = {"parser": sizes.parser, "plan": sizes.parser_plan, "tokens": sizes.tokens, "seed": sizes.seed,
-              "longest_output": sizes.longest_output}  # fmt: skip
+    parser: dict[str, Any] = {
+        "parser": sizes.parser,
+        "plan": sizes.parser_plan,
+        "tokens": sizes.tokens,
+        "seed": sizes.seed,
+        "longest_output": sizes.longest_output,
+    }
     add(
         "parser", "training the parser", [*(f"parser/{one}" for one in _MODEL), "parser.json"], train_parser,
         share=0.3, data=both["train"], every=sizes.every, checkpoints=sizes.checkpoints, **parser,
@@ -109,7 +116,7 @@ def _steps(task: Task) -> list[Step]:
     )  # fmt: skip
     add(
         "panel", "training its judges", ["panel.json"], train_panel, ["examples"], 0.3, judge=sizes.judge,
-        plan=sizes.judge_plan, judges=sizes.judges, seed=sizes.seed,
+        plan=sizes.judge_plan, judges=sizes.judges, seed=sizes.seed, aligned=sizes.aligned,
     )  # fmt: skip
     asked = []
     for name in ("dev", *(test.name for test in task.tests)):
@@ -131,7 +138,7 @@ def _steps(task: Task) -> list[Step]:
     if task.metric is not None:
         more["metric"] = f"{home}/metric.json"
         add("metric", f"judging by {task.metric}", ["metric.json"], learn_metric, ["examples", *asked], 0.1,
-            metric=task.metric, judge=sizes.metric_judge)  # fmt: skip
+            metric=task.metric, judge=sizes.metric_judge, plan=sizes.judge_plan)  # fmt: skip
 
     def study(data: TaskData, **given: Any) -> None:
         study_task(data, more=more, **given)

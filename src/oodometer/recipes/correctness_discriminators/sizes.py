@@ -20,8 +20,8 @@ class Sizes:
     train_rows, dev_rows, test_rows : rows drawn of each set, as many of each type as can be; None for all.
     tokens : "words" or "pieces" of a parser from scratch.
     rare : words met fewer times than this in training are replaced by a signature of their form; 0 replaces none.
-    numbered : whether each word of an input and of its output has its number before it (for tags).
-    parser : what the parser is made of: ``source``, or ``config`` for one from scratch; further arguments beside it.
+    parser : what the parser is made of: ``source``; ``config`` for a T5 from scratch; or ``untrained`` for a BART from
+        scratch (see `write_untrained`). Further arguments stand beside it.
     parser_plan : arguments of its `Plan`.
     every : steps between two checkpoints of the parser (the paper's K).
     checkpoints : how many of the first ones give negatives.
@@ -31,6 +31,7 @@ class Sizes:
     balance : most negatives for each positive.
     beams : width of the search.
     judges : members of the panel.
+    aligned : whether judges read each word beside its tag, instead of all words and then all tags.
     judge : kind of discriminator ("generative" or "classifier") and what it is made of.
     judge_plan : arguments of its `Plan`; members differ by its seed.
     metric_judge : what a discriminator of another metric is made of, where the task has one.
@@ -45,7 +46,7 @@ class Sizes:
     test_rows: int | None = None
     tokens: str = "words"
     rare: int = 0
-    numbered: bool = False
+    aligned: bool = False
     parser: Mapping[str, Any] = field(default_factory=dict)
     parser_plan: Mapping[str, Any] = field(default_factory=dict)
     every: int = 200

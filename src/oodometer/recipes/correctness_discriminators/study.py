@@ -77,7 +77,9 @@ def _accuracy(record: Predictions) -> Interval:
 
 def _short(study: Mapping[str, Any]) -> dict[str, Any]:
     """A study without what is in every one of them."""
-    return rounded({k: v for k, v in study.items() if k not in ("command", "version", "name", "seed")})
+    kept = {k: v for k, v in study.items() if k not in ("command", "version", "name", "seed")}
+    short: dict[str, Any] = rounded(kept)
+    return short
 
 
 def _by_type(record: Predictions) -> list[dict[str, Any]]:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ...models.discriminators import (
     ClassifierDiscriminator,
@@ -22,6 +26,7 @@ from ..sequences import Sequences
 from .data import TaskData
 from .files import read_pairs
 from .sizes import Sizes
+from .untrained import write_untrained
 
 __all__ = [
     "PARTS",
@@ -37,12 +42,17 @@ __all__ = [
 PARTS = ("train", "dev")
 
 
-def new_parser(sizes: Sizes, seed: int | None = None) -> EncoderDecoder:
-    """The parser of a run, not trained."""
-    plan = Plan(**{**sizes.parser_plan, "seed": sizes.seed if seed is None else seed})
+def new_parser(data: TaskData, seed: int, start: Path) -> EncoderDecoder:
+    """The parser of a run, not trained; what it starts from is written to the folder ``start`` where need be."""
+    sizes = data.task.sizes
     made: dict[str, Any] = dict(sizes.parser)
     if "config" in made:
         made["tokens"] = sizes.tokens
+    if "untrained" in made:
+        config, texts = made.pop("untrained"), [*data.train.outputs, *data.train.inputs]
+        write_untrained(start, texts, config, tokens=sizes.tokens, seed=seed)
+        made |= {"source": str(start.resolve()), "stand_ins": None}
+    plan = Plan(**{**sizes.parser_plan, "seed": seed})
     return EncoderDecoder(**made, longest_output=sizes.longest_output, plan=plan)
 
 
@@ -59,7 +69,7 @@ def train_parser(data: TaskData, workspace: Workspace, home: str, tick: Tick) ->
     """Train the parser, keep the snapshots of its first checkpoints, write it to ``<home>/parser``."""
     use_threads(1)
     sizes, checkpoint = data.task.sizes, workspace / f"{home}/checkpoints/parser"
-    parser = new_parser(sizes)
+    parser = new_parser(data, sizes.seed, workspace / f"{home}/start")
     parser.fit(
         data.train.inputs, data.train.outputs, checkpoint=checkpoint, snapshots=workspace / f"{home}/snapshots",
         every=sizes.every, most=sizes.checkpoints, progress=tick,
@@ -103,8 +113,9 @@ def train_panel(data: TaskData, workspace: Workspace, home: str, tick: Tick) -> 
     sizes, checkpoint = data.task.sizes, workspace / f"{home}/checkpoints/panel"
     pairs, dev = examples(workspace, home, "train"), examples(workspace, home, "dev")
     panel = Panel.train(
-        lambda seed: make_judge(sizes, seed), range(sizes.seed, sizes.seed + sizes.judges), pairs.inputs, pairs.outputs,
-        pairs.correct, dev=(dev.inputs, dev.outputs, dev.correct), checkpoint=checkpoint, progress=tick,
+        lambda seed: make_judge(sizes, seed), range(sizes.seed, sizes.seed + sizes.judges),
+        *data.seen(pairs.inputs, pairs.outputs), pairs.correct.tolist(),
+        dev=(*data.seen(dev.inputs, dev.outputs), dev.correct.tolist()), checkpoint=checkpoint, progress=tick,
     )  # fmt: skip
     panel.save(workspace / f"{home}/panel")
     first = panel.members[0]
@@ -124,8 +135,16 @@ def ask(data: TaskData, name: str, workspace: Workspace, home: str, tick: Tick) 
         rows.inputs, gold=rows.outputs, beams=data.task.sizes.beams, clean=data.clean, ids=rows.ids,
         columns={"type": list(rows.types)}, progress=lambda a, b: tick(a, 2 * b),
     )  # fmt: skip
-    voted = panel.vote(record, progress=lambda a, b: tick(a + b, 2 * b))
-    write_predictions(voted, workspace / f"{home}/predictions/{name}.parquet")
+    assert record.input is not None
+    assert record.output is not None
+    inputs, outputs = data.seen(record.input.tolist(), record.output.tolist())
+    # An empty output is judged Incorrect without asking, so it stays empty however pairs are read.
+    outputs = [new if old.strip() else "" for new, old in zip(outputs, record.output.tolist(), strict=True)]
+    votes = panel.votes(inputs, outputs, progress=lambda a, b: tick(a + b, 2 * b)).astype(np.int8)
+    names = {**record.names, "judge": tuple(f"{one.kind}_{i}" for i, one in enumerate(panel.members))}
+    write_predictions(
+        replace(record, votes=votes, names=names), workspace / f"{home}/predictions/{name}.parquet"
+    )
     workspace.write_json(
         f"{home}/predictions/{name}.json",
         {"parser_cut": parser.truncated, "parser_unknown": parser.unknown,
