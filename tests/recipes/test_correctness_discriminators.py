@@ -142,7 +142,7 @@ def test_results_hold_no_text_of_the_data(finished: Any) -> None:
 
 
 def test_self_training_by_hand(finished: Any, tmp_path: Path) -> None:
-    """Judges that accept what is right and a little more: rows, purity and gains recomputed from the predictions file."""
+    """Judges that accept what is right and a little more: rows, purity and gains recomputed from the file."""
     from dataclasses import replace
 
     from oodometer.recipes.correctness_discriminators import self_training

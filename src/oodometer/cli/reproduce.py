@@ -30,7 +30,7 @@ def reproduce(
     scale: Annotated[
         str,
         typer.Option(
-            help="small (two cores, under half an hour a paper or task) or paper (a GPU, the paper's models)."
+            help="small (two cores; each paper or task about half an hour) or paper (a GPU, the paper's models)."
         ),
     ] = "small",
     out: Annotated[

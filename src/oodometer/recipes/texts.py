@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import lzma
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import InputError, MissingExtraError, UsageError, WorkError
+from .files import read_lines
 
 __all__ = ["Texts", "data_folder", "imdb", "sst2"]
 
@@ -96,7 +95,7 @@ def imdb(split: str) -> Texts:
         return _hub("imdb", "stanfordnlp/imdb", split, "text")
     path = folder / f"imdb_{split}.jsonl.xz"
     found: list[tuple[str, int, str]] = []
-    for row, line in enumerate(_lines(path), 1):
+    for row, line in enumerate(read_lines(path), 1):
         try:
             plain = json.loads(line)
             found.append((str(plain["text"]), _label(plain["label"]), str(plain.get("id", row))))
@@ -122,7 +121,7 @@ def sst2(split: str) -> Texts:
     path = folder / "sst_mr_cr_etc.tsv.xz"
     wanted = f"stsa.binary.{split}"
     found: list[tuple[str, int, str]] = []
-    for row, line in enumerate(_lines(path), 1):
+    for row, line in enumerate(read_lines(path), 1):
         parts = line.split("\t", 2)
         if parts[0] != wanted:
             continue
@@ -153,26 +152,6 @@ def _texts(name: str, found: list[tuple[str, int, str]], path: Path) -> Texts:
         )
     texts, labels, ids = zip(*found, strict=True)
     return Texts(name, texts, labels, ids, path.name)
-
-
-def _lines(path: Path) -> Iterator[str]:
-    """Lines of a compressed file; one line of error for a file that is missing or broken."""
-    try:
-        with lzma.open(path, "rt", encoding="utf-8", newline="\n") as file:
-            for line in file:
-                yield line.rstrip("\n")
-    except FileNotFoundError:
-        raise InputError(
-            "a data file in the folder of OODOMETER_DATA", got="no such file",
-            remedy="put it there, or unset OODOMETER_DATA to load from the hub", file=str(path),
-        ) from None  # fmt: skip
-    except (lzma.LZMAError, EOFError, UnicodeDecodeError, OSError) as error:
-        raise InputError(
-            "an .xz file of text",
-            got=str(error) or type(error).__name__,
-            remedy="fetch the file again",
-            file=str(path),
-        ) from error
 
 
 def _hub(name: str, source: str, split: str, column: str) -> Texts:

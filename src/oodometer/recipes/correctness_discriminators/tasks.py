@@ -126,7 +126,7 @@ def _small() -> tuple[Task, ...]:
                 TestSet("test", "COGS in distribution", "in", partial(sequences.cogs, "test")),
             ),
             _sized(8, 200, parser={"config": _TINY_T5}, plan={"batch_size": 64}, dev_rows=1000, test_rows=4200,
-                   example_rows=None, per_input=2, longest_output=160),
+                   longest_output=160),
             brackets=True, pseudo_labels="gen", weight=40,
         ),
         Task(
