@@ -58,7 +58,7 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_training_writes_json_of_a_fixed_shape(judges: Path) -> None:
     found = json.loads((judges.parent / "train.json").read_text())
     assert found["command"] == "discriminate train"
-    assert found["argv"].startswith("oodometer ")
+    assert found["argv"].startswith("oodometer")
     assert (found["judges"], found["metric"], found["kept"], found["level"], found["seed"]) == (
         2,
         "exact",
