@@ -80,7 +80,7 @@ def show_judged(found: JudgedOutputs) -> None:
     )
     if found.truth is not None:
         _show_truth(found, found.truth)
-    if found.pseudo_labels is not None:
+    if found.pseudo_labels is not None and len(found.pseudo_labels):
         one = found.pseudo_labels
         right = "" if one.precision is None else f"; right: {_interval(one.precision)}"
         print(

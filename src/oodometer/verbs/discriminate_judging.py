@@ -126,7 +126,7 @@ def judge_outputs(
     accepted = None
     if pseudo is not None:
         accepted = pseudo_labels(record, agree=numbers["agree"], level=level)
-        _export(accepted, pseudo)
+        warnings += _export(accepted, pseudo)
     return JudgedOutputs(
         name=rows.name, rows=len(texts), metric=metric, judges=tuple(names), **numbers, empty=empty, cut=cut,
         warnings=(*warnings, *cuts), level=level, seed=seed, record=record, out=None if out is None else str(out),
@@ -226,17 +226,17 @@ def _predicted(
     return replace(record, columns={**record.columns, **found}, _cache={})
 
 
-def _export(found: PseudoLabels, path: str | os.PathLike[str]) -> None:
-    """Accepted rows as (input, gold), with their number and id."""
-    if not len(found):
-        raise UsageError(
-            f"no row is accepted by {found.agree} of {found.judges} judges, so there is nothing to write to {path}; "
-            "ask for fewer with --agree, or judge other outputs"
-        )
+def _export(found: PseudoLabels, path: str | os.PathLike[str]) -> list[str]:
+    """Write accepted rows as (input, gold), with their number and id; a warning where there are none."""
     record = found.record
-    assert record.output is not None
+    if not len(found) or record.output is None:
+        return [
+            f"no row is accepted by {found.agree} of {found.judges} judges: nothing was written to {path}; ask for "
+            "fewer with --agree"
+        ]
     columns = {"gold": record.output, **record.columns}
     write_predictions(replace(record, output=None, columns=columns, _cache={}), path)
+    return []
 
 
 def _flat(record: Predictions) -> Predictions:
