@@ -12,6 +12,7 @@ from .frozen_encoder import FrozenEncoder
 from .recurrent import Recurrent
 from .seq2seq import Beams, EncoderDecoder, exact_match, snapshot_folders
 from .shelf import KINDS, load_model
+from .token_encoder import TokenEncoder
 
 __all__ = [
     "KINDS",
@@ -27,6 +28,7 @@ __all__ = [
     "Recurrent",
     "SequenceClassifier",
     "Text",
+    "TokenEncoder",
     "exact_match",
     "load_model",
     "snapshot_folders",

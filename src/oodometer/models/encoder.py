@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -18,37 +18,14 @@ from .torch_library import transformers as load_transformers
 from .training import Plan
 from .wordpiece import learn_wordpiece
 
-__all__ = ["Encoder", "counted_ids", "load_pretrained", "piece_ids"]
+__all__ = ["Encoder", "TransformerClassifier", "counted_ids", "load_pretrained", "piece_ids"]
 
 
-@final
-class Encoder(NetworkClassifier):
-    """A Hugging Face encoder with a head for sequence classification; logits of shape (sample, class).
+class TransformerClassifier(NetworkClassifier):
+    """What the classifiers on top of a transformer share: see `Encoder` for the parameters."""
 
-    Give ``source`` or ``config``, not both.
-
-    Parameters
-    ----------
-    source : hub name or path of a pretrained encoder and its tokenizer, such as ``bert-base-uncased``.
-    config : arguments of transformers' ``BertConfig`` (or of the configuration of another ``model_type`` that is named
-        among them, such as ``modernbert``) for an encoder that is trained from scratch; its word pieces are learnt from
-        the training texts.
-    pieces : size of the vocabulary of word pieces that is learnt with ``config``.
-    longest : word pieces that are read; a longer text loses its middle, a pair the end of its longer part.
-    tokenizer : with ``config``, a tokenizer of transformers to use instead of learning one.
-    plan, device : how and where to train.
-
-    ``truncated`` is the number of texts of the last call that were too long.
-
-    Source: Devlin et al. (2019).
-
-    >>> from oodometer.models import Encoder
-    >>> Encoder()
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: expected source or config, got neither; name a pretrained encoder or give sizes
-    """
-
-    kind = "encoder"
+    _task: ClassVar[str]
+    """Name of transformers' automatic class of the network with its head."""
 
     def __init__(
         self,
@@ -88,11 +65,15 @@ class Encoder(NetworkClassifier):
         found, self.truncated = counted_ids(self.tokenizer, texts, self.longest)
         return found
 
+    def _outputs(self) -> int:
+        """Outputs of the head."""
+        return len(self.classes)
+
     def _build(self) -> Any:
         library = load_transformers()
         self.padding = int(self.tokenizer.pad_token_id)
         if self._settings is not None:
-            return library.AutoModelForSequenceClassification.from_config(self._settings)
+            return getattr(library, self._task).from_config(self._settings)
         if self.source is None:
             settings = library.AutoConfig.for_model(
                 **{
@@ -100,23 +81,21 @@ class Encoder(NetworkClassifier):
                     "vocab_size": len(self.tokenizer),
                     "max_position_embeddings": self.longest,
                     "pad_token_id": self.padding,
-                    "num_labels": len(self.classes),
+                    "num_labels": self._outputs(),
                     **(self.config or {}),
                 }
             )
-            return library.AutoModelForSequenceClassification.from_config(settings)
+            return getattr(library, self._task).from_config(settings)
         return load_pretrained(
-            "AutoModelForSequenceClassification", self.source, num_labels=len(self.classes),
-            ignore_mismatched_sizes=True,
-        )  # fmt: skip
+            self._task, self.source, num_labels=self._outputs(), ignore_mismatched_sizes=True
+        )
 
-    def _scores(self, net: Any, ids: Any, real: Any) -> Any:
-        more = {}
-        if getattr(net.config, "type_vocab_size", 0) > 1:
-            # The second part of a pair, behind the first mark of separation, has a type of its own.
-            mark = (ids == self.tokenizer.sep_token_id).long()
-            more["token_type_ids"] = (mark.cumsum(1) - mark).clamp(max=1)
-        return net(input_ids=ids, attention_mask=real.long(), **more).logits
+    def _types(self, net: Any, ids: Any) -> dict[str, Any]:
+        """The second part of a pair, behind the first mark of separation, has a type of its own."""
+        if getattr(net.config, "type_vocab_size", 0) <= 1:
+            return {}
+        mark = (ids == self.tokenizer.sep_token_id).long()
+        return {"token_type_ids": (mark.cumsum(1) - mark).clamp(max=1)}
 
     def _save_tokens(self, folder: Path) -> None:
         self.tokenizer.save_pretrained(folder / "tokenizer")
@@ -126,6 +105,40 @@ class Encoder(NetworkClassifier):
         self.tokenizer = load_pretrained("AutoTokenizer", str(folder / "tokenizer"))
         self._settings = load_pretrained("AutoConfig", str(folder))
         self.padding = int(self.tokenizer.pad_token_id)
+
+
+@final
+class Encoder(TransformerClassifier):
+    """A Hugging Face encoder with a head for sequence classification; logits of shape (sample, class).
+
+    Give ``source`` or ``config``, not both.
+
+    Parameters
+    ----------
+    source : hub name or path of a pretrained encoder and its tokenizer, such as ``bert-base-uncased``.
+    config : arguments of transformers' ``BertConfig`` (or of the configuration of another ``model_type`` that is named
+        among them, such as ``modernbert``) for an encoder that is trained from scratch; its word pieces are learnt from
+        the training texts.
+    pieces : size of the vocabulary of word pieces that is learnt with ``config``.
+    longest : word pieces that are read; a longer text loses its middle, a pair the end of its longer part.
+    tokenizer : with ``config``, a tokenizer of transformers to use instead of learning one.
+    plan, device : how and where to train.
+
+    ``truncated`` is the number of texts of the last call that were too long.
+
+    Source: Devlin et al. (2019).
+
+    >>> from oodometer.models import Encoder
+    >>> Encoder()
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected source or config, got neither; name a pretrained encoder or give sizes
+    """
+
+    kind = "encoder"
+    _task = "AutoModelForSequenceClassification"
+
+    def _scores(self, net: Any, ids: Any, real: Any) -> Any:
+        return net(input_ids=ids, attention_mask=real.long(), **self._types(net, ids)).logits
 
 
 def load_pretrained(loader: str, source: str, **options: Any) -> Any:

@@ -137,8 +137,10 @@ class NetworkClassifier(SequenceClassifier):
         self.net = self._build().to(device)
         answers = torch.from_numpy(truth).to(device)
 
+        self._prepare(sequences, truth)
+
         def loss(batch: Array) -> Any:
-            return torch.nn.functional.cross_entropy(self._batch(sequences, batch, device), answers[batch])
+            return self._loss(sequences, batch, answers, device)
 
         about = {"kind": self.kind, "classes": self.classes, **self.options(), "start": self._start()}
         name = fingerprint(about, sequences.values, truth)
@@ -153,6 +155,14 @@ class NetworkClassifier(SequenceClassifier):
         train(self.net, loss, lengths, self.plan, name=name, checkpoint=folder, progress=told)
         best.restore()
         return self
+
+    def _prepare(self, sequences: Ragged, truth: Array) -> None:
+        """Look at all that is to be learnt, before training; for a loss that needs more than the classes."""
+
+    def _loss(self, sequences: Ragged, batch: Array, answers: Any, device: str) -> Any:
+        """The loss of a batch in training; ``answers`` are those of all sequences."""
+        torch = load_torch()
+        return torch.nn.functional.cross_entropy(self._batch(sequences, batch, device), answers[batch])
 
     def _mean_loss(self, sequences: Ragged, truth: Array, device: str) -> float:
         """Mean cross-entropy of labelled sequences."""

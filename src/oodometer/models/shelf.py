@@ -14,11 +14,13 @@ from .encoder import Encoder
 from .frozen_encoder import FrozenEncoder
 from .network import read_description
 from .recurrent import Recurrent
+from .token_encoder import TokenEncoder
 
 __all__ = ["KINDS", "load_model"]
 
 KINDS: dict[str, type[SequenceClassifier]] = {
-    one.kind: one for one in (BagOfWords, EmbeddingSum, Convolution, Recurrent, Encoder, FrozenEncoder)
+    one.kind: one
+    for one in (BagOfWords, EmbeddingSum, Convolution, Recurrent, Encoder, TokenEncoder, FrozenEncoder)
 }
 
 

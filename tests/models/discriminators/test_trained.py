@@ -32,6 +32,9 @@ MAKERS: dict[str, Callable[..., Any]] = {
     "classifier": lambda plan=PLAN, **more: ClassifierDiscriminator(
         config=SIZES, **{"longest": 24, **more}, plan=plan
     ),
+    "classifier of tokens": lambda plan=PLAN, **more: ClassifierDiscriminator(
+        config=SIZES, head="tokens", **{"longest": 24, **more}, plan=plan
+    ),
     "generative": lambda plan=PLAN, **more: GenerativeDiscriminator(
         config=T5, **{"longest": 24, **more}, plan=plan
     ),

@@ -7,7 +7,8 @@ from .classifier import ClassifierDiscriminator
 from .collect import Decoder, collect
 from .examples import Examples
 from .generative import GenerativeDiscriminator
-from .pair_encoder import SMALL
+from .masked_pretraining import pretrain
+from .pair_encoder import HEADS, SMALL
 from .panel import Panel
 from .pretrained import PretrainedDiscriminator
 from .regression import RegressionDiscriminator
@@ -16,6 +17,7 @@ from .shelf import KINDS, load_discriminator
 from .text_metrics import sentence_bleu, token_f1
 
 __all__ = [
+    "HEADS",
     "KINDS",
     "SMALL",
     "ClassifierDiscriminator",
@@ -30,6 +32,7 @@ __all__ = [
     "RuleDiscriminator",
     "collect",
     "load_discriminator",
+    "pretrain",
     "sentence_bleu",
     "token_f1",
 ]

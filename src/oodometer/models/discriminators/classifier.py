@@ -31,6 +31,8 @@ class ClassifierDiscriminator(TrainedDiscriminator):
     source : hub name or path of a pretrained encoder, such as ``roberta-base``.
     config : sizes of an encoder from scratch, such as ``SMALL``, as for `Encoder`; its pieces are learnt from the
         pairs, so that a word is the same piece in the input and in the output.
+    head : what the verdict is read from: "mark", the mark before the pair, as usual for pretrained encoders; or
+        "tokens", every token of the output (`TokenEncoder`), which small encoders learn far better.
     model : any other classifier of sequences, not trained yet, such as `FrozenEncoder`.
     pieces : size of the vocabulary learnt with ``config``.
     longest : pieces of a pair that are read; a longer pair loses the end of its longer side.
@@ -55,6 +57,7 @@ class ClassifierDiscriminator(TrainedDiscriminator):
         source: str | None = None,
         *,
         config: Mapping[str, Any] | None = None,
+        head: str = "mark",
         model: SequenceClassifier | None = None,
         pieces: int = 8_000,
         longest: int = 512,
@@ -69,7 +72,7 @@ class ClassifierDiscriminator(TrainedDiscriminator):
                 f"expected one of source, config and model, got {given}; config=SMALL needs no download"
             )
         self.source, self.config = source, None if config is None else dict(config)
-        self.pieces, self._longest, self.device = pieces, longest, device
+        self.head, self.pieces, self._longest, self.device = head, pieces, longest, device
         self._outside, self.plan = model is not None, plan
         self.model: SequenceClassifier = model if model is not None else self._encoder()
         self.plan = getattr(self.model, "plan", None)
@@ -83,6 +86,7 @@ class ClassifierDiscriminator(TrainedDiscriminator):
         return {
             "source": self.source,
             "config": self.config,
+            "head": self.head,
             "model": model,
             "pieces": self.pieces,
             "longest": self._longest,
@@ -103,7 +107,7 @@ class ClassifierDiscriminator(TrainedDiscriminator):
     def _encoder(self, *texts: Sequence[str]) -> SequenceClassifier:
         return pair_encoder(
             self.source, self.config, pieces=self.pieces, longest=self._longest, plan=self.plan, device=self.device,
-            texts=texts,
+            head=self.head, texts=texts,
         )  # fmt: skip
 
     def _train(

@@ -6,11 +6,16 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from ...errors import UsageError
 from ..encoder import Encoder
+from ..token_encoder import TokenEncoder
 from ..training import Plan
 from .pieces import learn_pair_pieces
 
-__all__ = ["SMALL", "pair_encoder"]
+__all__ = ["HEADS", "SMALL", "pair_encoder", "sizes_of"]
+
+HEADS: Mapping[str, type[Encoder | TokenEncoder]] = {"mark": Encoder, "tokens": TokenEncoder}
+"""What a verdict is read from: the mark before the pair, or every token of the output."""
 
 SMALL: Mapping[str, Any] = {
     "hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 512
@@ -28,20 +33,29 @@ def pair_encoder(
     longest: int,
     plan: Plan | None,
     device: str | None,
+    head: str = "mark",
     texts: Sequence[Sequence[str]] = (),
-) -> Encoder:
-    """An `Encoder` of a pretrained ``source``, or of the sizes in ``config`` with pieces learnt from ``texts``.
+) -> Encoder | TokenEncoder:
+    """An encoder of a pretrained ``source``, or of the sizes in ``config`` with pieces learnt from ``texts``.
 
     A plan for a model from scratch is longer and has larger steps than one for a pretrained model. What ``config``
     leaves open is chosen so that a small encoder learns at all: weights are drawn with the standard deviation
-    1 / sqrt(hidden_size), not BERT's 0.02, which suits 768 units, and there is no dropout.
+    1 / sqrt(hidden_size), not BERT's 0.02, which suits 768 units, and there is no dropout. `UsageError` for a head that
+    is not among `HEADS`.
     """
+    if head not in HEADS:
+        raise UsageError(f"expected a head of {' or '.join(HEADS)}, got {head!r}")
     if plan is None and source is None:
         plan = Plan(epochs=10, batch_size=64, learning_rate=1e-3, weight_decay=0.01, warmup=0.1)
     tokenizer = None
     if config is not None:
-        config = {"initializer_range": config.get("hidden_size", 768) ** -0.5, **NO_DROPOUT, **config}
+        config = sizes_of(config)
         tokenizer = learn_pair_pieces(chain(*texts), pieces, longest) if texts else None
-    return Encoder(
+    return HEADS[head](
         source, config=config, pieces=pieces, longest=longest, tokenizer=tokenizer, plan=plan, device=device
     )
+
+
+def sizes_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The sizes of an encoder from scratch with what they leave open."""
+    return {"initializer_range": config.get("hidden_size", 768) ** -0.5, **NO_DROPOUT, **config}

@@ -141,10 +141,12 @@ class RegressionDiscriminator(Discriminator):
         return judge
 
     def _encoder(self, *texts: Sequence[str]) -> Encoder:
-        return pair_encoder(
+        found = pair_encoder(
             self.source, self.config, pieces=self.pieces, longest=self.longest, plan=self.plan, device=self.device,
             texts=texts,
         )  # fmt: skip
+        assert isinstance(found, Encoder)
+        return found
 
     def _must_be_trained(self) -> None:
         if not self.model.classes:

@@ -16,6 +16,8 @@ from .stand_ins import StandIns
 
 __all__ = ["Codec", "check_strings"]
 
+CHUNK = 1000  # texts that the tokenizer turns at a time: what it keeps of each is far larger than the text
+
 
 @final
 class Codec:
@@ -96,20 +98,21 @@ class Codec:
         kept = ~np.isin(ids.values, marks)
         ends = np.concatenate([[0], np.cumsum(kept)])[ids.offsets]
         values = ids.values[kept]
-        rows = [values[a:b].tolist() for a, b in pairwise(ends)]
-        if not rows:
-            return []
-        found = self.tokenizer.batch_decode(
-            rows, skip_special_tokens=False, clean_up_tokenization_spaces=False
-        )
-        return [self.stand_ins.decode(text).strip() for text in found]
+        found: list[str] = []
+        for start in range(0, len(ends) - 1, CHUNK):
+            some = ends[start : start + CHUNK + 1]
+            rows = [values[a:b].tolist() for a, b in pairwise(some)]
+            plain = self.tokenizer.batch_decode(
+                rows, skip_special_tokens=False, clean_up_tokenization_spaces=False
+            )
+            found += [self.stand_ins.decode(text).strip() for text in plain]
+        return found
 
     def _rows(self, texts: Sequence[str]) -> list[list[int]]:
-        if not texts:
-            return []
-        rows: list[list[int]] = self.tokenizer([self.stand_ins.encode(text) for text in texts], **_QUIET)[
-            "input_ids"
-        ]
+        rows: list[list[int]] = []
+        for start in range(0, len(texts), CHUNK):
+            plain = [self.stand_ins.encode(text) for text in texts[start : start + CHUNK]]
+            rows += self.tokenizer(plain, **_QUIET)["input_ids"]
         return rows
 
     def _warn(self, what: str, count: int, rows: int, most: int, effect: str, option: str) -> None:

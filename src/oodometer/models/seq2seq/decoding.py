@@ -66,9 +66,7 @@ def decode(
     torch = load_torch()
     net.eval()
     waiting, done = np.argsort(-inputs.lengths, kind="stable"), 0
-    rows: list[list[Array]] = [[] for _ in range(len(inputs))]
-    values: list[list[Array]] = [[] for _ in range(len(inputs))]
-    totals = np.full((len(inputs), beams), -np.inf, dtype=np.float32)
+    out = _Outputs(len(inputs), beams)
     for cap in sorted({min(usual_output, longest_output), longest_output}):
         lengths = np.stack([inputs.lengths, np.full(len(inputs), cap)], axis=1)
         again: list[Array] = []
@@ -82,21 +80,41 @@ def decode(
                 found = search(net, states, mask, beams=beams, cap=cap)
             written, logprobs, own, total, ended = (one.cpu().numpy() for one in found)
             finished = ended | (cap == longest_output)
-            for i in np.flatnonzero(finished):
-                rows[batch[i]] = [written[i, b, own[i, b]] for b in range(beams)]
-                values[batch[i]] = [logprobs[i, b, own[i, b]] for b in range(beams)]
-            totals[batch[finished]] = total[finished]
+            out.take(batch[finished], *(one[finished] for one in (written, logprobs, own, total)))
             again.append(batch[~finished])
             done += int(finished.sum())
             if progress is not None and finished.any():
                 progress(done, len(inputs))
         waiting = np.concatenate(again) if again else waiting[:0]
-    return Decoded(_packed(rows, np.int32), _packed(values, np.float32), totals)
+    return out.decoded()
 
 
-def _packed(rows: list[list[Array]], kind: Any) -> Ragged:
-    """All beams of all samples as one `Ragged`."""
-    flat = [one for beams in rows for one in beams]
-    offsets = np.zeros(len(flat) + 1, dtype=np.int64)
-    np.cumsum([len(one) for one in flat], out=offsets[1:])
-    return Ragged(np.concatenate(flat).astype(kind) if flat else np.empty(0, dtype=kind), offsets)
+class _Outputs:
+    """The outputs of all batches, flat: many small arrays would take more memory than the tokens in them."""
+
+    def __init__(self, samples: int, beams: int) -> None:
+        self.totals = np.full((samples, beams), -np.inf, dtype=np.float32)
+        self.lengths = np.zeros((samples, beams), dtype=np.int64)
+        self.parts: list[tuple[Array, Array, Array]] = []
+
+    def take(self, where: Array, written: Array, logprobs: Array, own: Array, totals: Array) -> None:
+        """Keep the outputs of the samples ``where``; ``own`` says which positions are theirs."""
+        self.totals[where] = totals
+        self.lengths[where] = own.sum(-1)
+        self.parts.append((where, written[own].astype(np.int32), logprobs[own].astype(np.float32)))
+
+    def decoded(self) -> Decoded:
+        """All outputs in the order of the samples; the parts are let go on the way."""
+        beams = self.lengths.shape[1]
+        lengths = self.lengths.ravel()
+        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        ids = np.empty(offsets[-1], dtype=np.int32)
+        logprobs = np.empty(offsets[-1], dtype=np.float32)
+        while self.parts:
+            where, some_ids, some_logprobs = self.parts.pop()
+            rows = (where[:, None] * beams + np.arange(beams)).ravel()
+            long = lengths[rows]
+            at = np.arange(long.sum()) + np.repeat(offsets[rows] - (np.cumsum(long) - long), long)
+            ids[at], logprobs[at] = some_ids, some_logprobs
+        return Decoded(Ragged(ids, offsets), Ragged(logprobs, offsets), self.totals)

@@ -14,7 +14,7 @@ from .metric import learn_metric
 from .self_training import self_train
 from .study import FORM, study_task
 from .tasks import Task, tasks_of
-from .work import PARTS, ask, collect_mistakes, train_panel, train_parser
+from .work import PARTS, ask, collect_mistakes, pretrain_judges, train_panel, train_parser
 
 __all__ = ["RECIPE", "CorrectnessDiscriminators"]
 
@@ -114,8 +114,15 @@ def _steps(task: Task) -> list[Step]:
         0.15, data=both, rows=[sizes.example_rows, sizes.per_checkpoint], per_input=sizes.per_input,
         balance=sizes.balance, beams=sizes.beams, brackets=task.brackets,
     )  # fmt: skip
+    start = []
+    if sizes.pretraining is not None:
+        start = ["pretraining"]
+        add(
+            "pretraining", "its judges learn right outputs", ["pretrained/model.safetensors"], pretrain_judges, [], 0.2,
+            data=both["train"], judge=sizes.judge, plan=sizes.pretraining, aligned=sizes.aligned, seed=sizes.seed,
+        )  # fmt: skip
     add(
-        "panel", "training its judges", ["panel.json"], train_panel, ["examples"], 0.3, judge=sizes.judge,
+        "panel", "training its judges", ["panel.json"], train_panel, ["examples", *start], 0.3, judge=sizes.judge,
         plan=sizes.judge_plan, judges=sizes.judges, seed=sizes.seed, aligned=sizes.aligned,
     )  # fmt: skip
     asked = []

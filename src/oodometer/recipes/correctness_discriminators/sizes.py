@@ -33,6 +33,8 @@ class Sizes:
     judges : members of the panel.
     aligned : whether judges read each word beside its tag, instead of all words and then all tags.
     judge : kind of discriminator ("generative" or "classifier") and what it is made of.
+    pretraining : arguments of the `Plan` by which an encoder with the judges' ``config`` learns to fill gaps in gold
+        pairs of the whole training set; all judges start from it. None: they start from scratch.
     judge_plan : arguments of its `Plan`; members differ by its seed.
     metric_judge : what a discriminator of another metric is made of, where the task has one.
     longest_output : tokens after which an output is cut.
@@ -58,6 +60,7 @@ class Sizes:
     beams: int = 4
     judges: int = 5
     judge: Mapping[str, Any] = field(default_factory=dict)
+    pretraining: Mapping[str, Any] | None = None
     judge_plan: Mapping[str, Any] = field(default_factory=dict)
     metric_judge: Mapping[str, Any] = field(default_factory=dict)
     longest_output: int = 512

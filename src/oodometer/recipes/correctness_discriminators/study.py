@@ -45,7 +45,8 @@ def study_task(data: TaskData, workspace: Workspace, home: str, more: Mapping[st
             "cut": workspace.read_json(f"{home}/predictions/{test.name}.json"),
         }  # fmt: skip
         tick(done, len(task.tests))
-    steps = [*_STEPS, *(f"ask-{name}" for name in ("dev", *sets))]
+    start = [] if task.sizes.pretraining is None else ["pretraining"]
+    steps = [*_STEPS, *start, *(f"ask-{name}" for name in ("dev", *sets))]
     stamps = {name: workspace.read_json(f".steps/{home}/{name}.json") for name in steps}
     result: dict[str, Any] = {
         "form": FORM,

@@ -100,21 +100,27 @@ _TINY_ENCODER = {
     "intermediate_size": 512,
 }
 
+_STEADY = {"batch_size": 64, "learning_rate": 1e-3, "warmup": 0.1, "weight_decay": 0.01}
+
 _SMALL = Sizes(
     example_rows=8000,
     per_checkpoint=3000,
     parser={"untrained": _TINY_BART},
     parser_plan={"batch_size": 32, "learning_rate": 1e-3, "warmup": 0.05},
-    judge={"kind": "classifier", "config": _TINY_ENCODER},
+    judge={"kind": "classifier", "config": _TINY_ENCODER, "head": "tokens"},
     metric_judge={"config": _TINY_ENCODER},
-    judge_plan={"epochs": 3, "batch_size": 64, "learning_rate": 1e-3, "warmup": 0.1, "weight_decay": 0.01},
+    judge_plan={**_STEADY, "epochs": 6},
 )
 
 
-def _sized(epochs: int, every: int, **others: Any) -> Sizes:
-    """The sizes of the small scale with passes of the parser, steps between its checkpoints, and others replaced."""
+def _sized(epochs: int, every: int, *, pretraining: int, judging: int = 6, **others: Any) -> Sizes:
+    """The sizes of the small scale with others replaced.
+
+    Given are passes of the parser, steps between its checkpoints, passes of the pretraining of judges and of a judge.
+    """
     plan = {**_SMALL.parser_plan, **others.pop("plan", {}), "epochs": epochs}
-    return replace(_SMALL, parser_plan=plan, every=every, **others)
+    return replace(_SMALL, parser_plan=plan, every=every, pretraining={**_STEADY, "epochs": pretraining},
+                   judge_plan={**_STEADY, "epochs": judging}, **others)  # fmt: skip
 
 
 def _small() -> tuple[Task, ...]:
@@ -125,16 +131,16 @@ def _small() -> tuple[Task, ...]:
                 TestSet("gen", "COGS", "out", partial(sequences.cogs, "gen"), paper="COGS"),
                 TestSet("test", "COGS in distribution", "in", partial(sequences.cogs, "test")),
             ),
-            _sized(8, 200, parser={"config": _TINY_T5}, plan={"batch_size": 64}, dev_rows=1000, test_rows=4200,
-                   longest_output=160),
+            _sized(8, 200, pretraining=6, judging=2, parser={"config": _TINY_T5}, plan={"batch_size": 64},
+                   example_rows=None, per_input=2, dev_rows=1000, test_rows=4200, longest_output=160),
             brackets=True, pseudo_labels="gen", weight=40,
         ),
         Task(
             "amr", "AMR", "semantic", partial(sequences.little_prince, "train"),
             partial(sequences.little_prince, "dev"),
             (TestSet("test", "AMR Little Prince", "in", partial(sequences.little_prince, "test"), resembles="AMR"),),
-            _sized(60, 200, longest=60, tokens="pieces", example_rows=None, per_checkpoint=None, longest_output=200,
-                   judge_plan={**_SMALL.judge_plan, "epochs": 10}),
+            _sized(60, 200, pretraining=60, judging=10, longest=60, tokens="pieces", example_rows=None,
+                   per_checkpoint=None, longest_output=200),
             brackets=True, metric="token_f1",
         ),
         Task(
@@ -144,7 +150,8 @@ def _small() -> tuple[Task, ...]:
                 TestSet("gen", "POS-COGS", "out", partial(sequences.pos_cogs, "gen"), paper="POS-COGS"),
                 TestSet("test", "POS-COGS in distribution", "in", partial(sequences.pos_cogs, "test")),
             ),
-            _sized(4, 200, aligned=True, dev_rows=1000, test_rows=4200, example_rows=None, longest_output=80),
+            _sized(4, 200, pretraining=4, judging=3, aligned=True, dev_rows=1000, test_rows=4200, example_rows=None,
+                   longest_output=80),
         ),
         Task(
             "pos-ud", "POS-UD", "tagging", partial(sequences.ud_tags, "ewt", ("train",)),
@@ -154,7 +161,7 @@ def _small() -> tuple[Task, ...]:
                 TestSet("gentle", "POS-GENTLE", "out", partial(sequences.ud_tags, "gentle")),
                 TestSet("ewt", "POS-EWT", "in", partial(sequences.ud_tags, "ewt", ("test",))),
             ),
-            _sized(8, 200, aligned=True, longest=20, rare=3, test_rows=2000, longest_output=40),
+            _sized(8, 400, pretraining=15, aligned=True, longest=20, rare=3, test_rows=2000, longest_output=40),
         ),
         Task(
             "pos-wsj", "POS-WSJ", "tagging", partial(sequences.wsj_tags, "train"),
@@ -164,7 +171,7 @@ def _small() -> tuple[Task, ...]:
                 TestSet("masc", "POS-MASC", "out", partial(sequences.wsj_tags, "masc")),
                 TestSet("wsj", "POS-WSJ", "in", partial(sequences.wsj_tags, "test"), resembles="POS-WSJ"),
             ),
-            _sized(16, 200, aligned=True, longest=20, rare=3, test_rows=2000, longest_output=40),
+            _sized(16, 400, pretraining=24, aligned=True, longest=20, rare=3, test_rows=2000, longest_output=40),
         ),
         Task(
             "syn-gum", "Syn-GUM", "parsing", partial(sequences.wsj_trees, "train", words=False, clauses=True),
@@ -174,7 +181,7 @@ def _small() -> tuple[Task, ...]:
                 TestSet("wsj", "Syn-WSJ", "in", partial(sequences.wsj_trees, "test", words=False),
                         resembles="Syn-WSJ"),
             ),
-            _sized(10, 500, longest=50, test_rows=2000, longest_output=70),
+            _sized(10, 500, pretraining=6, longest=50, test_rows=2000, longest_output=70),
             brackets=True,
         ),
     )  # fmt: skip

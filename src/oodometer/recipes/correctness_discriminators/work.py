@@ -16,6 +16,7 @@ from ...models.discriminators import (
     GenerativeDiscriminator,
     Panel,
     collect,
+    pretrain,
 )
 from ...models.seq2seq import EncoderDecoder, snapshot_folders
 from ...models.torch_library import use_threads
@@ -35,6 +36,7 @@ __all__ = [
     "examples",
     "make_judge",
     "new_parser",
+    "pretrain_judges",
     "train_panel",
     "train_parser",
 ]
@@ -56,9 +58,12 @@ def new_parser(data: TaskData, seed: int, start: Path) -> EncoderDecoder:
     return EncoderDecoder(**made, longest_output=sizes.longest_output, plan=plan)
 
 
-def make_judge(sizes: Sizes, seed: int) -> Discriminator:
-    """A member of the panel, not trained; members differ by the seed."""
+def make_judge(sizes: Sizes, seed: int, start: Path | None = None) -> Discriminator:
+    """A member of the panel, not trained; members differ by the seed. ``start`` holds a pretrained encoder, or None."""
     made: dict[str, Any] = dict(sizes.judge)
+    if start is not None:
+        del made["config"]
+        made["source"] = str(start.resolve())
     plan = Plan(**{**sizes.judge_plan, "seed": seed})
     if made.pop("kind") == "generative":
         return GenerativeDiscriminator(**made, plan=plan)
@@ -107,13 +112,26 @@ def examples(workspace: Workspace, home: str, part: str) -> Examples:
     return Examples.from_record(read_pairs(workspace.folder / home, part))
 
 
+def pretrain_judges(data: TaskData, workspace: Workspace, home: str, tick: Tick) -> None:
+    """Let an encoder learn the gold pairs before judges start from it, and write it to ``<home>/pretrained``."""
+    use_threads(1)
+    sizes, checkpoint = data.task.sizes, workspace / f"{home}/checkpoints/pretrained"
+    plan = Plan(**{**(sizes.pretraining or {}), "seed": sizes.seed})
+    pretrain(
+        *data.seen(data.train.inputs, data.train.outputs), workspace / f"{home}/pretrained",
+        config=sizes.judge["config"], plan=plan, checkpoint=checkpoint, progress=tick,
+    )  # fmt: skip
+    shutil.rmtree(checkpoint, ignore_errors=True)
+
+
 def train_panel(data: TaskData, workspace: Workspace, home: str, tick: Tick) -> None:
     """Train the judges one after the other; finished ones are kept when the training is interrupted."""
     use_threads(1)
     sizes, checkpoint = data.task.sizes, workspace / f"{home}/checkpoints/panel"
     pairs, dev = examples(workspace, home, "train"), examples(workspace, home, "dev")
+    start = None if sizes.pretraining is None else workspace.folder / home / "pretrained"
     panel = Panel.train(
-        lambda seed: make_judge(sizes, seed), range(sizes.seed, sizes.seed + sizes.judges),
+        lambda seed: make_judge(sizes, seed, start), range(sizes.seed, sizes.seed + sizes.judges),
         *data.seen(pairs.inputs, pairs.outputs), pairs.correct.tolist(),
         dev=(*data.seen(dev.inputs, dev.outputs), dev.correct.tolist()), checkpoint=checkpoint, progress=tick,
     )  # fmt: skip

@@ -1,0 +1,158 @@
+"""Masked pretraining: an encoder learns to fill gaps in right pairs, so that judges need not learn the task anew."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import warnings
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Array, Ragged
+from ...store import write_atomic
+from ..base import Progress
+from ..batches import padded
+from ..encoder import counted_ids
+from ..torch_library import choose_device
+from ..torch_library import torch as load_torch
+from ..torch_library import transformers as load_transformers
+from ..training import Plan, fingerprint, train
+from .base import check_pairs
+from .pair_encoder import sizes_of
+from .pieces import learn_pair_pieces
+
+__all__ = ["PLAN", "pretrain"]
+
+PLAN = Plan(epochs=20, batch_size=64, learning_rate=1e-3, weight_decay=0.01, warmup=0.1)
+# Shares of the tokens that are chosen: of the input, of the output those that the input has too, and the others, such
+# as tags and brackets. The others are what a judge must know; how to copy is hard to learn and says less.
+SHARES = (0.1, 0.1, 0.5)
+HIDDEN, EXCHANGED = 0.8, 0.1  # of the chosen tokens; the rest stay as they are
+DESCRIPTION = "oodometer_pretraining.json"
+
+
+def pretrain(
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    folder: str | os.PathLike[str],
+    *,
+    config: Mapping[str, Any],
+    pieces: int = 8_000,
+    longest: int = 512,
+    plan: Plan = PLAN,
+    device: str | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Train an encoder from scratch to fill gaps in right pairs; the folder is then a ``source`` of judges.
+
+    In each pass tokens are chosen anew: half of those of the output that the input does not have (tags, brackets), and
+    a tenth of all others. Of the chosen 80 % are hidden, 10 % exchanged, 10 % left; the loss is their cross-entropy,
+    minimised as `Plan` says. Judges that differ by seed then start from the same weights, as those of the paper do.
+
+    Parameters
+    ----------
+    inputs, outputs :
+        Texts of right pairs, such as the gold ones of the training set.
+    folder :
+        Where the encoder and its tokenizer are written, in transformers' own format; it appears whole or not at all. A
+        folder of the very same training is kept.
+    config, pieces, longest, device :
+        As for `ClassifierDiscriminator`.
+    plan :
+        How to train.
+    checkpoint, progress :
+        Folder from which an interrupted training goes on; called with (steps done, steps).
+
+    Raises `InputError` for texts that are none. Source: Devlin et al. (2019).
+
+    >>> pretrain(["a b"], [None], "encoder", config={})
+    Traceback (most recent call last):
+    oodometer.errors.InputError: row 1: column output: expected a text, got None; leave the row out or give the text
+    """
+    given, found = check_pairs(inputs, outputs)
+    torch, library, home = load_torch(), load_transformers(), Path(folder)
+    place = choose_device(device)
+    tokenizer = learn_pair_pieces([*given, *found], pieces, longest)
+    sequences, cut = counted_ids(tokenizer, list(zip(given, found, strict=True)), longest)
+    settings = {**sizes_of(config), "pieces": pieces, "longest": longest}
+    name = fingerprint({"pretraining": settings}, sequences.values, sequences.offsets)
+    whole = plan.named(name)
+    if _trained_as(home) == whole:
+        return home
+    if cut:
+        warnings.warn(
+            f"{cut} of {len(given)} pairs ({cut / len(given):.1%}) are longer than {longest} tokens and lose the "
+            "end of their longer side; raise `longest`",
+            stacklevel=2,
+        )
+    torch.manual_seed(plan.seed)
+    base = library.AutoModel.from_config(
+        library.AutoConfig.for_model(
+            **{"model_type": "bert", "vocab_size": len(tokenizer), "max_position_embeddings": longest,
+               "pad_token_id": int(tokenizer.pad_token_id), **sizes_of(config)}
+        )
+    )  # fmt: skip
+    head = torch.nn.Linear(base.config.hidden_size, len(tokenizer))
+    net = torch.nn.ModuleDict({"base": base, "head": head}).to(place)
+    typed = getattr(base.config, "type_vocab_size", 0) > 1
+    marks = torch.tensor(sorted(tokenizer.all_special_ids), device=place)
+    parts, shares = _parts(sequences, int(tokenizer.sep_token_id)), torch.tensor(SHARES, device=place)
+
+    def loss(batch: Array) -> Any:
+        ids, real = padded(sequences, batch, int(tokenizer.pad_token_id))
+        true, mask = torch.from_numpy(ids).to(place), torch.from_numpy(real).to(place)
+        what = torch.from_numpy(padded(parts, batch, 0)[0]).to(place)
+        chosen = (torch.rand(true.shape, device=place) < shares[what]) & mask & ~torch.isin(true, marks)
+        fate = torch.rand(true.shape, device=place)
+        seen = torch.where(chosen & (fate < HIDDEN), tokenizer.mask_token_id, true)
+        other = torch.randint(len(marks), len(tokenizer), true.shape, device=place)
+        seen = torch.where(chosen & (fate >= HIDDEN) & (fate < HIDDEN + EXCHANGED), other, seen)
+        types = {"token_type_ids": (what > 0).long()} if typed else {}
+        states = base(input_ids=seen, attention_mask=mask.long(), **types).last_hidden_state
+        scores = head(states[chosen])  # of the whole vocabulary, so only where a token was chosen
+        total = torch.nn.functional.cross_entropy(scores, true[chosen], reduction="sum")
+        return total / chosen.sum().clamp(min=1)
+
+    lengths = np.diff(sequences.offsets)
+    train(net, loss, lengths, plan, name=name, checkpoint=None if checkpoint is None else Path(checkpoint),
+          progress=progress)  # fmt: skip
+    part = home.with_name(f".{home.name}.{secrets.token_hex(6)}.part")
+    try:
+        base.save_pretrained(part)
+        tokenizer.save_pretrained(part)
+        write_atomic(part / DESCRIPTION, json.dumps({"training": whole}) + "\n")
+        shutil.rmtree(home, ignore_errors=True)
+        part.rename(home)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return home
+
+
+def _parts(sequences: Ragged, mark: int) -> Ragged:
+    """Where each token stands: 0 in the input, 1 in the output and the input has it too, 2 in the output alone.
+
+    >>> from ..batches import ragged
+    >>> _parts(ragged([[2, 7, 8, 3, 8, 9, 3]]), 3).values
+    array([0, 0, 0, 0, 1, 2, 1])
+    """
+    out = np.zeros(len(sequences.values), dtype=np.int64)
+    for start, stop in pairwise(sequences.offsets.tolist()):
+        ids = sequences.values[start:stop]
+        first = int(np.argmax(ids == mark)) + 1
+        out[start + first : stop] = np.where(np.isin(ids[first:], ids[:first]), 1, 2)
+    return Ragged(out, sequences.offsets)
+
+
+def _trained_as(home: Path) -> str | None:
+    """The name of the training that a folder comes from; None where it comes from none."""
+    try:
+        return str(json.loads((home / DESCRIPTION).read_text(encoding="utf-8"))["training"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
