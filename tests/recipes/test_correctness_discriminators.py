@@ -26,7 +26,7 @@ from oodometer.recipes.correctness_discriminators import RECIPE  # noqa: E402
 from oodometer.recipes.correctness_discriminators.self_training import halves  # noqa: E402
 
 PAPER = "correctness-discriminators"
-STEPS = ["parser", "examples", "panel", "ask-dev", "ask-gen", "ask-test"]
+STEPS = ["parser", "examples", "pretraining", "panel", "ask-dev", "ask-gen", "ask-test"]
 
 
 @pytest.fixture(scope="module")

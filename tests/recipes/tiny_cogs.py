@@ -54,7 +54,8 @@ def tiny_tasks(scale: str) -> tuple[Task, ...]:
     changes = {
         "parser": {"config": {"d_model": 32, "d_ff": 64, "d_kv": 16, "num_layers": 1, "num_heads": 2}},
         "parser_plan": {"epochs": 16, "batch_size": 16, "learning_rate": 8e-3},
-        "judge": {"kind": "classifier", "config": encoder},
+        "judge": {"kind": "classifier", "config": encoder, "head": "tokens"},
+        "pretraining": {"epochs": 2, "batch_size": 32},
         "judge_plan": {"epochs": 2, "batch_size": 16, "learning_rate": 3e-3},
         "metric_judge": {"config": encoder},
         "every": 30, "checkpoints": 2, "judges": 3, "example_rows": 100, "per_checkpoint": 60, "beams": 2,
@@ -67,5 +68,7 @@ def tiny_tasks(scale: str) -> tuple[Task, ...]:
     cogs, pos = tasks["cogs"], tasks["pos-cogs"]
     return (
         replace(cogs, sizes=replace(cogs.sizes, **changes), metric="token_f1"),
-        replace(pos, sizes=replace(pos.sizes, **{**changes, "parser": {"untrained": bart}})),
+        replace(
+            pos, sizes=replace(pos.sizes, **{**changes, "parser": {"untrained": bart}, "pretraining": None})
+        ),
     )

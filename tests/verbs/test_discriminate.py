@@ -221,6 +221,12 @@ def test_bad_rows_are_one_line(given: dict[str, Any], message: str, tmp_path: Pa
         ({"longest": 2}, "at least 8 tokens"),
         ({"epochs": 0}, "at least 1 epoch"),
         ({"source": "bert", "config": TINY}, "not both"),
+        ({"head": "rule"}, "expected a head of mark or tokens"),
+        ({"head": "tokens", "metric": "bleu"}, "--head is for encoders that tell right from wrong"),
+        ({"head": "tokens", "kind": "encoder-decoder"}, "--head is for encoders that tell right from wrong"),
+        ({"pretraining": 2, "source": "bert"}, "--pretraining is for encoders from scratch"),
+        ({"pretraining": 2, "kind": "encoder-decoder"}, "--pretraining is for encoders from scratch"),
+        ({"pretraining": -1}, "expected 0 or more passes of pretraining, got -1"),
         ({"level": 2.0}, "level"),
         ({"mapping": {"nothing": "gold"}}, "no column nothing"),
     ],
@@ -540,6 +546,41 @@ def test_bounds_hold_the_truth_on_new_rows(trained: Any, tmp_path: Path) -> None
     assert found.record.votes is not None
     assert again.record.votes is not None
     assert np.array_equal(found.record.votes, again.record.votes)
+
+
+def test_judges_from_scratch_read_every_token(trained: Any) -> None:
+    assert trained.settings["head"] == "tokens"
+    assert {one.model.kind for one in trained.panel.members} == {"token-encoder"}
+    assert "pretraining" not in trained.settings
+
+
+def test_pretraining_goes_before_the_judges_and_on_after_an_interruption(torch: Any, tmp_path: Path) -> None:
+    pairs = written(tmp_path / "early.jsonl", bracketed(300, 0))
+    options = {**QUICK, "epochs": 3, "pretraining": 3}
+    whole = train_judges(pairs, tmp_path / "whole", **options)
+    assert whole.settings["pretraining"] == 3
+    assert whole.settings["config"] == TINY
+    assert sorted(one.name for one in whole.folder.iterdir())[-1] == "oodometer_panel.json"
+
+    def stop(done: int, total: int) -> None:
+        if done > 0.1 * total:  # in the pretraining, which is a fifth of the work
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_judges(pairs, tmp_path / "parts", **options, progress=stop)
+    told: list[float] = []
+    again = train_judges(pairs, tmp_path / "parts", **options, progress=lambda a, b: told.append(a / b))
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+    new = {
+        "input": [row["input"] for row in bracketed(50, 3)],
+        "output": [row["output"] for row in bracketed(50, 3)],
+    }
+    votes = [judge_outputs(one.folder, new).record.votes for one in (whole, again)]
+    assert np.array_equal(votes[0], votes[1])
+    other = train_judges(pairs, tmp_path / "other", **{**options, "pretraining": 0})
+    asked = [one.panel.probabilities(new["input"], new["output"]) for one in (whole, other)]
+    assert np.abs(asked[0] - asked[1]).max() > 1e-3
 
 
 def test_the_folder_holds_judges_and_what_is_known_of_them(trained: Any) -> None:

@@ -54,6 +54,19 @@ def train(
             help="Pretrained model, a name on the hub or a path; by default a small one from scratch."
         ),
     ] = None,
+    head: Annotated[
+        str | None,
+        typer.Option(
+            help="What an encoder reads its verdict from: tokens (all of the output; usual from scratch), or mark."
+        ),
+    ] = None,
+    pretraining: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Passes over the right pairs in which an encoder from scratch learns to fill gaps first.",
+        ),
+    ] = 0,
     epochs: Annotated[int | None, typer.Option(help="Passes over the pairs.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Pairs a step.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Largest step size.")] = None,
@@ -87,6 +100,8 @@ def train(
             judges=judges,
             kind=kind,
             source=source,
+            head=head,
+            pretraining=pretraining,
             epochs=epochs,
             batch_size=batch_size,
             learning_rate=learning_rate,

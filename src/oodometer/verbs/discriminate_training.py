@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from ..models.discriminators import (
     GenerativeDiscriminator,
     Panel,
     RegressionDiscriminator,
+    pretrain,
 )
+from ..models.discriminators.masked_pretraining import PLAN
 from ..models.torch_library import idle_cores
 from ..models.torch_library import torch as load_torch
 from ..models.training import Plan, fingerprint
@@ -34,7 +37,7 @@ __all__ = ["KINDS", "TrainedJudges", "train_judges"]
 
 KINDS = ("encoder", "encoder-decoder")
 SEEDS = 1000  # between the seeds of two panels
-_HELD = 0.02  # of the work, for what the judges are worth
+_HELD, _PRETRAINED = 0.02, 0.2  # of the work: what the judges are worth, and learning before them
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,8 @@ def train_judges(
     kind: str = "encoder",
     source: str | None = None,
     config: Mapping[str, Any] | None = None,
+    head: str | None = None,
+    pretraining: int = 0,
     epochs: int | None = None,
     batch_size: int | None = None,
     learning_rate: float | None = None,
@@ -127,6 +132,12 @@ def train_judges(
         "encoder" (a classifier of pairs) or "encoder-decoder" (answers Correct or Incorrect, as in the paper).
     source, config :
         Hub name or path of a pretrained model, or sizes of one from scratch; a small one by default.
+    head :
+        What an encoder's verdict is read from: "tokens", every token of the output, which small encoders learn better;
+        or "mark", the mark before the pair. None: tokens from scratch, mark for a ``source``.
+    pretraining :
+        Passes over the right pairs in which an encoder from scratch learns to fill gaps, before all judges start from
+        it; 0 for none. See `pretrain`.
     epochs, batch_size, learning_rate :
         Of the training; None for what suits the model.
     longest :
@@ -148,10 +159,16 @@ def train_judges(
     check_level(level)
     if judges < 1:
         raise UsageError(f"expected at least 1 judge, got {judges}; 5 are usual")
-    make = _maker(kind, metric, source=source, config=config, longest=longest, epochs=epochs, batch_size=batch_size,
-                  learning_rate=learning_rate, device=device)  # fmt: skip
+    if pretraining < 0:
+        raise UsageError(f"expected 0 or more passes of pretraining, got {pretraining}")
+    if pretraining and (source is not None or kind != "encoder"):
+        raise UsageError("--pretraining is for encoders from scratch; leave it out, or --source and --kind")
+    make = _maker(kind, metric, source=source, config=config, head=head, longest=longest, epochs=epochs,
+                  batch_size=batch_size, learning_rate=learning_rate, device=device)  # fmt: skip
     learnt, held, examples, dev_counts, warnings = _pairs(pairs, dev, mapping, metric, balance, seed)
     settings = {"kind": kind, "seed": seed, **make(0).options()}
+    if pretraining:
+        settings["pretraining"] = pretraining
     home = Path(os.path.abspath(out))
     data = [[one.inputs, one.outputs, one.targets.tolist()] for one in (learnt, held)]
     training = fingerprint({**settings, "judges": judges, "metric": metric, "data": data})
@@ -165,11 +182,16 @@ def train_judges(
     load_torch()  # its absence is told before a folder is made
     state = training_home(home)
     state.mkdir(parents=True, exist_ok=True)
+    first = _PRETRAINED if pretraining else 0.0
     with idle_threads(), noting_cuts(state) as cuts:
+        if pretraining:
+            start = _pretrained(learnt, state, config, longest, replace(PLAN, epochs=pretraining, seed=seed), device,
+                                _part(progress, 0.0, first))  # fmt: skip
+            make = partial(make, start=str(start))
         panel = Panel.train(
             make, range(seed * SEEDS, seed * SEEDS + judges), learnt.inputs, learnt.outputs, _targets(learnt, metric),
             dev=(held.inputs, held.outputs, _targets(held, metric)), checkpoint=state,
-            progress=_part(progress, 0.0, 1 - _HELD),
+            progress=_part(progress, first, 1 - _HELD),
         )  # fmt: skip
     with idle_threads(), noting_cuts(None):
         found, record = worth(
@@ -213,6 +235,26 @@ def _pairs(
     return learnt, held, examples, {"from": origin, "learnt": len(learnt), **held.statistics()}, warnings
 
 
+def _pretrained(
+    pairs: Pairs,
+    state: Path,
+    config: Mapping[str, Any] | None,
+    longest: int,
+    plan: Plan,
+    device: str | None,
+    progress: Callable[[int, int], None] | None,
+) -> Path:
+    """An encoder that has learnt the right pairs, in the folder of the training."""
+    right = [row for row, good in enumerate(pairs.correct.tolist()) if good]
+    if not right:
+        raise UsageError("there is no right pair to learn from before the judges; leave out --pretraining")
+    return pretrain(
+        [pairs.inputs[row] for row in right], [pairs.outputs[row] for row in right], state / "pretrained",
+        config=config or SMALL, longest=longest, plan=plan, device=device, checkpoint=state / "pretraining",
+        progress=progress,
+    )  # fmt: skip
+
+
 def _targets(pairs: Pairs, metric: str) -> Sequence[Any]:
     found: list[Any] = (pairs.correct if metric == "exact" else pairs.targets).tolist()
     return found
@@ -224,11 +266,12 @@ def _maker(
     *,
     source: str | None,
     config: Mapping[str, Any] | None,
+    head: str | None,
     longest: int,
     device: str | None,
     **plan: Any,
-) -> Callable[[int], Discriminator]:
-    """Gives the untrained judge of a seed."""
+) -> Callable[..., Discriminator]:
+    """Gives the untrained judge of a seed; ``start`` is a folder with an encoder that was pretrained here."""
     if kind not in KINDS:
         raise UsageError(f"expected a kind of {' or '.join(KINDS)}, got {kind!r}")
     if kind == "encoder-decoder" and metric != "exact":
@@ -237,21 +280,25 @@ def _maker(
         raise UsageError(f"expected longest of at least 8 tokens, got {longest}")
     if source is not None and config is not None:
         raise UsageError("give source or config, not both")
+    if head is not None and (kind != "encoder" or metric != "exact"):
+        raise UsageError("--head is for encoders that tell right from wrong; leave it out")
     more: dict[str, Any] = {"longest": longest, "device": device}
+    verdict = head or ("mark" if source is not None else "tokens")
     given = {name: value for name, value in plan.items() if value is not None}
 
-    def make(seed: int) -> Discriminator:
-        def built(how: Plan | None) -> Any:
+    def make(seed: int, start: str | None = None) -> Discriminator:
+        def built(how: Plan | None, source: str | None = source) -> Any:
             if kind == "encoder-decoder":
                 sizes = None if source is not None else dict(config or {})
                 return GenerativeDiscriminator(source, config=sizes, tokens="pieces", plan=how, **more)
-            room = ClassifierDiscriminator if metric == "exact" else RegressionDiscriminator
-            return room(
-                source, config=None if source is not None else dict(config or SMALL), plan=how, **more
-            )
+            sizes = None if source is not None else dict(config or SMALL)
+            if metric != "exact":
+                return RegressionDiscriminator(source, config=sizes, plan=how, **more)
+            return ClassifierDiscriminator(source, config=sizes, head=verdict, plan=how, **more)
 
         usual = built(None)
-        return built(replace(getattr(usual, "plan", None) or usual.model.plan, seed=seed, **given))  # type: ignore[no-any-return]
+        how = replace(getattr(usual, "plan", None) or usual.model.plan, seed=seed, **given)
+        return built(how, start or source)  # type: ignore[no-any-return]
 
     return make
 
