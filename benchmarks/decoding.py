@@ -1,4 +1,4 @@
-"""Decoding: speed and memory beside a plain `generate` loop, one input at a time and batched.
+"""Decoding and voting: speed and memory beside a plain `generate` loop, one input at a time and batched.
 
     python -m benchmarks.decoding            # everything; writes results/decoding.json and decoding.md
     python -m benchmarks.decoding --check    # exit 1 if a promise does not hold
@@ -8,6 +8,7 @@ A small T5 learns a synthetic language of brackets first (two minutes; kept in $
 model that was not trained never ends an output. Then all sides answer the same inputs in one process, one thread,
 and take turns in a rotating order. Figures are processor seconds of this process, so that a busy neighbour does not
 count; ratios are taken within a round, the median over rounds is reported. Every side turns strings into strings.
+Judges of the outputs are asked in the same way (see `benchmarks.voting`).
 Ours also gives the log-probability of every beam and token; the plain sides do not.
 
 Memory is measured apart, each budget in a fresh process: the peak resident size less that just before decoding.
@@ -29,6 +30,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from benchmarks.voting import KINDS, judge_of, judged_pairs, voting_sides
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -72,12 +75,17 @@ def language(rows: int, seed: int) -> tuple[list[str], list[str]]:
     return [one for one, _ in pairs], [parsed for _, parsed in pairs]
 
 
+def bench_home() -> Path:
+    """Where models are kept between runs."""
+    return Path(os.environ.get("OODOMETER_BENCH_DIR") or Path(tempfile.gettempdir()) / "oodometer-bench")
+
+
 def trained() -> Path:
     """The folder of the model, trained where it is not there yet."""
     from oodometer.models import EncoderDecoder
     from oodometer.models.training import Plan
 
-    home = Path(os.environ.get("OODOMETER_BENCH_DIR") or Path(tempfile.gettempdir()) / "oodometer-bench")
+    home = bench_home()
     folder = home / f"decoding-{VERSION}"
     if not (folder / "oodometer_model.json").is_file():
         say("training the model that is to decode")
@@ -107,7 +115,18 @@ def plain(model: Any, texts: list[str], beams: int, size: int) -> list[str]:
     return out
 
 
-def sample(rows: list[str]) -> list[str]:
+def voting(kind: str, texts: list[str], golds: list[str], rounds: int) -> dict[str, Any]:
+    """The case of one kind of judge."""
+    judge = judge_of(kind, bench_home() / f"voting-{VERSION}-{kind}", judged_pairs(*language(3000, 0), 0))
+    inputs, outputs, right = judged_pairs(texts, golds, 1)
+    few = sample(list(range(len(inputs))))
+    case = measure(
+        f"voting, {KINDS[kind]}", voting_sides(judge, inputs, outputs, few, PLAIN_BATCHES), ROWS, rounds
+    )
+    return {**case, "accuracy": float((judge.judge(inputs, outputs) == np.array(right)).mean())}
+
+
+def sample(rows: list[Any]) -> list[Any]:
     """The inputs that the slow loop answers, spread over all of them."""
     return rows[:: len(rows) // LOOP_ROWS][:LOOP_ROWS]
 
@@ -309,6 +328,7 @@ def main() -> int:
         )
         for beams in BEAMS
     ]
+    cases += [voting(kind, texts, golds, args.rounds) for kind in KINDS]
     used = memory(folder)
     result = {
         "suite": "decoding",

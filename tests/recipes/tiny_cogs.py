@@ -62,6 +62,7 @@ def tiny_tasks(scale: str) -> tuple[Task, ...]:
         "dev_rows": None, "test_rows": 60, "longest_output": 40, "draws": 10,
     }  # fmt: skip
     bart = {
+        "model_type": "bart",
         "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64,
         "encoder_attention_heads": 2, "decoder_attention_heads": 2, "dropout": 0.0, "init_std": 0.1,
     }  # fmt: skip
@@ -69,6 +70,6 @@ def tiny_tasks(scale: str) -> tuple[Task, ...]:
     return (
         replace(cogs, sizes=replace(cogs.sizes, **changes), metric="token_f1"),
         replace(
-            pos, sizes=replace(pos.sizes, **{**changes, "parser": {"untrained": bart}, "pretraining": None})
+            pos, sizes=replace(pos.sizes, **{**changes, "parser": {"config": bart}, "pretraining": None})
         ),
     )

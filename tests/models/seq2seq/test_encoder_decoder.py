@@ -306,6 +306,27 @@ def test_pieces_learn_as_well(transformers: Any, pairs: Pairs) -> None:
     assert model.unknown == 0
 
 
+def test_another_type_from_scratch_learns_as_well(transformers: Any, pairs: Pairs, tmp_path: Path) -> None:
+    sizes = {
+        "model_type": "bart", "d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 64,
+        "decoder_ffn_dim": 64, "encoder_attention_heads": 4, "decoder_attention_heads": 4, "dropout": 0.0,
+        "init_std": 0.1,
+    }  # fmt: skip
+    plan = Plan(epochs=30, batch_size=16, learning_rate=5e-3, warmup=0.1)
+    model = EncoderDecoder(config=sizes, plan=plan, longest_output=24).fit(*(one[:200] for one in pairs))
+    found = model.decode(pairs[0][200:], beams=2)
+    assert np.mean([a == b for a, b in zip(found.best, pairs[1][200:], strict=True)]) > 0.7
+    model.save(tmp_path)
+    again = EncoderDecoder.load(tmp_path)
+    assert type(again.net).__name__ == "BartForConditionalGeneration"
+    assert again.decode(pairs[0][200:], beams=2).outputs == found.outputs
+
+
+def test_a_type_that_writes_nothing_is_refused(transformers: Any, pairs: Pairs) -> None:
+    with pytest.raises(UsageError, match="of an encoder-decoder such as t5 or bart, got 'bert'"):
+        EncoderDecoder(config={"model_type": "bert"}, plan=QUICK).fit(*pairs)
+
+
 def test_outputs_that_are_too_long_are_learnt_in_part(transformers: Any) -> None:
     """Of a long output the beginning is learnt, and not that it ends there."""
     model = EncoderDecoder(config=SIZES, plan=Plan(epochs=1, batch_size=2), longest_output=3)

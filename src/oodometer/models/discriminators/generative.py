@@ -135,7 +135,7 @@ class GenerativeDiscriminator(TrainedDiscriminator):
     def _log_odds(self, texts: list[str], progress: Progress | None) -> Array:
         """log p(Correct) - log p(Incorrect) of each text, shape (sample,): the encoder reads it once."""
         torch = load_torch()
-        codec, device = self.model._ready()
+        codec, device = self.model.ready()
         net = self.model.net
         read, written = codec.read(texts), codec.written(CLASSES)
         labels, _ = padded(written, np.arange(len(CLASSES)), IGNORED)

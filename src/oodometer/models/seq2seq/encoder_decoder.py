@@ -49,8 +49,9 @@ class EncoderDecoder:
         Hub name or path of an encoder-decoder and its tokenizer, such as ``t5-base``. Options of decoding that it was
         published with (a least length, no repeated n-grams) are not used.
     config :
-        Arguments of transformers' ``T5Config`` for a model that is trained from scratch; its tokens are learnt from
-        the training texts, inputs and outputs together.
+        Arguments of transformers' ``T5Config``, or of the configuration of another ``model_type`` that is named among
+        them, such as ``bart``, for a model that is trained from scratch; its tokens are learnt from the training texts,
+        inputs and outputs together.
     tokens :
         With ``config``: "words" parted by white space (a word that training never saw is read as ``<unk>``, see
         ``unknown``), or "pieces" of bytes, which spell everything.
@@ -244,7 +245,7 @@ class EncoderDecoder:
         if beams < 1:
             raise UsageError(f"expected at least 1 beam, got {beams}")
         inputs = check_strings(inputs, "input", some=False)
-        codec, device = self._ready()
+        codec, device = self.ready()
         found = decode(
             self.net, codec.read(inputs), beams=beams, padding=codec.padding, longest_output=codec.longest_output,
             usual_output=self._usual, batch_tokens=self.batch_tokens, device=device, progress=progress,
@@ -267,7 +268,7 @@ class EncoderDecoder:
         inputs = check_strings(inputs, "input", some=False)
         outputs = check_strings(outputs, "output", some=False)
         _same_length(inputs, outputs)
-        codec, device = self._ready()
+        codec, device = self.ready()
         read, written = codec.read(inputs), codec.written(outputs)
         found = score(
             self.net, read, written, padding=codec.padding, batch_tokens=self.batch_tokens, device=device,
@@ -321,12 +322,12 @@ class EncoderDecoder:
     @property
     def parameters(self) -> int:
         """Number of parameters, tied ones once."""
-        self._ready()
+        self.ready()
         return sum(int(one.numel()) for one in self.net.parameters())
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write the model to a folder: weights as safetensors, the rest as JSON; no pickle."""
-        self._ready()
+        self.ready()
         return self._write(Path(folder), {})
 
     def _write(self, home: Path, more: Mapping[str, Any]) -> Path:
@@ -363,7 +364,7 @@ class EncoderDecoder:
         model._codec = model._new_codec(load_tokenizer(str(home / "tokenizer")), StandIns(about["stand_ins"]))
         return model
 
-    def _ready(self) -> tuple[Codec, str]:
+    def ready(self) -> tuple[Codec, str]:
         """The codec, and where the model is; a pretrained one that was not trained here is loaded."""
         device = choose_device(self.device)
         if self.net is None or self._codec is None:

@@ -86,7 +86,7 @@ def _trained(
         assert accepted.record.output is not None
         inputs += accepted.record.input.tolist()
         outputs += accepted.record.output.tolist()
-    parser = new_parser(data, seed, workspace / f"{home}-start")
+    parser = new_parser(data, seed)
     parser.fit(inputs, outputs, checkpoint=folder / "checkpoint", progress=tick)
     parser.save(folder)
     shutil.rmtree(folder / "checkpoint", ignore_errors=True)

@@ -20,8 +20,7 @@ class Sizes:
     train_rows, dev_rows, test_rows : rows drawn of each set, as many of each type as can be; None for all.
     tokens : "words" or "pieces" of a parser from scratch.
     rare : words met fewer times than this in training are replaced by a signature of their form; 0 replaces none.
-    parser : what the parser is made of: ``source``; ``config`` for a T5 from scratch; or ``untrained`` for a BART from
-        scratch (see `write_untrained`). Further arguments stand beside it.
+    parser : what the parser is made of, ``source`` or ``config``, and further arguments of `EncoderDecoder`.
     parser_plan : arguments of its `Plan`.
     every : steps between two checkpoints of the parser (the paper's K).
     checkpoints : how many of the first ones give negatives.

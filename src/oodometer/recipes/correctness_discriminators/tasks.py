@@ -89,6 +89,7 @@ def tasks_of(scale: str) -> tuple[Task, ...]:
 _TINY_T5 = {"d_model": 128, "d_ff": 512, "d_kv": 32, "num_layers": 2, "num_heads": 4}
 # Without dropout a model of this size learns faster, and no data set here is so small that it would matter.
 _TINY_BART = {
+    "model_type": "bart",
     "d_model": 128, "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 512, "decoder_ffn_dim": 512,
     "encoder_attention_heads": 4, "decoder_attention_heads": 4, "dropout": 0.0, "attention_dropout": 0.0,
     "activation_dropout": 0.0, "max_position_embeddings": 512, "init_std": 0.1,
@@ -105,7 +106,7 @@ _STEADY = {"batch_size": 64, "learning_rate": 1e-3, "warmup": 0.1, "weight_decay
 _SMALL = Sizes(
     example_rows=8000,
     per_checkpoint=3000,
-    parser={"untrained": _TINY_BART},
+    parser={"config": _TINY_BART},
     parser_plan={"batch_size": 32, "learning_rate": 1e-3, "warmup": 0.05},
     judge={"kind": "classifier", "config": _TINY_ENCODER, "head": "tokens"},
     metric_judge={"config": _TINY_ENCODER},

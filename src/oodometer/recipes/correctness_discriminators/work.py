@@ -27,7 +27,6 @@ from ..sequences import Sequences
 from .data import TaskData
 from .files import read_pairs
 from .sizes import Sizes
-from .untrained import write_untrained
 
 __all__ = [
     "PARTS",
@@ -44,16 +43,12 @@ __all__ = [
 PARTS = ("train", "dev")
 
 
-def new_parser(data: TaskData, seed: int, start: Path) -> EncoderDecoder:
-    """The parser of a run, not trained; what it starts from is written to the folder ``start`` where need be."""
+def new_parser(data: TaskData, seed: int) -> EncoderDecoder:
+    """The parser of a run, not trained."""
     sizes = data.task.sizes
     made: dict[str, Any] = dict(sizes.parser)
     if "config" in made:
         made["tokens"] = sizes.tokens
-    if "untrained" in made:
-        config, texts = made.pop("untrained"), [*data.train.outputs, *data.train.inputs]
-        write_untrained(start, texts, config, tokens=sizes.tokens, seed=seed)
-        made |= {"source": str(start.resolve()), "stand_ins": None}
     plan = Plan(**{**sizes.parser_plan, "seed": seed})
     return EncoderDecoder(**made, longest_output=sizes.longest_output, plan=plan)
 
@@ -74,7 +69,7 @@ def train_parser(data: TaskData, workspace: Workspace, home: str, tick: Tick) ->
     """Train the parser, keep the snapshots of its first checkpoints, write it to ``<home>/parser``."""
     use_threads(1)
     sizes, checkpoint = data.task.sizes, workspace / f"{home}/checkpoints/parser"
-    parser = new_parser(data, sizes.seed, workspace / f"{home}/start")
+    parser = new_parser(data, sizes.seed)
     parser.fit(
         data.train.inputs, data.train.outputs, checkpoint=checkpoint, snapshots=workspace / f"{home}/snapshots",
         every=sizes.every, most=sizes.checkpoints, progress=tick,
