@@ -206,3 +206,16 @@ def test_the_oracle_refuses_what_cannot_be() -> None:
         max_prob_oracle([0.5, 0.6], [1, 0], 97, 1.0)
     with pytest.raises(InputError, match="confidence"):
         max_prob_oracle([1.5, 0.6], [1, 0], 1.0, 1.0)
+
+
+def test_judges_of_the_target_alone_will_do() -> None:
+    """A reference without votes teaches nothing about the judges, and takes nothing from their bounds."""
+    reference = Predictions.from_arrays(confidence=[0.9, 0.8, 0.3, 0.2], correct=[1, 1, 0, 0])
+    target = Predictions.from_arrays(confidence=[0.9, 0.8, 0.3, 0.2], votes=[[1, 1, 0, 0], [1, 0, 0, 0]])
+    found = VotingBounds().fit(reference).estimate(target)
+    assert (found.details["lower_bound"], found.details["upper_bound"]) == (0.25, 0.5)
+    assert found == VotingBounds().fit(target).estimate(target)
+    with pytest.raises(NotApplicable, match="needs `votes`"):
+        VotingBounds().fit(target).estimate(reference)
+    with pytest.raises(UsageError, match="majority of the 2 judges"):
+        VotingBounds(agree=3).fit(reference).estimate(target)

@@ -65,6 +65,10 @@ class Estimator(ABC):
         score: Score | None = getattr(self, "_score", None)
         return missing(self.needs, record.fields) or (None if score is None else score.why_not(record))
 
+    def why_not_learn(self, reference: Predictions) -> str | None:
+        """The reason why a labelled record lacks what the method learns from, or None; that of `why_not` as a rule."""
+        return self.why_not(reference)
+
     def fit(self, *references: Predictions) -> Self:
         """A fitted copy, from one labelled record or several; rows of unknown truth are left out.
 
@@ -76,7 +80,7 @@ class Estimator(ABC):
         if not any(len(r) for r in records):
             raise NotApplicable("needs labelled reference rows (`label` with a prediction, or `correct`)")
         for record in records:
-            why = self.why_not(record)
+            why = self.why_not_learn(record)
             if why is not None:
                 raise NotApplicable(why)
         fitted = copy.copy(self)

@@ -68,11 +68,16 @@ class VotingBounds(Estimator):
             )
         return cls(agree=int(argument), **options)
 
+    def why_not_learn(self, reference: Predictions) -> str | None:
+        """Nothing is learnt: judges of the target alone will do."""
+        return None
+
     def _fit(self, reference: Predictions) -> None:
         """Nothing but a look at how the judges did on labelled rows, where there are any."""
-        assert reference.votes is not None
-        check_agree(self.agree, len(reference.votes))
         self._seen: dict[str, Any] | None = None
+        if reference.votes is None:
+            return
+        check_agree(self.agree, len(reference.votes))
         try:
             known = reference.known()
         except NotApplicable:  # labels, but no prediction to hold them against
