@@ -166,6 +166,7 @@ def measure(what: str, jobs: dict[str, Callable[[], list[str]]], rows: int, roun
     }
     return {
         "what": what,
+        "generates": not what.startswith("voting, an encoder"),
         "inputs": rows,
         "seconds_per_1000": {name: _middle(values) for name, values in seconds.items()},
         "beside_ours": ratios,
@@ -236,10 +237,12 @@ def judge(cases: list[dict[str, Any]], used: list[dict[str, Any]]) -> list[dict[
     for case in cases:
         loop, batched = case["beside_ours"]["loop of one"], case["beside_ours"][case["best_batched"]]
         name = case["what"]
-        found += [
-            _limit(f"{name}: loop of one / ours >= {LIMITS['loop']:g}", loop, loop >= LIMITS["loop"]),
-            _limit(f"{name}: best plain batches / ours >= 0.91", batched, batched >= LIMITS["batched"]),
-        ]
+        if case["generates"]:  # the promise is about loops of `generate`; an encoder is asked once
+            found.append(
+                _limit(f"{name}: loop of one / ours >= {LIMITS['loop']:g}", loop, loop >= LIMITS["loop"])
+            )
+        words = f"{name}: best plain batches / ours >= 0.91"
+        found.append(_limit(words, batched, batched >= LIMITS["batched"]))
         for side, share in case["same_answers"].items():
             found.append(_limit(f"{name}: answers equal to those of {side} >= 0.99", share, share >= 0.99))
     by = {(one["side"], one["size"], one["inputs"]): one["added_mb"] for one in used}
@@ -270,7 +273,8 @@ def table(result: dict[str, Any]) -> str:
         f" {result['parameters']:,} parameters, {ROWS} inputs ({LOOP_ROWS} of them for the loop), one thread."
         " Processor seconds for 1,000 inputs, median (minimum-maximum) over rounds in one process, the sides taking"
         " turns. Beside ours: the same divided by ours, within a round. The model's exact match on these inputs is"
-        f" {result['exact_match']:.3f}. `python -m benchmarks.decoding`",
+        f" {result['exact_match']:.3f}. The judges' plain sides: `generate` of one word, or one forward pass of the"
+        " encoder, of which a loop has little overhead. `python -m benchmarks.decoding`",
     ]
     for case in result["cases"]:
         lines += ["", f"## {case['what'][0].upper()}{case['what'][1:]}", ""]

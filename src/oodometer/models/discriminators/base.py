@@ -41,7 +41,6 @@ class Discriminator(ABC):
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor, ready for JSON: they name a training and let `load` build the judge."""
 
-    @abstractmethod
     def fit(
         self,
         inputs: Sequence[str],
@@ -57,7 +56,10 @@ class Discriminator(ABC):
         With ``dev`` the weights of the smallest loss on it are kept. A training that is given a ``checkpoint`` folder
         goes on from there after an interruption, to the weights it would have had. Raises `InputError` where all pairs
         are correct, or none is.
+
+        A judge that exists already, such as a rule, is as it is: nothing is done.
         """
+        return self
 
     @abstractmethod
     def probabilities(

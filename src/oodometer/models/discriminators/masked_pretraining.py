@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import secrets
-import shutil
 import warnings
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -15,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array, Ragged
-from ...store import write_atomic
 from ..base import Progress
 from ..batches import padded
 from ..encoder import counted_ids
@@ -24,6 +20,7 @@ from ..torch_library import torch as load_torch
 from ..torch_library import transformers as load_transformers
 from ..training import Plan, fingerprint, train
 from .base import check_pairs
+from .kept import keep, trained_as
 from .pair_encoder import sizes_of
 from .pieces import learn_pair_pieces
 
@@ -34,7 +31,6 @@ PLAN = Plan(epochs=20, batch_size=64, learning_rate=1e-3, weight_decay=0.01, war
 # as tags and brackets. The others are what a judge must know; how to copy is hard to learn and says less.
 SHARES = (0.1, 0.1, 0.5)
 HIDDEN, EXCHANGED = 0.8, 0.1  # of the chosen tokens; the rest stay as they are
-DESCRIPTION = "oodometer_pretraining.json"
 
 
 def pretrain(
@@ -84,7 +80,7 @@ def pretrain(
     settings = {**sizes_of(config), "pieces": pieces, "longest": longest}
     name = fingerprint({"pretraining": settings}, sequences.values, sequences.offsets)
     whole = plan.named(name)
-    if _trained_as(home) == whole:
+    if trained_as(home) == whole:
         return home
     if cut:
         warnings.warn(
@@ -123,15 +119,12 @@ def pretrain(
     lengths = np.diff(sequences.offsets)
     train(net, loss, lengths, plan, name=name, checkpoint=None if checkpoint is None else Path(checkpoint),
           progress=progress)  # fmt: skip
-    part = home.with_name(f".{home.name}.{secrets.token_hex(6)}.part")
-    try:
+
+    def write(part: Path) -> None:
         base.save_pretrained(part)
         tokenizer.save_pretrained(part)
-        write_atomic(part / DESCRIPTION, json.dumps({"training": whole}) + "\n")
-        shutil.rmtree(home, ignore_errors=True)
-        part.rename(home)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+
+    keep(home, whole, write)
     return home
 
 
@@ -148,11 +141,3 @@ def _parts(sequences: Ragged, mark: int) -> Ragged:
         first = int(np.argmax(ids == mark)) + 1
         out[start + first : stop] = np.where(np.isin(ids[first:], ids[:first]), 1, 2)
     return Ragged(out, sequences.offsets)
-
-
-def _trained_as(home: Path) -> str | None:
-    """The name of the training that a folder comes from; None where it comes from none."""
-    try:
-        return str(json.loads((home / DESCRIPTION).read_text(encoding="utf-8"))["training"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None

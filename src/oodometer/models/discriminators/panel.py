@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -20,13 +19,13 @@ from ...store import write_atomic
 from ..base import Progress
 from ..training import fingerprint
 from .base import Dev, Discriminator, check_pairs
+from .kept import keep, trained_as
 from .rule import RuleDiscriminator
 from .shelf import load_discriminator
 
 __all__ = ["Panel"]
 
 DESCRIPTION = "oodometer_panel.json"
-TRAINING = "training.json"  # names the training that a finished member comes from
 STEPS = 1000  # of the progress of one member
 
 
@@ -103,14 +102,14 @@ class Panel:
             member._told = bool(members) and members[-1]._told  # one warning about long pairs is enough
             name = fingerprint({"data": data, "kind": member.kind, "seed": seed, "options": member.options()})
             kept = None if home is None else home / f"member-{place}"
-            if kept is not None and _trained_as(kept) == name:
+            if kept is not None and trained_as(kept) == name:
                 member = load_discriminator(kept)
                 tell(1, 1)
             else:
                 state = None if home is None else home / f"training-{place}"
                 member.fit(inputs, outputs, correct, dev=dev, checkpoint=state, progress=tell)
                 if kept is not None and not isinstance(member, RuleDiscriminator):
-                    _keep(member, kept, name)
+                    keep(kept, name, member.save)
                 if state is not None:
                     shutil.rmtree(state, ignore_errors=True)
             members.append(member)
@@ -205,23 +204,3 @@ class Panel:
                 file=str(path),
             ) from None
         return cls([load_discriminator(path.parent / f"member-{place}") for place in range(count)])
-
-
-def _keep(member: Discriminator, home: Path, training: str) -> None:
-    """Save a finished member; its folder appears whole or not at all."""
-    part = home.with_name(f".{home.name}.{secrets.token_hex(6)}.part")
-    try:
-        member.save(part)
-        write_atomic(part / TRAINING, json.dumps({"training": training}) + "\n")
-        shutil.rmtree(home, ignore_errors=True)
-        part.rename(home)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-
-
-def _trained_as(home: Path) -> str | None:
-    """The name of the training that a kept member comes from; None where there is none."""
-    try:
-        return str(json.loads((home / TRAINING).read_text(encoding="utf-8"))["training"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None

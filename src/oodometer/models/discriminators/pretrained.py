@@ -18,7 +18,7 @@ from ..batches import padded, sorted_batches
 from ..encoder import counted_ids, load_pretrained
 from ..torch_library import choose_device
 from ..torch_library import torch as load_torch
-from .base import Dev, Discriminator, check_pairs
+from .base import Discriminator, check_pairs
 from .trained import DESCRIPTION, read_description
 
 __all__ = ["PretrainedDiscriminator"]
@@ -69,19 +69,6 @@ class PretrainedDiscriminator(Discriminator):
         """Arguments of the constructor."""
         names = ("source", "correct", "template", "longest", "batch_size")
         return {name: getattr(self, name) for name in names}
-
-    def fit(
-        self,
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        correct: Sequence[Any],
-        *,
-        dev: Dev | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Do nothing: the classifier is as it is (`ClassifierDiscriminator(source)` would train it further)."""
-        return self
 
     def probabilities(
         self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None

@@ -12,7 +12,7 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InputError, UsageError
 from ..base import Progress
-from .base import Dev, Discriminator, check_pairs
+from .base import Discriminator, check_pairs
 
 __all__ = ["RuleDiscriminator"]
 
@@ -45,19 +45,6 @@ class RuleDiscriminator(Discriminator):
     def options(self) -> dict[str, Any]:
         """The name of the rule."""
         return {"name": self.name}
-
-    def fit(
-        self,
-        inputs: Sequence[str],
-        outputs: Sequence[str],
-        correct: Sequence[Any],
-        *,
-        dev: Dev | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Do nothing: a rule is as it is."""
-        return self
 
     def probabilities(
         self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
