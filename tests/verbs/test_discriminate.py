@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oodometer.errors import InputError, MissingExtraError, UsageError
+from oodometer.intervals import clopper_pearson
 from oodometer.models.discriminators import Panel, RuleDiscriminator
 from oodometer.predictions import Predictions
 from oodometer.results import Interval
@@ -450,7 +451,8 @@ def ladder_of(votes: Any, right: Any) -> list[dict[str, Any]]:
     """Recall of Correct and of Incorrect for each "at least j accept", by plain counting."""
 
     def interval(hits: Any) -> Interval:
-        return Interval(float(np.mean(hits)), 0.0, 1.0, 0.95, "conditional")
+        lower, upper = clopper_pearson(int(np.sum(hits)), len(hits), 0.95)
+        return Interval(float(np.mean(hits)), lower, upper, 0.95, "conditional")
 
     accepted = [votes.sum(axis=0) >= j for j in range(1, len(votes) + 1)]
     return [
@@ -493,10 +495,15 @@ def test_an_estimate_outside_the_range_is_told() -> None:
     right = np.array([1, 1, 1, 1, 0, 0, 0, 0], dtype=bool)
     ladder = ladder_of(votes, right)  # all accept: f = 1/4, r = 1/2; some accept: f = 1, r = 0
     assert outside(ladder, 0.5, 2) == []
-    assert outside(ladder, 0.3, 2) == [
-        "if the judges err here as on their held-out pairs, these bounds hold the truth for accuracies from 33.3 % to "
-        "100.0 % only"
-    ]
+    assert len(outside(ladder, 0.3, 2)) == 1
+    assert "too few pairs were held out to say" in outside(ladder, 0.3, 2)[0]  # eight pairs
+    many = ladder_of(np.tile(votes, 200), np.tile(right, 200))
+    (told,) = outside(many, 0.2, 2)
+    assert told.startswith(
+        "if the judges err here as on their held-out pairs, these bounds hold the truth for accuracies"
+    )
+    assert "from 33.3 % [2" in told
+    assert told.endswith(", 100.0 %] only")
 
 
 # ------------------------------------------------------------------------------------------------ trained judges

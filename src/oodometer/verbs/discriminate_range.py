@@ -51,12 +51,26 @@ def _crossing(row: Mapping[str, Any], sound: float) -> Interval | None:
 
 
 def outside(ladder: Sequence[Mapping[str, Any]], value: float, agree: int) -> list[str]:
-    """A warning where an estimate lies outside the range in which the bounds would hold."""
+    """A warning where an estimate lies outside the range in which the bounds would hold.
+
+    Surely outside, the range's own intervals included, or perhaps: few held-out pairs say little of rare errors.
+    """
     holds = holds_between(ladder, agree)
-    if holds is None or holds["lowest"].value <= value <= holds["highest"].value:
+    if holds is None:
         return []
-    low, high = percent(holds["lowest"].value), percent(holds["highest"].value)
+    low, high = holds["lowest"], holds["highest"]
+    if low.value <= value <= high.value:
+        return []
+    if low.lower <= value <= high.upper:
+        return [
+            "too few pairs were held out to say whether these bounds hold the truth if the judges err as on those: "
+            f"they do for accuracies from {_told(low)} to {_told(high)}; hold out more (--dev)"
+        ]
     return [
         "if the judges err here as on their held-out pairs, these bounds hold the truth for accuracies from "
-        f"{low} to {high} only"
+        f"{_told(low)} to {_told(high)} only"
     ]
+
+
+def _told(one: Interval) -> str:
+    return f"{percent(one.value)} [{percent(one.lower)}, {percent(one.upper)}]"
