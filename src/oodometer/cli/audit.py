@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import output
+from . import options, output
 
 if TYPE_CHECKING:
     from ..results import Estimate
@@ -24,10 +24,8 @@ def add_to(app: typer.Typer) -> None:
 
 
 def audit(
-    reference: Annotated[
-        str, typer.Argument(help="Labelled predictions on known ground (- is standard input).")
-    ],
-    target: Annotated[str, typer.Argument(help="Predictions of the same model on the data in question.")],
+    reference: options.Reference,
+    target: options.Target,
     labels: Annotated[
         list[str] | None,
         typer.Option(
@@ -35,7 +33,7 @@ def audit(
             "from 0. May be repeated, in the order of labelling. By default the target's own labels."
         ),
     ] = None,
-    level: Annotated[float, typer.Option(help="Nominal coverage of the intervals.")] = 0.95,
+    level: options.Level = 0.95,
     suggest: Annotated[int, typer.Option(help="Draw so many unlabelled rows to label next.")] = 0,
     out: Annotated[
         str | None, typer.Option(help="Write the suggested rows to this .csv, .parquet or .jsonl file.")
@@ -43,20 +41,12 @@ def audit(
     method: Annotated[
         list[str] | None, typer.Option("--method", help="Label-free methods to hear; may be repeated.")
     ] = None,
-    rename: Annotated[list[str] | None, typer.Option("--map", help="Rename a column, theirs=ours.")] = None,
-    classes: Annotated[
-        str | None, typer.Option(help="Class names in the order of the probabilities: a,b,c.")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="Number of workers; by default one for each core.")
-    ] = None,
+    rename: options.Rename = None,
+    classes: options.Classes = None,
+    workers: options.Workers = None,
     seed: Annotated[int, typer.Option(help="Seed of the suggestion and of the order of bets.")] = 0,
-    json: Annotated[
-        str | None, typer.Option("--json", help="Write JSON to this file, or - for standard output.")
-    ] = None,
-    report: Annotated[
-        str | None, typer.Option(help="Write a self-contained page to this .html file.")
-    ] = None,
+    json: options.Json = None,
+    report: options.Report = None,
 ) -> None:
     """Check a model on the target by a few labels."""
     from ..errors import UsageError

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import output
+from . import options, output
 
 if TYPE_CHECKING:
     from ..verbs.backtest import Backtest
@@ -28,12 +28,8 @@ def add_to(app: typer.Typer) -> None:
 
 
 def backtest(
-    reference: Annotated[
-        str, typer.Argument(help="Labelled predictions on known ground (- is standard input).")
-    ],
-    method: Annotated[
-        list[str] | None, typer.Option("--method", help="Only this method; may be repeated.")
-    ] = None,
+    reference: options.Reference,
+    method: options.Methods = None,
     family: Annotated[
         list[str] | None, typer.Option("--family", help="Only this family of shifts; may be repeated.")
     ] = None,
@@ -46,17 +42,11 @@ def backtest(
         ),
     ] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep nothing, reuse nothing.")] = False,
-    rename: Annotated[list[str] | None, typer.Option("--map", help="Rename a column, theirs=ours.")] = None,
-    classes: Annotated[
-        str | None, typer.Option(help="Class names in the order of the probabilities: a,b,c.")
-    ] = None,
+    rename: options.Rename = None,
+    classes: options.Classes = None,
     seed: Annotated[int, typer.Option(help="Seed of splits and draws.")] = 0,
-    json: Annotated[
-        str | None, typer.Option("--json", help="Write JSON to this file, or - for standard output.")
-    ] = None,
-    report: Annotated[
-        str | None, typer.Option(help="Write a self-contained page to this .html file.")
-    ] = None,
+    json: options.Json = None,
+    report: options.Report = None,
 ) -> None:
     """Try every method on shifts simulated from a labelled reference."""
     from ..errors import UsageError

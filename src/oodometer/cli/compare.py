@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..results import percent
-from . import output
+from . import options, output
 from .evaluate import threshold_text
 
 if TYPE_CHECKING:
@@ -59,18 +59,12 @@ def compare(
     grid: Annotated[
         str, typer.Option(help="What the steps divide: coverage, thresholds, or samples (every one).")
     ] = "coverage",
-    level: Annotated[float, typer.Option(help="Nominal coverage of the intervals.")] = 0.95,
-    rename: Annotated[list[str] | None, typer.Option("--map", help="Rename a column, theirs=ours.")] = None,
-    classes: Annotated[
-        str | None, typer.Option(help="Class names in the order of the probabilities: a,b,c.")
-    ] = None,
+    level: options.Level = 0.95,
+    rename: options.Rename = None,
+    classes: options.Classes = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
-    json: Annotated[
-        str | None, typer.Option("--json", help="Write JSON to this file, or - for standard output.")
-    ] = None,
-    report: Annotated[
-        str | None, typer.Option(help="Write a self-contained page to this .html file.")
-    ] = None,
+    json: options.Json = None,
+    report: options.Report = None,
 ) -> None:
     """Compare models that may abstain: which one answers best, and where the metrics disagree."""
     from ..metrics.disca import WEIGHTS

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import output
+from . import options, output
 
 if TYPE_CHECKING:
     from ..diagnoses import Diagnosis
@@ -22,21 +22,13 @@ def add_to(app: typer.Typer) -> None:
 
 
 def diagnose(
-    reference: Annotated[
-        str, typer.Argument(help="Labelled predictions on known ground (- is standard input).")
-    ],
-    target: Annotated[str, typer.Argument(help="Predictions of the same model on the data in question.")],
-    rename: Annotated[list[str] | None, typer.Option("--map", help="Rename a column, theirs=ours.")] = None,
-    classes: Annotated[
-        str | None, typer.Option(help="Class names in the order of the probabilities: a,b,c.")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="Number of workers; by default one for each core.")
-    ] = None,
+    reference: options.Reference,
+    target: options.Target,
+    rename: options.Rename = None,
+    classes: options.Classes = None,
+    workers: options.Workers = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstraps and of the classifier's folds.")] = 0,
-    json: Annotated[
-        str | None, typer.Option("--json", help="Write JSON to this file, or - for standard output.")
-    ] = None,
+    json: options.Json = None,
 ) -> None:
     """Say what kind of shift lies between a reference and a target."""
     from ..verbs.diagnose import diagnose as run

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import output
+from . import options, output
 from .discriminate_tables import show_judged, show_trained
 
 if TYPE_CHECKING:
@@ -77,17 +77,13 @@ def train(
     metric: Annotated[
         str, typer.Option(help="exact (right or wrong), or a metric to predict: token-f1 or bleu.")
     ] = "exact",
-    level: Annotated[float, typer.Option(help="Nominal coverage of the intervals.")] = 0.95,
-    rename: Annotated[list[str] | None, typer.Option("--map", help="Rename a column, theirs=ours.")] = None,
+    level: options.Level = 0.95,
+    rename: options.Rename = None,
     seed: Annotated[
         int, typer.Option(help="Seed of the judges, of the held-out inputs and of all draws.")
     ] = 0,
-    device: Annotated[
-        str | None, typer.Option(help="cpu or cuda; by default a GPU where one is there.")
-    ] = None,
-    json: Annotated[
-        str | None, typer.Option("--json", help="Write JSON to this file, or - for standard output.")
-    ] = None,
+    device: options.Device = None,
+    json: options.Json = None,
 ) -> None:
     """Train judges on outputs that are known to be right or wrong."""
     from ..verbs.discriminate import train_judges
@@ -156,15 +152,11 @@ def predict(
         ),
     ] = None,
     longest: Annotated[int, typer.Option(help="Tokens of a pair that a --judge reads.")] = 512,
-    level: Annotated[float, typer.Option(help="Nominal coverage of the intervals.")] = 0.95,
-    rename: Annotated[list[str] | None, typer.Option("--map", help="Rename a column, theirs=ours.")] = None,
+    level: options.Level = 0.95,
+    rename: options.Rename = None,
     seed: Annotated[int, typer.Option(help="Seed of the draws on the page.")] = 0,
-    device: Annotated[
-        str | None, typer.Option(help="cpu or cuda; by default a GPU where one is there.")
-    ] = None,
-    json: Annotated[
-        str | None, typer.Option("--json", help="Write JSON to this file, or - for standard output.")
-    ] = None,
+    device: options.Device = None,
+    json: options.Json = None,
     report: Annotated[
         str | None,
         typer.Option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import output
+from . import options, output
 
 if TYPE_CHECKING:
     from ..verbs.estimation import Estimation, Headline
@@ -21,14 +21,10 @@ def add_to(app: typer.Typer) -> None:
 
 
 def estimate(
-    reference: Annotated[
-        str, typer.Argument(help="Labelled predictions on known ground (- is standard input).")
-    ],
-    target: Annotated[str, typer.Argument(help="Predictions of the same model on the data in question.")],
-    method: Annotated[
-        list[str] | None, typer.Option("--method", help="Only this method; may be repeated.")
-    ] = None,
-    level: Annotated[float, typer.Option(help="Nominal coverage of the intervals.")] = 0.95,
+    reference: options.Reference,
+    target: options.Target,
+    method: options.Methods = None,
+    level: options.Level = 0.95,
     by: Annotated[str | None, typer.Option(help="Slice the target by this column.")] = None,
     every: Annotated[str | None, typer.Option(help="Cut the target into chunks of time, such as 7d.")] = None,
     labels: Annotated[
@@ -40,10 +36,8 @@ def estimate(
         typer.Option("--accuracy", help="Find the threshold for this accuracy; may be repeated."),
     ] = None,
     calibrator: Annotated[str, typer.Option(help="auto, none, temperature, isotonic or histogram.")] = "auto",
-    rename: Annotated[list[str] | None, typer.Option("--map", help="Rename a column, theirs=ours.")] = None,
-    classes: Annotated[
-        str | None, typer.Option(help="Class names in the order of the probabilities: a,b,c.")
-    ] = None,
+    rename: options.Rename = None,
+    classes: options.Classes = None,
     backtest: Annotated[
         str,
         typer.Option(
@@ -51,19 +45,11 @@ def estimate(
             "keeps backtests."
         ),
     ] = "auto",
-    engine: Annotated[
-        str, typer.Option(help="Where the passes run: local (threads) or processes.")
-    ] = "local",
-    workers: Annotated[
-        int | None, typer.Option(help="Number of workers; by default one for each core.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap in some intervals.")] = 0,
-    json: Annotated[
-        str | None, typer.Option("--json", help="Write JSON to this file, or - for standard output.")
-    ] = None,
-    report: Annotated[
-        str | None, typer.Option(help="Write a self-contained page to this .html file.")
-    ] = None,
+    engine: options.Engine = "local",
+    workers: options.Workers = None,
+    seed: options.IntervalSeed = 0,
+    json: options.Json = None,
+    report: options.Report = None,
 ) -> None:
     """Estimate a model's accuracy on data without labels."""
     from ..verbs.estimate import estimate as run

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import output
+from . import options, output
 
 if TYPE_CHECKING:
     from ..results import Interval
@@ -29,25 +29,15 @@ def evaluate(
     score: Annotated[
         str | None, typer.Option(help="Order rows by this score in metrics of risk and coverage.")
     ] = None,
-    level: Annotated[float, typer.Option(help="Nominal coverage of the intervals.")] = 0.95,
+    level: options.Level = 0.95,
     by: Annotated[str | None, typer.Option(help="Slice by this column.")] = None,
-    rename: Annotated[list[str] | None, typer.Option("--map", help="Rename a column, theirs=ours.")] = None,
-    classes: Annotated[
-        str | None, typer.Option(help="Class names in the order of the probabilities: a,b,c.")
-    ] = None,
-    engine: Annotated[
-        str, typer.Option(help="Where the passes run: local (threads) or processes.")
-    ] = "local",
-    workers: Annotated[
-        int | None, typer.Option(help="Number of workers; by default one for each core.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap in some intervals.")] = 0,
-    json: Annotated[
-        str | None, typer.Option("--json", help="Write JSON to this file, or - for standard output.")
-    ] = None,
-    report: Annotated[
-        str | None, typer.Option(help="Write a self-contained page to this .html file.")
-    ] = None,
+    rename: options.Rename = None,
+    classes: options.Classes = None,
+    engine: options.Engine = "local",
+    workers: options.Workers = None,
+    seed: options.IntervalSeed = 0,
+    json: options.Json = None,
+    report: options.Report = None,
 ) -> None:
     """Judge labelled predictions: accuracy, calibration, risk-coverage."""
     from ..verbs.evaluate import Evaluations

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import output
+from . import options, output
 
 if TYPE_CHECKING:
     from ..recipes import Report, Reproduction
@@ -45,9 +45,7 @@ def reproduce(
             "--task", help="Only this task of a paper that has tasks, such as cogs; may be repeated."
         ),
     ] = None,
-    json: Annotated[
-        str | None, typer.Option("--json", help="Write JSON to this file, or - for standard output.")
-    ] = None,
+    json: options.Json = None,
 ) -> None:
     """Reproduce a paper: train, predict, judge, and set the numbers beside the paper's."""
     from ..recipes import reproduce as run
