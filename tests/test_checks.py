@@ -232,7 +232,7 @@ LABELS: dict[str, tuple[dict[str, Any], str]] = {
      "of classes, got probabilities: 2, member_probabilities: 3; align them"),
     "swapped columns": ({"probabilities": [[0.9, 0.1]] * 3 + [[0.2, 0.8]], "prediction": ["cat", "dog", "dog", "dog"],
      "classes": ["cat", "dog"]}, "row 2: column prediction: expected `prediction` to be the class of highest "
-     "probability ('cat', 0.9), got 'dog' (0.1), and the like in 50.0% of the rows; check whether class columns are "
+     "probability ('cat', 0.9), got 'dog' (0.1), and the like in 50.0 % of the rows; check whether class columns are "
      "swapped; to judge the argmax, leave `prediction` out"),
 }  # fmt: skip
 

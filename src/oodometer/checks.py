@@ -219,7 +219,8 @@ def check_prediction_is_argmax(prediction: Array, probabilities: Array, names: C
         raise InputError(
             f"`prediction` to be the class of highest probability ({names[int(probabilities[row].argmax())]!r}, "
             f"{best[row]:.4g})",
-            got=f"{names[int(prediction[row])]!r} ({own[row]:.4g}), and the like in {wrong.mean():.1%} of the rows",
+            got=f"{names[int(prediction[row])]!r} ({own[row]:.4g}), "
+            f"and the like in {100 * wrong.mean():.1f} % of the rows",
             remedy="check whether class columns are swapped; to judge the argmax, leave `prediction` out",
             row=row + 1,
             column="prediction",

@@ -105,7 +105,7 @@ def test_evaluate_prints_findings_and_thresholds(folder: Path, capsys: pytest.Ca
     assert "coverage_at_risk 0.05" in printed
     assert "risk_at_coverage 0.8" in printed
     assert "disca" in printed
-    assert "to be right 90% of the time: answer" in printed
+    assert "to be right 90 % of the time: answer" in printed
     rng = np.random.default_rng(1)
     confidence = np.linspace(0.999, 0.5, 2000)
     correct = np.concatenate([rng.random(100) < 0.5, np.ones(1900, dtype=bool)])

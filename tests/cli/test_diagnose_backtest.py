@@ -114,7 +114,7 @@ def test_backtest_table_is_the_mean_of_the_rows(
     assert list(found["rows"][0]) == columns
     errors, held = shown.split("# ")[1:]
     assert errors.startswith("Mean absolute error")
-    assert held.startswith("Share of trials whose truth the 95% interval held")
+    assert held.startswith("Share of trials whose truth the 95 % interval held")
     for name, table, digits in (("error", errors, 1), ("coverage", held, 0)):
         head, *lines = (line.split("\t") for line in table.splitlines()[1:] if "\t" in line)
         assert head == ["method", "none", "class_prior", "all"]

@@ -526,8 +526,8 @@ def test_columns_that_no_shift_would_make() -> None:
     assert odd is not None
     assert odd.details["odd"][0] == "feature 1: constant at -999"
     assert (
-        odd.details["odd"][1].startswith("feature 3: 99% of the rows lie outside")
-        or "feature 3: 100%" in odd.details["odd"][1]
+        odd.details["odd"][1].startswith("feature 3: 99 % of the rows lie outside")
+        or "feature 3: 100 %" in odd.details["odd"][1]
     )
     assert (odd.statistic, odd.strength) == (2.0, "strong")
     constant = here.copy()

@@ -138,7 +138,7 @@ def test_without_overlap_nothing_is_covered(rows: int) -> None:
     assert found.auc > 0.999
     assert found.auc_error > 0
     assert found.covered < 0.1
-    with pytest.raises(NotApplicable, match=r"covers about \d+% of the target .* hardly overlap"):
+    with pytest.raises(NotApplicable, match=r"covers about \d+ % of the target .* hardly overlap"):
         check_overlap(found.effective_rows, found.auc, found.covered)
     assert compare_domains(normal(1, rows), normal(2, rows, shift=1.0)).covered > 0.85
 
@@ -396,9 +396,9 @@ def test_values_that_the_reference_never_had() -> None:
     reference = sliced({"a": (40, 10), "b": (20, 30)})
     found = Mandoline().fit(reference).estimate(asked({"a": 30, "b": 30, "new": 40}))
     assert found.value == pytest.approx(0.5 * 0.8 + 0.5 * 0.4, abs=2e-3)
-    assert found.warnings == ("40.0% of the target has a group that the reference never had",)
+    assert found.warnings == ("40.0 % of the target has a group that the reference never had",)
     assert found.details["share_unseen"] == {"group": 0.4}
-    with pytest.raises(NotApplicable, match="60% of the target has a group that the reference never had"):
+    with pytest.raises(NotApplicable, match="60 % of the target has a group that the reference never had"):
         Mandoline().fit(reference).estimate(asked({"a": 40, "new": 60}))
 
 
@@ -432,7 +432,7 @@ def test_slices_that_no_weights_can_match_are_warned_of() -> None:
     found = Mandoline().fit(reference).estimate(target)
     assert found.value == pytest.approx(0.5)
     assert found.warnings == (
-        "no weights of the reference give the target's slices: one is off by 50.0% of the rows",
+        "no weights of the reference give the target's slices: one is off by 50.0 % of the rows",
     )
 
 

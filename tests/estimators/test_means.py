@@ -197,7 +197,7 @@ def test_rows_in_bins_that_the_reference_lacks_are_warned_of() -> None:
     found = HistogramImportance().fit(reference).estimate(target)
     assert found.value == pytest.approx(0.3 * 0.75 + 0.7)
     assert found.details["share_outside_reference"] == pytest.approx(0.3)
-    assert found.warnings == ("30.0% of the target lies in confidence bins that the reference leaves empty",)
+    assert found.warnings == ("30.0 % of the target lies in confidence bins that the reference leaves empty",)
     assert HistogramImportance().fit(reference).estimate(reference).warnings == ()
 
 

@@ -655,7 +655,7 @@ def test_long_pairs_are_counted_and_still_known_after_an_interruption(torch: Any
     found = train_judges(pairs, tmp_path / "judges", **options)
     cut = [one for one in found.warnings if "are longer than 16 tokens" in one]
     assert len(cut) == 1
-    assert "(100.0%)" in cut[0]
+    assert "(100.0 %)" in cut[0]
     judged = judge_outputs(tmp_path / "judges", pairs)
     assert judged.cut == 60
     assert any("are longer than 16 tokens" in one for one in judged.warnings)

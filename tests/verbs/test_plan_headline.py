@@ -349,7 +349,7 @@ def test_the_headline_is_the_median_and_spans_all_voices() -> None:
     assert found.interval.level == 0.9
     assert found.method == "median of atc-entropy, doc, cbpe"
     assert found.trust == "low"
-    assert "3 methods with different assumptions agree within 8.0%" in found.why
+    assert "3 methods with different assumptions agree within 8.0 %" in found.why
 
 
 def test_one_kind_of_method_has_one_voice() -> None:
@@ -374,7 +374,7 @@ def test_methods_that_contradict_each_other_are_not_trusted() -> None:
     assert found is not None
     assert found.trust == "none"
     assert found.why == (
-        "the methods differ by 30%: at least one of their assumptions fails; label some target rows"
+        "the methods differ by 30 %: at least one of their assumptions fails; label some target rows"
     )
     near = make_headline([made_by("atc", 0.7), made_by("doc", 0.61)], 0.9)
     assert near is not None

@@ -419,7 +419,7 @@ def test_without_trials_the_voices_answer() -> None:
     assert found.method == "median of atc, doc"
     assert found.interval.value == pytest.approx(0.72)
     assert (found.trust, found.interval.kind) == ("low", "empirical")
-    assert "2 methods with different assumptions agree within 4.0%; all can fail alike" in found.why
+    assert "2 methods with different assumptions agree within 4.0 %; all can fail alike" in found.why
     apart = headline([made_by("atc", 0.9), made_by("doc", 0.6)], scales=None)
     assert apart.trust == "none"
     few = Scales(made_trials(LEAST_TRIALS - 1, {"ac": 0.01}), ["ac"], MANY)
@@ -449,7 +449,7 @@ def test_a_small_reference_is_weighed_with_the_panel() -> None:
     assert large.value == pytest.approx(0.9, abs=0.003)
     assert small.half > 5 * large.half, "the interval is that of the mixed rule"
     found = headline([made_by(m, v) for m, v in said.items()], scales=Scales(trials, list(methods), 250))
-    assert found.method == "backtest: source 20%, middle of the panel 80%"
+    assert found.method == "backtest: source 20 %, middle of the panel 80 %"
 
 
 def test_methods_of_ones_own_choice_have_no_panel() -> None:

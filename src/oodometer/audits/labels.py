@@ -11,6 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError
 from ..predictions import Predictions
+from ..results import percent
 from ..store import Source, as_source
 from .drawn import Drawn
 
@@ -139,7 +140,7 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Drawn
     if written.any() and not len(drawn.gaps):  # with gaps the chances are worked out without them
         off = np.abs(drawn.chances(score) / drawn.probability - 1)[written]
         if off.max() > _TOLERANCE:
-            raise InputError("chances that this reference and target give", got=f"others, {off.max():.0%} off",
+            raise InputError("chances that this reference and target give", got=f"others, {percent(off.max(), 0)} off",
                              column="probability", file=parts[-1].name,
                              remedy="give the files in the order in which they were labelled, with the reference and "
                              "target that --suggest was given")  # fmt: skip

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..results import percent
 from . import options, output
 
 if TYPE_CHECKING:
@@ -92,11 +93,6 @@ def _check_place(report: str) -> None:
         raise UsageError(f"cannot write {report}: {why}; choose a file in a folder that exists")
 
 
-def percent(value: float) -> str:
-    """A share as people read it."""
-    return f"{100 * value:.1f} %"
-
-
 def _line(value: float, lower: float, upper: float) -> str:
     return f"{percent(value)}  [{percent(lower)}, {percent(upper)}]"
 
@@ -115,7 +111,9 @@ def show(found: Audit, out: str | None) -> None:
 
 def _show_labels(found: Audit, chosen: Estimate, p_value: float) -> None:
     ends = _line(chosen.value, chosen.lower, chosen.upper)
-    print(f"Audited accuracy:    {ends}  ({chosen.level:.0%} {chosen.kind} interval, {chosen.method})")
+    print(
+        f"Audited accuracy:    {ends}  ({percent(chosen.level, None)} {chosen.kind} interval, {chosen.method})"
+    )
     print(f"  rests on: {chosen.assumes}")
     if found.effective_labels is not None:
         print(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..results import percent
 from . import options, output
 
 if TYPE_CHECKING:
@@ -135,7 +136,11 @@ def show(found: Backtest) -> None:
     heads = ["method", *(f.replace("_", " ") if drawn else f for f in families), "all"]
     for name, title, scale in (
         ("error", "Mean absolute error, points of accuracy", "{:.1f}"),
-        ("coverage", f"Share of trials whose truth the {found.level:.0%} interval held, %", "{:.0f}"),
+        (
+            "coverage",
+            f"Share of trials whose truth the {percent(found.level, None)} interval held, %",
+            "{:.0f}",
+        ),
     ):
         cells = _by_family(found, name)
         cells |= {(row.method, "all"): getattr(row, name) for row in found.overall()}

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ..results import percent
 from . import output
-from .estimate import percent
 
 __all__ = ["add_to"]
 

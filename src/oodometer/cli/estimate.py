@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..results import percent
 from . import options, output
 
 if TYPE_CHECKING:
@@ -83,11 +84,6 @@ def estimate(
         show(found)
 
 
-def percent(value: float) -> str:
-    """A share as people read it."""
-    return f"{100 * value:.1f} %"
-
-
 def _line(headline: Headline) -> str:
     i = headline.interval
     return f"{percent(i.value)}  [{percent(i.lower)}, {percent(i.upper)}]"
@@ -106,7 +102,8 @@ def show(found: Estimation) -> None:
     i = found.headline.interval
     reference = found.reference
     print(
-        f"Estimated accuracy: {_line(found.headline)}  ({i.level:.0%} {i.kind} interval, {found.headline.method})"
+        f"Estimated accuracy: {_line(found.headline)}  ({percent(i.level, None)} {i.kind} interval, "
+        f"{found.headline.method})"
     )
     print(f"  rests on: {found.headline.assumes}")
     print(_trust(found))

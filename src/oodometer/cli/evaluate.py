@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..results import percent
 from . import options, output
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def show(found: Evaluation) -> None:
             f"by {found.slices[0].by}",
         )
     for point in found.tables.get("operating_points", []):
-        print(f"to be right {point['accuracy']:.0%} of the time: {_rule(point)}")
+        print(f"to be right {percent(point['accuracy'], 0)} of the time: {_rule(point)}")
     for case in found.tables.get("failure_cases", []):
         if case["seen"]:
             print(f"failure case: {case['sentence']}")
@@ -107,9 +108,11 @@ def _rule(point: dict[str, Any]) -> str:
     proved = point["selective_accuracy"]["lower"]
     share = point["coverage"]["value"]
     if share == 1:
-        return f"answer everything (proved {proved:.1%})"
+        return f"answer everything (proved {percent(proved)})"
     threshold = threshold_text(point["threshold"])
-    return f"answer from a threshold of {threshold} up, {share:.1%} of the rows (proved {proved:.1%})"
+    return (
+        f"answer from a threshold of {threshold} up, {percent(share)} of the rows (proved {percent(proved)})"
+    )
 
 
 def _title(name: str, metric: Interval) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..results import percent
 from .base import READS_CONFIDENCE, Finding
 
 __all__ = ["alarm_finding"]
@@ -30,13 +31,13 @@ def alarm_finding(
     gap, reason = 0.0, ""
     if agreement is not None and (agreement.p_value or 0.0) < _LEVEL:
         gap = agreement.details["reference"] - agreement.details["target"] - fall
-        reason = f"models agree less by {gap + fall:.1%}"
+        reason = f"models agree less by {percent(gap + fall)}"
     apart = overlap is not None and bool(overlap.refutes)
     if apart and gap < _LEAST_GAP and fall < _LEAST_GAP:
         reason = "the inputs are new to the model"
     alarmed = gap >= _LEAST_GAP or (apart and fall < _LEAST_GAP)
     says = (
-        f"{reason}, yet confidence fell by {max(fall, 0.0):.1%} only: it does not see the shift"
+        f"{reason}, yet confidence fell by {percent(max(fall, 0.0))} only: it does not see the shift"
         if alarmed
         else "confidence moves as the other signs do"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
+from ..results import percent
 from .base import Finding
 
 __all__ = ["columns_finding"]
@@ -38,7 +39,9 @@ def columns_finding(
             odd.append(f"{what} {k}: constant at {there[0, k]:.6g}")
         if what == "feature":
             for k in np.flatnonzero((outside > _FAR) & ~constant):
-                odd.append(f"{what} {k}: {outside[k]:.0%} of the rows lie outside the reference's range")
+                odd.append(
+                    f"{what} {k}: {percent(outside[k], 0)} of the rows lie outside the reference's range"
+                )
     if features is None and probabilities is None:
         return None
     says = f"{len(odd)} odd columns: {'; '.join(odd[:3])}" if odd else "no column is odd"

@@ -13,6 +13,7 @@ from ..estimators.target_prior import (
     label_shift_test,
     pooled_statistic,
 )
+from ..results import percent
 from .base import ASKS_LABEL_SHIFT, Finding
 
 __all__ = ["label_shift_finding", "power_against_harder"]
@@ -87,7 +88,7 @@ def label_shift_finding(cells: Cells, counts: Array, seed: int = 0) -> Finding:
     elif trusted:
         says = "a change of the class shares explains what is seen"
     else:
-        says = f"a change of the class shares fits, but so would most else (power {power:.0%})"
+        says = f"a change of the class shares fits, but so would most else (power {percent(power, 0)})"
     return Finding(
         "label shift",
         says,

@@ -11,7 +11,7 @@ from ..errors import NotApplicable
 from ..intervals import wilson_from_variance
 from ..predictions import Predictions
 from ..registry import register
-from ..results import Estimate
+from ..results import Estimate, percent
 from .base import Sums, root_sum_square
 from .label_cells import CellEstimator
 from .prior_choice import PriorFit, check_choice, choose_prior
@@ -58,7 +58,9 @@ class TransportEstimator(CellEstimator):
         if self._choice == "source":
             notes.append("the source prior was used; where the class shares moved the answer is badly wrong")
         if gap > _LARGE_GAP:
-            notes.append(f"{gap:.0%} of the samples would have to be split to meet the class prior exactly")
+            notes.append(
+                f"{percent(gap, 0)} of the samples would have to be split to meet the class prior exactly"
+            )
         return tuple(notes)
 
 

@@ -13,6 +13,7 @@ from ..arrays import Array
 from ..errors import NotApplicable
 from ..intervals import wilson_from_variance
 from ..predictions import Predictions
+from ..results import percent
 from .row_sample import RowSample, sample_limit
 
 __all__ = [
@@ -329,8 +330,8 @@ def check_overlap(effective: float, auc: float = 0.5, covered: float = 1.0) -> t
     """
     if covered < _LEAST_COVERED:
         raise NotApplicable(
-            f"the reference covers about {covered:.0%} of the target (a classifier tells them apart with an AUC of "
-            f"{auc:.3f}): the samples hardly overlap"
+            f"the reference covers about {percent(covered, 0)} of the target (a classifier tells them apart with an "
+            f"AUC of {auc:.3f}): the samples hardly overlap"
         )
     if effective < _LEAST_EFFECTIVE:
         raise NotApplicable(
@@ -340,7 +341,7 @@ def check_overlap(effective: float, auc: float = 0.5, covered: float = 1.0) -> t
     if effective < _FEW_EFFECTIVE:
         out.append(f"the effective sample size is {effective:.0f}: few reference rows resemble the target")
     if covered < _HALF_COVERED:
-        out.append(f"the reference covers about {covered:.0%} of the target")
+        out.append(f"the reference covers about {percent(covered, 0)} of the target")
     if auc > _NO_OVERLAP:
         out.append(
             f"a classifier tells target from reference with an AUC of {auc:.3f}: they do not overlap, "

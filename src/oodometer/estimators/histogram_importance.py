@@ -12,7 +12,7 @@ from ..intervals import wilson_from_variance
 from ..kernels import equal_bin, tally
 from ..predictions import Predictions
 from ..registry import register
-from ..results import Estimate
+from ..results import Estimate, percent
 from ..scores import Score, natural_confidence
 from .base import Estimator, Sums
 
@@ -76,7 +76,7 @@ class HistogramImportance(Estimator):
         variance = float(np.square(weights) @ self._variance) + max(value * (1 - value), 0.0) / rows
         lower, upper = wilson_from_variance(value, variance, min(rows, self._rows), self.level)
         outside = float(weights[self._empty].sum())
-        notes = (f"{outside:.1%} of the target lies in confidence bins that the reference leaves empty",)
+        notes = (f"{percent(outside)} of the target lies in confidence bins that the reference leaves empty",)
         return self._estimate(
             state, value, lower, upper, score=self._score.name,
             details={"share_outside_reference": outside}, warnings=notes if outside > 0.01 else (),

@@ -11,7 +11,7 @@ from ..calibrators.base import seeded_sample
 from ..errors import NotApplicable
 from ..predictions import Predictions
 from ..registry import register
-from ..results import Estimate
+from ..results import Estimate, percent
 from .base import Estimator, Sums
 from .domain_classifier import check_overlap, effective_rows, weighted_accuracy
 
@@ -92,10 +92,12 @@ class Mandoline(Estimator):
             unseen[name] = float(counts[-1]) / rows
             if unseen[name] > _MOST_UNSEEN:
                 raise NotApplicable(
-                    f"{unseen[name]:.0%} of the target has a {name} that the reference never had"
+                    f"{percent(unseen[name], 0)} of the target has a {name} that the reference never had"
                 )
             if unseen[name]:
-                warnings.append(f"{unseen[name]:.1%} of the target has a {name} that the reference never had")
+                warnings.append(
+                    f"{percent(unseen[name])} of the target has a {name} that the reference never had"
+                )
             means.append(counts[:-1] / counts[:-1].sum())
         goal = np.concatenate(means)
         log_weight = log_linear_tilt(self._cells, self._cell_rows, goal)
@@ -104,7 +106,7 @@ class Mandoline(Estimator):
         mismatch = float(np.abs(mass @ self._cells / mass.sum() - goal).max())
         if mismatch > _LARGEST_MISMATCH:
             warnings.append(
-                f"no weights of the reference give the target's slices: one is off by {mismatch:.1%} of the rows"
+                f"no weights of the reference give the target's slices: one is off by {percent(mismatch)} of the rows"
             )
         hits, misses = self._cell_hits.astype(np.intp), (self._cell_rows - self._cell_hits).astype(np.intp)
         weights = np.concatenate([np.repeat(weight, hits), np.repeat(weight, misses)])

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..predictions import Predictions
+from ..results import percent
 from ..store import write_predictions
 from .estimate import estimate
 from .estimation import Estimation
@@ -117,7 +118,7 @@ def _name(drift: tuple[float, float, float]) -> str:
     rubbed, noise, turned = drift
     if not any(drift):
         return "as in training"
-    return f"noise {noise:.0f}/16, turned {turned:.0f} degrees, {rubbed:.0%} rubbed out"
+    return f"noise {noise:.0f}/16, turned {turned:.0f} degrees, {percent(rubbed, 0)} rubbed out"
 
 
 def _digits(seed: int) -> tuple[Array, Array]:

@@ -154,10 +154,12 @@ def _spell(weighed: Weighed, leading: Sequence[str]) -> str:
     """The leading methods with their weights, and the panel's where it has a say worth telling.
 
     >>> _spell(Weighed(0.8, 0.1, {"doc": 1.0}, 0.25, {}, True), ["doc"])
-    'doc 75%, middle of the panel 25%'
+    'doc 75 %, middle of the panel 25 %'
     """
-    own = [f"{m} {weighed.shares[m] * (1 - weighed.panel):.0%}" for m in leading]
-    return ", ".join([*own, f"middle of the panel {weighed.panel:.0%}"] if weighed.panel > 0.01 else own)
+    own = [f"{m} {percent(weighed.shares[m] * (1 - weighed.panel), 0)}" for m in leading]
+    return ", ".join(
+        [*own, f"middle of the panel {percent(weighed.panel, 0)}"] if weighed.panel > 0.01 else own
+    )
 
 
 def _beyond(by_name: Mapping[str, Estimate], level: float, diagnosis: Diagnosis) -> Headline | None:
@@ -223,12 +225,13 @@ def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
     names = ("median of " if np.isnan(together) else "middle of ") + ", ".join(e.method for e in chosen)
     if spread > _ALARMING_SPREAD:
         trust = "none"
-        why = f"the methods differ by {spread:.0%}: at least one of their assumptions fails; label some target rows"
+        why = (
+            f"the methods differ by {percent(spread, 0)}: at least one of their assumptions fails; "
+            "label some target rows"
+        )
     else:
         trust = "low"
-        why = (
-            f"{len(chosen)} methods with different assumptions agree within {spread:.1%}; all can fail alike"
-        )
+        why = f"{len(chosen)} methods with different assumptions agree within {percent(spread)}; all can fail alike"
     return Headline(
         Interval(value, lower, upper, level, "empirical"),
         names,

@@ -126,7 +126,7 @@ def test_as_often_as_in_the_papers_code() -> None:
 
 def test_a_perfect_model_is_said_to_be_one() -> None:
     perfect = Parser({"1": ["A"], "2": ["B", ""], "3": ["C"]})
-    with pytest.raises(InputError, match=r"got none: the best output is right on 100\.0%.*smaller K"):
+    with pytest.raises(InputError, match=r"got none: the best output is right on 100\.0 %.*smaller K"):
         collect([perfect], INPUTS, GOLDS)
 
 

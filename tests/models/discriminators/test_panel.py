@@ -203,7 +203,7 @@ class Long(Discriminator):
 
 def test_long_pairs_are_counted_and_warned_about_once() -> None:
     panel = Panel([Long(), Long()])
-    with pytest.warns(UserWarning, match=r"1 of 4 pairs \(25.0%\) are longer than 3 tokens") as caught:
+    with pytest.warns(UserWarning, match=r"1 of 4 pairs \(25.0 %\) are longer than 3 tokens") as caught:
         panel.votes(INPUTS, OUTPUTS)
     assert len(caught) == 1
     assert panel.truncated == 1
@@ -212,7 +212,7 @@ def test_long_pairs_are_counted_and_warned_about_once() -> None:
         panel.votes(INPUTS, OUTPUTS)
     panel.votes(["x"], [""])
     assert panel.truncated == 0
-    with pytest.warns(UserWarning, match=r"2 of 2 pairs \(100.0%\)") as caught:
+    with pytest.warns(UserWarning, match=r"2 of 2 pairs \(100.0 %\)") as caught:
         Panel.train(lambda seed: Long(), [0, 1], ["a", "b"], ["c", "d"], [0, 1])
     assert len(caught) == 1
 

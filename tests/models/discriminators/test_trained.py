@@ -165,7 +165,7 @@ def test_long_pairs_lose_the_end_of_the_longer_side(kind: str, train: Pairs) -> 
     long = (["w1 w2", "w1 " * 40, "w1 w2"], ["W2 W1", "W1", "W2 W1 " + "W3 " * 40], [True, False, False])
     judge = MAKERS[kind](ONE, longest=16)
     with pytest.warns(
-        UserWarning, match=r"2 of 3 pairs \(66.7%\) are longer than 16 tokens.*longer side was cut"
+        UserWarning, match=r"2 of 3 pairs \(66.7 %\) are longer than 16 tokens.*longer side was cut"
     ):
         judge.fit(*long)
     assert judge.truncated == 2

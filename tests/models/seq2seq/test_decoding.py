@@ -331,7 +331,7 @@ def test_inputs_that_are_too_long_are_counted_and_warned_about_once(trained: Pat
     model = EncoderDecoder.load(trained)
     model._codec.longest = 3  # type: ignore[union-attr]
     with pytest.warns(
-        UserWarning, match=r"2 of 3 inputs \(66.7%\) are longer than 3 tokens and lose their end"
+        UserWarning, match=r"2 of 3 inputs \(66.7 %\) are longer than 3 tokens and lose their end"
     ) as seen:
         found = model.decode(["ant bee cat", "ant", "dog eel fox ant"])
     assert len(seen) == 1

@@ -331,7 +331,7 @@ def test_outputs_that_are_too_long_are_learnt_in_part(transformers: Any) -> None
     """Of a long output the beginning is learnt, and not that it ends there."""
     model = EncoderDecoder(config=SIZES, plan=Plan(epochs=1, batch_size=2), longest_output=3)
     with pytest.warns(
-        UserWarning, match=r"1 of 2 outputs \(50.0%\) are longer than 3 tokens and can be learnt in part"
+        UserWarning, match=r"1 of 2 outputs \(50.0 %\) are longer than 3 tokens and can be learnt in part"
     ):
         model.fit(["a", "b"], ["x y z x y", "x y"])
     codec = Codec(model.tokenizer, StandIns(), longest=9, longest_output=3)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...arrays import Array, as_numpy
 from ...errors import InputError
+from ...results import percent
 from ..base import Progress
 
 __all__ = ["Dev", "Discriminator", "check_pairs", "check_verdicts"]
@@ -94,7 +95,7 @@ class Discriminator(ABC):
         if count and not self._told:
             self._told = True
             warnings.warn(
-                f"{count} of {rows} pairs ({count / rows:.1%}) are longer than {longest} tokens: the end of their "
+                f"{count} of {rows} pairs ({percent(count / rows)}) are longer than {longest} tokens: the end of their "
                 "longer side was cut, and an error there is not seen; raise `longest`",
                 stacklevel=4,
             )

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...errors import InputError, UsageError
+from ...results import percent
 from ...store import write_atomic
 from ..base import Progress
 from ..seq2seq import Beams, EncoderDecoder
@@ -201,7 +202,7 @@ def _joined(
     if not negatives:
         raise InputError(
             "wrong outputs of the first checkpoints on the data they were trained on",
-            got=f"none: the best output is right on {found[0]['accuracy']:.1%} of the inputs at the first of "
+            got=f"none: the best output is right on {percent(found[0]['accuracy'])} of the inputs at the first of "
             f"{len(found)}",
             remedy="it makes no mistake to learn from; keep earlier checkpoints (a smaller K) or ask for more beams",
         )

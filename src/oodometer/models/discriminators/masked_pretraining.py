@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array, Ragged
+from ...results import percent
 from ..base import Progress
 from ..batches import padded
 from ..encoder import counted_ids
@@ -84,7 +85,7 @@ def pretrain(
         return home
     if cut:
         warnings.warn(
-            f"{cut} of {len(given)} pairs ({cut / len(given):.1%}) are longer than {longest} tokens and lose the "
+            f"{cut} of {len(given)} pairs ({percent(cut / len(given))}) are longer than {longest} tokens and lose the "
             "end of their longer side; raise `longest`",
             stacklevel=2,
         )

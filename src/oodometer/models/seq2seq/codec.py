@@ -11,6 +11,7 @@ import numpy as np
 
 from ...arrays import Ragged
 from ...errors import InputError
+from ...results import percent
 from ..batches import ragged
 from .stand_ins import StandIns
 
@@ -120,7 +121,7 @@ class Codec:
             return
         self._warned.add(what)
         remedy = f"raise {option}" if most != self.positions else "the model has places for no more"
-        share = f"{count / rows:.1%}"
+        share = f"{percent(count / rows)}"
         warnings.warn(
             f"{count} of {rows} {what} ({share}) are longer than {most} tokens and {effect}; {remedy}",
             stacklevel=4,
