@@ -287,6 +287,18 @@ def test_pretrained_models_are_fine_tuned_saved_and_loaded(source: str, pairs: P
     assert exact_match(a.best, outputs).mean() > 0.15
 
 
+def test_a_saved_model_can_be_trained_further(trained: Path, pairs: Pairs) -> None:
+    """Its folder is a source like any other; the first weights are those it was saved with."""
+    saved, source = EncoderDecoder.load(trained), EncoderDecoder(str(trained), longest_output=24, plan=QUICK)
+    some = pairs[0][200:], pairs[1][200:]
+    assert source.decode(some[0]).outputs == saved.decode(some[0]).outputs
+    np.testing.assert_array_equal(source.logprobs(*some).values, saved.logprobs(*some).values)
+    before = float(saved.logprobs(*pairs).sums().mean())
+    gentle = Plan(epochs=3, batch_size=16, learning_rate=5e-4)
+    further = EncoderDecoder(str(trained), longest_output=24, plan=gentle).fit(*pairs)
+    assert float(further.logprobs(*pairs).sums().mean()) > before
+
+
 def test_dropout_is_for_training_only(transformers: Any, pairs: Pairs) -> None:
     model = EncoderDecoder(config={**SIZES, "dropout_rate": 0.5}, plan=QUICK, longest_output=24).fit(*pairs)
     model.net.train()

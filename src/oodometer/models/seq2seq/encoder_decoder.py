@@ -25,7 +25,7 @@ from .beams import Beams
 from .codec import Codec, check_strings
 from .decoding import decode
 from .exact_match import Clean
-from .pretrained import build, load_config, load_tokenizer, load_weights_of, marks
+from .pretrained import build, load_config, load_tokenizer, load_weights_of, marks, stand_ins_of
 from .record import check_gold, record_of
 from .scoring import IGNORED, score
 from .snapshots import Snapshots
@@ -373,7 +373,7 @@ class EncoderDecoder:
                     f"the {self.kind} model has not been trained; call fit first or load a saved one"
                 )
             self.net = load_weights_of(self.source)
-            given = self.stand_ins if isinstance(self.stand_ins, Mapping) else {}
+            given = self.stand_ins if isinstance(self.stand_ins, Mapping) else stand_ins_of(self.source)
             self._codec = self._new_codec(load_tokenizer(self.source), StandIns(given))
         self.net.to(device).eval()
         return self._codec, device

@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
+from ..checkpoint import load_weights, read_tensors
+from ..network import DESCRIPTION, WEIGHTS, read_description
 from ..torch_library import torch as load_torch
 from ..torch_library import transformers as load_transformers
 
-__all__ = ["build", "load_config", "load_tokenizer", "load_weights_of", "marks"]
+__all__ = ["build", "load_config", "load_tokenizer", "load_weights_of", "marks", "stand_ins_of"]
 
 _REMEDY = "check the name and the network, or download it and give the folder"
 
 
 def load_tokenizer(source: str) -> Any:
     """The tokenizer of a folder or a hub name; `InputError` where there is none."""
-    return _from_pretrained("AutoTokenizer", source)
+    home = _saved_here(source)
+    return _from_pretrained("AutoTokenizer", source if home is None else str(home / "tokenizer"))
 
 
 def load_config(source: str) -> Any:
@@ -34,8 +37,12 @@ def load_config(source: str) -> Any:
 
 
 def load_weights_of(source: str) -> Any:
-    """The torch module with its trained weights, float32."""
-    load_config(source)
+    """The torch module with its trained weights, float32; of a folder that `EncoderDecoder.save` wrote, too."""
+    config, home = load_config(source), _saved_here(source)
+    if home is not None:
+        net = build(config)
+        load_weights(net, read_tensors(home / WEIGHTS)[0])
+        return net
     return _plain(_from_pretrained("AutoModelForSeq2SeqLM", source, dtype=load_torch().float32))
 
 
@@ -78,6 +85,18 @@ def marks(net: Any) -> list[int]:
     own = net.generation_config
     found = (own.decoder_start_token_id, own.bos_token_id, own.eos_token_id, own.pad_token_id)
     return sorted({int(one) for some in found if some is not None for one in np.atleast_1d(some)})
+
+
+def stand_ins_of(source: str) -> dict[str, str] | None:
+    """The stand-ins of a folder that `EncoderDecoder.save` wrote; None for any other source."""
+    home = _saved_here(source)
+    return None if home is None else dict(read_description(home)["stand_ins"])
+
+
+def _saved_here(source: str) -> Path | None:
+    """The folder that a source is, if `EncoderDecoder.save` wrote it."""
+    home = Path(source).expanduser()
+    return home if (home / DESCRIPTION).is_file() else None
 
 
 def _from_pretrained(loader: str, source: str, **options: Any) -> Any:

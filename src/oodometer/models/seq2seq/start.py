@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import UsageError
 from ..torch_library import transformers as load_transformers
-from .pretrained import build, load_tokenizer
+from .pretrained import build, load_tokenizer, stand_ins_of
 from .stand_ins import StandIns, find_stand_ins
 from .tokens import learn_pieces, learn_words
 
@@ -26,8 +26,13 @@ def new_tokens(inputs: Sequence[str], outputs: Sequence[str], kind: str, pieces:
 def pretrained_tokens(
     source: str, inputs: Sequence[str], outputs: Sequence[str], stand_ins: Mapping[str, str] | str | None
 ) -> tuple[Any, StandIns]:
-    """The tokenizer of ``source``, and the stand-ins: those given, or for "auto" those that the texts call for."""
-    tokenizer = load_tokenizer(source)
+    """The tokenizer of ``source``, and the stand-ins: those given, or for "auto" those that the texts call for.
+
+    "auto" of a model that was saved here are those that it learnt with.
+    """
+    tokenizer, known = load_tokenizer(source), stand_ins_of(source)
+    if isinstance(stand_ins, str) and known is not None:
+        return tokenizer, StandIns(known)
     if isinstance(stand_ins, str):
         return tokenizer, StandIns(find_stand_ins(tokenizer, sorted({*outputs, *inputs})))
     return tokenizer, StandIns(stand_ins)
