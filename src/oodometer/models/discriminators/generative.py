@@ -25,6 +25,7 @@ from .trained import CLASSES, TrainedDiscriminator
 __all__ = ["BETWEEN", "GenerativeDiscriminator"]
 
 BETWEEN = " | "
+CPU_TOKENS = 2_048  # of a batch on a CPU: 1.7 times as fast as 16,384, whose values do not stay in its caches
 
 
 @final
@@ -40,7 +41,7 @@ class GenerativeDiscriminator(TrainedDiscriminator):
     config : sizes of a T5 from scratch, as for `EncoderDecoder`; {} takes the small ones.
     tokens, pieces, stand_ins : as for `EncoderDecoder`.
     longest : tokens of a pair that are read; a longer pair loses the end of its longer side.
-    batch_tokens : padded tokens of a batch when the judge is asked.
+    batch_tokens : padded tokens of a batch when the judge is asked; on a CPU at most 2,048, which its caches hold.
     share : the share of correct outputs that P holds for; 0.5 favours neither verdict, None is the training's.
     plan, device : how and where to train; members of a panel differ by ``plan.seed``.
 
@@ -143,7 +144,8 @@ class GenerativeDiscriminator(TrainedDiscriminator):
         out, done = np.empty((len(texts), len(CLASSES)), dtype=np.float64), 0
         order = np.argsort(-read.lengths, kind="stable")
         with torch.inference_mode():
-            for batch in token_batches(read.lengths + answers.numel(), order, self.model.batch_tokens):
+            most = self.model.batch_tokens if device != "cpu" else min(self.model.batch_tokens, CPU_TOKENS)
+            for batch in token_batches(read.lengths + answers.numel(), order, most):
                 ids, real = padded(read, batch, codec.padding)
                 mask = torch.from_numpy(real).to(device).long()
                 states = net.get_encoder()(
