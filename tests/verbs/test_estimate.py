@@ -192,7 +192,7 @@ def test_methods_that_do_not_apply_are_skipped_with_a_reason() -> None:
     skipped = {s.method: s.why for s in found.skipped}
     assert skipped["gde"] == "needs `members`; there are only label, probabilities"
     assert skipped["gde-soft"] == "needs `member_probabilities`; there are only label, probabilities"
-    assert skipped["votes"] == "needs `votes`; there are only label, probabilities"
+    assert skipped["votes"] == "needs `votes`; there are only probabilities (in the target)"
     assert skipped["smoothness"] == "needs `views`; there are only label, probabilities"
     assert skipped["threshold:energy"] == "needs `logits`; there are only label, probabilities"
     assert skipped["threshold-distance"] == "needs `features`; there are only label, probabilities"

@@ -29,10 +29,14 @@ def learn_metric(data: TaskData, workspace: Workspace, home: str, tick: Tick) ->
     """Train one discriminator of a metric, compare its mean on every test set with the truth: ``<home>/metric.json``.
 
     It learns from the pairs of the panel: gold outputs have the metric 1, a checkpoint's mistakes what they share with
-    gold. Two numbers stand beside its mean: the true mean, and the mean on the development set, which is what one would
-    answer without any estimate.
+    gold. Of gold outputs only so many are taken, drawn, that their share is the parser's accuracy on the development
+    set: outputs are to be like those that will be judged, or the mean is too high. Two numbers stand beside the
+    judge's mean: the true mean, and the mean on the development set, which is what one would answer without any
+    estimate.
     """
     use_threads(1)
+    known = read_judged(workspace.folder / home, "dev").verdicts
+    accuracy = float((known[known >= 0] > 0).mean())
     sizes, name = data.task.sizes, data.task.metric
     assert name is not None
     metric = METRICS[name]
@@ -45,9 +49,11 @@ def learn_metric(data: TaskData, workspace: Workspace, home: str, tick: Tick) ->
         found = examples(workspace, home, part)
         rows = data.train if part == "train" else data.dev
         gold = dict(zip(rows.inputs, rows.outputs, strict=True))
+        kept = _like_outputs(found.correct, accuracy, sizes.seed)
+        inputs, outputs = ([texts[row] for row in kept] for texts in (found.inputs, found.outputs))
         pairs[part] = (
-            *data.seen(found.inputs, found.outputs),
-            measured(found.outputs, [gold[one] for one in found.inputs]).tolist(),
+            *data.seen(inputs, outputs),
+            measured(outputs, [gold[one] for one in inputs]).tolist(),
         )
     judge = RegressionDiscriminator(
         **sizes.metric_judge, plan=Plan(**{**sizes.judge_plan, "seed": sizes.seed})
@@ -79,6 +85,19 @@ def learn_metric(data: TaskData, workspace: Workspace, home: str, tick: Tick) ->
              "source_error": far.to_dict(), "correlation": float(np.corrcoef(true, said)[0, 1]) if both else 0.0}
         )  # fmt: skip
     workspace.write_json(f"{home}/metric.json", rounded({"metric": name, "sets": sets}))
+
+
+def _like_outputs(correct: Array, accuracy: float, seed: int) -> list[int]:
+    """Rows of pairs, all mistakes and so many right ones that about the share ``accuracy`` is right.
+
+    >>> _like_outputs(np.array([True] * 8 + [False] * 9), 0.1, 0)[1:]
+    [8, 9, 10, 11, 12, 13, 14, 15, 16]
+    """
+    wrong, right = np.flatnonzero(~correct), np.flatnonzero(correct)
+    count = round(len(wrong) * accuracy / (1 - accuracy)) if accuracy < 1 else len(right)
+    drawn = np.random.default_rng(seed).choice(right, size=min(count, len(right)), replace=False)
+    kept: list[int] = np.sort(np.concatenate([wrong, drawn])).tolist()
+    return kept
 
 
 def _mean(values: Array) -> Interval:

@@ -145,7 +145,7 @@ def _steps(task: Task) -> list[Step]:
     if task.metric is not None:
         more["metric"] = f"{home}/metric.json"
         add("metric", f"judging by {task.metric}", ["metric.json"], learn_metric, ["examples", *asked], 0.1,
-            metric=task.metric, judge=sizes.metric_judge, plan=sizes.judge_plan)  # fmt: skip
+            metric=task.metric, judge=sizes.metric_judge, plan=sizes.judge_plan, gold="as on dev")  # fmt: skip
 
     def study(data: TaskData, **given: Any) -> None:
         study_task(data, more=more, **given)
