@@ -12,7 +12,7 @@ from ..engines import Engine, create_engine
 from ..errors import InputError, UsageError
 from ..estimators import SourceAccuracy
 from ..intervals import check_level
-from ..kernels import later, limited_to
+from ..kernels import later, limited_to, short_turns
 from ..predictions import FIELDS, Predictions
 from ..registry import find
 from ..results import Skipped
@@ -116,7 +116,7 @@ def estimate(
             raise UsageError(
                 f"expected an accuracy between 0 and 1 such as 0.95, got {accuracy}; divide percents by 100"
             )
-    with limited_to(workers):
+    with limited_to(workers), short_turns():
         return _estimate(
             reference, target, methods, level, by, every, labels, wanted, calibrator, classes, mapping, backtest,
             diagnosis, engine, workers, seed, progress,
