@@ -291,13 +291,15 @@ def run_once(side: Side, folder: str, timeout: float) -> dict[str, Any]:
     else:
         words = ["-m", side.module, side.job, folder, "--runs", str(side.runs)]
         words += [word for option in side.options for word in ("--option", option)]
+    # as installed: with compiled modules kept on disk, not compiled anew in every process
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(side.threads))
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.perf_counter()
         child = subprocess.Popen(
             [interpreter(side), *words],
             cwd=ROOT,
-            env={**os.environ, **threads, "NML_DISABLE_USAGE_LOGGING": "1"},
+            env={**environment, **threads, "NML_DISABLE_USAGE_LOGGING": "1"},
             stdout=out,
             stderr=err,
         )

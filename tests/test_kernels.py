@@ -20,6 +20,7 @@ from oodometer.kernels import (
     log_odds_bin,
     log_odds_centres,
     mix,
+    quantiles,
     row_hash,
     top_two,
 )
@@ -273,3 +274,10 @@ def test_as_numpy_takes_what_users_have() -> None:
         assert as_numpy(held).tolist() == values
     array = np.array(values)
     assert as_numpy(array) is array, "no copy"
+
+
+@pytest.mark.parametrize("shape", [(1,), (2,), (201,), (500, 7), (6, 2, 3)])
+def test_quantiles_are_numpys(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(2)
+    values, shares = rng.normal(size=shape), [0.0, 0.025, 0.5, *rng.random(5), 1.0]
+    np.testing.assert_array_equal(quantiles(values, shares), np.quantile(values, shares, axis=0))

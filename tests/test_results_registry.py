@@ -232,6 +232,11 @@ def test_every_floor_has_its_methods_in_order() -> None:
         assert len(set(registry.names(kind))) == len(registry.names(kind))
 
 
+def test_a_name_holds_no_colon() -> None:
+    with pytest.raises(UsageError, match=r"expected a score name without a colon, got 'coin:fair'"):
+        registry.register("score")(type("Fair", (), {"name": "coin:fair"}))
+
+
 def test_plugins_are_loaded_and_a_broken_one_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken() -> Any:
         raise RuntimeError("no such thing")
@@ -243,7 +248,9 @@ def test_plugins_are_loaded_and_a_broken_one_is_left_out(monkeypatch: pytest.Mon
     monkeypatch.setattr(
         importlib.metadata, "entry_points", lambda group: entries if group == "oodometer.scores" else []
     )
-    monkeypatch.setattr(registry, "_loaded", set())
+    monkeypatch.setattr(registry, "_plugins_loaded", set())
+    assert registry.find("score", "margin").name == "margin"  # a name of our own: nobody asks for plugins
+    assert not registry._plugins_loaded
     try:
         with pytest.warns(UserWarning, match=r"the plugin 'bad' \(plugin:Bad\) was left out: no such thing"):
             assert "test-coin" in registry.names("score")

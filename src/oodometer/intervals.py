@@ -9,6 +9,7 @@ import numpy as np
 
 from .arrays import Array
 from .kernels.incomplete_beta import beta_quantile
+from .kernels.quantiles import quantiles
 
 __all__ = [
     "clopper_pearson",
@@ -114,5 +115,5 @@ def from_replicates(
         return low, high
     tail = (1 - level) / 2
     centred = good - good.mean()
-    down, up = np.quantile(centred, [tail, 1 - tail])
+    down, up = quantiles(centred, [tail, 1 - tail])
     return max(low, min(value + float(down), value)), min(high, max(value + float(up), value))

@@ -23,12 +23,14 @@ C = TypeVar("C", bound=type)
 
 _table: dict[str, dict[str, type]] = {kind: {} for kind in METHOD_KINDS}
 _loaded: set[str] = set()
+_plugins_loaded: set[str] = set()
 
 
 def register(kind: MethodKind) -> Callable[[C], C]:
     """Class decorator: put a class with a ``name`` attribute into the table.
 
-    Raises `UsageError` when another class holds the name already.
+    Raises `UsageError` when another class holds the name already, and for a name with a colon, which is where an
+    argument begins.
 
     >>> @register("score")
     ... class Coin:
@@ -40,6 +42,8 @@ def register(kind: MethodKind) -> Callable[[C], C]:
 
     def add(cls: C) -> C:
         name: str = cls.name  # type: ignore[attr-defined]
+        if ":" in name:
+            raise UsageError(f"expected a {kind} name without a colon, got {name!r}; an argument follows one")
         present = _table[kind].get(name)
         if present is not None and present.__qualname__ != cls.__qualname__:
             raise UsageError(
@@ -57,11 +61,21 @@ def unregister(kind: MethodKind, name: str) -> type | None:
 
 
 def _load(kind: MethodKind) -> None:
-    """Import the floor of this kind, then the plugins; a broken plugin warns and is left out."""
-    if kind in _loaded:
+    """Import the floor of this kind."""
+    if kind not in _loaded:
+        importlib.import_module(f"{__package__}.{kind}s")
+        _loaded.add(kind)  # after the import: one that failed must fail again, not leave an empty table
+
+
+def _load_plugins(kind: MethodKind) -> None:
+    """Import the floor of this kind, then the plugins; a broken plugin warns and is left out.
+
+    Looking through all that is installed takes 10 ms and more, so that it is not done for a name of our own.
+    """
+    _load(kind)
+    if kind in _plugins_loaded:
         return
-    importlib.import_module(f"{__package__}.{kind}s")
-    _loaded.add(kind)  # after the import: one that failed must fail again, not leave an empty table
+    _plugins_loaded.add(kind)
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=f"oodometer.{kind}s"):
@@ -77,7 +91,7 @@ def names(kind: MethodKind) -> list[str]:
     >>> "max_probability" in names("score")
     True
     """
-    _load(kind)
+    _load_plugins(kind)
     return list(_table[kind])
 
 
@@ -85,7 +99,9 @@ def find(kind: MethodKind, name: str) -> Any:
     """The class under a name (an argument after a colon is ignored here); `UsageError` lists near names."""
     _load(kind)
     head = name.partition(":")[0]
-    cls = _table[kind].get(name) or _table[kind].get(head)
+    if head not in _table[kind]:
+        _load_plugins(kind)
+    cls = _table[kind].get(head)
     if cls is None:
         import difflib
 
@@ -103,7 +119,7 @@ def create(kind: MethodKind, name: str, **options: Any) -> Any:
     """
     cls = find(kind, name)
     head, colon, argument = name.partition(":")
-    if colon and name not in _table[kind]:
+    if colon:
         if not hasattr(cls, "from_argument"):
             raise UsageError(f"the {kind} {head!r} takes no argument, got {name!r}; write {head!r}")
         return cls.from_argument(argument, **options)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import Any, Self, final
 
-import numpy as np
-
 from ..errors import UsageError
 from ..intervals import wilson_from_variance
 from ..predictions import Predictions
@@ -14,7 +12,7 @@ from ..registry import create, register
 from ..results import Estimate
 from ..scores import Score, natural_confidence
 from .base import Estimator, Sums
-from .confidence import confidence_gap
+from .confidence import confidence_gap, total_confidence
 
 __all__ = ["AverageConfidence"]
 
@@ -68,7 +66,7 @@ class AverageConfidence(Estimator):
     def summarize(self, batch: Predictions) -> Sums:
         """Rows and the sum of the score."""
         assert self._score is not None
-        return Sums(rows=len(batch), total=float(self._score(batch).sum(dtype=np.float64)))
+        return Sums(rows=len(batch), total=total_confidence(batch, self._score))
 
     def finish(self, state: Sums) -> Estimate:
         """Mean of the score."""

@@ -13,7 +13,7 @@ from ..errors import NotApplicable
 from ..intervals import check_level
 from ..predictions import Predictions
 from ..results import Estimate, Kind
-from ..scores.base import Score, missing
+from ..scores.base import Score, lacking
 
 __all__ = ["Estimator", "Sums"]
 
@@ -63,7 +63,7 @@ class Estimator(ABC):
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record lacks what the method (once fitted, its score too) needs, or None."""
         score: Score | None = getattr(self, "_score", None)
-        return missing(self.needs, record.fields) or (None if score is None else score.why_not(record))
+        return lacking(self.needs, record) or (None if score is None else score.why_not(record))
 
     def why_not_learn(self, reference: Predictions) -> str | None:
         """The reason why a labelled record lacks what the method learns from, or None; that of `why_not` as a rule."""

@@ -16,7 +16,7 @@ from ..registry import register
 from ..results import Estimate
 from ..scores import Score, natural_confidence
 from .base import Estimator, Sums
-from .confidence import confidence_bins, confidence_gap
+from .confidence import confidence_bins, confidence_gap, total_confidence
 from .expected_confusion import Cells, count_others, expected_metrics
 
 __all__ = ["CBPE"]
@@ -86,10 +86,9 @@ class CBPE(Estimator):
 
     def summarize(self, batch: Predictions) -> Sums:
         """Counts by (predicted class, bin) of its probability, and what `expected_confusion` needs of the others."""
-        confidence = self._score(batch)
         kinds, predicted = max(self._classes, 1), self._predicted(batch)
         top = count_cells(predicted, confidence_bins(batch, self._score, kinds), kinds)
-        state = Sums(rows=len(batch), confidence=float(confidence.sum(dtype=np.float64)), top=top)
+        state = Sums(rows=len(batch), confidence=total_confidence(batch, self._score), top=top)
         if self._classes and self._extended:
             assert batch.probabilities is not None
             kept = batch.calibrated in (None, "temperature")

@@ -10,7 +10,7 @@ from ..kernels import log_odds_bin
 from ..predictions import Predictions
 from ..scores import Score
 
-__all__ = ["confidence_bins", "confidence_gap"]
+__all__ = ["confidence_bins", "confidence_gap", "total_confidence"]
 
 _ROWS_AT_A_TIME = 1 << 14  # small enough for the cache
 
@@ -25,6 +25,18 @@ def confidence_bins(record: Predictions, score: Score, classes: int) -> Array:
     """
     made: Array = record.derived(f"bins:{score.name}", lambda: log_odds_bin(score(record)))
     return at_resolution(made, classes)
+
+
+def total_confidence(record: Predictions, score: Score) -> float:
+    """Sum of the score over the samples, in double precision.
+
+    >>> from oodometer.scores import natural_confidence
+    >>> p = Predictions.from_confidence([0.25, 1.0])
+    >>> total_confidence(p, natural_confidence(p))
+    1.25
+    """
+    made: float = record.derived(f"total:{score.name}", lambda: float(score(record).sum(dtype=np.float64)))
+    return made
 
 
 def confidence_gap(record: Predictions, score: Score) -> tuple[float, float]:

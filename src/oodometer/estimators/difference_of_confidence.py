@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import final
 
-import numpy as np
-
 from ..intervals import wilson_from_variance
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
 from ..scores import Score, natural_confidence
 from .base import Estimator, Sums
-from .confidence import confidence_gap
+from .confidence import confidence_gap, total_confidence
 
 __all__ = ["DifferenceOfConfidence"]
 
@@ -44,7 +42,7 @@ class DifferenceOfConfidence(Estimator):
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows and the sum of confidence."""
-        return Sums(rows=len(batch), total=float(self._score(batch).sum(dtype=np.float64)))
+        return Sums(rows=len(batch), total=total_confidence(batch, self._score))
 
     def finish(self, state: Sums) -> Estimate:
         """Mean confidence of the target plus the reference's gap."""

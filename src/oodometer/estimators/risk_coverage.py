@@ -11,7 +11,7 @@ from ..arrays import Array
 from ..calibrators.binned_map import BinnedMap, bins_for, centres, count_verdicts, fit_map
 from ..errors import NotApplicable
 from ..intervals import check_level
-from ..kernels import tally
+from ..kernels import quantiles, tally
 from ..predictions import Predictions
 from ..results import Curve
 from ..scores import Score, natural_confidence
@@ -99,7 +99,7 @@ class RiskCoverage:
         rates = np.stack([self._map.redraw(rng)[0][full] for _ in range(_REPLICATES)])
         draws = _along(again, rates, coverage)
         tail = (1 - self.level) / 2
-        low, high = np.quantile(draws - draws.mean(axis=0), [tail, 1 - tail], axis=0)
+        low, high = quantiles(draws - draws.mean(axis=0), [tail, 1 - tail])
         lower = np.clip(np.minimum(accuracy + low, accuracy), 0, 1)
         upper = np.clip(np.maximum(accuracy + high, accuracy), 0, 1)
         thresholds = _thresholds(counts, coverage)

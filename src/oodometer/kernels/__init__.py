@@ -11,6 +11,7 @@ from .entropy import entropy_sums
 from .hash import mix, row_hash
 from .isotonic import pool_adjacent
 from .others import others_and_mass
+from .quantiles import quantiles
 from .tally import count_passed, tally
 from .threads import by_chunks, concatenated, cores, later, limited_to, pool, short_turns, side_by_side
 from .top import FEW_CLASSES, Survey, Top, look_over, row_sums, survey, top_two
@@ -37,6 +38,7 @@ __all__ = [
     "others_and_mass",
     "pool",
     "pool_adjacent",
+    "quantiles",
     "row_hash",
     "row_sums",
     "short_turns",

@@ -168,9 +168,10 @@ static ALWAYS_INLINE int32_t NAME(half_bin)(T p)
 
 static ALWAYS_INLINE int32_t NAME(any_bin)(T p)
 {
-    int upper = p >= (T)0.5;
-    int32_t code = NAME(half_bin)(upper ? 1 - p : p);
-    return upper ? 2 * HALF_BINS - 1 - code : code;
+    T other = 1 - p; /* asked for in the comparison too: else the compiler makes a branch of it, and no wide loop */
+    int32_t upper = -(p >= (T)0.5);
+    int32_t code = NAME(half_bin)(other < p ? other : p);
+    return (code ^ upper) + (upper & 2 * HALF_BINS); /* 2 HALF_BINS - 1 - code in the upper half */
 }
 
 CLONES static void NAME(log_odds_bin)(const T *p, Py_ssize_t rows, int64_t *out)
@@ -221,19 +222,32 @@ CLONES static void NAME(count_others)(const T *v, Py_ssize_t rows, Py_ssize_t cl
         mass[k * classes + k] = 0;
 }
 
+static ALWAYS_INLINE T NAME(after)(T x)
+{
+    return sizeof(T) == sizeof(float) ? (T)nextafterf((float)x, INFINITY) : (T)nextafter((double)x, INFINITY);
+}
+
 /* How many scores of each kind reach each of the kind's cuts, and how many stand exactly on it. */
 CLONES static void NAME(count_passed)(const T *score, Py_ssize_t rows, const int32_t *kind, const double *cut,
                                       Py_ssize_t cuts, Py_ssize_t kinds, int64_t *reached, int64_t *tied)
 {
-    if (kind == NULL) { /* one kind: sums in registers, cut by cut */
-        for (Py_ssize_t c = 0; c < cuts; c++) {
-            int64_t at_least = 0, equal = 0;
-            for (Py_ssize_t i = 0; i < rows; i++) {
-                at_least += score[i] >= cut[c];
-                equal += score[i] == cut[c];
+    if (kind == NULL) { /* one kind: sums in registers, cut by cut, for rows that stay in the nearest cache */
+        for (Py_ssize_t start = 0; start < rows; start += PIECE) {
+            Py_ssize_t many = rows - start < PIECE ? rows - start : PIECE;
+            for (Py_ssize_t c = 0; c < cuts; c++) {
+                const T *part = score + start;
+                T least = (T)cut[c]; /* the smallest number of this type that reaches the cut */
+                int exact = (double)least == cut[c];
+                if ((double)least < cut[c])
+                    least = NAME(after)(least);
+                INT at_least = 0, equal = 0;
+                for (Py_ssize_t i = 0; i < many; i++) {
+                    at_least += part[i] >= least;
+                    equal += part[i] == least;
+                }
+                reached[c] += at_least;
+                tied[c] += exact ? equal : 0;
             }
-            reached[c] += at_least;
-            tied[c] += equal;
         }
         return;
     }

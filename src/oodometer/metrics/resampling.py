@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..intervals import from_spread
+from ..kernels import quantiles
 from .groups import Groups
 from .spread import FEW_OF_A_KIND, clopper_pearson_many, generator, poisson_counts
 
@@ -203,6 +204,6 @@ def interval_of(value: float, replicates: Array, level: float) -> tuple[float, f
     if len(good) < REPLICATES // 2:
         return from_spread(good, value, level, -np.inf, np.inf)
     tail = (1 - level) / 2
-    low, high = (float(q) for q in np.quantile(good, [tail, 1 - tail]))
+    low, high = (float(q) for q in quantiles(good, [tail, 1 - tail]))
     apart = value - float(good.mean())
     return min(low, low + apart, value), max(high, high + apart, value)

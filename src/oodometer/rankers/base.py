@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 from ..errors import NotApplicable
 from ..predictions import Predictions
-from ..scores.base import missing
+from ..scores.base import lacking
 
 __all__ = ["Ranker", "State"]
 
@@ -32,7 +32,7 @@ class Ranker(ABC):
 
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record does not suffice, or None."""
-        return missing(self.needs, record.fields)
+        return lacking(self.needs, record)
 
     def fit(self, reference: Predictions | None = None) -> Self:
         """A copy that has learnt what it may use of a reference; most rankers use nothing."""

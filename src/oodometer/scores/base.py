@@ -10,7 +10,7 @@ from ..arrays import Array
 from ..errors import NotApplicable
 from ..predictions import Predictions
 
-__all__ = ["Score", "missing"]
+__all__ = ["Score", "lacking", "missing"]
 
 
 def missing(needs: tuple[str, ...], present: tuple[str, ...]) -> str | None:
@@ -28,6 +28,18 @@ def missing(needs: tuple[str, ...], present: tuple[str, ...]) -> str | None:
     return f"needs {wanted}; there are only {', '.join(present) or 'no fields'}"
 
 
+def lacking(needs: tuple[str, ...], record: Predictions) -> str | None:
+    """The reason why a record's fields do not suffice, or None, and that quickly: it is asked of every batch.
+
+    >>> lacking(("members",), Predictions.from_classes([0]))
+    'needs `members`; there are only prediction'
+    """
+    for need in needs:
+        if not any(getattr(record, part, None) is not None for part in need.split("|")):
+            return missing(needs, record.fields)
+    return None
+
+
 class Score(ABC):
     """One number a sample, shape (sample,), larger = more likely correct.
 
@@ -43,7 +55,7 @@ class Score(ABC):
 
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record does not suffice, or None."""
-        return missing(self.needs, record.fields)
+        return lacking(self.needs, record)
 
     def fit(self, reference: Predictions) -> Self:
         """A copy that has learnt what it needs from the reference; most scores need nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .atomic import write_atomic
 from .base import BATCH_ROWS, PART_ROWS, Part, Source
+from .in_place import InPlace
 from .memory import RecordSource
 from .source import as_source, open_predictions, read_predictions
 from .write import write_predictions
@@ -11,6 +12,7 @@ from .write import write_predictions
 __all__ = [
     "BATCH_ROWS",
     "PART_ROWS",
+    "InPlace",
     "Part",
     "RecordSource",
     "Source",

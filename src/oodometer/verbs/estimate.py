@@ -31,7 +31,7 @@ from .plan import (
     parse_duration,
 )
 from .reading_ahead import ReadingAhead
-from .reference import FEW_ROWS, Reference, read_reference, width
+from .reference import FEW_ROWS, Reference, gather_reference, width
 from .reference_figures import reference_figures
 from .trials import LEAST_REFERENCE
 
@@ -148,12 +148,13 @@ def _estimate(
     first = sources[0]
     goal = opener.open(target, first.classes, extra)
     opener.check()
-    read = [read_reference(s) for s in sources]
-    record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
-    warnings = _reference_warnings(read, record, goal, sources)
-
-    ahead = ReadingAhead(goal.parts(_PART_ROWS), batch_rows(record.num_classes), _PART_ROWS * width(record))
+    gathered = [gather_reference(s) for s in sources]
+    values = _PART_ROWS * width(gathered[0].pieces[0][1])
+    ahead = ReadingAhead(goal.parts(_PART_ROWS), batch_rows(len(first.classes or ())), values)
     try:
+        read = [gathered.pop(0).joined() for _ in range(len(gathered))]  # pieces are let go one by one
+        record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
+        warnings = _reference_warnings(read, record, goal, sources)
         plan, skipped = fit_plan(
             record, methods, level=level, seed=seed, wanted=wanted, calibrator=calibrator, diagnosis=diagnosis
         )
