@@ -33,7 +33,7 @@ _CHUNK_VALUES = 1 << 19  # values in flight: they stay near the processor, and t
 _SMALL_CHUNK_VALUES = 1 << 17  # of short rows: small enough for the nearest cache
 _THREADED_VALUES = 1 << 21  # below this many, threads cost more than they bring
 
-_TURN_SECONDS = 2e-5
+_TURN_SECONDS = 1e-4
 
 T = TypeVar("T")
 

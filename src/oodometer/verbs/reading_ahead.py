@@ -12,7 +12,7 @@ from ..store import Part
 
 __all__ = ["ReadingAhead"]
 
-_MOST_VALUES = 6_000_000  # numbers decoded beforehand, 24 MB of float32
+_MOST_VALUES = 4_000_000  # numbers decoded beforehand, 16 MB of float32
 
 
 @final
