@@ -109,6 +109,8 @@ def look_over(values: Array) -> tuple[float, float, Top | None]:
 
 
 def _joined(lows: list[float], gaps: list[float], top: Any) -> Survey:
+    if len(lows) == 1:
+        return Survey(float(lows[0]), float(gaps[0]), top)
     return Survey(float(np.min(lows, initial=np.inf)), float(np.max(gaps, initial=0.0)), top)
 
 
