@@ -371,7 +371,7 @@ def test_chunks_follow_each_other_in_time() -> None:
 def test_a_short_last_chunk_joins_the_one_before(counts: list[int], rows: list[int]) -> None:
     found = estimate(slim(REFERENCE), timed(counts), every="1d", methods=["source", "doc"])
     assert [c.rows for c in found.chunks] == rows
-    assert found.chunks[-1].place["end"] == str(np.datetime64("2026-01-05") + len(counts))
+    assert found.chunks[-1].place["end"] == str(np.datetime64("2026-01-05") + np.timedelta64(len(counts), "D"))
     joined = estimate(
         slim(REFERENCE), slim(UNLABELLED).slice(sum(counts) - rows[-1], sum(counts)), methods=["doc"]
     )

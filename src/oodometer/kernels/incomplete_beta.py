@@ -37,12 +37,14 @@ def beta_quantile(a: float, b: float, share: float) -> float:
         density = math.exp(_log_front(a, b, x)) / (x * (1 - x)) if 0 < x < 1 else 0.0
         step = (found - share) / density if density > 0 else math.inf
         new = x - step
+        if new == x:  # nothing smaller than the distance of neighbouring numbers
+            return x
         if not low < new < high:
             # far from the quantile in a long tail halving the logarithm is the quicker way
             new = math.sqrt(low * high) if low > 0 and high / low > 4 else (low + high) / 2
             if low == 0.0 and high < 1e-3:
                 new = high * 1e-3
-        if abs(new - x) <= 1e-12 * x or new in (low, high):
+        if abs(new - x) <= 1e-12 * min(x, 1 - x) or new in (low, high):
             return new
         x = new
     return x
