@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import os
 import signal
 import subprocess
@@ -99,6 +100,22 @@ def test_estimate_shows_the_diagnosis_and_can_do_without_a_backtest(
     found = json.loads(out.read_text())
     assert found["backtest"]["trials"] > 20
     assert trials_in(tmp_path / "kept") >= found["backtest"]["trials"]
+
+
+def test_what_the_diagnosis_says_leaves_no_gap_in_the_line_of_trust(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = tmp_path / "one.csv"
+    one.write_text("".join((files / "alike.csv").read_text().splitlines(keepends=True)[:2]))
+    arguments = ["estimate", str(files / "reference.parquet"), str(one), "--backtest", str(tmp_path / "kept")]
+    assert main(arguments) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert "  kind of shift: unknown: no test could see a difference with a single row on one side" in shown
+    trust = next(line for line in shown if line.startswith("  trust"))
+    assert "it is; a change of the truth itself" in trust
+    assert main([*arguments[:2], str(files / "alike.csv"), *arguments[3:]]) == 0
+    trust = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("  trust"))
+    assert re.match(r"  trust high: most like simulated shifts of the kind '\w+'; a change of the truth", trust)
 
 
 def test_backtest_table_is_the_mean_of_the_rows(

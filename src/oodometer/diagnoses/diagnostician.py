@@ -123,7 +123,8 @@ class Diagnostician:
         kind, why = _kind(findings, changed)
         fewest = min(state["rows"], self._here["rows"])
         if kind == "none" and fewest < _FEW_ROWS:
-            kind, why = "unknown", f"no test could see a difference with only {fewest} rows on one side"
+            few = "a single row" if fewest == 1 else f"only {fewest} rows"
+            kind, why = "unknown", f"no test could see a difference with {few} on one side"
         return Diagnosis(kind, tuple(findings.values()), why, signs)
 
     def _overlap(self, sample: RowSample) -> Finding | None:
