@@ -418,7 +418,9 @@ def test_slices_are_columns_of_few_values() -> None:
     assert found.value == pytest.approx(0, abs=2e-3), "2, 2.0 and '2.0' are one value"
     assert fitted.why_not(reference.without_labels()) is None
     assert fitted.why_not(asked({"a": 2})) == "needs the columns few to slice by, as in the reference"
-    with pytest.raises(NotApplicable, match="needs `group` or another column of 2 to 20 values"):
+    with pytest.raises(
+        NotApplicable, match="needs a column of 2 to 20 values to slice by, `group` in a file"
+    ):
         Mandoline().fit(Predictions.from_arrays(correct=right, columns={"one": np.ones(100)}))
 
 

@@ -75,6 +75,13 @@ def test_all_forms_of_the_same_labels_agree() -> None:
     assert run(labels=halves).label_only == few.label_only
 
 
+def test_columns_of_the_labels_are_renamed_too() -> None:
+    renamed = {"row": ROWS, "truth": FEW["label"]}
+    assert as_json(run(labels=renamed, mapping={"truth": "label"})) == as_json(run(labels=FEW))
+    both = [{"row": ROWS[:20], "truth": FEW["label"][:20]}, {"row": ROWS[20:], "label": FEW["label"][20:]}]
+    assert run(labels=both, mapping={"truth": "label"}).estimate == run(labels=FEW).estimate
+
+
 def test_labels_do_not_move_the_headline() -> None:
     alone = oodometer.estimate(SOURCE, GOAL, methods=["doc", "atc"])
     assert run(labels=FEW).headline == alone.headline

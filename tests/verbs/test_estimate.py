@@ -146,6 +146,14 @@ def test_renamed_columns() -> None:
     same(found, estimate(slim(REFERENCE), slim(UNLABELLED)))
 
 
+def test_columns_of_the_labels_are_renamed_too() -> None:
+    labels = {"truth": TARGET.label}
+    found = estimate(
+        slim(REFERENCE), slim(UNLABELLED), labels=labels, mapping={"truth": "label"}, methods=["doc"]
+    )
+    same(found, estimate(slim(REFERENCE), slim(UNLABELLED), labels={"label": TARGET.label}, methods=["doc"]))
+
+
 def test_several_references_are_one() -> None:
     parts = [slim(REFERENCE).slice(a, b) for a, b in ((0, 100), (100, 101), (101, 600))]
     found = estimate(parts, slim(UNLABELLED))
@@ -371,7 +379,9 @@ def test_chunks_follow_each_other_in_time() -> None:
 def test_a_short_last_chunk_joins_the_one_before(counts: list[int], rows: list[int]) -> None:
     found = estimate(slim(REFERENCE), timed(counts), every="1d", methods=["source", "doc"])
     assert [c.rows for c in found.chunks] == rows
-    assert found.chunks[-1].place["end"] == str(np.datetime64("2026-01-05") + np.timedelta64(len(counts), "D"))
+    assert found.chunks[-1].place["end"] == str(
+        np.datetime64("2026-01-05") + np.timedelta64(len(counts), "D")
+    )
     joined = estimate(
         slim(REFERENCE), slim(UNLABELLED).slice(sum(counts) - rows[-1], sum(counts)), methods=["doc"]
     )

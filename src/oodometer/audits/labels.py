@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
+from ..classes import ClassNames
 from ..errors import InputError
 from ..predictions import Predictions
 from ..results import percent
@@ -40,8 +41,18 @@ class LabelledRows:
         return len(self.row)
 
 
+def open_labels(
+    data: Any, classes: ClassNames | None, open_source: Callable[..., Source] = as_source
+) -> Source:
+    """A source of labels, with the columns that a suggestion wrote; ``open_source`` knows about renamed columns."""
+    source = open_source(data, classes=classes)
+    extra = [name for name in _EXTRA if name in source.columns]
+    return open_source(data, classes=classes, extra_columns=extra) if extra else source
+
+
 def read_labels(data: Any, target: Source, predicted: Array | None, rows: int) -> LabelledRows:
-    """Labels from a file, a frame or a mapping: one row for each target row (null where unknown), or a column `row`.
+    """Labels from a file, a frame, a mapping or `open_labels`: one row for each target row (null where unknown), or a
+    column `row`.
 
     `row` counts target rows from 0. `correct` is taken as it is; `label` is held against ``predicted``, positions in
     the target's classes, shape (sample,). Columns `draw`, `probability` and `share` are those that a suggestion wrote.
@@ -53,10 +64,8 @@ def read_labels(data: Any, target: Source, predicted: Array | None, rows: int) -
     >>> found.row.tolist(), found.correct.tolist()
     ([2], [0])
     """
-    source = as_source(data, classes=target.classes)
+    source = data if isinstance(data, Source) else open_labels(data, target.classes)
     extra = [name for name in _EXTRA if name in source.columns]
-    if extra:
-        source = as_source(data, classes=target.classes, extra_columns=extra)
     if not {"label", "correct"} & set(source.fields):
         raise InputError("a column `label` or `correct`", got=", ".join(source.columns), file=source.path,
                          remedy="give the truth of each row that you labelled")  # fmt: skip

@@ -53,7 +53,9 @@ class Mandoline(Estimator):
         kept: dict[str, Array] | None = getattr(self, "_values", None)
         if kept is None:
             return (
-                None if _slices(record) else "needs `group` or another column of 2 to 20 values to slice by"
+                None
+                if _slices(record)
+                else "needs a column of 2 to 20 values to slice by, `group` in a file (--map theirs=group)"
             )
         lost = sorted(set(kept) - set(_columns(record)))
         return f"needs the columns {', '.join(lost)} to slice by, as in the reference" if lost else None

@@ -13,7 +13,7 @@ from ..arrays import Array
 from ..audits.drawn import Drawn
 from ..audits.judge import Judgement, judge, refutes
 from ..audits.label_only import effective_labels
-from ..audits.labels import LabelledRows, collect, read_labels
+from ..audits.labels import LabelledRows, collect, open_labels, read_labels
 from ..audits.outlook import COUNTS, Outlook
 from ..audits.outlook import outlook as look_ahead
 from ..audits.power import Noticeable, noticeable
@@ -178,11 +178,12 @@ def audit(
     opener = Opener(mapping)
     sources = _sources(reference, classes, opener)
     goal = opener.open(target, sources[0].classes)
-    opener.check()
     given = [] if labels is None else list(labels) if isinstance(labels, (list, tuple)) else [labels]
+    told = [open_labels(data, goal.classes, opener.open) for data in given]
+    opener.check()
     learnt = _proxy(Predictions.concat([read_reference(s).record for s in sources]), goal)
     score, predicted, own = _survey(goal, learnt)
-    parts = [read_labels(data, goal, predicted, len(score)) for data in given]
+    parts = [read_labels(source, goal, predicted, len(score)) for source in told]
     if not given and own is not None:
         parts = [own]
     if not parts and not suggest:

@@ -16,7 +16,7 @@ from ..kernels import later, limited_to, short_turns
 from ..predictions import FIELDS, Predictions
 from ..registry import find
 from ..results import Skipped
-from ..store import Part, Source, as_source
+from ..store import Part, Source
 from .backtest import Backtest, run_backtest
 from .estimation import Estimation
 from .finishing import finish
@@ -85,7 +85,7 @@ def estimate(
     calibrator :
         "auto" (temperature, where cross-validation on the reference says that it helps), "none", or a name.
     classes, mapping :
-        Names of the classes in the order of the probabilities; renamed columns, {their column: our column}.
+        Names of the classes in the order of the probabilities; columns to rename in any of the files, {theirs: ours}.
     backtest :
         What the headline is weighed by: "auto" (a quick backtest on the reference, kept in the user's cache folder and
         reused), a folder to keep it in, a result of `oodometer.backtest`, or None for no backtest.
@@ -147,6 +147,7 @@ def _estimate(
     sources = _reference_sources(reference, classes, opener)
     first = sources[0]
     goal = opener.open(target, first.classes, extra)
+    truth = None if labels is None else opener.open(labels, first.classes)
     opener.check()
     gathered = [gather_reference(s) for s in sources]
     values = _PART_ROWS * width(gathered[0].pieces[0][1])
@@ -162,7 +163,7 @@ def _estimate(
     finally:
         ahead.stop()
     plan = _with_exact_source(plan, read)
-    plan = _with_cuts(plan, by, every, _read_labels(labels, first.classes), record.num_classes)
+    plan = _with_cuts(plan, by, every, _read_labels(truth), record.num_classes)
     beginning = _first_batch(ahead.parts, plan.rows, goal)
     plan, more = replace(plan, first_row=beginning.first_row).restricted_to(beginning)
     skipped += more
@@ -190,11 +191,9 @@ def _reference_sources(reference: Any, classes: Sequence[int | str] | None, open
     return [first, *(opener.open(r, first.classes) for r in given[1:])]
 
 
-def _read_labels(labels: Any, classes: Sequence[int | str] | None) -> Predictions | None:
+def _read_labels(source: Source | None) -> Predictions | None:
     """The truth of target rows, read whole; None where none was given."""
-    if labels is None:
-        return None
-    return as_source(labels, classes=classes).read(["label", "correct"])
+    return None if source is None else source.read(["label", "correct"])
 
 
 def _first_batch(parts: Sequence[Part], rows: int, source: Source) -> Predictions:
