@@ -23,7 +23,7 @@ from .numbers import (
     short,
     threshold,
 )
-from .words import capital, measured, sentence, signed_points
+from .words import apart, capital, measured, sentence, signed_points
 
 __all__ = ["FILTERS"]
 
@@ -79,6 +79,7 @@ def _span(interval: Mapping[str, Any]) -> Markup:
 
 
 FILTERS: dict[str, Any] = {
+    "apart": apart,
     "capital": capital,
     "measured": measured,
     "sentence": sentence,

@@ -10,6 +10,7 @@ from .numbers import best, finite, percent, percent_range, points, rows_text
 
 __all__ = [
     "anything_goes",
+    "apart",
     "capital",
     "difference",
     "headline_sentence",
@@ -73,6 +74,15 @@ def signed_points(gap: float) -> str:
     """
     rounded = round(gap, 3)
     return ("\N{MINUS SIGN}" if rounded < 0 else "+" if rounded > 0 else "") + points(gap)
+
+
+def apart(value: float, other: float) -> str:
+    """`signed_points` of two fractions as they stand on the page, so that a reader's own subtraction agrees.
+
+    >>> apart(0.94762, 0.95333).replace(chr(160), " ")  # 94.8 % and 95.3 %
+    '−0.5 points'
+    """
+    return signed_points(round(value, 3) - round(other, 3))
 
 
 def anything_goes(headline: Result) -> bool:
