@@ -50,7 +50,7 @@ PROBABILITIES: dict[str, tuple[Any, str]] = {
     "one class": ([[1.0], [1.0]], "column probabilities: expected at least two classes, got 1; for the probability of "
      "one positive class give both columns, or use `confidence` and `correct`"),
     "one axis": ([0.5, 0.5], "column probabilities: expected an array with axes (sample, class), got shape (2,); "
-     "transpose or reshape it"),
+     "for the probability p of one positive class give both columns, [1 - p, p]"),
     "three axes": ([GOOD, GOOD], "column probabilities: expected an array with axes (sample, class), got shape "
      "(2, 2, 2); transpose or reshape it"),
     "one number": (0.5, "column probabilities: expected an array with axes (sample, class), got shape (); give one "

@@ -26,6 +26,12 @@ SUM_TOLERANCE = 1e-3
 _NEGATIVE_TOLERANCE = 1e-6
 
 
+def _axes_remedy(given: int, axes: str) -> str:
+    if given == 1 and axes == "sample, class":
+        return "for the probability p of one positive class give both columns, [1 - p, p]"
+    return "transpose or reshape it" if given else "give one value a row"
+
+
 def _float_matrix(value: Any, column: str, axes: str) -> Array:
     array = as_cells(value)
     if array.dtype.kind == "O":
@@ -47,7 +53,7 @@ def _float_matrix(value: Any, column: str, axes: str) -> Array:
         raise InputError(
             f"an array with axes ({axes})",
             got=f"shape {array.shape}",
-            remedy="transpose or reshape it" if array.ndim else "give one value a row",
+            remedy=_axes_remedy(array.ndim, axes),
             column=column,
         )
     if array.dtype.kind != "f":

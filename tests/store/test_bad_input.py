@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from oodometer.errors import InputError, UsageError
+from oodometer.predictions import Predictions
 from oodometer.store import as_source, open_predictions, read_predictions
 
 Put = Callable[[str, str | bytes], Path]
@@ -266,3 +267,13 @@ def test_wrong_use(put: Put) -> None:
 def test_read_predictions_names_the_file_too(put: Put) -> None:
     with pytest.raises(InputError, match=r"p\.csv: row 1: column prob_dog: expected a number, got 'x'"):
         read_predictions(put("p.csv", HEAD + "1,x,cat\n"))
+
+
+def test_probabilities_of_one_positive_class_are_told_what_is_lacking(tmp_path: Path) -> None:
+    path = tmp_path / "p.npz"
+    np.savez(path, probabilities=np.array([0.2, 0.9]))
+    for data in ({"probabilities": [0.2, 0.9]}, path):
+        with pytest.raises(InputError, match=r"one positive class both columns, \[1 - p, p\]"):
+            as_source(data).read()
+    with pytest.raises(InputError, match=r"one positive class give both columns, \[1 - p, p\]"):
+        Predictions.from_probabilities([0.2, 0.9])

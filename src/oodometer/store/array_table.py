@@ -12,7 +12,7 @@ from ..arrays import Array, Ragged, as_numpy
 from ..errors import InputError
 from .columns import Kind, Layout
 
-__all__ = ["column_of", "ndim_of", "sample_axis", "table_of"]
+__all__ = ["axes_remedy", "column_of", "ndim_of", "sample_axis", "table_of"]
 
 _AXES: dict[Kind, tuple[int, int]] = {  # kind -> number of axes, which of them is the sample's
     "number": (1, 0), "numbers": (2, 0), "ragged": (1, 0), "nested": (3, 1), "class": (1, 0), "classes": (2, 1),
@@ -30,6 +30,13 @@ def sample_axis(kind: Kind) -> int:
     return _AXES[kind][1]
 
 
+def axes_remedy(kind: Kind, given: int) -> str:
+    """What to do about an array that has not as many axes as its kind."""
+    if kind == "numbers" and given == 1:
+        return "give each row one number a class; for the probability p of one positive class both columns, [1 - p, p]"
+    return "save it with the axes of the predictions file"
+
+
 def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True) -> Any:
     """An array as an Arrow column with one cell a sample; the empty string stands for an unknown class.
 
@@ -38,7 +45,7 @@ def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True
     """
     if values.ndim != ndim_of(kind):
         raise InputError(f"an array with {ndim_of(kind)} axes", got=f"shape {values.shape}", column=column,
-                         remedy="save it with the axes of the predictions file")  # fmt: skip
+                         remedy=axes_remedy(kind, values.ndim))  # fmt: skip
     if values.dtype.kind == "S":
         values = np.char.decode(values, "utf-8")
     values = np.moveaxis(values, sample_axis(kind), 0)

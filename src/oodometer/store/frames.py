@@ -28,7 +28,7 @@ _SPOOL = "oodometer-stdin-"
 
 _TAKES = (
     "a path, '-', a Predictions record, a frame (pandas, polars, ...), a pyarrow table, a Hugging Face data set or a "
-    "mapping of arrays"
+    'mapping of arrays such as {"probabilities": p, "label": y}'
 )
 
 

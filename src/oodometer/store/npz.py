@@ -14,7 +14,7 @@ import pyarrow as pa
 from ..arrays import Array
 from ..classes import ClassNames
 from ..errors import InputError
-from .array_table import column_of, ndim_of, sample_axis
+from .array_table import axes_remedy, column_of, ndim_of, sample_axis
 from .columns import AXES, Kind, Layout
 from .files import translated
 from .reader import Reader, TableReader
@@ -76,7 +76,7 @@ class NpzReader(TableReader):
                 shape = shape[:1] if len(shape) == 2 else ()
             if len(shape) != ndim_of(kind):
                 raise InputError(f"an array with {ndim_of(kind)} axes", got=f"shape {self.members[name].shape}",
-                                 remedy="save it with the axes of the predictions file", column=name,
+                                 remedy=axes_remedy(kind, len(shape)), column=name,
                                  file=self.file)  # fmt: skip
             length = shape[sample_axis(kind)]
             rows = rows or (name, length)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..diagnoses import Diagnosis
 from ..errors import UsageError
-from ..results import Curve, Estimate, Interval, Skipped, plain
+from ..results import Curve, Estimate, Interval, Kind, Skipped, plain
 
 __all__ = ["Estimation", "Headline", "Part"]
 
@@ -17,7 +17,11 @@ __all__ = ["Estimation", "Headline", "Part"]
 class Headline:
     """The one number: value, interval, which method, how far it may be trusted and why.
 
-    ``trust`` is "high", "low" or "none".
+    ``trust`` is "high", "low" or "none". The number and its ends are there as in an `Estimate`, too.
+
+    >>> found = Headline(Interval(0.8, 0.7, 0.9, 0.95, "backtest"), "doc", "nothing changed", "low", "a guess")
+    >>> found.value, found.lower, found.upper
+    (0.8, 0.7, 0.9)
     """
 
     interval: Interval
@@ -25,6 +29,31 @@ class Headline:
     assumes: str
     trust: str
     why: str
+
+    @property
+    def value(self) -> float:
+        """Accuracy as a fraction."""
+        return self.interval.value
+
+    @property
+    def lower(self) -> float:
+        """Lower end of the interval."""
+        return self.interval.lower
+
+    @property
+    def upper(self) -> float:
+        """Upper end of the interval."""
+        return self.interval.upper
+
+    @property
+    def level(self) -> float:
+        """Nominal coverage of the interval."""
+        return self.interval.level
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of the interval."""
+        return self.interval.kind
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
