@@ -31,6 +31,7 @@ __all__ = [
     "methods",
     "read",
     "write",
+    "write_report",
 ]
 
 _HOMES = {
@@ -56,6 +57,7 @@ _HOMES = {
     "methods": ("verbs.methods", "methods"),
     "read": ("store", "read_predictions"),
     "write": ("store", "write_predictions"),
+    "write_report": ("reports", "write_report"),
 }
 
 
@@ -74,6 +76,7 @@ if TYPE_CHECKING:
     from .diagnoses import Diagnosis
     from .errors import InputError, OodometerError
     from .predictions import Predictions
+    from .reports import write_report
     from .results import Curve, Estimate, Interval
     from .store import read_predictions as read
     from .store import write_predictions as write

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..results import percent
+from ..verbs.summary import headline_lines
 from . import options, output
 
 if TYPE_CHECKING:
-    from ..verbs.estimation import Estimation, Headline
+    from ..verbs.estimation import Estimation
 
 __all__ = ["add_to"]
 
@@ -84,39 +85,9 @@ def estimate(
         show(found)
 
 
-def _line(headline: Headline) -> str:
-    i = headline.interval
-    return f"{percent(i.value)}  [{percent(i.lower)}, {percent(i.upper)}]"
-
-
-def _trust(found: Estimation) -> str:
-    """How far to trust the headline and why; the diagnosis, which has a line of its own, is not said twice."""
-    why = found.headline.why
-    if found.diagnosis is not None and found.diagnosis.why:
-        for said in (f": {found.diagnosis.why}", f"{found.diagnosis.why}; ", found.diagnosis.why):
-            why = why.replace(said, "")
-    return f"  trust {found.headline.trust}: {why or 'see the kind of shift'}"
-
-
 def show(found: Estimation) -> None:
     """Headline, table of methods, slices or chunks, what was skipped, warnings."""
-    i = found.headline.interval
-    reference = found.reference
-    print(
-        f"Estimated accuracy: {_line(found.headline)}  ({percent(i.level, None)} {i.kind} interval, "
-        f"{found.headline.method})"
-    )
-    print(f"  rests on: {found.headline.assumes}")
-    print(_trust(found))
-    if found.diagnosis is not None:
-        print(f"  kind of shift: {found.diagnosis.kind}: {found.diagnosis.why}")
-    print(f"Reference accuracy: {percent(reference['accuracy'])} on {reference['rows']} rows")
-    truth = found.target["accuracy"]
-    if truth is not None:
-        ends = f"[{percent(truth['lower'])}, {percent(truth['upper'])}]"
-        print(
-            f"True accuracy:      {percent(truth['value'])}  {ends} on {found.target['labelled']} labelled target rows"
-        )
+    print(*headline_lines(found), sep="\n")
     output.print_table(
         ["method", "accuracy", "lower", "upper", "kind", "assumes"],
         [

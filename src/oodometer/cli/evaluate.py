@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..results import percent
+from ..verbs.summary import metric_rows
 from . import options, output
 
 if TYPE_CHECKING:
-    from ..results import Interval
     from ..verbs.evaluation import Evaluation
 
 __all__ = ["add_to", "threshold_text"]
@@ -73,13 +73,7 @@ def evaluate(
 def show(found: Evaluation) -> None:
     """Metrics with intervals, slices, what was skipped, warnings."""
     print(f"{found.name}: {found.rows} labelled rows")
-    output.print_table(
-        ["metric", "value", "lower", "upper", "kind"],
-        [
-            [_title(name, m), *(f"{x:.4f}" for x in (m.value, m.lower, m.upper)), m.kind]
-            for name, m in found.metrics.items()
-        ],
-    )
+    output.print_table(["metric", "value", "lower", "upper", "kind"], metric_rows(found))
     if found.slices:
         names = [n for n in ("accuracy", "brier", "ece", "aurc") if n in found.slices[0].metrics]
         output.print_table(
@@ -113,13 +107,6 @@ def _rule(point: dict[str, Any]) -> str:
     return (
         f"answer from a threshold of {threshold} up, {percent(share)} of the rows (proved {percent(proved)})"
     )
-
-
-def _title(name: str, metric: Interval) -> str:
-    """A metric with the place on the curve where it was read, where there is one."""
-    extras = getattr(metric, "extras", {})
-    place = next((extras[key] for key in ("risk", "coverage") if key in extras and name.endswith(key)), None)
-    return name if place is None else f"{name} {place:g}"
 
 
 def threshold_text(threshold: float) -> str:

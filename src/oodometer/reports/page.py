@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from markupsafe import Markup
 
@@ -25,14 +25,20 @@ __all__ = ["check_report_libraries", "render", "render_figures", "write_report"]
 TEMPLATES = Path(__file__).with_name("templates")
 
 
-def write_report(result: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
+class Found(Protocol):
+    """What a verb found: it gives the mapping that is written in JSON."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+def write_report(result: Mapping[str, Any] | Found, path: str | os.PathLike[str]) -> None:
     """Write the page of a result to ``path``; the file is there whole or not at all.
 
-    ``result`` is what a verb found, as written in JSON; its ``command`` names the page. Raises `MissingExtraError`
-    where the libraries of the extra ``report`` are absent, `UsageError` where the command has no page, `WorkError`
-    where the file cannot be written.
+    ``result`` is what a verb found, or the mapping that it writes in JSON; its ``command`` names the page. Raises
+    `MissingExtraError` where the libraries of the extra ``report`` are absent, `UsageError` where the command has no
+    page, `WorkError` where the file cannot be written.
     """
-    write_atomic(path, render(result))
+    write_atomic(path, render(result if isinstance(result, Mapping) else result.to_dict()))
 
 
 def render(result: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from ..diagnoses import Diagnosis
 from ..errors import UsageError
 from ..results import Curve, Estimate, Interval, Kind, Skipped, plain
+from .summary import summary_of_estimation
 
 __all__ = ["Estimation", "Headline", "Part"]
 
@@ -90,11 +91,12 @@ class Part:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Estimation:
     """What `estimate` found: a headline, every method's estimate, what was skipped and what to beware of.
 
-    ``estimation["atc"]`` is the estimate of one method; ``to_dict()`` is the JSON of the command line.
+    ``estimation["atc"]`` is the estimate of one method; ``to_dict()`` is the JSON of the command line. At a prompt and
+    in a notebook it shows its summary.
     """
 
     reference: Mapping[str, Any]
@@ -114,6 +116,9 @@ class Estimation:
     argv: str | None = None
     diagnosis: Diagnosis | None = None
     backtest: Mapping[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        return summary_of_estimation(self)
 
     def __getitem__(self, method: str) -> Estimate:
         for estimate in self.estimates:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..results import Curve, Interval, Skipped, plain
+from .summary import summary_of_evaluation
 
 __all__ = ["Evaluation", "Evaluations", "Slice"]
 
@@ -26,9 +27,11 @@ class Slice:
         return {"by": self.by, "value": plain(self.value), "rows": self.rows, "metrics": plain(self.metrics)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """What `evaluate` found in one set of labelled predictions; ``evaluation["ece"]`` is the number of one metric.
+
+    At a prompt and in a notebook it shows its summary.
 
     rows : labelled rows that were used; unlabelled : rows of unknown truth that were left out.
     metrics : name -> number with its interval. curves : name -> `Curve`. tables : name -> plain data (``per_class``,
@@ -47,6 +50,9 @@ class Evaluation:
     seed: int
     slices: tuple[Slice, ...] = ()
     argv: str | None = None
+
+    def __repr__(self) -> str:
+        return summary_of_evaluation(self)
 
     def __getitem__(self, metric: str) -> Interval:
         if metric in self.metrics:
@@ -82,12 +88,15 @@ class Evaluation:
         return out
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluations:
     """Evaluations of several files, in the order given."""
 
     files: tuple[Evaluation, ...]
     argv: str | None = field(default=None)
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(repr, self.files))
 
     def __iter__(self) -> Iterator[Evaluation]:
         return iter(self.files)

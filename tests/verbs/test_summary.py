@@ -1,0 +1,80 @@
+"""What results show at a prompt and in a notebook, and that the command line says the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import oodometer
+from oodometer.cli import main
+from oodometer.results import percent
+from oodometer.store import write_predictions
+from oodometer.testing import example_record
+from oodometer.verbs.summary import aligned
+
+REFERENCE = example_record(300, seed=1)
+TARGET = example_record(240, seed=2)
+
+
+def test_an_estimation_shows_its_summary() -> None:
+    found = oodometer.estimate(
+        REFERENCE, TARGET, methods=["source", "atc", "votes"], by="group", diagnosis=False
+    )
+    lines = repr(found).splitlines()
+    assert str(found) == repr(found)
+    assert lines[0].startswith(f"Estimated accuracy: {percent(found.headline.value)}  [")
+    assert lines[1] == f"  rests on: {found.headline.assumes}"
+    assert lines[3] == f"Reference accuracy: {percent(found['source'].value)} on 300 rows"
+    assert lines[4].startswith("True accuracy: ")
+    head = next(i for i, line in enumerate(lines) if line.startswith("method "))
+    assert [line.split()[0] for line in lines[head + 1 : head + 1 + len(found.estimates)]] == [
+        one.method for one in found.estimates
+    ]
+    place = lines[head].index("assumes")
+    assert all(line[place - 1] == " " != line[place] for line in lines[head : head + 3])
+    assert sum(line.startswith(f"{part.place['value']} ") for part in found.slices for line in lines) >= len(
+        found.slices
+    )
+    assert lines[-len(found.warnings) :] == [f"warning: {one}" for one in found.warnings]
+
+
+def test_what_was_left_out_is_counted() -> None:
+    bare = oodometer.Predictions.from_classes(REFERENCE.predicted, label=REFERENCE.label)
+    found = oodometer.estimate(bare, bare.without_labels(), methods=["source", "atc", "ac"], diagnosis=False)
+    assert "2 methods were left out; `.skipped` says why" in repr(found)
+
+
+def test_an_evaluation_shows_its_summary(tmp_path: Path) -> None:
+    found = oodometer.evaluate(REFERENCE, metrics=["accuracy", "ece"])
+    lines = repr(found).splitlines()
+    assert lines[0].endswith(": 300 labelled rows")
+    assert lines[2].split()[:2] == ["accuracy", f"{found['accuracy'].value:.4f}"]
+    assert lines[3].split()[-1] == found["ece"].kind
+    both = oodometer.evaluate(REFERENCE, TARGET, metrics=["accuracy"])
+    assert repr(both).count("labelled rows") == 2
+
+
+def test_the_command_line_says_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, record in (("r", REFERENCE), ("t", TARGET)):
+        write_predictions(record, tmp_path / f"{name}.parquet")
+    paths = [str(tmp_path / "r.parquet"), str(tmp_path / "t.parquet")]
+    assert main(["estimate", *paths, "--method", "atc", "--method", "doc", "--backtest", "none"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    found = oodometer.estimate(*paths, methods=["atc", "doc"], backtest=None)
+    assert shown[:6] == repr(found).splitlines()[:6]
+
+
+def test_long_cells_are_cut_and_nothing_is_padded_at_the_end() -> None:
+    made = aligned(["a", "b"], [["x" * 100, "y"], ["z", ""]]).splitlines()
+    assert made[1].startswith("x" * 57 + "...  y")
+    assert made[2] == "z"
+    assert aligned(["a"], []) == "a"
+
+
+def test_a_result_can_be_written_as_a_page_as_it_is(tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    found = oodometer.estimate(REFERENCE, TARGET, methods=["atc"], diagnosis=False)
+    oodometer.write_report(found, tmp_path / "one.html")
+    oodometer.write_report(found.to_dict(), tmp_path / "two.html")
+    assert (tmp_path / "one.html").read_text() == (tmp_path / "two.html").read_text()
