@@ -14,13 +14,14 @@ backtest       empirical, with the width taken from errors on simulated shifts
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-__all__ = ["Curve", "Estimate", "Interval", "Kind", "Ranking", "Skipped", "percent", "plain"]
+__all__ = ["Curve", "Estimate", "Interval", "Kind", "Ranking", "Skipped", "aligned", "percent", "plain"]
 
 Kind = Literal["exact", "asymptotic", "conditional", "empirical", "backtest"]
+_WIDEST = 60  # characters of a cell in a table of text
 KINDS: tuple[Kind, ...] = ("exact", "asymptotic", "conditional", "empirical", "backtest")
 
 
@@ -47,6 +48,26 @@ def percent(share: float, decimals: int | None = 1, *, space: str = " ") -> str:
     """
     value = share * 100 + 0.0  # no minus before a zero
     return f"{value:.10g}{space}%" if decimals is None else f"{value:.{decimals}f}{space}%"
+
+
+def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of text, columns under each other; long cells are cut but in the last column.
+
+    >>> print(aligned(["method", "accuracy"], [["atc", "94.5 %"], ["source", "95.3 %"]]))
+    method  accuracy
+    atc     94.5 %
+    source  95.3 %
+    """
+    cells = [[*map(_cut, line[:-1]), line[-1]] for line in (columns, *rows)]
+    widths = [max(len(line[j]) for line in cells) for j in range(len(columns))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in cells
+    )
+
+
+def _cut(cell: str) -> str:
+    return cell if len(cell) <= _WIDEST else cell[: _WIDEST - 3].rstrip() + "..."
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,9 @@ import pytest
 
 import oodometer
 from oodometer.cli import main
-from oodometer.results import percent
+from oodometer.results import aligned, percent
 from oodometer.store import write_predictions
 from oodometer.testing import example_record
-from oodometer.verbs.summary import aligned
 
 REFERENCE = example_record(300, seed=1)
 TARGET = example_record(240, seed=2)
@@ -70,6 +69,32 @@ def test_long_cells_are_cut_and_nothing_is_padded_at_the_end() -> None:
     assert made[1].startswith("x" * 57 + "...  y")
     assert made[2] == "z"
     assert aligned(["a"], []) == "a"
+    assert aligned(["a"], [["x" * 100]]).endswith("x" * 100), "the last column says it all"
+
+
+def test_the_other_verbs_show_theirs() -> None:
+    bare, few = TARGET.without_labels(), {"row": list(range(40)), "label": TARGET.label[:40].tolist()}
+    looked = oodometer.diagnose(REFERENCE, bare)
+    assert repr(looked).splitlines()[:3] == [
+        f"Kind of shift: {looked.kind}",
+        f"  {looked.why}",
+        "look              finding",
+    ]
+    assert len(repr(looked).splitlines()) == 3 + len(looked.findings)
+    audited = repr(oodometer.audit(REFERENCE, bare, labels=few, suggest=3, methods=["doc", "atc"]))
+    for part in (
+        "Label-free estimate: ",
+        "Audited accuracy:    ",
+        "  40 labels of 240 rows",
+        "\nclopper-pearson ",
+    ):
+        assert part in audited
+    assert "3 rows to label next" in audited
+    tried = oodometer.backtest(REFERENCE, methods=["source", "doc"], repeats=2, cache=None)
+    assert repr(tried).splitlines()[2].split()[0] == tried.overall()[0].method
+    one, other = repr(oodometer.compare([REFERENCE, TARGET], names=["one", "other"])).splitlines()[2:4]
+    assert one.startswith("one ")
+    assert other.startswith("other ")
 
 
 def test_a_result_can_be_written_as_a_page_as_it_is(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..results import percent
+from ..verbs.summary import audit_lines
 from . import options, output
 
 if TYPE_CHECKING:
-    from ..results import Estimate
     from ..verbs.audit import Audit
 
 __all__ = ["add_to"]
@@ -93,41 +93,18 @@ def _check_place(report: str) -> None:
         raise UsageError(f"cannot write {report}: {why}; choose a file in a folder that exists")
 
 
-def _line(value: float, lower: float, upper: float) -> str:
-    return f"{percent(value)}  [{percent(lower)}, {percent(upper)}]"
-
-
 def show(found: Audit, out: str | None) -> None:
     """The interval, what the labels are worth, the verdict on the label-free headline, all intervals, warnings."""
-    claim = found.headline.interval
-    print(f"Label-free estimate: {_line(claim.value, claim.lower, claim.upper)}  ({found.headline.method})")
-    if found.estimate is not None and found.p_value is not None:
-        _show_labels(found, found.estimate, found.p_value)
+    print(*audit_lines(found), sep="\n")
+    if found.intervals:
+        output.print_table(
+            ["interval", "accuracy", "lower", "upper", "kind", "assumes"],
+            [
+                [e.method, percent(e.value), percent(e.lower), percent(e.upper), e.kind, e.assumes]
+                for e in found.intervals
+            ],
+        )
     if found.suggestion is not None:
         print(f"Wrote {len(found.suggestion.row)} rows to label, drawn from {found.rows}, to {out}")
     for warning in found.warnings:
         print(f"warning: {warning}")
-
-
-def _show_labels(found: Audit, chosen: Estimate, p_value: float) -> None:
-    ends = _line(chosen.value, chosen.lower, chosen.upper)
-    print(
-        f"Audited accuracy:    {ends}  ({percent(chosen.level, None)} {chosen.kind} interval, {chosen.method})"
-    )
-    print(f"  rests on: {chosen.assumes}")
-    if found.effective_labels is not None:
-        print(
-            f"  {found.labels} labels of {found.rows} rows, worth {found.effective_labels:.0f} drawn at random "
-            "and read alone"
-        )
-    if found.refuted:
-        print(f"REFUTED: the labels contradict the label-free interval (p = {p_value:.2g})")
-    else:
-        print(f"Not refuted: the labels do not contradict the label-free interval (p = {p_value:.2g})")
-    output.print_table(
-        ["interval", "accuracy", "lower", "upper", "kind", "assumes"],
-        [
-            [e.method, percent(e.value), percent(e.lower), percent(e.upper), e.kind, e.assumes]
-            for e in found.intervals
-        ],
-    )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ..results import plain
+from ..results import aligned, plain
 
 __all__ = ["Diagnosis", "Finding", "ShiftKind", "holm"]
 
@@ -55,13 +55,15 @@ class Finding:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """What kind of shift the target shows, as far as data without labels can tell.
 
     kind : "none"; "label" (a change of the class prior explains it); "covariate" (other inputs, within what the
     reference holds); "support" (inputs unlike the reference's, or models that no longer agree: no re-weighting of the
     reference explains it); "unknown" (too little to tell).
+
+    At a prompt and in a notebook it shows what each look found.
 
     >>> Diagnosis("none", (), "nothing moved").to_dict()["kind"]
     'none'
@@ -71,6 +73,12 @@ class Diagnosis:
     findings: tuple[Finding, ...]
     why: str
     signs: Mapping[str, float] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        looks = aligned(["look", "finding"], [[f.name, f.says] for f in self.findings])
+        return "\n".join(
+            [f"Kind of shift: {self.kind}", f"  {self.why}", *([looks] if self.findings else [])]
+        )
 
     def __getitem__(self, name: str) -> Finding:
         for finding in self.findings:

@@ -30,13 +30,14 @@ from .estimate import estimate
 from .estimation import Headline
 from .opening import Opener
 from .reference import read_reference
+from .summary import summary_of_audit
 
 __all__ = ["Audit", "audit"]
 
 _REFERENCE = ("name", "rows", "accuracy", "lower", "upper", "level", "kind")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """What `audit` found.
 
@@ -50,7 +51,7 @@ class Audit:
     proxy, and the share of a label's variance that this is predicted to take away. proxy : what stands for labels that
     are missing, "confidence" or the judges' "votes". noticeable : accuracies at which the test would speak (even draws
     only). strata : tenths of the target by the proxy. outlook : the width to expect of more labels, where asked for. A
-    page: `oodometer.reports.write_report(audit.to_dict(), path)`.
+    page: `oodometer.write_report(audit, path)`.
     """
 
     labels: int
@@ -76,6 +77,9 @@ class Audit:
     strata: tuple[Stratum, ...] = ()
     outlook: Outlook | None = None
     proxy: str = "confidence"
+
+    def __repr__(self) -> str:
+        return summary_of_audit(self)
 
     @property
     def refuted(self) -> bool:

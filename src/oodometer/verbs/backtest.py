@@ -20,6 +20,7 @@ from .fitting import default_methods, fit_plan
 from .opening import Opener
 from .plan import Plan
 from .reference import read_reference
+from .summary import summary_of_backtest
 from .trial_store import TrialStore, cache_folder, fingerprint
 from .trials import LEAST_REFERENCE, MOST_ROWS, Key, Trial, run_trials, trial_keys
 
@@ -51,7 +52,7 @@ class BacktestRow:
         return {k: plain(getattr(self, k)) for k in self.__dataclass_fields__}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Backtest:
     """What `backtest` found: every trial, and a table by method, family and severity.
 
@@ -66,6 +67,9 @@ class Backtest:
     seed: int
     reused: int = 0
     argv: str | None = None
+
+    def __repr__(self) -> str:
+        return summary_of_backtest(self)
 
     @property
     def methods(self) -> list[str]:

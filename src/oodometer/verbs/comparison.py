@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import UsageError
 from ..results import Interval, plain
 from .evaluation import Evaluation
+from .summary import summary_of_comparison
 
 __all__ = ["Comparison", "ModelRecord"]
 
@@ -56,7 +57,7 @@ class ModelRecord:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """What `compare` found; ``comparison["name"]`` is the record of one model.
 
@@ -78,6 +79,9 @@ class Comparison:
     level: float
     seed: int
     argv: str | None = field(default=None)
+
+    def __repr__(self) -> str:
+        return summary_of_comparison(self)
 
     def __getitem__(self, name: str) -> ModelRecord:
         for model in self.models:

@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..results import Interval, percent
+from ..results import Estimate, Interval, aligned, percent
 
 if TYPE_CHECKING:
+    from .audit import Audit
+    from .backtest import Backtest
+    from .comparison import Comparison
     from .estimation import Estimation, Headline
     from .evaluation import Evaluation
 
-__all__ = ["aligned", "headline_lines", "metric_rows", "summary_of_estimation", "summary_of_evaluation"]
+__all__ = [
+    "audit_lines",
+    "headline_lines",
+    "metric_rows",
+    "summary_of_audit",
+    "summary_of_backtest",
+    "summary_of_comparison",
+    "summary_of_estimation",
+    "summary_of_evaluation",
+]
 
-_WIDEST = 60  # characters of a cell
-
-
-def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of text, columns under each other; long cells are cut.
-
-    >>> print(aligned(["method", "accuracy"], [["atc", "94.5 %"], ["source", "95.3 %"]]))
-    method  accuracy
-    atc     94.5 %
-    source  95.3 %
-    """
-    cells = [[_cut(cell) for cell in line] for line in (columns, *rows)]
-    widths = [max(len(line[j]) for line in cells) for j in range(len(columns))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in cells
-    )
-
-
-def _cut(cell: str) -> str:
-    return cell if len(cell) <= _WIDEST else cell[: _WIDEST - 3].rstrip() + "..."
+_COLUMNS = ("accuracy", "auc_coverage", "disca", "coverage_at_risk", "risk_at_coverage")
+_MOST_FINDINGS = 8
 
 
 def headline_lines(found: Estimation) -> list[str]:
@@ -56,8 +48,8 @@ def headline_lines(found: Estimation) -> list[str]:
     return lines
 
 
-def _ends(headline: Headline) -> str:
-    return f"{percent(headline.value)}  [{percent(headline.lower)}, {percent(headline.upper)}]"
+def _ends(one: Headline | Estimate) -> str:
+    return f"{percent(one.value)}  [{percent(one.lower)}, {percent(one.upper)}]"
 
 
 def _trust(found: Estimation) -> str:
@@ -115,3 +107,60 @@ def _title(name: str, metric: Interval) -> str:
     extras = getattr(metric, "extras", {})
     place = next((extras[key] for key in ("risk", "coverage") if key in extras and name.endswith(key)), None)
     return name if place is None else f"{name} {place:g}"
+
+
+def audit_lines(found: Audit) -> list[str]:
+    """The label-free estimate, the interval of the labels, what they are worth, whether they refute the estimate."""
+    lines = [f"Label-free estimate: {_ends(found.headline)}  ({found.headline.method})"]
+    chosen = found.estimate
+    if chosen is None or found.p_value is None:
+        return lines
+    made = f"{percent(chosen.level, None)} {chosen.kind} interval, {chosen.method}"
+    lines += [f"Audited accuracy:    {_ends(chosen)}  ({made})", f"  rests on: {chosen.assumes}"]
+    if found.effective_labels is not None:
+        worth = f"worth {found.effective_labels:.0f} drawn at random and read alone"
+        lines.append(f"  {found.labels} labels of {found.rows} rows, {worth}")
+    verdict = (
+        "REFUTED: the labels contradict" if found.refuted else "Not refuted: the labels do not contradict"
+    )
+    return [*lines, f"{verdict} the label-free interval (p = {found.p_value:.2g})"]
+
+
+def summary_of_audit(found: Audit) -> str:
+    """What `audit_lines` says, every interval, and the rows to label next."""
+    lines = audit_lines(found)
+    if found.intervals:
+        rows = [
+            [e.method, percent(e.value), percent(e.lower), percent(e.upper), e.kind] for e in found.intervals
+        ]
+        lines.append(aligned(["interval", "accuracy", "lower", "upper", "kind"], rows))
+    if found.suggestion is not None:
+        lines.append(f"{len(found.suggestion.row)} rows to label next; `.suggestion` names them")
+    return "\n".join([*lines, *(f"warning: {warning}" for warning in found.warnings)])
+
+
+def summary_of_backtest(found: Backtest) -> str:
+    """Every method over all trials, best first: error, bias, how often its interval held the truth."""
+    rows = [
+        [one.method, f"{100 * one.error:.1f}", f"{100 * one.bias:+.1f}", percent(one.coverage, 0)]
+        for one in found.overall()
+    ]
+    told = f"{len(found.trials)} simulated targets from {found.reference['rows']} rows of {found.reference['name']}"
+    return "\n".join([told, aligned(["method", "error (points)", "bias (points)", "interval held"], rows)])
+
+
+def summary_of_comparison(found: Comparison) -> str:
+    """The models by each metric, value and rank, in and out of the domain, and the first findings."""
+    lines = []
+    for domain, rankings in found.rankings.items():
+        columns = [name for name in _COLUMNS if name in rankings]
+        cells = {
+            (name, row["model"]): f"{row['value']:.4f} ({row['rank']})"
+            for name in columns
+            for row in rankings[name]
+        }
+        rows = [[m.name, *(cells.get((name, m.name), "") for name in columns)] for m in found.models]
+        if columns:
+            lines += [f"{domain.replace('_', ' ')}, value (rank)", aligned(["model", *columns], rows)]
+    lines += [f"- {one['sentence']}" for one in found.findings[:_MOST_FINDINGS]]
+    return "\n".join([*lines, *(f"warning: {warning}" for warning in found.warnings)])
