@@ -316,7 +316,8 @@ def test_concat_drops_what_a_part_lacks_and_refuses_other_classes() -> None:
         Predictions.concat([])
     c = Predictions.from_arrays(prediction=[0, 2], source="c.csv")
     with pytest.raises(
-        InputError, match=r"c\.csv: expected records with the same classes as the first, got 2 classes"
+        InputError,
+        match=r"c\.csv: expected records with the same classes as the first, in the same order, got 0, 2 against 0, 1",
     ):
         Predictions.concat([a, c])
 

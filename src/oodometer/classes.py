@@ -2,17 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, KeysView, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
-from .arrays import Array, Coded, as_cells
+from .arrays import Array, Coded, as_cells, as_numpy
 from .errors import InputError
 
-__all__ = ["ClassNames", "encode", "find_classes", "is_null", "truth_values"]
+__all__ = ["ClassNames", "encode", "find_classes", "is_null", "named_classes", "truth_values"]
 
 ClassNames = tuple[int | str, ...]
+
+
+def named_classes(value: Any) -> ClassNames:
+    """Class names as somebody gave them: in an order, each once, integers or strings.
+
+    >>> named_classes(np.array(["cat", "dog"])), named_classes([1.0, 2.0])
+    (('cat', 'dog'), (1, 2))
+    >>> named_classes({"cat"})
+    Traceback (most recent call last):
+    oodometer.errors.InputError: column classes: expected class names in the order of the probabilities, got a set; ...
+    """
+    unordered = isinstance(value, (Set, Mapping)) and not isinstance(value, KeysView)
+    if unordered or isinstance(value, (str, bytes)) or not (isinstance(value, Iterable) or np.ndim(value)):
+        raise InputError("class names in the order of the probabilities", got=f"a {type(value).__name__}",
+                         remedy="give a list, which has an order: ['cat', 'dog']", column="classes")  # fmt: skip
+    names = list(value) if isinstance(value, (list, tuple, KeysView)) else as_numpy(value).ravel().tolist()
+    if not {type(name) for name in names} <= {int, str}:
+        names = [name.item() if isinstance(name, np.generic) else name for name in names]
+        names = [int(name) if isinstance(name, float) and name.is_integer() else name for name in names]
+        for name in names:
+            if not isinstance(name, (int, str)):
+                raise InputError("class names that are integers or strings", got=repr(name)[:60], column="classes",
+                                 remedy="give one name for each class")  # fmt: skip
+    if len({str(name) for name in names}) != len(names):
+        raise InputError("distinct class names", got="a name twice", remedy="rename one", column="classes")
+    return tuple(names)
 
 
 def truth_values(value: Any, column: str) -> Array:

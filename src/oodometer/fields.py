@@ -99,10 +99,6 @@ def _settle_classes(
         if name in out
     }
     if classes is not None:
-        if len({str(name) for name in classes}) != len(classes):
-            raise InputError(
-                "distinct class names", got="a name twice", remedy="rename one", column="classes"
-            )
         for name, width in widths.items():
             if width != len(classes):
                 raise InputError(

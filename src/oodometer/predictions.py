@@ -13,7 +13,7 @@ import numpy as np
 
 from . import checks, kernels
 from .arrays import Array, Ragged, as_numpy
-from .classes import ClassNames
+from .classes import ClassNames, named_classes
 from .errors import InputError, NotApplicable
 from .fields import FIELDS, check_fields
 
@@ -106,7 +106,10 @@ class Predictions:
                 "at least one field", got="none", remedy=f"give one of {', '.join(FIELDS)}", file=source
             )
         try:
-            rows, named, fields, learnt = check_fields(given, None if classes is None else tuple(classes))
+            rows, named, fields, learnt = check_fields(
+                given, None if classes is None else named_classes(classes)
+            )
+            axes = _named_axes(names or {}, fields)
         except InputError as error:
             raise error.at(file=source, row_offset=first_row) from None
         extra = {k: as_numpy(v) for k, v in (columns or {}).items()}
@@ -117,7 +120,7 @@ class Predictions:
             classes=named,
             **fields,
             columns=extra,
-            names={k: tuple(v) for k, v in (names or {}).items()},
+            names=axes,
             source=source,
             first_row=first_row,
             _cache=learnt,
@@ -280,7 +283,9 @@ class Predictions:
 
     @staticmethod
     def concat(parts: Sequence[Predictions]) -> Predictions:
-        """Join records that name the same classes; fields that some part lacks are dropped.
+        """Join records that name the same classes, models, judges and so on, in one order.
+
+        Fields that some part lacks are dropped. Raises `InputError` where names or lengths of axes differ.
 
         >>> p = Predictions.from_classes([0, 1], label=[0, 0])
         >>> len(Predictions.concat([p, p]))
@@ -294,11 +299,12 @@ class Predictions:
         for part in parts[1:]:
             if part.classes != first.classes:
                 raise InputError(
-                    f"records with the same classes as {first.source or 'the first'}",
-                    got=f"{part.num_classes} classes against {first.num_classes}",
-                    remedy="read them with the same class names",
+                    f"records with the same classes as {first.source or 'the first'}, in the same order",
+                    got=f"{_shown(part.classes)} against {_shown(first.classes)}",
+                    remedy="read them with the same class names, classes=[...]",
                     file=part.source,
                 )
+            _check_same_axes(first, part)
         joined: dict[str, Any] = {}
         for name, axes in FIELDS.items():
             values = [getattr(p, name) for p in parts]
@@ -318,3 +324,44 @@ class Predictions:
         if all("verdicts" in p._cache for p in parts):
             cache["verdicts"] = np.concatenate([p._cache["verdicts"] for p in parts])
         return replace(first, rows=sum(p.rows for p in parts), columns=columns, _cache=cache, **joined)
+
+
+def _named_axes(names: Mapping[str, Sequence[str]], fields: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The names of the axes, each once and as many as there are entries."""
+    out = {axis: tuple(map(str, given)) for axis, given in names.items()}
+    for axis, own in out.items():
+        if len(set(own)) < len(own):
+            twice = next(name for i, name in enumerate(own) if name in own[:i])
+            raise InputError(
+                f"distinct names along the {axis} axis", got=f"{twice} twice", remedy="rename one"
+            )
+        for name, value in fields.items():
+            if axis in FIELDS[name] and value.shape[FIELDS[name].index(axis)] != len(own):
+                size = value.shape[FIELDS[name].index(axis)]
+                raise InputError(f"{size} names, one for each {axis}", got=f"{len(own)}", column=name,
+                                 remedy="name every entry once, in their order")  # fmt: skip
+    return out
+
+
+def _check_same_axes(first: Predictions, part: Predictions) -> None:
+    """What two records both hold has as many entries along every axis, of the same names where both have names."""
+    file = part.source
+    for field_name, axes in FIELDS.items():
+        one, other = getattr(first, field_name), getattr(part, field_name)
+        for place, axis in enumerate(axes):
+            if axis in ("sample", "class") or one is None or other is None:
+                continue
+            if one.shape[place] != other.shape[place]:
+                raise InputError(f"{one.shape[place]} {field_name}, as in {first.source or 'the first record'}",
+                                 got=f"{other.shape[place]}", file=file, column=field_name,
+                                 remedy=f"join records with the same {field_name}")  # fmt: skip
+            own, wanted = part.names.get(axis), first.names.get(axis)
+            if own is not None and wanted is not None and own != wanted:
+                raise InputError(f"{field_name} named {_shown(wanted)}, in this order", got=_shown(own), file=file,
+                                 column=field_name, remedy="read them as one list of files, which puts them in order "
+                                 "by name")  # fmt: skip
+
+
+def _shown(names: Sequence[int | str] | None) -> str:
+    names = names or ()
+    return (", ".join(map(str, names[:6])) or "none") + (f", ... ({len(names)})" if len(names) > 6 else "")

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..arrays import Array
-from ..classes import ClassNames
 from ..errors import InputError
 from ..predictions import Predictions
 from ..results import percent
 from ..store import Source, as_source
 from .drawn import Drawn
+from .joining import matched_rows, numbers_of_column
 
 __all__ = ["LabelledRows", "collect", "read_labels"]
 
@@ -41,21 +42,22 @@ class LabelledRows:
         return len(self.row)
 
 
-def open_labels(
-    data: Any, classes: ClassNames | None, open_source: Callable[..., Source] = as_source
-) -> Source:
+def open_labels(data: Any, open_source: Callable[..., Source]) -> Source:
     """A source of labels, with the columns that a suggestion wrote; ``open_source`` knows about renamed columns."""
-    source = open_source(data, classes=classes)
-    extra = [name for name in _EXTRA if name in source.columns]
-    return open_source(data, classes=classes, extra_columns=extra) if extra else source
+    source = open_source(data)
+    extra = [name for name in _EXTRA if source.holds(name)]
+    return open_source(data, extra_columns=extra) if extra else source
 
 
-def read_labels(data: Any, target: Source, predicted: Array | None, rows: int) -> LabelledRows:
+def read_labels(
+    data: Any, target: Source, predicted: Array | None, rows: int, key: str | None = None
+) -> LabelledRows:
     """Labels from a file, a frame, a mapping or `open_labels`: one row for each target row (null where unknown), or a
     column `row`.
 
-    `row` counts target rows from 0. `correct` is taken as it is; `label` is held against ``predicted``, positions in
-    the target's classes, shape (sample,). Columns `draw`, `probability` and `share` are those that a suggestion wrote.
+    Rows are told by ``key`` or `id` where both hold it (`matched_rows`); `row` counts target rows from 0. `correct` is
+    taken as it is; `label` is held against ``predicted``, positions in the target's classes, shape (sample,). Columns
+    `draw`, `probability` and `share` are those that a suggestion wrote.
     Raises `InputError` for rows that are not in the target, for numbers of rows that differ, for unknown classes.
 
     >>> from oodometer.store import as_source
@@ -64,18 +66,16 @@ def read_labels(data: Any, target: Source, predicted: Array | None, rows: int) -
     >>> found.row.tolist(), found.correct.tolist()
     ([2], [0])
     """
-    source = data if isinstance(data, Source) else open_labels(data, target.classes)
-    extra = [name for name in _EXTRA if name in source.columns]
+    source = data if isinstance(data, Source) else open_labels(data, partial(as_source, axes=target.axes))
     if not {"label", "correct"} & set(source.fields):
         raise InputError("a column `label` or `correct`", got=", ".join(source.columns), file=source.path,
                          remedy="give the truth of each row that you labelled")  # fmt: skip
     record = source.read(["label", "correct"])
-    number = {name: _numbers(record, name, source.path) for name in extra}
-    if "row" in number:
-        row = _row_numbers(number["row"], rows, source.path)
-    else:
+    number = {name: numbers_of_column(record, name, source.path) for name in _EXTRA if name in record.columns}
+    row = matched_rows(source, target, rows, number.get("row"), key)
+    if row is None:
         if len(record) != rows:
-            raise InputError(f"as many labels as target rows ({rows}), or a column `row`", got=str(len(record)),
+            raise InputError(f"as many labels as target rows ({rows}), or a column `row` or `id`", got=str(len(record)),
                              remedy="give null where unknown, or add the 0-based number of the target row",
                              file=source.path, column="label")  # fmt: skip
         row = np.arange(rows)
@@ -85,29 +85,6 @@ def read_labels(data: Any, target: Source, predicted: Array | None, rows: int) -
     share, chance = number.get("share", absent), number.get("probability", absent)
     label = None if record.label is None or record.correct is not None else record.label[order]
     return LabelledRows(source.name, row[order], correct[order], share[order], chance[order], label)
-
-
-def _numbers(record: Predictions, name: str, file: str | None) -> Array:
-    """A further column as float64, NaN where it is null."""
-    cells = record.columns[name]
-    if cells.dtype.kind == "O":
-        cells = np.array([np.nan if c is None or c == "" else c for c in cells.tolist()], dtype=object)
-    try:
-        out: Array = cells.astype(np.float64)
-    except (TypeError, ValueError):
-        raise InputError(
-            "numbers", got="something else", remedy="write plain numbers", file=file, column=name
-        ) from None
-    return out
-
-
-def _row_numbers(number: Array, rows: int, file: str | None) -> Array:
-    bad = ~(np.isfinite(number) & (number >= 0) & (number < rows) & (number == np.floor(number)))
-    if bad.any():
-        at = int(np.argmax(bad))
-        raise InputError(f"the number of a target row from 0 to {rows - 1}", got=f"{number[at]:g}", file=file,
-                         row=at + 1, column="row", remedy="count the target's rows from 0")  # fmt: skip
-    return number.astype(np.int64)
 
 
 def _verdicts(record: Predictions, row: Array, predicted: Array | None, file: str | None) -> Array:

@@ -30,10 +30,11 @@ def audit(
     labels: Annotated[
         list[str] | None,
         typer.Option(
-            help="Truth of some target rows: a row each, null where unknown, or a column `row` that counts them "
-            "from 0. May be repeated, in the order of labelling. By default the target's own labels."
+            help="Truth of some target rows: joined by id, by a column `row` that counts them from 0, or a row each, "
+            "null where unknown. May be repeated, in the order of labelling. By default the target's own labels."
         ),
     ] = None,
+    key: options.Key = None,
     level: options.Level = 0.95,
     suggest: Annotated[int, typer.Option(help="Draw so many unlabelled rows to label next.")] = 0,
     out: Annotated[
@@ -63,6 +64,7 @@ def audit(
             reference,
             target,
             labels=labels or None,
+            key=key,
             suggest=suggest,
             out=out,
             level=level,

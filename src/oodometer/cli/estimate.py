@@ -31,8 +31,12 @@ def estimate(
     every: Annotated[str | None, typer.Option(help="Cut the target into chunks of time, such as 7d.")] = None,
     labels: Annotated[
         str | None,
-        typer.Option(help="Truth of target rows (null where unknown), printed beside the estimates."),
+        typer.Option(
+            help="Truth of target rows (null where unknown), printed beside the estimates; joined by id, by a column "
+            "row that counts them from 0, or one row each."
+        ),
     ] = None,
+    key: options.Key = None,
     accuracy: Annotated[
         list[float] | None,
         typer.Option("--accuracy", help="Find the threshold for this accuracy; may be repeated."),
@@ -66,6 +70,7 @@ def estimate(
             by=by,
             every=every,
             labels=labels,
+            key=key,
             wanted=tuple(accuracy or (0.95,)),
             calibrator=calibrator,
             mapping=output.parse_mapping(rename or []),

@@ -12,6 +12,7 @@ __all__ = [
     "Engine",
     "IntervalSeed",
     "Json",
+    "Key",
     "Level",
     "Methods",
     "Reference",
@@ -30,6 +31,10 @@ Engine = Annotated[str, typer.Option(help="Where the passes run: local (threads)
 IntervalSeed = Annotated[int, typer.Option(help="Seed of the bootstrap in some intervals.")]
 Json = Annotated[
     str | None, typer.Option("--json", help="Write JSON to this file, or - for standard output.")
+]
+Key = Annotated[
+    str | None,
+    typer.Option(help="Join the labels by this column of both files; by default id, where both have it."),
 ]
 Level = Annotated[float, typer.Option(help="Nominal coverage of the intervals.")]
 Methods = Annotated[list[str] | None, typer.Option("--method", help="Only this method; may be repeated.")]

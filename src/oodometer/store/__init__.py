@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .atomic import write_atomic
+from .axes import Axes
 from .base import BATCH_ROWS, PART_ROWS, Part, Source
 from .in_place import InPlace
 from .memory import RecordSource
@@ -12,6 +13,7 @@ from .write import write_predictions
 __all__ = [
     "BATCH_ROWS",
     "PART_ROWS",
+    "Axes",
     "InPlace",
     "Part",
     "RecordSource",

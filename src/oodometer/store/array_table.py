@@ -16,7 +16,7 @@ __all__ = ["axes_remedy", "column_of", "ndim_of", "sample_axis", "table_of"]
 
 _AXES: dict[Kind, tuple[int, int]] = {  # kind -> number of axes, which of them is the sample's
     "number": (1, 0), "numbers": (2, 0), "ragged": (1, 0), "nested": (3, 1), "class": (1, 0), "classes": (2, 1),
-    "truth": (1, 0), "truths": (2, 1), "text": (1, 0), "time": (1, 0), "any": (1, 0),
+    "truth": (1, 0), "truths": (2, 1), "text": (1, 0), "time": (1, 0), "key": (1, 0), "any": (1, 0),
 }  # fmt: skip
 
 

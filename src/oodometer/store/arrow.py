@@ -117,16 +117,23 @@ def open_arrow(path: str) -> Reader:
 
 
 class MemoryReader(TableReader):
-    """An Arrow table in memory."""
+    """An Arrow table in memory; ``classes`` and ``names`` of axes may come beside it."""
 
     form = "table"
 
-    def __init__(self, table: Any) -> None:
+    def __init__(
+        self,
+        table: Any,
+        classes: ClassNames | None = None,
+        names: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> None:
         self.table = table
         self.file = None
         self.columns = tuple(table.column_names)
         self.rows: int = table.num_rows
-        self.classes = stated_classes(table.schema)
+        self.binding = classes is not None
+        self.classes = stated_classes(table.schema) if classes is None else classes
+        self.stated_names = names or {}
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
         """Slices of the table, without copying."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from ..classes import ClassNames
 from ..errors import InputError
 from ..predictions import Predictions
+from .axes import Axes
 
 __all__ = ["BATCH_ROWS", "PART_ROWS", "Part", "Source"]
 
@@ -51,8 +53,21 @@ class Source(ABC):
         """Number of rows, or None where only a pass over the file can tell and none has been made."""
 
     @abstractmethod
-    def aligned(self, classes: ClassNames | None) -> Source:
-        """The same source with its classes in the order given, matched by name."""
+    def holds(self, column: str) -> bool:
+        """Whether there is a column of this name, after renaming."""
+
+    @abstractmethod
+    def keys(self, column: str) -> Any:
+        """A column of ids as an Arrow array of strings, as they are written: 7 and "7" agree, 007 is another one."""
+
+    @property
+    @abstractmethod
+    def axes(self) -> Axes:
+        """Names and lengths along its axes, for other sources to follow."""
+
+    @abstractmethod
+    def aligned(self, axes: Axes | None) -> Source:
+        """The same source with its axes in the order given, matched by name; `InputError` where names differ."""
 
     @abstractmethod
     def parts(self, target_rows: int = PART_ROWS) -> list[Part]:

@@ -14,7 +14,18 @@ from ..predictions import FIELDS
 __all__ = ["AXES", "CLASS_AXIS", "Feed", "Kind", "Layout", "class_names"]
 
 Kind = Literal[
-    "number", "numbers", "ragged", "nested", "class", "classes", "truth", "truths", "text", "time", "any"
+    "number",
+    "numbers",
+    "ragged",
+    "nested",
+    "class",
+    "classes",
+    "truth",
+    "truths",
+    "text",
+    "time",
+    "key",
+    "any",
 ]
 
 # A column with exactly the field's name, and what its cells hold.
@@ -75,14 +86,34 @@ class Feed:
             return None
         return self.suffixes
 
+    def ordered(self, order: Sequence[int]) -> Feed:
+        """The same wide columns in another order."""
+        suffixes = self.suffixes or ()
+        return replace(
+            self,
+            columns=tuple(self.columns[i] for i in order),
+            suffixes=tuple(suffixes[i] for i in order),
+        )
+
+    def counted(self) -> Feed:
+        """The same; wide columns that count from 0 in any order are put into theirs, as the entries of a list are.
+
+        >>> Feed("features", "number", ("feature_1", "feature_0"), ("1", "0")).counted().columns
+        ('feature_0', 'feature_1')
+        """
+        places = {suffix: i for i, suffix in enumerate(self.suffixes or ())}
+        wanted = [str(i) for i in range(len(places))]
+        return self.ordered([places[name] for name in wanted]) if places.keys() == set(wanted) else self
+
 
 @dataclass(frozen=True)
 class Layout:
-    """What a file's columns mean; ``extra`` are further columns to carry along, name -> column of the file."""
+    """What a file's columns mean; ``extra`` are further columns to carry along, ``where`` all: name -> the file's."""
 
     columns: tuple[str, ...]
     feeds: Mapping[str, Feed]
     extra: Mapping[str, str]
+    where: Mapping[str, str]
 
     @staticmethod
     def parse(
@@ -113,9 +144,8 @@ class Layout:
                     f"one of the column {feeds[field].columns[0]} and columns {prefix}<name>", got="both", file=file,
                     remedy="drop the one that is not meant", column=found[0][0],
                 )  # fmt: skip
-            feeds[field] = Feed(
-                field, kind, tuple(raw for raw, _ in found), tuple(suffix for _, suffix in found)
-            )
+            feed = Feed(field, kind, tuple(raw for raw, _ in found), tuple(suffix for _, suffix in found))
+            feeds[field] = feed if field in CLASS_AXIS else feed.counted()
         where = dict(zip(ours, columns, strict=True)) | {c: c for c in columns}
         missing = [name for name in extra if name not in where]
         if missing:
@@ -128,7 +158,7 @@ class Layout:
                 remedy="rename them, for example --map y_true=label (a CSV file needs a header line)",
                 file=file,
             )
-        return Layout(tuple(columns), feeds, {name: where[name] for name in extra})
+        return Layout(tuple(columns), feeds, {name: where[name] for name in extra}, where)
 
     @property
     def fields(self) -> tuple[str, ...]:

@@ -15,11 +15,11 @@ from typing import Any
 import pyarrow as pa
 
 from ..arrays import Ragged, as_numpy
-from ..classes import ClassNames
+from ..classes import named_classes
 from ..errors import InputError, UsageError
 from .array_table import table_of
 from .arrow import MemoryReader
-from .columns import Layout
+from .columns import AXES, Layout
 from .reader import Reader
 
 __all__ = ["reader_of", "spooled_stdin"]
@@ -32,30 +32,29 @@ _TAKES = (
 )
 
 
-def reader_of(data: Any, mapping: Mapping[str, str] | None) -> tuple[Reader, ClassNames | None]:
-    """A reader of a table in memory, and class names that come with it."""
+def reader_of(data: Any, mapping: Mapping[str, str] | None) -> Reader:
+    """A reader of a table in memory."""
     if isinstance(data, Mapping):
         if data and all(hasattr(split, "with_format") for split in data.values()):
             raise UsageError(f"give one split of the data set: {', '.join(map(str, data))}")
         return _of_arrays(data, mapping)
     if isinstance(data, pa.Table):
-        return MemoryReader(data), None
+        return MemoryReader(data)
     if isinstance(data, pa.RecordBatch):
-        return MemoryReader(pa.Table.from_batches([data])), None
+        return MemoryReader(pa.Table.from_batches([data]))
     if hasattr(data, "with_format") and hasattr(data, "features"):  # a Hugging Face data set
         if not hasattr(data, "__getitem__"):
             raise UsageError(
                 "a streamed data set can be read only once; write it to a Parquet file and name that"
             )
-        return MemoryReader(_of_data_set(data)), None
-    return MemoryReader(_of_frame(data)), None
+        return MemoryReader(_of_data_set(data))
+    return MemoryReader(_of_frame(data))
 
 
-def _of_arrays(
-    data: Mapping[Any, Any], mapping: Mapping[str, str] | None
-) -> tuple[Reader, ClassNames | None]:
+def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Reader:
     arrays = {str(name): value for name, value in data.items() if value is not None}
     classes = arrays.pop("classes", None)
+    named = {axis: arrays.pop(f"names_{axis}") for axis in AXES.values() if f"names_{axis}" in arrays}
     layout = Layout.parse(tuple(arrays), mapping)
     used = layout.kinds(layout.feeds.values())
     table = table_of(arrays, layout)
@@ -64,7 +63,8 @@ def _of_arrays(
             held = as_numpy(value)
             if held.ndim == 1 and len(held) == table.num_rows:
                 table = table.append_column(name, pa.array(held.tolist()))
-    return MemoryReader(table), None if classes is None else tuple(as_numpy(classes).tolist())
+    names = {axis: tuple(map(str, as_numpy(own).tolist())) for axis, own in named.items()}
+    return MemoryReader(table, None if classes is None else named_classes(classes), names)
 
 
 def _of_data_set(data: Any) -> Any:

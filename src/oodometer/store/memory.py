@@ -1,4 +1,4 @@
-"""Memory: a record as a source, and a record's classes put into another order by name."""
+"""Memory: a record as a source, and the axes of a record put into another order by name."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import numpy as np
 from ..arrays import Array
 from ..classes import ClassNames
 from ..errors import InputError, UsageError
+from ..fields import FIELDS
 from ..predictions import Predictions
+from .axes import Axes, listed_classes, order_along, order_of
 from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_rows
-from .columns import CLASS_AXIS
+from .columns import AXES, CLASS_AXIS
 
-__all__ = ["RecordPart", "RecordSource", "is_positional", "order_of", "realigned"]
+__all__ = ["RecordPart", "RecordSource", "realigned"]
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,33 @@ class RecordSource(Source):
         """Rows of the record."""
         return self.record.rows
 
-    def aligned(self, classes: ClassNames | None) -> RecordSource:
-        """The record with its classes in the order given."""
-        return self if classes is None else RecordSource(realigned(self.record, classes))
+    def holds(self, column: str) -> bool:
+        """Whether the record has the field or column."""
+        return column in self.columns
+
+    def keys(self, column: str) -> Any:
+        """A column, or a field with one value a row, as strings."""
+        from .keys import key_array
+
+        record = self.record
+        values = record.columns[column] if column in record.columns else getattr(record, column)
+        return key_array(values, column, self.path)
+
+    @property
+    def axes(self) -> Axes:
+        """Names of the record's axes, in the order of its arrays."""
+        record = self.record
+        listed: dict[str, tuple[int | str, ...]] = dict(record.names)
+        if record.classes is not None and any(record.has(name) for name in CLASS_AXIS):
+            listed["class"] = record.classes
+        return Axes(record.classes, dict(record.names), _sizes(record), listed)
+
+    def aligned(self, axes: Axes | None) -> RecordSource:
+        """The record with its classes, models, judges and so on in the order given."""
+        if axes is None:
+            return self
+        record = realigned(self.record, axes)
+        return self if record is self.record else RecordSource(record)
 
     def parts(self, target_rows: int = PART_ROWS) -> list[Part]:
         """Slices of the record."""
@@ -86,44 +112,52 @@ class RecordSource(Source):
         return self.record
 
 
-def is_positional(own: ClassNames | None, wanted: ClassNames) -> bool:
-    """Whether classes that only count from 0 are given names: then position alone tells which is which."""
-    counted = own is None or own == tuple(range(len(own)))
-    return (
-        counted and (own is None or len(own) == len(wanted)) and all(isinstance(name, str) for name in wanted)
-    )
-
-
-def order_of(own: ClassNames, wanted: ClassNames, file: str | None = None) -> list[int]:
-    """Positions in ``own`` of the classes ``wanted``; both must name the same classes."""
-    where = {str(name): i for i, name in enumerate(own)}
-    absent = [name for name in wanted if str(name) not in where]
-    unknown = set(where) - {str(name) for name in wanted}
-    if absent or unknown:
-        shown = ", ".join(map(str, wanted[:6])) + (", ..." if len(wanted) > 6 else "")
-        what = f"no class {absent[0]!r}" if absent else f"a class more, {sorted(unknown)[0]!r}"
-        raise InputError(f"the {len(wanted)} known classes ({shown})", got=what, file=file, column="classes",
-                         remedy="use the same classes in the reference and the target")  # fmt: skip
-    return [where[str(name)] for name in wanted]
-
-
-def realigned(record: Predictions, classes: ClassNames) -> Predictions:
-    """The record with its class axis in the order of ``classes``, matched by name.
+def realigned(record: Predictions, axes: Axes | ClassNames) -> Predictions:
+    """The record with its axes in the order of others, matched by name.
 
     >>> p = Predictions.from_probabilities([[0.9, 0.1]], label=["a"], classes=["a", "b"])
     >>> q = realigned(p, ("b", "a"))
     >>> q.probabilities.tolist(), q.label.tolist()
     ([[0.1, 0.9]], [1])
     """
+    axes = axes if isinstance(axes, Axes) else Axes(axes, listed={"class": axes})
+    changes: dict[str, Any] = {}
+    names = dict(record.names)
+    sizes = _sizes(record)
+    for name, axis in AXES.items():
+        if record.has(name):
+            order, own = order_along(axis, names.get(axis), sizes[axis], False, axes, record.source)
+            names |= {} if own is None else {axis: own}
+            for field in (name, *(["member_probabilities"] if axis == "model" else [])):
+                if order is not None and record.has(field):
+                    changes[field] = np.take(getattr(record, field), order, axis=FIELDS[field].index(axis))
+    if changes or names != record.names:
+        record = replace(record, names=names, _cache={}, **changes)
+    return record if axes.classes is None else _with_classes(record, axes.classes, axes)
+
+
+def _sizes(record: Predictions) -> dict[str, int]:
+    """Lengths of the axes model, view, judge and feature that the record has."""
+    return {
+        axis: getattr(record, name).shape[FIELDS[name].index(axis)]
+        for name, axis in AXES.items()
+        if record.has(name)
+    }
+
+
+def _with_classes(record: Predictions, classes: ClassNames, axes: Axes) -> Predictions:
     own = record.classes
     if own is None or own == classes:
         return record
     changes: dict[str, Any] = {}
     axis = [name for name in CLASS_AXIS if record.has(name)]
-    if axis and is_positional(own, classes):
-        return replace(record, classes=classes)
+    counted = own == tuple(range(len(own)))
+    if axis and counted and len(own) == len(classes) and all(isinstance(name, str) for name in classes):
+        own = listed_classes(len(own), axes, record.source, axis[0])  # numbers that only tell positions
     if axis:
         order = order_of(own, classes, record.source)
+        if order == tuple(range(len(order))):
+            return replace(record, classes=classes)
         changes = {name: np.ascontiguousarray(getattr(record, name)[..., order]) for name in axis}
     where = {str(name): i for i, name in enumerate(classes)}
     lookup = np.array([where.get(str(name), -2) for name in own] + [-1], dtype=np.int32)

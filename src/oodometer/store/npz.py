@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..arrays import Array
-from ..classes import ClassNames
+from ..classes import ClassNames, named_classes
 from ..errors import InputError
 from .array_table import axes_remedy, column_of, ndim_of, sample_axis
 from .columns import AXES, Kind, Layout
@@ -48,6 +48,7 @@ class NpzReader(TableReader):
     rows: int | None = None
     first: int = 0
     form = "npz"
+    binding = True
 
     @staticmethod
     def open(path: str) -> NpzReader:
@@ -61,8 +62,11 @@ class NpzReader(TableReader):
             small = {
                 name: reader._whole(members[name]) for name in _APART if name in members and name != OFFSETS
             }
-        classes = tuple(small.pop("classes").tolist()) if "classes" in small else None
-        names = {name.removeprefix("names_"): tuple(map(str, small[name].tolist())) for name in small}
+        try:
+            classes = named_classes(small.pop("classes")) if "classes" in small else None
+        except InputError as error:
+            raise error.at(file=path) from None
+        names = {name.removeprefix("names_"): tuple(map(str, small[name].ravel().tolist())) for name in small}
         return replace(reader, classes=classes, stated_names=names)
 
     def bound(self, layout: Layout) -> Reader:

@@ -14,7 +14,9 @@ import numpy as np
 from ..arrays import Coded
 from ..classes import ClassNames
 from ..errors import InputError
-from .columns import AXES, CLASS_AXIS, Feed, Kind, Layout, class_names
+from ..fields import FIELDS
+from .axes import Order
+from .columns import AXES, Feed, Kind, Layout, class_names
 from .files import translated
 
 __all__ = ["MOST_CELLS", "Plan", "Reader", "TableReader", "seen_classes"]
@@ -25,21 +27,25 @@ MOST_CELLS = 8_000_000
 
 @dataclass(frozen=True)
 class Plan:
-    """What to read and how: the feeds, the classes to encode by, the widths of lists, rows in a batch."""
+    """What to read and how: the feeds, the classes to encode by, the widths of lists, rows in a batch.
+
+    ``orders`` bring list columns into line, axis by axis; ``named`` are the names of the axes model, view, judge and
+    feature once they are.
+    """
 
     layout: Layout
     feeds: tuple[Feed, ...]
     classes: ClassNames | None
     widths: Mapping[str, int] = field(default_factory=dict)
-    order: tuple[int, ...] | None = (
-        None  # of the class axis of list columns, to bring it into the order of classes
-    )
+    orders: Mapping[str, Order] = field(default_factory=dict)
+    named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rows: int = 65_536
 
     @property
     def names(self) -> dict[str, tuple[str, ...]]:
-        """Names of the model, view, judge and feature axes."""
-        return {AXES[f.field]: f.names for f in self.feeds if f.field in AXES and f.names is not None}
+        """Names of the axes of the fields that are read."""
+        axes = {AXES[f.field] for f in self.feeds if f.field in AXES}
+        return {axis: names for axis, names in self.named.items() if axis in axes}
 
 
 class Reader(ABC):
@@ -51,6 +57,7 @@ class Reader(ABC):
     rows: int | None
     text = False  # whether cells are text whose type has to be found out
     classes: ClassNames | None  # class names that the file states apart from its columns
+    binding = False  # whether they stand beside the arrays; else a note that other tools may have left behind
     stated_names: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # likewise of the axes in AXES
 
     @abstractmethod
@@ -98,8 +105,8 @@ class TableReader(Reader):
         for feed in plan.feeds:
             width = plan.widths.get(feed.field)
             arrays[feed.field] = decode.field(batch, feed, plan.classes, self.text, width)
-            if plan.order is not None and feed.field in CLASS_AXIS and not feed.wide:
-                arrays[feed.field] = arrays[feed.field][..., list(plan.order)]
+            if plan.orders and not feed.wide:
+                arrays[feed.field] = _ordered(arrays[feed.field], feed.field, plan.orders)
         arrays["columns"] = {name: decode.extra(batch, column) for name, column in plan.layout.extra.items()}
         return arrays
 
@@ -141,6 +148,16 @@ class TableReader(Reader):
                 yield
         except InputError as error:
             raise error.at(row_offset=done) from None
+
+
+def _ordered(values: Any, field: str, orders: Mapping[str, Order]) -> Any:
+    """The array of a list column with the entries of its axes in the orders given."""
+    for place, axis in enumerate(FIELDS[field]):
+        if axis in orders and isinstance(values, Coded):
+            values = Coded(np.take(values.codes, orders[axis], axis=place), values.values)
+        elif axis in orders:
+            values = np.take(values, orders[axis], axis=place)
+    return values
 
 
 def _fitting(plan: Plan) -> int:

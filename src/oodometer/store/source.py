@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..classes import ClassNames
+from ..classes import ClassNames, named_classes
 from ..errors import InputError, OodometerError
 from ..predictions import Predictions
+from .axes import Axes, Order, listed_classes, order_along, order_of
 from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_rows
-from .columns import CLASS_AXIS, Layout
+from .columns import AXES, CLASS_AXIS, Layout
 from .files import Stamp, check_file
-from .memory import RecordSource, is_positional, order_of, realigned
+from .memory import RecordSource, realigned
 from .reader import Plan, Reader, seen_classes
 
 __all__ = ["ReaderPart", "ReaderSource", "as_source", "open_predictions", "read_predictions"]
@@ -36,13 +37,15 @@ def open_predictions(
     classes: Sequence[int | str] | None = None,
     mapping: Mapping[str, str] | None = None,
     extra_columns: Iterable[str] = (),
+    axes: Axes | None = None,
     format: str | None = None,
 ) -> Source:
     """Open a predictions file: Parquet, CSV, JSONL, Arrow/Feather or NPZ, told by its ending or by ``format``.
 
-    Nothing but the head or footer is read until rows are asked for. ``classes`` are class names in the order wanted,
-    such as the reference's: columns are matched to them by name. ``mapping`` renames columns, theirs -> ours;
-    ``extra_columns`` are carried along in ``record.columns``, to slice by.
+    Nothing but the head or footer is read until rows are asked for. ``classes`` are class names in the order wanted:
+    columns are matched to them by name, and they name the entries of lists that come without names. ``axes`` are those
+    of another source to follow in this and in the names of models, views, judges and features (`Source.axes`).
+    ``mapping`` renames columns, theirs -> ours; ``extra_columns`` are carried along in ``record.columns``, to slice by.
 
     Raises `InputError` naming file, row and column, `UsageError` for a column that is not there.
 
@@ -59,7 +62,7 @@ def open_predictions(
     for part in name.split("."):
         opener = getattr(opener, part)
     reader: Reader = opener(str(path))
-    return ReaderSource.over(reader, classes, mapping, extra_columns, stamp=stamp)
+    return ReaderSource.over(reader, _wanted(classes, axes), mapping, extra_columns, stamp=stamp)
 
 
 def read_predictions(data: Any, **options: Any) -> Predictions:
@@ -77,6 +80,7 @@ def as_source(
     classes: Sequence[int | str] | None = None,
     mapping: Mapping[str, str] | None = None,
     extra_columns: Iterable[str] = (),
+    axes: Axes | None = None,
 ) -> Source:
     """A source from whatever holds predictions.
 
@@ -87,19 +91,23 @@ def as_source(
     >>> as_source({"probabilities": [[0.9, 0.1], [0.2, 0.8]], "label": [0, 0]}).read().accuracy
     0.5
     """
-    names = None if classes is None else tuple(classes)
+    wanted = _wanted(classes, axes)
     if isinstance(data, Source):
-        return data if names is None else data.aligned(names)
+        return data.aligned(wanted)
     if isinstance(data, Predictions):
-        return RecordSource(data if names is None else realigned(data, names), tuple(extra_columns))
+        return RecordSource(data if wanted is None else realigned(data, wanted), tuple(extra_columns))
     from . import frames
 
     if isinstance(data, str) and data == "-":
         data = frames.spooled_stdin()
     if isinstance(data, (str, os.PathLike)):
-        return open_predictions(data, classes=names, mapping=mapping, extra_columns=extra_columns)
-    reader, stated = frames.reader_of(data, mapping)
-    return ReaderSource.over(reader, names or stated, mapping, extra_columns)
+        return open_predictions(data, mapping=mapping, extra_columns=extra_columns, axes=wanted)
+    return ReaderSource.over(frames.reader_of(data, mapping), wanted, mapping, extra_columns)
+
+
+def _wanted(classes: Sequence[int | str] | None, axes: Axes | None) -> Axes | None:
+    """The axes to follow: another source's, else classes that a user named."""
+    return axes if classes is None or axes is not None else Axes.given(named_classes(classes))
 
 
 @dataclass(frozen=True)
@@ -116,7 +124,6 @@ class ReaderPart(Part):
         """Read, decode and check batch after batch; rows in errors count from the file's start."""
         layout, file, done = self.plan.layout, self.name, 0
         plan = replace(self.plan, feeds=layout.select(fields), rows=max(1, rows))
-        names = {**self.reader.stated_names, **plan.names}
         self._verify()
         chunks = self.reader.chunks(plan) if plan.feeds else iter(())
         while True:
@@ -131,7 +138,11 @@ class ReaderPart(Part):
                 raise
             try:
                 record = Predictions.from_arrays(
-                    classes=plan.classes, names=names, source=file, first_row=self.first_row + done, **arrays
+                    classes=plan.classes,
+                    names=plan.names,
+                    source=file,
+                    first_row=self.first_row + done,
+                    **arrays,
                 )
             except InputError as error:
                 raise layout.placed(error) from None
@@ -154,19 +165,19 @@ class ReaderPart(Part):
 class ReaderSource(Source):
     """A file or a table in memory, its columns understood; classes are settled when they are first needed."""
 
-    def __init__(self, reader: Reader, layout: Layout, given: ClassNames | None, stamp: Stamp | None) -> None:
+    def __init__(self, reader: Reader, layout: Layout, wanted: Axes | None, stamp: Stamp | None) -> None:
         self.reader, self.stamp = reader, stamp
         self.path = reader.file
         self.name = reader.file or reader.form
         self.columns = layout.columns
-        self._layout, self._given, self._rows = layout, given, reader.rows
+        self._layout, self._wanted, self._rows = layout, wanted, reader.rows
         self._settled: Plan | None = None
 
     @classmethod
     def over(
         cls,
         reader: Reader,
-        classes: Sequence[int | str] | None,
+        wanted: Axes | None,
         mapping: Mapping[str, str] | None,
         extra: Iterable[str],
         stamp: Stamp | None = None,
@@ -179,7 +190,7 @@ class ReaderSource(Source):
             raise error.at(file=reader.file) from None
         if reader.rows == 0:
             raise no_rows(reader.file)
-        source = cls(reader, layout, None if classes is None else tuple(classes), stamp)
+        source = cls(reader, layout, wanted, stamp)
         if layout.wide_classes is not None:
             source._check_names()
         return source
@@ -199,11 +210,46 @@ class ReaderSource(Source):
         """Rows, None for CSV and JSONL until a pass was made."""
         return self._rows
 
-    def aligned(self, classes: ClassNames | None) -> Source:
-        """The same file read with other class names or another order of them."""
-        if classes is None or classes == self._given:
+    def holds(self, column: str) -> bool:
+        """Whether the file has the column, under this name or renamed to it."""
+        return column in self._layout.where
+
+    def keys(self, column: str) -> Any:
+        """One pass over the column."""
+        from .keys import joined, key_cells
+
+        theirs, found, done = self._layout.where[column], [], 0
+        for batch in self.reader.tables({theirs: "key"}, BATCH_ROWS):
+            try:
+                found.append(key_cells(batch.column(theirs), theirs))
+            except InputError as error:
+                raise error.at(file=self.path, row_offset=done) from None
+            done += batch.num_rows
+        self._rows = done
+        return joined(found)
+
+    @property
+    def axes(self) -> Axes:
+        """Names along the axes as they are read; the order of lists where they, or a user, named their entries."""
+        plan, layout = self._plan, self._layout
+        sizes = {AXES[n]: len(f.columns) for n, f in layout.feeds.items() if n in AXES and f.wide}
+        sizes |= {AXES[n]: width for n, width in plan.widths.items() if n in AXES}
+        listed: dict[str, tuple[int | str, ...]] = {
+            axis: own
+            for axis, own in self.reader.stated_names.items()
+            if not any(f.wide and AXES.get(n) == axis for n, f in layout.feeds.items())
+        }
+        if self.reader.classes is not None and layout.wide_classes is None:
+            listed["class"] = self.reader.classes
+        return Axes(plan.classes, plan.named, sizes, listed | (self._wanted.listed if self._wanted else {}))
+
+    def aligned(self, axes: Axes | None) -> Source:
+        """The same file read with other class names or another order of them, or of models, judges and so on."""
+        if axes is None or axes == self._wanted:
             return self
-        return ReaderSource(self.reader, self._layout, classes, self.stamp)
+        if self._wanted is not None:  # lists that were given names keep them
+            axes = replace(axes, listed={**axes.listed, **self._wanted.listed})
+        return ReaderSource(self.reader, self._layout, axes, self.stamp)
 
     def parts(self, target_rows: int = PART_ROWS) -> list[Part]:
         """Ranges of row groups, record batches or rows; CSV and JSONL are one part."""
@@ -222,8 +268,8 @@ class ReaderSource(Source):
         return ReaderPart(reader, self._plan, self.path, before, self.stamp)
 
     def _check_names(self) -> None:
-        wanted = self._given or self._layout.wide_classes or ()
-        self._layout.aligned(wanted, self.path)
+        wanted = None if self._wanted is None else self._wanted.classes
+        self._layout.aligned(wanted or self._layout.wide_classes or (), self.path)
 
     @property
     def _plan(self) -> Plan:
@@ -237,7 +283,7 @@ class ReaderSource(Source):
         return self._settled
 
     def _settle(self) -> Plan:
-        layout, stated = self._layout, self.reader.classes
+        layout, wanted = self._layout, self._wanted or Axes()
         if layout.wide_classes is not None and len(layout.wide_classes) == 1:
             raise InputError(
                 "a column for each of at least two classes",
@@ -252,26 +298,70 @@ class ReaderSource(Source):
         widths = dict(self.reader.widths(layout))
         inner = widths.pop("classes", None)
         width = next((widths[n] for n in ("probabilities", "logits") if n in widths), inner)
-        wide = layout.wide_classes
-        if stated is not None and wide is not None:
-            # The names beside the columns know their types; the columns know which classes are there.
-            stated = stated if sorted(map(str, stated)) == sorted(map(str, wide)) else None
-        if stated is not None and width is not None and len(stated) != width:
-            stated = None
-        own = stated or wide
-        if own is None and width is None:
-            classes = self._given if self._given is not None else seen_classes(self.reader, layout)
-        else:
-            classes = self._given if self._given is not None else own or tuple(range(width or 0))
-        order: tuple[int, ...] | None = None
-        if classes is not None:
-            layout = layout.aligned(classes, self.path)
-            if width is not None and own is not None and own != classes and not is_positional(own, classes):
-                order = tuple(order_of(own, classes, self.path))
-            if width is not None and width != len(classes):
-                name = next(n for n in CLASS_AXIS if n in widths)
+        orders: dict[str, Order] = {}
+        own = self._own_classes(width)
+        classes = wanted.classes
+        if classes is None:
+            classes = own if own is not None or width is None else tuple(range(width))
+        if classes is None:
+            classes = seen_classes(self.reader, layout)
+        elif width is not None:
+            column = next(layout.feeds[n].columns[0] for n in CLASS_AXIS if n in widths)
+            if width != len(classes):
                 raise InputError(
                     f"lists of {len(classes)} entries, one a class", got=f"{width}", file=self.path, row=1,
-                    column=layout.feeds[name].columns[0], remedy="use the same classes in the reference and the target",
+                    column=column, remedy="use the same classes in the reference and the target",
                 )  # fmt: skip
-        return Plan(layout, (), classes, widths, order)
+            if own is None or _only_counts(own, classes):
+                own = listed_classes(width, replace(wanted, classes=classes), self.path, column)
+            order = order_of(own, classes, self.path)
+            orders |= {} if order == tuple(range(width)) else {"class": order}
+        if classes is not None:
+            layout = layout.aligned(classes, self.path)
+        layout, named = self._settle_axes(layout, widths, orders)
+        return Plan(layout, (), classes, widths, orders, named)
+
+    def _own_classes(self, width: int | None) -> ClassNames | None:
+        """The names that the data give their classes, in the order of their lists; `InputError` where two disagree."""
+        stated, wide = self.reader.classes, self._layout.wide_classes
+        if stated is None:
+            return wide
+        if wide is not None:
+            if sorted(map(str, stated)) == sorted(map(str, wide)):
+                return stated  # the names beside the columns know their types
+            if not self.reader.binding:
+                return wide
+            raise InputError(f"classes that are those of the columns ({', '.join(map(str, wide[:6]))})",
+                             got=", ".join(map(str, stated[:6])), column="classes",
+                             remedy="name the classes once")  # fmt: skip
+        if width is not None and len(stated) != width:
+            raise InputError(f"{width} class names, as many as lists have entries", got=f"{len(stated)}",
+                             column="classes", remedy="name every class once, in their order")  # fmt: skip
+        return stated
+
+    def _settle_axes(
+        self, layout: Layout, widths: Mapping[str, int], orders: dict[str, Order]
+    ) -> tuple[Layout, dict[str, tuple[str, ...]]]:
+        """Models, views, judges and features in the order wanted: the layout, their names; ``orders`` are added to."""
+        feeds, named = dict(layout.feeds), {}
+        for name, axis in AXES.items():
+            feed = feeds.get(name)
+            size = None if feed is None else len(feed.columns) if feed.wide else widths.get(name)
+            if feed is None or size is None:
+                continue
+            own = feed.names if feed.wide else self.reader.stated_names.get(axis)
+            if own is not None and (len(own) != size or len(set(own)) < size):
+                raise InputError(f"{size} distinct names, one for each {axis}", got=f"{len(own)}",
+                                 column=f"names_{axis}", remedy="name every entry once, in their order")  # fmt: skip
+            order, own = order_along(axis, own, size, feed.wide, self._wanted or Axes(), self.path)
+            if order is not None:
+                orders[axis] = order
+                feeds[name] = feed.ordered(order) if feed.wide else feed
+            if own is not None:
+                named[axis] = own
+        return replace(layout, feeds=feeds), named
+
+
+def _only_counts(own: ClassNames, classes: ClassNames) -> bool:
+    """Whether classes that only count from 0 are to have names that are strings: the numbers then tell positions."""
+    return own == tuple(range(len(own))) and all(isinstance(name, str) for name in classes)

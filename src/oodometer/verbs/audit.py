@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..audits.drawn import Drawn
+from ..audits.joining import by_position
 from ..audits.judge import Judgement, judge, refutes
 from ..audits.label_only import effective_labels
 from ..audits.labels import LabelledRows, collect, open_labels, read_labels
@@ -134,6 +135,7 @@ def audit(
     target: Any,
     *,
     labels: Any = None,
+    key: str | None = None,
     suggest: int = 0,
     out: str | os.PathLike[str] | None = None,
     level: float = 0.95,
@@ -152,9 +154,12 @@ def audit(
     reference, target, methods, classes, mapping, workers, progress :
         As in `estimate`, which makes the label-free headline.
     labels :
-        A file, a frame or a mapping, or a list of them in the order of labelling: one row for each target row (null
-        where unknown), or a column `row` (target rows counted from 0) with `label` or `correct`. Unless a suggestion
-        wrote the rows, they must have been drawn at random from the target. By default the target's own labels.
+        A file, a frame or a mapping, or a list of them in the order of labelling, with `label` or `correct`: joined by
+        `id` where both hold it, by a column `row` (target rows counted from 0), else one row for each target row (null
+        where unknown). Unless a suggestion wrote the rows, they must have been drawn at random from the target. By
+        default the target's own labels.
+    key :
+        Another column to join the labels by, in both files.
     suggest, out :
         How many rows to label next, and the file (.csv, .parquet, .jsonl, ...) to write them to.
     level, seed :
@@ -180,14 +185,14 @@ def audit(
     if out is not None and not suggest:
         raise UsageError("an output file is for suggested rows: say how many with --suggest")
     opener = Opener(mapping)
-    sources = _sources(reference, classes, opener)
-    goal = opener.open(target, sources[0].classes)
+    sources = opener.references(reference, classes)
+    goal = opener.target(target)
     given = [] if labels is None else list(labels) if isinstance(labels, (list, tuple)) else [labels]
-    told = [open_labels(data, goal.classes, opener.open) for data in given]
+    told = [open_labels(data, opener.target) for data in given]
     opener.check()
     learnt = _proxy(Predictions.concat([read_reference(s).record for s in sources]), goal)
     score, predicted, own = _survey(goal, learnt)
-    parts = [read_labels(source, goal, predicted, len(score)) for source in told]
+    parts = [read_labels(source, goal, predicted, len(score), key) for source in told]
     if not given and own is not None:
         parts = [own]
     if not parts and not suggest:
@@ -200,6 +205,7 @@ def audit(
         sources, goal, methods=methods, level=level, workers=workers, seed=seed, progress=progress
     )
     warnings = [w for w in found.warnings if "the target holds labels" not in w]
+    warnings += [line for source in told if (line := by_position(source, goal, key)) is not None]
     judgement: Judgement | None = None
     p_value: float | None = None
     power: Noticeable | None = None
@@ -272,15 +278,6 @@ def _outlook(
     counts = (*COUNTS, labels) if labels <= COUNTS[-1] else COUNTS
     return look_ahead(score, slope, level, accuracy=accuracy, lower=today.lower, upper=today.upper,
                       labels=counts, seed=seed)  # fmt: skip
-
-
-def _sources(reference: Any, classes: Sequence[int | str] | None, opener: Opener) -> list[Source]:
-    """The references, those after the first with the classes of the first."""
-    given = list(reference) if isinstance(reference, (list, tuple)) else [reference]
-    if not given:
-        raise UsageError("give at least one reference")
-    first = opener.open(given[0], classes)
-    return [first, *(opener.open(r, first.classes) for r in given[1:])]
 
 
 def _proxy(reference: Predictions, goal: Source) -> Proxy:

@@ -188,7 +188,7 @@ def backtest(
     for name in families or ():
         find("simulation", name)
     opener = Opener(mapping)
-    source = opener.open(reference, classes)
+    source = opener.references([reference], classes)[0]
     opener.check()
     read = read_reference(source)
     if len(read.record) < LEAST_REFERENCE:

@@ -22,7 +22,7 @@ from ..store import Source
 from .comparison import Comparison, ModelRecord
 from .evaluation import Evaluation
 from .findings import findings_of
-from .opening import Opener
+from .opening import Opener, in_name_order
 from .plan import batch_rows
 from .reference import read_reference
 from .rivals import Domain, disagreements, domain_of, pairs_of, rankings_of
@@ -115,9 +115,9 @@ def compare(
     check_pair_of_weights("u and v", nidma_weights)
     costs = _costs(len(models), energy, parameters, optimal_parameters)
     opener = Opener(mapping)
-    homes = [opener.open(data, classes) for data in models]
-    aways = [opener.open(data, classes) for data in out_of_domain]
-    goals = [opener.open(data, home.classes) for data, home in zip(target, homes, strict=False)]
+    homes = [in_name_order(opener.open(data, classes)) for data in models]
+    aways = [in_name_order(opener.open(data, classes)) for data in out_of_domain]
+    goals = [opener.open(data, axes=home.axes) for data, home in zip(target, homes, strict=False)]
     opener.check()
     titles = _titles(names, homes)
 

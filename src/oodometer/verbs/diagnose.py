@@ -48,8 +48,8 @@ def diagnose(
     'none'
     """
     opener = Opener(mapping)
-    first = opener.open(reference, classes)
-    goal = opener.open(target, first.classes)
+    first = opener.references([reference], classes)[0]
+    goal = opener.target(target)
     opener.check()
     read = read_reference(first)
     choice = choose(read.record, "auto")

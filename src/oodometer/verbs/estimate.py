@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..audits.joining import by_position, joined_truth
+from ..audits.labels import open_labels
 from ..engines import Engine, create_engine
 from ..errors import InputError, UsageError
 from ..estimators import SourceAccuracy
@@ -52,6 +54,7 @@ def estimate(
     by: str | None = None,
     every: str | None = None,
     labels: Any = None,
+    key: str | None = None,
     wanted: Sequence[float] = (0.95,),
     calibrator: str = "auto",
     classes: Sequence[int | str] | None = None,
@@ -78,8 +81,11 @@ def estimate(
     by, every :
         Column to slice the target by; or chunk length such as ``"7d"`` along the column `time`. Not both.
     labels :
-        Truth of target rows (a file or a dict with `label` or `correct`, one row each, null where unknown); only
-        printed beside the estimates.
+        Truth of target rows (a file or a dict with `label` or `correct`, null where unknown); only printed beside the
+        estimates. Joined by `id` where both hold it, by a column `row` (target rows counted from 0), else one row
+        for each target row, in its order.
+    key :
+        Another column to join the labels by, in both files.
     wanted :
         Accuracies for which the operating threshold is looked up on the label-free risk-coverage curve.
     calibrator :
@@ -118,7 +124,7 @@ def estimate(
             )
     with limited_to(workers), short_turns():
         return _estimate(
-            reference, target, methods, level, by, every, labels, wanted, calibrator, classes, mapping, backtest,
+            reference, target, methods, level, by, every, labels, key, wanted, calibrator, classes, mapping, backtest,
             diagnosis, engine, workers, seed, progress,
         )  # fmt: skip
 
@@ -131,6 +137,7 @@ def _estimate(
     by: str | None,
     every: str | None,
     labels: Any,
+    key: str | None,
     wanted: Sequence[float],
     calibrator: str,
     classes: Sequence[int | str] | None,
@@ -144,11 +151,12 @@ def _estimate(
 ) -> Estimation:
     extra = [by] if by is not None and by not in FIELDS else []
     opener = Opener(mapping)
-    sources = _reference_sources(reference, classes, opener)
+    sources = opener.references(reference, classes)
     first = sources[0]
-    goal = opener.open(target, first.classes, extra)
-    truth = None if labels is None else opener.open(labels, first.classes)
+    goal = opener.target(target, extra)
+    told = None if labels is None else open_labels(labels, opener.target)
     opener.check()
+    truth = None if told is None else joined_truth(told, goal, key)
     gathered = [gather_reference(s) for s in sources]
     values = _PART_ROWS * width(gathered[0].pieces[0][1])
     ahead = ReadingAhead(goal.parts(_PART_ROWS), batch_rows(len(first.classes or ())), values)
@@ -156,6 +164,7 @@ def _estimate(
         read = [gathered.pop(0).joined() for _ in range(len(gathered))]  # pieces are let go one by one
         record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
         warnings = _reference_warnings(read, record, goal, sources)
+        warnings += [] if told is None or (said := by_position(told, goal, key)) is None else [said]
         plan, skipped = fit_plan(
             record, methods, level=level, seed=seed, wanted=wanted, calibrator=calibrator, diagnosis=diagnosis
         )
@@ -163,7 +172,7 @@ def _estimate(
     finally:
         ahead.stop()
     plan = _with_exact_source(plan, read)
-    plan = _with_cuts(plan, by, every, _read_labels(truth), record.num_classes)
+    plan = _with_cuts(plan, by, every, truth, record.num_classes)
     beginning = _first_batch(ahead.parts, plan.rows, goal)
     plan, more = replace(plan, first_row=beginning.first_row).restricted_to(beginning)
     skipped += more
@@ -180,20 +189,6 @@ def _estimate(
 
 
 # ------------------------------------------------------------------------------------------ reading
-
-
-def _reference_sources(reference: Any, classes: Sequence[int | str] | None, opener: Opener) -> list[Source]:
-    several = isinstance(reference, (list, tuple))
-    given = list(reference) if several else [reference]
-    if not given:
-        raise UsageError("give at least one reference")
-    first = opener.open(given[0], classes)
-    return [first, *(opener.open(r, first.classes) for r in given[1:])]
-
-
-def _read_labels(source: Source | None) -> Predictions | None:
-    """The truth of target rows, read whole; None where none was given."""
-    return None if source is None else source.read(["label", "correct"])
 
 
 def _first_batch(parts: Sequence[Part], rows: int, source: Source) -> Predictions:

@@ -14,6 +14,7 @@ from ..registry import create, names
 from ..store import as_source
 from .evaluation import Evaluation, Evaluations
 from .judging import judge
+from .opening import in_name_order
 
 __all__ = ["Evaluation", "Evaluations", "evaluate"]
 
@@ -113,5 +114,5 @@ def evaluate(
         source = as_source(
             given, classes=classes, mapping=dict(mapping) if mapping else None, extra_columns=extra
         )
-        done.append(judge(source, chosen, metrics, level, by, seed, engine, workers, progress))
+        done.append(judge(in_name_order(source), chosen, metrics, level, by, seed, engine, workers, progress))
     return done[0] if len(done) == 1 else Evaluations(tuple(done))

@@ -6,9 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import UnknownColumnError, UsageError
-from ..store import Source, as_source
+from ..store import Axes, Source, as_source
 
-__all__ = ["Opener"]
+__all__ = ["Opener", "in_name_order"]
+
+
+def in_name_order(source: Source) -> Source:
+    """The source with its classes, views and features in the order of their names; ties go to the first name."""
+    axes = source.axes
+    ordered = axes.in_name_order()
+    return source if ordered == axes else source.aligned(ordered)
 
 
 class Opener:
@@ -24,16 +31,43 @@ class Opener:
         self._mapping = dict(mapping or {})
         self._used: set[str] = set()
         self._complaints: dict[str, UsageError] = {}
+        self._axes: Axes | None = None
+
+    def references(self, reference: Any, classes: Sequence[int | str] | None = None) -> list[Source]:
+        """One reference or a list of them; what is opened with `target` afterwards follows their classes and names.
+
+        Classes, views and features are put in the order of their names, so that the order in one file or another moves
+        no number; models and judges stand in the order of the first reference.
+        """
+        given = list(reference) if isinstance(reference, (list, tuple)) else [reference]
+        if not given:
+            raise UsageError("give at least one reference")
+        first, *others = (self.open(one, classes) for one in given)
+        first = in_name_order(first)
+        self._axes = axes = first.axes
+        for other in others:
+            self._axes = self._axes.beside(other.axes)
+        return [first, *(other.aligned(axes) for other in others)]
+
+    def target(self, data: Any, extra_columns: Iterable[str] = ()) -> Source:
+        """A source whose classes, models, views, judges and features are put in the references' order, by name."""
+        if self._axes is None:
+            raise AssertionError("open the references first: the target follows their names")
+        return self.open(data, extra_columns=extra_columns, axes=self._axes)
 
     def open(
-        self, data: Any, classes: Sequence[int | str] | None = None, extra_columns: Iterable[str] = ()
+        self,
+        data: Any,
+        classes: Sequence[int | str] | None = None,
+        extra_columns: Iterable[str] = (),
+        axes: Axes | None = None,
     ) -> Source:
-        """The source, renamed as far as its columns go."""
+        """The source, renamed as far as its columns go, with the axes of another one where they are given."""
         mapping = dict(self._mapping)
         while True:
             try:
                 source = as_source(
-                    data, classes=classes, mapping=mapping or None, extra_columns=extra_columns
+                    data, classes=classes, mapping=mapping or None, extra_columns=extra_columns, axes=axes
                 )
             except UnknownColumnError as error:
                 self._complaints[error.column] = error

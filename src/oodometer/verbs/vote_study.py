@@ -249,7 +249,7 @@ def _thresholded(
     """ATC with its threshold from the reference."""
     if reference is None:
         raise NotApplicable("needs a labelled reference with confidences: give reference=...")
-    found = method.fit(as_source(reference, classes=known.classes).read(_READ)).estimate(known)
+    found = method.fit(as_source(reference, axes=as_source(known).axes).read(_READ)).estimate(known)
     cut = Cut(float(scores.dtype.type(found.details["threshold"])), float(found.details["share_of_ties"]))
     return StudyRow("atc", found.interval, _error(known.verdicts, credit(scores, cut), level, fitted=True))
 
