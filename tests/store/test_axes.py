@@ -56,7 +56,7 @@ def test_a_record_is_put_in_order(theirs: Any, wanted: Any) -> None:
                                               ("judge", "vote")])  # fmt: skip
 def test_other_names_are_refused_by_name(form: str, axis: str, prefix: str, tmp_path: Path) -> None:
     other = named_record(10, seed=1)
-    other.names[axis] = ("other", *other.names[axis][1:])  # type: ignore[index]
+    other.names[axis] = ("other", *other.names[axis][1:])
     first = AXES[axis][0]
     with pytest.raises(InputError, match=f"got no {prefix}_{first} and {prefix}_other more"):
         as_source(made(other, form, tmp_path, "t"), axes=as_source(RECORD).axes).read()
@@ -67,7 +67,7 @@ def test_wide_columns_count_as_names_and_another_number_is_refused(kind: Any) ->
     reference = kind({"confidence": [0.5, 0.6], "feature_a": [1.0, 2.0], "feature_b": [3.0, 4.0]})
     axes = as_source(reference).axes
     target = kind({"feature_b": [3.0, 4.0], "confidence": [0.5, 0.6], "feature_a": [1.0, 2.0]})
-    assert as_source(target, axes=axes).read().features.tolist() == [[1, 3], [2, 4]]  # type: ignore[union-attr]
+    assert as_source(target, axes=axes).read().features.tolist() == [[1, 3], [2, 4]]
     for columns, got in (
         ({"feature_a": [1.0, 2.0]}, "got no feature_b"),
         ({"feature_a": [1.0, 2.0], "feature_b": [1.0, 2.0], "feature_c": [1.0, 2.0]}, "got feature_c more"),
@@ -112,7 +112,7 @@ def test_lists_of_classes_without_names() -> None:
     assert (
         read_predictions({"probabilities": ROWS}, axes=named.axes.in_name_order()).probabilities.tolist()
         == ROWS
-    )  # type: ignore[union-attr]
+    )
     arrays = as_source({"probabilities": ROWS, "classes": ["b", "a"]}).axes.in_name_order()
     for unnamed in ({"probabilities": ROWS}, Predictions.from_probabilities(ROWS)):
         record = read_predictions(unnamed, axes=arrays)
