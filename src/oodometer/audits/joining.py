@@ -70,7 +70,8 @@ def joined_truth(labels: Source, target: Source, key: str | None = None) -> Pred
 
     >>> from oodometer.store import as_source
     >>> goal = as_source({"prediction": [0, 1, 1]})
-    >>> joined_truth(as_source({"row": [2], "label": [1]}, extra_columns=["row"]), goal).label.tolist()
+    >>> labels = as_source({"row": [2], "label": [1]}, extra_columns=["row"], axes=goal.axes)
+    >>> joined_truth(labels, goal).label.tolist()
     [-1, -1, 1]
     """
     record = labels.read(["label", "correct"])
