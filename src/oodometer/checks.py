@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import Array, as_cells
-from .classes import ClassNames
+from .classes import ClassNames, is_null
 from .errors import InputError
 from .kernels import Top, look_over, row_sums
 
@@ -32,9 +32,25 @@ def _axes_remedy(given: int, axes: str) -> str:
     return "transpose or reshape it" if given else "give one value a row"
 
 
+def _check_objects(array: Array, column: str, axes: str) -> None:
+    """No cell of an array of objects is null, or a truth value where a number belongs."""
+    if array.ndim != len(axes.split(", ")):
+        return
+    for at, cell in enumerate(array.ravel().tolist()):
+        if is_null(cell) and not isinstance(cell, float):
+            got, remedy = "null", "fill in the value or drop the row"
+        elif isinstance(cell, bool) and column != "features":
+            got, remedy = repr(cell), "give numbers, not verdicts"
+        else:
+            continue
+        where = np.unravel_index(at, array.shape)[axes.split(", ").index("sample")]
+        raise InputError("a number", got=got, remedy=remedy, row=int(where) + 1, column=column)
+
+
 def _float_matrix(value: Any, column: str, axes: str) -> Array:
     array = as_cells(value)
     if array.dtype.kind == "O":
+        _check_objects(array, column, axes)
         try:
             array = np.asarray(array.tolist(), dtype=np.float64)
         except (TypeError, ValueError):
@@ -44,7 +60,7 @@ def _float_matrix(value: Any, column: str, axes: str) -> Array:
                 remedy="give every row one number for each class",
                 column=column,
             ) from None
-    if array.dtype.kind not in "fiub":
+    if array.dtype.kind not in ("fiub" if column == "features" else "fiu"):
         raise InputError(
             "numbers", got=f"dtype {array.dtype}", remedy="convert the column to numbers", column=column
         )

@@ -44,7 +44,7 @@ def truth_values(value: Any, column: str) -> Array:
 
 
 _TRUTH: dict[Hashable, int] = {True: 1, False: 0, None: -1, "true": 1, "false": 0, "1": 1, "0": 0, "": -1, "yes": 1,
-                               "no": 0, "correct": 1, "incorrect": 0}  # fmt: skip
+                               "no": 0, "1.0": 1, "0.0": 0, "correct": 1, "incorrect": 0}  # fmt: skip
 
 
 def _truth_of(cell: Any) -> int | None:

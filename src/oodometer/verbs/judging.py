@@ -17,7 +17,7 @@ from ..registry import create
 from ..results import Interval, Skipped
 from ..store import Source
 from .evaluation import Evaluation, Slice
-from .plan import MOST_SLICES, batch_rows, check_slices, column_of
+from .plan import MOST_SLICES, batch_rows, check_slices, column_of, slice_name
 
 __all__ = ["JudgingPlan", "State", "finish_judging", "judge", "merge_judged", "plan_judging"]
 
@@ -93,8 +93,8 @@ def _cuts(batch: Predictions, by: str) -> Iterator[tuple[Any, Array]]:
     else:
         values = column_of(batch, by)
     groups: dict[Any, list[int]] = {}
-    for i, value in enumerate(values.tolist()):
-        groups.setdefault("(missing)" if value is None or value != value else value, []).append(i)
+    for i, value in enumerate(values if values.dtype.kind == "M" else values.tolist()):
+        groups.setdefault(slice_name(value), []).append(i)
     if len(groups) > MOST_SLICES:
         check_slices([("by", value) for value in groups], by)
     for value, index in groups.items():
