@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from .arrays import Array, Coded, as_cells
 from .errors import InputError
 
-__all__ = ["ClassNames", "encode", "find_classes", "is_null", "truth_values"]
+__all__ = ["ClassNames", "class_of_truth", "class_tuple", "encode", "find_classes", "is_null", "truth_values"]
 
 ClassNames = tuple[int | str, ...]
 
@@ -59,7 +59,27 @@ def _truth_of(cell: Any) -> int | None:
 def is_null(cell: Any) -> bool:
     """Whether a cell says "unknown": None, NaN, or the NA and NaT of a library of frames."""
     is_nan = isinstance(cell, float) and cell != cell
-    return cell is None or is_nan or type(cell).__name__ in ("NAType", "NaTType")
+    return cell is None or is_nan or cell is np.ma.masked or type(cell).__name__ in ("NAType", "NaTType")
+
+
+def class_of_truth(value: bool, names: Collection[str]) -> str:
+    """The name of the class that true or false stands for: of two classes False and True (however written), or 0 and 1.
+
+    >>> class_of_truth(True, ("0", "1")), class_of_truth(False, ("true", "false")), class_of_truth(True, ("a", "b"))
+    ('1', 'false', 'True')
+    """
+    pairs = (("False", "True"), ("false", "true"), ("FALSE", "TRUE"), ("0", "1"))
+    found = next((pair for pair in pairs if names and set(pair).issuperset(names)), pairs[0])
+    return found[value]
+
+
+def class_tuple(names: Iterable[Any]) -> ClassNames:
+    """Names of classes as a tuple; False and True become texts.
+
+    >>> class_tuple([False, True])
+    ('False', 'True')
+    """
+    return tuple(str(name) if isinstance(name, (bool, np.bool_)) else name for name in names)
 
 
 def _dictionary(value: Any, column: str) -> tuple[Array, list[Any]]:
@@ -69,7 +89,7 @@ def _dictionary(value: Any, column: str) -> tuple[Array, list[Any]]:
     array = as_cells(value)
     shape = array.shape
     if array.dtype.kind == "b":
-        array = array.astype(np.int64)
+        return array.astype(np.int64), [False, True]
     if array.dtype.kind == "f":
         unknown = np.isnan(array)
         odd = ~unknown & ~(np.isfinite(array) & (array == np.round(array)))
@@ -113,9 +133,11 @@ def _dictionary_of_objects(array: Array, column: str) -> tuple[Array, list[Any]]
             column=column,
         )
     for k, code in index.items():
-        if not (isinstance(k, (str, int, np.integer, bool)) or (isinstance(k, float) and k.is_integer())):
+        if not (isinstance(k, (str, int, np.integer, np.bool_)) or (isinstance(k, float) and k.is_integer())):
             raise _no_class(repr(k), int(np.argmax(codes == code)) % max(array.shape[-1], 1) + 1, column)
-    values = [k if isinstance(k, str) else int(k) for k in index]
+    values = [
+        k if isinstance(k, str) else bool(k) if isinstance(k, (bool, np.bool_)) else int(k) for k in index
+    ]
     return codes.reshape(array.shape), values
 
 
@@ -127,7 +149,8 @@ def find_classes(columns: Iterable[Any]) -> ClassNames:
     """
     found: set[int | str] = set()
     for values in columns:
-        found.update(_dictionary(values, "label")[1])
+        cells = _dictionary(values, "label")[1]
+        found.update(int(cell) if isinstance(cell, bool) else cell for cell in cells)
     strings = {isinstance(v, str) for v in found}
     if len(strings) > 1:
         raise InputError(
@@ -155,7 +178,8 @@ def encode(value: Any, classes: ClassNames, column: str) -> Array:
             return value.astype(np.int32)  # type: ignore[no-any-return]
     codes, distinct = _dictionary(value, column)
     by_name = {str(name): position for position, name in enumerate(classes)}
-    lookup = np.array([by_name.get(str(v), -2) for v in distinct] + [-1], dtype=np.int32)
+    names = [class_of_truth(v, by_name) if isinstance(v, bool) else str(v) for v in distinct]
+    lookup = np.array([by_name.get(name, -2) for name in names] + [-1], dtype=np.int32)
     out: Array = lookup[codes]
     if (out == -2).any():
         at = np.unravel_index(int(np.argmax(out == -2)), out.shape)

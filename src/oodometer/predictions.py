@@ -13,7 +13,7 @@ import numpy as np
 
 from . import checks, kernels
 from .arrays import Array, Ragged, as_numpy
-from .classes import ClassNames
+from .classes import ClassNames, class_tuple
 from .errors import InputError, NotApplicable
 from .fields import FIELDS, check_fields
 
@@ -40,7 +40,8 @@ class Predictions:
 
     ``classes`` names the class axis, ``names`` the model, view and judge axes, ``columns`` holds further
     columns to slice by, ``source`` and ``first_row`` say where the rows came from, ``calibrated`` names a
-    calibrator that was applied.
+    calibrator that was applied, ``rounded`` says to how many decimal digits the probabilities came rounded, where that
+    moved sums of rows by more than 0.001 (they were divided by their sum).
 
     >>> p = Predictions.from_probabilities([[0.9, 0.1], [0.4, 0.6]], label=["cat", "cat"], classes=["cat", "dog"])
     >>> len(p), p.accuracy, p.predicted.tolist()
@@ -70,6 +71,7 @@ class Predictions:
     source: str | None = None
     first_row: int = 0
     calibrated: str | None = None
+    rounded: int | None = None
     _cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     # ---------------------------------------------------------------- constructors (the door)
@@ -106,7 +108,9 @@ class Predictions:
                 "at least one field", got="none", remedy=f"give one of {', '.join(FIELDS)}", file=source
             )
         try:
-            rows, named, fields, learnt = check_fields(given, None if classes is None else tuple(classes))
+            rows, named, fields, learnt = check_fields(
+                given, None if classes is None else class_tuple(classes)
+            )
         except InputError as error:
             raise error.at(file=source, row_offset=first_row) from None
         extra = {k: as_numpy(v) for k, v in (columns or {}).items()}
@@ -120,6 +124,7 @@ class Predictions:
             names={k: tuple(v) for k, v in (names or {}).items()},
             source=source,
             first_row=first_row,
+            rounded=learnt.pop("rounded", None),
             _cache=learnt,
         )
 
@@ -317,4 +322,7 @@ class Predictions:
             )
         if all("verdicts" in p._cache for p in parts):
             cache["verdicts"] = np.concatenate([p._cache["verdicts"] for p in parts])
-        return replace(first, rows=sum(p.rows for p in parts), columns=columns, _cache=cache, **joined)
+        rounded = next((p.rounded for p in parts if p.rounded is not None), None)
+        return replace(
+            first, rows=sum(p.rows for p in parts), columns=columns, rounded=rounded, _cache=cache, **joined
+        )

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from ..arrays import Ragged, as_numpy
-from ..classes import ClassNames
+from ..classes import ClassNames, class_tuple
 from ..errors import InputError, UsageError
 from .array_table import table_of
 from .arrow import MemoryReader
@@ -64,7 +64,7 @@ def _of_arrays(
             held = as_numpy(value)
             if held.ndim == 1 and len(held) == table.num_rows:
                 table = table.append_column(name, pa.array(held.tolist()))
-    return MemoryReader(table), None if classes is None else tuple(as_numpy(classes).tolist())
+    return MemoryReader(table), None if classes is None else class_tuple(as_numpy(classes).tolist())
 
 
 def _of_data_set(data: Any) -> Any:

@@ -20,7 +20,17 @@ from ..predictions import Predictions
 from ..results import Skipped
 from ..scores import Score
 
-__all__ = ["MOST_SLICES", "WHOLE", "Key", "Plan", "batch_rows", "merge_states", "parse_duration", "slice_name"]
+__all__ = [
+    "MOST_SLICES",
+    "WHOLE",
+    "Key",
+    "Plan",
+    "batch_rows",
+    "merge_states",
+    "parse_duration",
+    "rounding",
+    "slice_name",
+]
 
 Key = tuple[str, Any]  # ("whole", None), ("by", value) or ("every", number of the chunk)
 State = dict[Key, dict[str, Sums]]
@@ -273,6 +283,14 @@ def confidence_counts(score: Score, record: Predictions) -> Array:
         return np.zeros(CONFIDENCE_CELLS, dtype=np.int64)
     counts: Array = tally(index, CONFIDENCE_CELLS)[0, :, 0]
     return counts
+
+
+def rounding(digits: int, whose: str) -> str:
+    """The warning about rounded probabilities."""
+    return (
+        f"{whose} probabilities are rounded to {digits} decimal digits; rows whose sum that moved by more than 0.001 "
+        "were divided by it"
+    )
 
 
 def _truth(batch: Predictions) -> Sums:
