@@ -202,7 +202,7 @@ def _cell_by_cell(cells: list[Any], wanted: Any, name: str, kind: Kind, file: st
     seen: Any = wanted
     for row, cell in enumerate(cells, start=done + 1):
         try:
-            if holds_truth(cell) and kind in _FIXED:
+            if holds_truth(cell) and (kind in _FIXED or not (seen is None or pa.types.is_boolean(seen))):
                 raise ValueError
             got = pa.array([cell], seen)
         except (pa.ArrowException, ValueError, TypeError, OverflowError):
