@@ -28,7 +28,7 @@ class Ragged:
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[float]]) -> Ragged:
         """Pack a sequence of sequences."""
-        parts = [np.asarray(row, dtype=np.float64) for row in rows]
+        parts = [np.asarray(_unpadded(row), dtype=np.float64) for row in rows]
         offsets = np.zeros(len(parts) + 1, dtype=np.int64)
         np.cumsum([len(p) for p in parts], out=offsets[1:])
         return cls(np.concatenate(parts) if parts else np.empty(0), offsets)
@@ -86,18 +86,54 @@ class Coded:
 
 
 def as_numpy(value: Any) -> Array:
-    """Anything with an array interface (numpy, torch, jax, pandas, polars, pyarrow, lists) as a numpy array.
+    """Anything with an array interface (numpy, torch, jax, pandas, polars, pyarrow, lists) as a plain numpy array.
 
-    >>> as_numpy([1, 2]).dtype.kind
-    'i'
+    A masked entry becomes None, and numbers get the byte order of this machine.
+
+    >>> as_numpy(np.ma.array([1, 2], mask=[False, True])).tolist()
+    [1, None]
     """
-    if isinstance(value, np.ndarray):
-        return value
-    if hasattr(value, "detach"):  # a torch tensor on any device, with or without gradient
-        value = value.detach().cpu()
-    if hasattr(value, "to_numpy"):
-        return np.asarray(value.to_numpy())
-    return np.asarray(value)
+    if not isinstance(value, np.ndarray):
+        if hasattr(value, "detach"):  # a torch tensor on any device, with or without gradient
+            value = value.detach().cpu()
+        if hasattr(value, "to_numpy"):
+            value = value.to_numpy()
+        elif isinstance(value, (list, tuple)):
+            value = _with_masks(value)
+    if isinstance(value, np.ma.MaskedArray):
+        value = _unmasked(value)
+    array = np.asarray(value)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        array = array.astype(np.float64)
+    return array
+
+
+def _with_masks(cells: Sequence[Any]) -> Any:
+    """Lists of masked arrays, or with masked entries, so that numpy does not drop the masks."""
+    if not any(issubclass(kind, np.ma.MaskedArray) for kind in {*map(type, cells)}):
+        return cells
+    bare = [_unmasked(cell) if isinstance(cell, np.ma.MaskedArray) else cell for cell in cells]
+    return [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in bare]
+
+
+def _unmasked(array: Any) -> Array:
+    """The array with None (NaT among times) where it is masked."""
+    if not np.ma.is_masked(array):
+        return np.asarray(array.data)
+    hidden = np.ma.getmaskarray(array)
+    out: Array = np.asarray(array.data).astype(array.dtype if array.dtype.kind in "mM" else object)
+    out[hidden] = np.array("NaT", array.dtype) if array.dtype.kind in "mM" else None
+    return out
+
+
+def _unpadded(row: Any) -> Any:
+    """A row whose masked end is padding is cut there; another masked entry is null."""
+    if not isinstance(row, np.ma.MaskedArray):
+        return row
+    real = np.flatnonzero(~np.ma.getmaskarray(row))
+    return _unmasked(row[: real[-1] + 1 if len(real) else 0])
 
 
 def as_cells(value: Any) -> Array:

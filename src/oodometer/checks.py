@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .arrays import Array, as_cells
-from .classes import ClassNames
+from .classes import ClassNames, is_null
 from .errors import InputError
 from .kernels import Top, look_over, row_sums
 
@@ -22,8 +22,23 @@ __all__ = [
     "survey_probabilities",
 ]
 
+
+class Surveyed(NamedTuple):
+    """Checked probabilities, their top where it is known, and the decimal digits they were rounded to where rows whose
+    sum that moved by more than the tolerance were divided by it.
+    """
+
+    values: Array
+    top: Top | None
+    digits: int | None
+
+
 SUM_TOLERANCE = 1e-3
+_OFF = (
+    SUM_TOLERANCE + 1e-6
+)  # where a row's sum is off: float32 sums of decimals end a little above the tolerance
 _NEGATIVE_TOLERANCE = 1e-6
+_MOST_ROUNDING = 0.1
 
 
 def _axes_remedy(given: int, axes: str) -> str:
@@ -32,9 +47,25 @@ def _axes_remedy(given: int, axes: str) -> str:
     return "transpose or reshape it" if given else "give one value a row"
 
 
+def _check_objects(array: Array, column: str, axes: str) -> None:
+    """No cell of an array of objects is null, or a truth value where a number belongs."""
+    if array.ndim != len(axes.split(", ")):
+        return
+    for at, cell in enumerate(array.ravel().tolist()):
+        if is_null(cell) and not isinstance(cell, float):
+            got, remedy = "null", "fill in the value or drop the row"
+        elif isinstance(cell, bool) and column != "features":
+            got, remedy = repr(cell), "give numbers, not verdicts"
+        else:
+            continue
+        where = np.unravel_index(at, array.shape)[axes.split(", ").index("sample")]
+        raise InputError("a number", got=got, remedy=remedy, row=int(where) + 1, column=column)
+
+
 def _float_matrix(value: Any, column: str, axes: str) -> Array:
     array = as_cells(value)
     if array.dtype.kind == "O":
+        _check_objects(array, column, axes)
         try:
             array = np.asarray(array.tolist(), dtype=np.float64)
         except (TypeError, ValueError):
@@ -44,7 +75,7 @@ def _float_matrix(value: Any, column: str, axes: str) -> Array:
                 remedy="give every row one number for each class",
                 column=column,
             ) from None
-    if array.dtype.kind not in "fiub":
+    if array.dtype.kind not in ("fiub" if column == "features" else "fiu"):
         raise InputError(
             "numbers", got=f"dtype {array.dtype}", remedy="convert the column to numbers", column=column
         )
@@ -98,6 +129,9 @@ def check_probabilities(
 ) -> Array:
     """Class probabilities, shape (sample, class): finite, not negative, each row summing to 1 within 1e-3.
 
+    Where every value has at most d decimal digits, sums may be off by what rounding does, K / 2 * 10^-d and at most a
+    tenth; such rows are divided by their sum.
+
     Percents, log-probabilities and logits are recognised in the message, never converted in silence.
 
     >>> check_probabilities([[70.0, 30.0]])
@@ -105,20 +139,22 @@ def check_probabilities(
     oodometer.errors.InputError: row 1: column probabilities: expected probabilities that sum to 1 (±0.001), got a row \
 that sums to 100; these look like percents: divide them by 100
     """
-    return survey_probabilities(value, column, names)[0]
+    return survey_probabilities(value, column, names).values
 
 
 def survey_probabilities(
     value: Any, column: str = "probabilities", names: Sequence[Any] | None = None
-) -> tuple[Array, Top | None]:
-    """`check_probabilities`, and the top of each row where the same pass over memory gives it for nothing.
+) -> Surveyed:
+    """`check_probabilities`, and what the same pass over memory gives for nothing.
 
-    >>> survey_probabilities([[0.75, 0.25]])[1]
+    >>> survey_probabilities([[0.75, 0.25]]).top
     Top(best=array([0], dtype=int32), first=array([0.75]), second=array([0.25]))
+    >>> survey_probabilities([[0.33, 0.33, 0.33], [0.98, 0.01, 0.01]]).digits
+    2
     """
     array = _float_matrix(value, column, "sample, class")
     if array.shape[0] == 0:
-        return array, None
+        return Surveyed(array, None, None)
     if array.shape[1] < 2:
         raise InputError(
             "at least two classes",
@@ -127,18 +163,54 @@ def survey_probabilities(
             column=column,
         )
     lowest, gap, top = look_over(array)
-    if not (gap <= SUM_TOLERANCE and lowest >= -_NEGATIVE_TOLERANCE):
-        raise _explain_probabilities(array, column, names)
+    if not (gap <= _OFF and lowest >= -_NEGATIVE_TOLERANCE):
+        digits = _digits(array, gap) if lowest >= 0 else None
+        if digits is None:
+            raise _explain_probabilities(array, column, names)
+        return Surveyed(_back_to_one(array), None, digits)
     if lowest < 0:
         array, top = np.maximum(array, 0), None
-    return array, top
+    return Surveyed(array, top, None)
+
+
+def _digits(array: Array, gap: float) -> int | None:
+    """Decimal digits that every value has at most, if rounding to them explains row sums as far from 1 as ``gap``.
+
+    K values rounded to d digits move a sum by K / 2 * 10^-d at most. More than a tenth is never put down to it: then
+    mass is missing, or the rows are something else.
+    """
+    for digits in range(2, 7):
+        if not gap <= min(array.shape[1] * 0.5 * 10.0**-digits, _MOST_ROUNDING) + 1e-6:
+            return None
+        if _has_digits(array, digits):
+            return digits
+    return None
+
+
+def _has_digits(array: Array, digits: int) -> bool:
+    """Whether every value is the float nearest to a decimal number of so many digits; seen at once where not."""
+    step = max(1, (1 << 16) // array.shape[1])
+    for at in range(0, len(array), step):
+        part = array[at : at + step]
+        if not (np.round(part.astype(np.float64), digits).astype(part.dtype) == part).all():
+            return False
+    return True
+
+
+def _back_to_one(array: Array) -> Array:
+    """The rows whose sum is off by more than the tolerance divided by it; the others as they are."""
+    sums = row_sums(array.astype(np.float64, copy=False))
+    off = np.abs(sums - 1) > _OFF
+    out = array.copy()
+    out[off] /= sums[off, None]
+    return out
 
 
 def _explain_probabilities(array: Array, column: str, names: Sequence[Any] | None) -> InputError:
     """Say what a matrix that holds no probabilities seems to hold, and what to do."""
     with np.errstate(invalid="ignore", over="ignore"):
         sums = row_sums(array)
-        off = ~(np.abs(sums - 1) <= SUM_TOLERANCE)
+        off = ~(np.abs(sums - 1) <= _OFF)
     bad = ~np.isfinite(array)
     if bad.any():
         at = np.unravel_index(int(np.argmax(bad)), array.shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, KeysView, Mapping, Sequence, Set
+from collections.abc import Collection, Hashable, Iterable, KeysView, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -10,16 +10,27 @@ import numpy as np
 from .arrays import Array, Coded, as_cells, as_numpy
 from .errors import InputError
 
-__all__ = ["ClassNames", "encode", "find_classes", "is_null", "named_classes", "truth_values"]
+__all__ = [
+    "ClassNames",
+    "class_of_truth",
+    "encode",
+    "find_classes",
+    "is_null",
+    "named_classes",
+    "truth_values",
+]
 
 ClassNames = tuple[int | str, ...]
 
 
 def named_classes(value: Any) -> ClassNames:
-    """Class names as somebody gave them: in an order, each once, integers or strings.
+    """Class names as somebody gave them: in an order, each once, integers or strings; False and True
+    become texts.
 
     >>> named_classes(np.array(["cat", "dog"])), named_classes([1.0, 2.0])
     (('cat', 'dog'), (1, 2))
+    >>> named_classes([False, True])
+    ('False', 'True')
     >>> named_classes({"cat"})
     Traceback (most recent call last):
     oodometer.errors.InputError: column classes: expected class names in the order of the probabilities, got a set; ...
@@ -32,6 +43,7 @@ def named_classes(value: Any) -> ClassNames:
     if not {type(name) for name in names} <= {int, str}:
         names = [name.item() if isinstance(name, np.generic) else name for name in names]
         names = [int(name) if isinstance(name, float) and name.is_integer() else name for name in names]
+        names = [str(name) if isinstance(name, bool) else name for name in names]
         for name in names:
             if not isinstance(name, (int, str)):
                 raise InputError("class names that are integers or strings", got=repr(name)[:60], column="classes",
@@ -70,7 +82,7 @@ def truth_values(value: Any, column: str) -> Array:
 
 
 _TRUTH: dict[Hashable, int] = {True: 1, False: 0, None: -1, "true": 1, "false": 0, "1": 1, "0": 0, "": -1, "yes": 1,
-                               "no": 0, "correct": 1, "incorrect": 0}  # fmt: skip
+                               "no": 0, "1.0": 1, "0.0": 0, "correct": 1, "incorrect": 0}  # fmt: skip
 
 
 def _truth_of(cell: Any) -> int | None:
@@ -85,7 +97,18 @@ def _truth_of(cell: Any) -> int | None:
 def is_null(cell: Any) -> bool:
     """Whether a cell says "unknown": None, NaN, or the NA and NaT of a library of frames."""
     is_nan = isinstance(cell, float) and cell != cell
-    return cell is None or is_nan or type(cell).__name__ in ("NAType", "NaTType")
+    return cell is None or is_nan or cell is np.ma.masked or type(cell).__name__ in ("NAType", "NaTType")
+
+
+def class_of_truth(value: bool, names: Collection[str]) -> str:
+    """The name of the class that true or false stands for: of two classes False and True (however written), or 0 and 1.
+
+    >>> class_of_truth(True, ("0", "1")), class_of_truth(False, ("true", "false")), class_of_truth(True, ("a", "b"))
+    ('1', 'false', 'True')
+    """
+    pairs = (("False", "True"), ("false", "true"), ("FALSE", "TRUE"), ("0", "1"))
+    found = next((pair for pair in pairs if names and set(pair).issuperset(names)), pairs[0])
+    return found[value]
 
 
 def _dictionary(value: Any, column: str) -> tuple[Array, list[Any]]:
@@ -95,7 +118,7 @@ def _dictionary(value: Any, column: str) -> tuple[Array, list[Any]]:
     array = as_cells(value)
     shape = array.shape
     if array.dtype.kind == "b":
-        array = array.astype(np.int64)
+        return array.astype(np.int64), [False, True]
     if array.dtype.kind == "f":
         unknown = np.isnan(array)
         odd = ~unknown & ~(np.isfinite(array) & (array == np.round(array)))
@@ -139,9 +162,11 @@ def _dictionary_of_objects(array: Array, column: str) -> tuple[Array, list[Any]]
             column=column,
         )
     for k, code in index.items():
-        if not (isinstance(k, (str, int, np.integer, bool)) or (isinstance(k, float) and k.is_integer())):
+        if not (isinstance(k, (str, int, np.integer, np.bool_)) or (isinstance(k, float) and k.is_integer())):
             raise _no_class(repr(k), int(np.argmax(codes == code)) % max(array.shape[-1], 1) + 1, column)
-    values = [k if isinstance(k, str) else int(k) for k in index]
+    values = [
+        k if isinstance(k, str) else bool(k) if isinstance(k, (bool, np.bool_)) else int(k) for k in index
+    ]
     return codes.reshape(array.shape), values
 
 
@@ -153,7 +178,8 @@ def find_classes(columns: Iterable[Any]) -> ClassNames:
     """
     found: set[int | str] = set()
     for values in columns:
-        found.update(_dictionary(values, "label")[1])
+        cells = _dictionary(values, "label")[1]
+        found.update(int(cell) if isinstance(cell, bool) else cell for cell in cells)
     strings = {isinstance(v, str) for v in found}
     if len(strings) > 1:
         raise InputError(
@@ -181,7 +207,8 @@ def encode(value: Any, classes: ClassNames, column: str) -> Array:
             return value.astype(np.int32)  # type: ignore[no-any-return]
     codes, distinct = _dictionary(value, column)
     by_name = {str(name): position for position, name in enumerate(classes)}
-    lookup = np.array([by_name.get(str(v), -2) for v in distinct] + [-1], dtype=np.int32)
+    names = [class_of_truth(v, by_name) if isinstance(v, bool) else str(v) for v in distinct]
+    lookup = np.array([by_name.get(name, -2) for name in names] + [-1], dtype=np.int32)
     out: Array = lookup[codes]
     if (out == -2).any():
         at = np.unravel_index(int(np.argmax(out == -2)), out.shape)

@@ -38,7 +38,7 @@ _CODED = ("label", "prediction", "members", "views")
 def check_fields(
     given: dict[str, Any], classes: ClassNames | None
 ) -> tuple[int, ClassNames | None, dict[str, Any], dict[str, Any]]:
-    """Number of rows, class names, checked arrays, and what the checks learnt on the way (``top``).
+    """Number of rows, class names, checked arrays, and what the checks learnt on the way (``top``, ``rounded``).
 
     Rows in errors are counted from the start of these arrays.
     """
@@ -53,9 +53,9 @@ def check_fields(
         if "probabilities" not in given:
             out["probabilities"] = softmax(out["logits"])
     if "probabilities" in given:
-        out["probabilities"], top = checks.survey_probabilities(given["probabilities"], names=classes)
-        if top is not None:
-            learnt["top"] = top
+        seen = checks.survey_probabilities(given["probabilities"], names=classes)
+        out["probabilities"] = seen.values
+        learnt |= {k: v for k, v in (("top", seen.top), ("rounded", seen.digits)) if v is not None}
     if "confidence" in given:
         out["confidence"] = checks.check_confidence(given["confidence"])
     if "member_probabilities" in given:

@@ -40,7 +40,8 @@ class Predictions:
 
     ``classes`` names the class axis, ``names`` the model, view and judge axes, ``columns`` holds further
     columns to slice by, ``source`` and ``first_row`` say where the rows came from, ``calibrated`` names a
-    calibrator that was applied.
+    calibrator that was applied, ``rounded`` says to how many decimal digits the probabilities came rounded, where that
+    moved sums of rows by more than 0.001 (they were divided by their sum).
 
     >>> p = Predictions.from_probabilities([[0.9, 0.1], [0.4, 0.6]], label=["cat", "cat"], classes=["cat", "dog"])
     >>> len(p), p.accuracy, p.predicted.tolist()
@@ -70,6 +71,7 @@ class Predictions:
     source: str | None = None
     first_row: int = 0
     calibrated: str | None = None
+    rounded: int | None = None
     _cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     # ---------------------------------------------------------------- constructors (the door)
@@ -123,6 +125,7 @@ class Predictions:
             names=axes,
             source=source,
             first_row=first_row,
+            rounded=learnt.pop("rounded", None),
             _cache=learnt,
         )
 
@@ -323,7 +326,10 @@ class Predictions:
             )
         if all("verdicts" in p._cache for p in parts):
             cache["verdicts"] = np.concatenate([p._cache["verdicts"] for p in parts])
-        return replace(first, rows=sum(p.rows for p in parts), columns=columns, _cache=cache, **joined)
+        rounded = next((p.rounded for p in parts if p.rounded is not None), None)
+        return replace(
+            first, rows=sum(p.rows for p in parts), columns=columns, rounded=rounded, _cache=cache, **joined
+        )
 
 
 def _named_axes(names: Mapping[str, Sequence[str]], fields: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:

@@ -46,6 +46,7 @@ def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True
     if values.ndim != ndim_of(kind):
         raise InputError(f"an array with {ndim_of(kind)} axes", got=f"shape {values.shape}", column=column,
                          remedy=axes_remedy(kind, values.ndim))  # fmt: skip
+    values = as_numpy(values)
     if values.dtype.kind == "S":
         values = np.char.decode(values, "utf-8")
     values = np.moveaxis(values, sample_axis(kind), 0)

@@ -9,6 +9,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from ..classes import ClassNames
+from .arrow_sizes import check_messages
 from .columns import Kind
 from .files import translated
 from .parquet import stated_classes
@@ -108,6 +109,7 @@ class StreamReader(TableReader):
 
 def open_arrow(path: str) -> Reader:
     """The reader that fits: a file that starts with ARROW1 can be read in any order, a stream cannot."""
+    check_messages(path)
     with translated(path, "arrow"), pa.OSFile(path) as source:
         if source.read(6) == b"ARROW1":
             return ArrowReader.open(path)

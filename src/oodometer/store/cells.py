@@ -16,6 +16,7 @@ __all__ = [
     "any_cells",
     "check_no_null",
     "first_true",
+    "holds_truth",
     "number_cells",
     "numbers_of",
     "plain",
@@ -43,6 +44,11 @@ def plain(array: Any) -> Any:
 def first_true(mask: Array) -> int:
     """Position of the first true entry."""
     return int(np.argmax(mask))
+
+
+def holds_truth(value: Any) -> bool:
+    """Whether a cell is true or false, or a list with such an entry: no number, though Python counts them 1 and 0."""
+    return isinstance(value, bool) or (isinstance(value, list) and any(map(holds_truth, value)))
 
 
 def check_no_null(array: Any, column: str, expected: str, per_row: int = 1) -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from ..arrays import Array, Coded
-from ..classes import ClassNames, encode, truth_values
+from ..classes import ClassNames, class_of_truth, encode, truth_values
 from ..errors import InputError
 from .cells import first_true, numbers_of, wrong_type
 from .lists import flat_list
@@ -50,7 +50,7 @@ def dictionary(
 def _class_of(value: Any, text: bool, names: frozenset[str]) -> Any:
     """What a distinct value of a class column stands for: an integer, a string, or None for unknown."""
     if isinstance(value, bool):
-        return value if str(value) in names else int(value)
+        return class_of_truth(value, names) if names else int(value)
     if isinstance(value, Decimal):
         value = float(value)
     if isinstance(value, float):
@@ -60,6 +60,9 @@ def _class_of(value: Any, text: bool, names: frozenset[str]) -> Any:
     bare = value.strip()
     if bare not in names and bare.lower() in UNKNOWN:
         return None
+    if bare not in names and bare.lower() in ("true", "false"):
+        truth = class_of_truth(bare.lower() == "true", names)
+        return truth if truth in names else bare
     whole = _WHOLE.fullmatch(bare)
     return whole[1] if whole and bare not in names else bare
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
+from .bounds import check_row, most_row
 from .columns import Kind
 from .files import opened
 
@@ -22,13 +22,13 @@ def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | Non
     """The first line with too few or too many cells, or the first cell that is no number where one belongs."""
     numeric = [(i, name) for i, name in enumerate(reader.columns) if kinds.get(name) == "number"]
     before = csv.field_size_limit()
-    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    csv.field_size_limit(min(most_row(), 2**31 - 1))
     row = 0
     try:
         with opened(reader.file) as raw:
             stream = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
-            lines = csv.reader(stream, delimiter=reader.delimiter)
-            for number, cells in enumerate(line for line in lines if line):
+            lines = csv.reader(_bounded(stream, reader.file), delimiter=reader.delimiter)
+            for number, cells in enumerate(_rows(lines, len(reader.columns))):
                 row = number
                 if any("\udc80" <= c <= "\udcff" for cell in cells if not cell.isascii() for c in cell):
                     return InputError("text in UTF-8", got="other bytes", file=reader.file, row=row or None,
@@ -43,6 +43,9 @@ def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | Non
                 for position, name in numeric:
                     if not _is_number(cells[position], reader.decimal):
                         return _no_number(cells[position], name, row, reader.file)
+    except InputError as error:
+        error.row = row + 1
+        return error.at()
     except (csv.Error, OSError, EOFError) as error:
         return InputError("CSV text", got=str(error), file=reader.file, row=row + 1,
                           remedy="it may be cut off or damaged: write it again")  # fmt: skip
@@ -51,9 +54,29 @@ def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | Non
     return None
 
 
+def _bounded(stream: io.TextIOWrapper, file: str) -> Iterator[str]:
+    """The lines of a text, none longer than a row may be."""
+    most = most_row()
+    while line := stream.readline(most + 1):
+        check_row(len(line), file)
+        yield line
+
+
+def _rows(lines: Iterable[list[str]], columns: int) -> Iterator[list[str]]:
+    """Rows of cells; a blank line between others is an empty cell where there is one column, else no row."""
+    blank, begun = 0, False
+    for cells in lines:
+        if cells:
+            yield from ([""] for _ in range(blank if begun and columns == 1 else 0))
+            yield cells
+            blank, begun = 0, True
+        else:
+            blank += 1
+
+
 def _is_number(cell: str, decimal: str) -> bool:
     bare = cell.strip()
-    if "_" in bare:  # Python reads 1_000, data files do not mean it
+    if "_" in bare or (decimal == "," and "." in bare):  # Python reads 1_000, data files do not mean it
         return False
     try:
         float(bare.replace(",", ".") if decimal == "," else bare or "0")

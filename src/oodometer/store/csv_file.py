@@ -7,13 +7,15 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from ..errors import InputError
+from .bounds import most_row
+from .cells import holds_truth
 from .columns import Kind
 from .csv_faults import find_fault
 from .files import opened, translated
@@ -22,7 +24,9 @@ from .reader import TableReader
 __all__ = ["CsvReader", "write"]
 
 _BLOCK = 1 << 20
-_LARGEST = 64 << 20
+_DECIMAL = r"(?:^|[;\t])[ \"]*[-+]?\d*{}\d+(?:[eE][-+]?\d+)?[ \"]*(?=[;\t]|\r?$)"
+_COMMA, _POINT = (re.compile(_DECIMAL.format(sign), re.MULTILINE) for sign in (",", r"\."))
+_WHOLE = re.compile(r"\s*(-?\d+),0+\s*")
 _LISTS: dict[str, Any] = {
     "numbers": pa.list_(pa.float64()),
     "ragged": pa.list_(pa.float64()),
@@ -78,10 +82,7 @@ class CsvReader(TableReader):
         except (csv.Error, StopIteration) as error:
             raise InputError("a header line with column names", got=str(error), file=path) from None
         # A decimal comma can only be meant where the comma is not the delimiter.
-        body = text.partition("\n")[2]
-        comma = (
-            delimiter == ";" and re.search(r"(^|;)\"?-?\d+,\d+\"?(;|\r?$)", body, re.MULTILINE) is not None
-        )
+        comma = delimiter != "," and _has_decimal_commas(text.partition("\n")[2])
         return CsvReader(path, tuple(names), delimiter, "," if comma else ".", max(_BLOCK, 8 * len(first)))
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
@@ -92,37 +93,50 @@ class CsvReader(TableReader):
             for at in range(0, batch.num_rows, rows):
                 piece = batch.slice(at, rows)
                 for name, kind in kinds.items():
+                    place = piece.schema.get_field_index(name)
                     if kind in _LISTS:
-                        place = piece.schema.get_field_index(name)
                         lists = _lists(piece.column(place), kind, name, self.file, done)
                         piece = piece.set_column(place, name, lists)
+                    elif self.decimal == "," and kind in ("class", "truth"):
+                        piece = piece.set_column(place, name, _with_points(piece.column(place)))
                 yield piece
                 done += piece.num_rows
 
     def _stream(self, types: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Iterator[Any]:
-        block, done = self.block, 0
+        block, done, reader = self.block, 0, self
         while True:
-            with opened(self.file) as stream:
+            with opened(self.file) as packed:
                 skip = done
+                stream = _Inner(packed) if len(self.columns) == 1 else packed
                 try:
-                    for batch in self._batches(stream, types, block):
+                    for batch in reader._batches(stream, types, block):
                         fresh = batch.slice(min(skip, batch.num_rows))
                         skip -= batch.num_rows - fresh.num_rows
                         done += fresh.num_rows
                         yield fresh
                     return
                 except (pa.ArrowException, OSError, ValueError, EOFError) as error:
-                    if "straddling" in str(error) and block < _LARGEST:
-                        block *= 8  # a row longer than the block: begin again and skip what was given
+                    if "straddling" in str(error) and block < most_row():
+                        # a row longer than the block: begin again and skip what was given
+                        block = min(8 * block, most_row())
                         continue
                     with translated(self.file, self.form):
-                        raise find_fault(self, kinds) or error from None
+                        fault = find_fault(reader, kinds)
+                        other = replace(self, decimal="." if self.decimal == "," else ",")
+                        late = reader is self and self.delimiter != "," and fault is not None
+                        if late and find_fault(other, kinds) is None:
+                            reader = other  # the first decimal sign of the file stands far down
+                            continue
+                        raise fault or error from None
 
     def _batches(self, stream: Any, types: Mapping[str, Any], block: int) -> Any:
         return pacsv.open_csv(
             stream,
             read_options=pacsv.ReadOptions(block_size=block, use_threads=False),
-            parse_options=pacsv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+            # A blank line is an empty cell where there is one column, and no row where there are more.
+            parse_options=pacsv.ParseOptions(
+                delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=len(self.columns) > 1
+            ),
             convert_options=pacsv.ConvertOptions(
                 column_types=types, include_columns=list(types), decimal_point=self.decimal, null_values=[""],
                 strings_can_be_null=True, quoted_strings_can_be_null=False,
@@ -154,18 +168,63 @@ class CsvReader(TableReader):
         return fitting[0] if fitting else pa.string()
 
 
+def _has_decimal_commas(text: str) -> bool:
+    """Whether cells such as 0,5 or "1,5e-3" are there, and none such as 0.5."""
+    return _COMMA.search(text) is not None and _POINT.search(text) is None
+
+
+def _with_points(cells: Any) -> Any:
+    """Whole numbers that were written with a decimal comma, 1,0, as other files have them, 1.0."""
+    texts = [None if t is None else _WHOLE.sub(r"\1.0", t) for t in cells.dictionary.to_pylist()]
+    distinct: list[Any] = list(dict.fromkeys(texts))
+    where = pa.array([distinct.index(t) for t in texts], pa.int32())
+    return pa.DictionaryArray.from_arrays(where.take(cells.indices), pa.array(distinct, pa.string()))
+
+
+class _Inner(io.RawIOBase):
+    """A stream without the line ends before its first line and after its last, which belong to no row."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._held, self._begun = stream, b"", False
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """At least one byte unless at the end; line ends are held back until something follows."""
+        while True:
+            data = bytes(self._stream.read(None if size is None or size < 0 else size))
+            if not data:
+                held, self._held = self._held, b""
+                return b"\n" if held else b""
+            if not self._begun:
+                mark = data.startswith(b"\xef\xbb\xbf")
+                data = data[3 * mark :].lstrip(b"\r\n")
+                self._begun = bool(data)
+            whole = self._held + data
+            given = whole.rstrip(b"\r\n")
+            self._held = whole[len(given) :]
+            if given:
+                return given
+
+
 def _lists(cells: Any, kind: Kind, column: str, file: str, done: int) -> Any:
     """Cells such as ``[0.9, 0.1]`` as an Arrow list column."""
     texts = cells.to_pylist()
     try:
-        values = json.loads("[" + ",".join("null" if t is None else t for t in texts) + "]")
-        if len(values) == len(texts):
+        joined = "[" + ",".join("null" if t is None else t for t in texts) + "]"
+        values = json.loads(joined)
+        wrong = _LISTS[kind] is not None and ("true" in joined or "false" in joined)
+        if len(values) == len(texts) and not wrong:
             return pa.array(values, _LISTS[kind])
     except (ValueError, pa.ArrowException, RecursionError):
         pass
     for row, cell in enumerate(texts, start=done + 1):
         try:
-            pa.array([None if cell is None else json.loads(cell)], _LISTS[kind])
+            value = None if cell is None else json.loads(cell)
+            if _LISTS[kind] is not None and holds_truth(value):
+                raise ValueError
+            pa.array([value], _LISTS[kind])
         except (ValueError, pa.ArrowException, RecursionError):
             raise InputError("a list such as [0.9, 0.1]", got=repr(cell[:60]), row=row, column=column, file=file,
                              remedy="write JSON lists, or one wide column for each entry") from None  # fmt: skip

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
 
 from ..arrays import Array, Coded
 from ..classes import ClassNames
@@ -25,12 +27,22 @@ _CELLS: dict[Kind, Any] = {
 def field(batch: Any, feed: Feed, classes: ClassNames | None, text: bool, width: int | None = None) -> Any:
     """One field's array from a record batch; rows in errors count from the batch's start."""
     columns = [plain(batch.column(name)) for name in feed.columns]
+    if feed.field == "features":
+        columns = [_without_truth(array) for array in columns]
     if not feed.wide:
         return _CELLS[feed.kind](columns[0], feed.columns[0], classes, text, width)
     cells = [_CELLS[feed.kind](a, c, classes, text, None) for a, c in zip(columns, feed.columns, strict=True)]
     if feed.kind == "class":
         return Coded(np.stack([cell.codes for cell in cells]), classes or ())
     return np.stack(cells, axis=1 if feed.kind == "number" else 0)
+
+
+def _without_truth(array: Any) -> Any:
+    """Features may be of 1 bit, such as black and white or an indicator: true counts as 1."""
+    inner = getattr(array.type, "value_type", array.type)
+    if not pt.is_boolean(inner):
+        return array
+    return array.cast(pa.uint8() if pt.is_boolean(array.type) else pa.large_list(pa.uint8()))
 
 
 def widths(column: Any, feed: Feed) -> dict[str, int]:

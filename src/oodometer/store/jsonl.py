@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -11,7 +12,9 @@ import pyarrow as pa
 import pyarrow.json as pajson
 
 from ..errors import InputError
-from .columns import Kind
+from .bounds import check_row
+from .cells import holds_truth
+from .columns import SINGLE, WIDE, Kind
 from .files import opened, translated
 from .reader import TableReader
 
@@ -19,9 +22,7 @@ __all__ = ["JsonlReader", "write"]
 
 _BLOCK = 8 << 20
 _HEAD = 1 << 20
-_LONGEST = 256 << 20
-# Truth may be missing from every line of the first block and come later; other fields are in every line or in none.
-_SPARSE = ("label", "correct")
+_FEW = 8  # names that are counted one by one
 _NUMBERS = pa.list_(pa.float64())
 _FIXED: dict[str, Any] = {
     "number": pa.float64(), "numbers": _NUMBERS, "ragged": _NUMBERS, "nested": pa.list_(_NUMBERS),
@@ -54,11 +55,9 @@ class JsonlReader(TableReader):
                         first[key] = value
             if first:
                 break
-        for name in _SPARSE:
-            if name not in first and any(f'"{name}"'.encode() in block for block in _blocks(path, _BLOCK)):
-                first[name] = None
         if not first:
             raise InputError("at least one row", got="none", remedy="check what wrote it", file=path)
+        first |= _later(path, first.keys())
         return JsonlReader(path, tuple(first), {name: _type_of(value) for name, value in first.items()})
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
@@ -89,22 +88,72 @@ class JsonlReader(TableReader):
 def _blocks(path: str, size: int) -> Iterator[bytes]:
     """Pieces of whole lines of about ``size`` bytes, without a byte order mark."""
     with translated(path, "jsonl"), opened(path) as stream:
-        rest, first = b"", True
-        while True:
-            data = stream.read(size)
-            block = rest + data
+        pieces: list[bytes] = []  # of a line that has not come to its end
+        held, lines, first = 0, 0, True
+        while data := stream.read(size):
             if first:
-                block = block.removeprefix(b"\xef\xbb\xbf")
+                data = data.removeprefix(b"\xef\xbb\xbf")
             first = False
-            cut = block.rfind(b"\n") + 1 if data else len(block)
-            if cut and block[:cut].strip():
-                yield block[:cut]
-            rest = block[cut:]
-            if len(rest) > _LONGEST:
-                raise InputError("one JSON object a line", got=f"a line of more than {_LONGEST >> 20} MB", file=path,
-                                 remedy="write one object a line")  # fmt: skip
-            if not data:
-                return
+            cut = data.rfind(b"\n") + 1
+            if cut:
+                block = b"".join([*pieces, data[:cut]])
+                if not block.isspace():
+                    yield block
+                lines += block.count(b"\n")
+                pieces, held = [], 0
+            pieces.append(data[cut:])
+            held += len(data) - cut
+            check_row(held, path, line=lines + 1)
+        block = b"".join(pieces)
+        if block and not block.isspace():
+            yield block
+
+
+def _later(path: str, known: Collection[str]) -> dict[str, Any]:
+    """Columns of a predictions file that come first after the first block, and their first values.
+
+    The whole file is searched for their names, which takes a small part of the time of parsing it. A further wide
+    column shows in the number of names with its prefix: one that took the place of another would leave a null there,
+    which is refused. Only lines that seem to hold a new name are parsed, since it may stand deeper in the object.
+    """
+    counts = {prefix: sum(name.startswith(prefix) for name in known) for prefix in WIDE}
+    absent = [name + '"' for name in SINGLE if name not in known]
+    absent += [prefix for prefix, count in counts.items() if not count]
+    new = re.compile(f'"(?:{"|".join(absent)})'.encode())
+    named = re.compile(f'"(?:{"|".join(SINGLE)}|(?:{"|".join(WIDE)})(?:[^"\\\\]|\\\\.)*)"'.encode())
+    tokens = {json.dumps(name, ensure_ascii=ascii).encode() for name in known for ascii in (True, False)}
+    single = [token + b":" for token in tokens if not token.startswith(tuple(f'"{p}'.encode() for p in WIDE))]
+    found: dict[str, Any] = {}
+    for block in _blocks(path, _BLOCK):
+        rows = block.count(b"\n") + (not block.endswith(b"\n"))
+        wide = [(block.count(f'"{prefix}'.encode()), n * rows) for prefix, n in counts.items() if n]
+        steady = all(there == wanted for there, wanted in wide)
+        if (
+            steady and len(single) <= _FEW and b'" :' not in block
+        ):  # quicker: is every colon one of a known name?
+            known_colons = sum(map(block.count, single)) + sum(there for there, _ in wide)
+            if block.count(b'":') == known_colons:
+                continue
+        if steady and new.search(block) is None:
+            continue
+        for line in block.split(b"\n"):
+            if not tokens.issuperset(named.findall(line)):
+                for row in _objects(line, path, 0):
+                    for name in row.keys() - set(known):
+                        if found.get(name) is None and named.fullmatch(json.dumps(name).encode()):
+                            found[name] = row[name]
+    return found
+
+
+class _Object(dict[str, Any]):
+    """An object that remembers a name that it had twice."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        names = [name for name, _ in pairs]
+        self.twice = (
+            None if len(self) == len(names) else next(n for i, n in enumerate(names) if n in names[:i])
+        )
 
 
 def _objects(block: bytes, file: str, done: int) -> Iterator[dict[str, Any]]:
@@ -114,13 +163,16 @@ def _objects(block: bytes, file: str, done: int) -> Iterator[dict[str, Any]]:
             continue
         row += 1
         try:
-            value = json.loads(line.decode("utf-8"))
+            value = json.loads(line.decode("utf-8"), object_pairs_hook=_Object)
         except (ValueError, RecursionError) as error:
             raise InputError("a JSON object on the line", got=str(error), file=file, row=row,
                              remedy="write one object a line, in UTF-8") from None  # fmt: skip
         if not isinstance(value, dict):
             raise InputError("a JSON object on the line", got=repr(value)[:60], file=file, row=row,
                              remedy='write {"name": value, ...} on every line')  # fmt: skip
+        if value.twice is not None:
+            raise InputError("every name once in an object", got="the name twice", file=file, row=row,
+                             column=value.twice, remedy="write each column once a line")  # fmt: skip
         yield value
 
 
@@ -136,6 +188,8 @@ def _carefully(
         if kind in ("class", "truth", "any"):
             wanted = None  # integers, whole floats or strings may come together; the decoder judges
         try:
+            if _mixes_truth(cells, kind):
+                raise ValueError
             columns[name] = pa.array(cells, wanted)
         except (pa.ArrowException, ValueError, TypeError, OverflowError):
             columns[name] = _cell_by_cell(cells, wanted, name, kind, file, done)
@@ -148,13 +202,26 @@ def _cell_by_cell(cells: list[Any], wanted: Any, name: str, kind: Kind, file: st
     seen: Any = wanted
     for row, cell in enumerate(cells, start=done + 1):
         try:
+            if holds_truth(cell) and (kind in _FIXED or not (seen is None or pa.types.is_boolean(seen))):
+                raise ValueError
             got = pa.array([cell], seen)
         except (pa.ArrowException, ValueError, TypeError, OverflowError):
             raise InputError(expected, got=repr(cell)[:60], file=file, row=row, column=name,
                              remedy="make every cell of the column one type") from None  # fmt: skip
         if seen is None and cell is not None:
-            seen = pa.float64() if pa.types.is_integer(got.type) and _has_float(cells) else got.type
+            whole = pa.types.is_integer(got.type)
+            seen = (
+                pa.float64() if whole and _has_float(cells) and not any(map(holds_truth, cells)) else got.type
+            )
     return pa.array([None if c is None else str(c) for c in cells])
+
+
+def _mixes_truth(cells: list[Any], kind: Kind) -> bool:
+    """Whether true or false stands where a number belongs, or between other classes: Arrow would take it for 1 or 0."""
+    if kind in _FIXED:
+        return any(map(holds_truth, cells))
+    known = {isinstance(cell, bool) for cell in cells if cell is not None}
+    return len(known) > 1
 
 
 def _has_float(cells: list[Any]) -> bool:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import io
+import os
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
+from threading import Lock
 from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 
-from ..arrays import Array
+from ..arrays import Array, as_numpy
 from ..classes import ClassNames, named_classes
 from ..errors import InputError
 from .array_table import axes_remedy, column_of, ndim_of, sample_axis
+from .bounds import check_unpacked
 from .columns import AXES, Kind, Layout
 from .files import translated
 from .reader import Reader, TableReader
@@ -23,17 +28,26 @@ __all__ = ["OFFSETS", "Member", "NpzReader", "write"]
 
 # Where each row of the flat array token_logprobs starts, and where the last one ends.
 OFFSETS = "token_logprobs_offsets"
+_HEADER = 1 << 17  # bytes; headers of arrays are shorter
+_PIECE = 1 << 20
+_sound: set[tuple[Any, ...]] = set()  # arrays whose checksum was right
+_summing = Lock()
 _APART = ("classes", OFFSETS, *(f"names_{axis}" for axis in AXES.values()))
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One array of the archive: its shape and type, and where in the file its numbers start (None: packed)."""
+    """One array of the archive: its shape and type, and where in the file its numbers start (None: packed).
+
+    ``span`` are the start and the length of all its bytes there, and ``checksum`` is what they must add up to.
+    """
 
     name: str
     shape: tuple[int, ...]
     dtype: Any
     start: int | None
+    span: tuple[int, int] = (0, 0)
+    checksum: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,6 +108,9 @@ class NpzReader(TableReader):
         if self.rows is None:
             return
         with translated(self.file, self.form):
+            for n in kinds:
+                if not self._packed(n):
+                    _check_sum(self.file, self.members[n])
             held = {
                 n: self._whole(self.members[n])
                 for n in (*kinds, OFFSETS)
@@ -123,6 +140,8 @@ class NpzReader(TableReader):
 
     def _whole(self, member: Member) -> Array:
         with zipfile.ZipFile(self.file) as archive, archive.open(f"{member.name}.npy") as file:
+            check_unpacked(archive.getinfo(f"{member.name}.npy").compress_size,
+                           prod(member.shape) * member.dtype.itemsize, self.file, member.name)  # fmt: skip
             array: Array = np.lib.format.read_array(file, allow_pickle=False)
         return array
 
@@ -166,9 +185,9 @@ class NpzReader(TableReader):
             ):
                 raise InputError("rising offsets within token_logprobs", got="others", column=OFFSETS, file=self.file,
                                  remedy="write the file again")  # fmt: skip
-            values = self._range(raw, held, name, 0, int(offsets[0]), int(offsets[-1]))
+            values = as_numpy(self._range(raw, held, name, 0, int(offsets[0]), int(offsets[-1])))
             return pa.LargeListArray.from_arrays(offsets - offsets[0], values)
-        block = self._range(raw, held, name, 0, start, stop)  # rows padded with NaN
+        block = as_numpy(self._range(raw, held, name, 0, start, stop))  # rows padded with NaN
         real = ~np.isnan(block)
         ends = np.concatenate([[0], np.cumsum(real.sum(axis=1))])
         return pa.LargeListArray.from_arrays(ends, block[real])
@@ -177,7 +196,8 @@ class NpzReader(TableReader):
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[bytes], path: str) -> Member:
     """Read one array's header and check that its numbers are all there."""
     name = info.filename[:-4]
-    with archive.open(info) as file:
+    with archive.open(info) as packed:
+        file = io.BytesIO(packed.read(_HEADER))
         version = np.lib.format.read_magic(file)
         read = (
             np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -195,7 +215,35 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[bytes], pat
     raw.seek(info.header_offset)
     local = raw.read(30)
     skip = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
-    return Member(name, shape, dtype, info.header_offset + 30 + skip + header)
+    begin = info.header_offset + 30 + skip
+    if begin + info.file_size > os.fstat(raw.fileno()).st_size:
+        raise InputError("a whole array", got="a file that ends before it", file=path, column=name,
+                         remedy="it may be cut off: write it again")  # fmt: skip
+    return Member(name, shape, dtype, begin + header, (begin, info.file_size), info.CRC)
+
+
+def _check_sum(path: str, member: Member) -> None:
+    """The array's bytes are those that were written; each array is summed once for a file that stays the same.
+
+    Ranges are read past the archive's own check, and a flipped bit in a number is seen by nothing else.
+    """
+    found = os.stat(path)
+    key = (path, found.st_size, found.st_mtime_ns, member.name)
+    with _summing:  # several parts begin at once: one of them sums
+        if key in _sound:
+            return
+        start, left = member.span
+        total = 0
+        with open(path, "rb", buffering=0) as raw:
+            raw.seek(start)
+            while left and (piece := raw.read(min(left, _PIECE))):
+                total, left = zlib.crc32(piece, total), left - len(piece)
+        if left or total != member.checksum:
+            raise InputError("the array as it was written", got="bytes with another checksum", file=path,
+                             column=member.name, remedy="the file is damaged: copy or write it again")  # fmt: skip
+        if len(_sound) > 10_000:
+            _sound.clear()
+        _sound.add(key)
 
 
 def write(file: IO[bytes], arrays: Mapping[str, Array]) -> None:

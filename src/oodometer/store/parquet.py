@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..classes import ClassNames
+from .bounds import check_unpacked
 from .columns import Kind
 from .files import translated
 from .reader import Reader, TableReader
@@ -26,6 +27,8 @@ META = b"oodometer.classes"
 # No memory map: mapped pages count as memory, and a file that is cut off while mapped kills the process.
 _BUFFER = 1 << 20
 _swapping = Lock()
+_TIMES = 100
+_FEWEST = 1024  # rows of a batch, however wide
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class ParquetReader(TableReader):
         wanted = list(kinds)
         with _opened(self.file) as file:
             numbers = list(range(self.start, self.start + len(self.groups)))
+            self._check_sizes(file.metadata, numbers, wanted)
             batches = file.iter_batches(rows, row_groups=numbers, columns=wanted, use_threads=False)
             while True:
                 with translated(self.file, self.form):
@@ -61,6 +65,23 @@ class ParquetReader(TableReader):
                 if batch is None:
                     return
                 yield batch
+
+    def _check_sizes(self, meta: Any, numbers: list[int], wanted: list[str]) -> None:
+        """No page and no row among those read unfolds to more than `check_unpacked` allows, as the footer tells it."""
+        schema = meta.schema
+        lists = [i for i in range(meta.num_columns) if schema.column(i).max_repetition_level]
+        size = os.path.getsize(self.file)
+        for number in numbers:
+            group = meta.row_group(number)
+            swollen = group.total_byte_size > _TIMES * size  # then some column is, perhaps one that is read
+            for place in range(meta.num_columns) if swollen else lists:
+                column = group.column(place)
+                name = next((w for w in wanted if f"{column.path_in_schema}.".startswith(f"{w}.")), None)
+                if name is not None:
+                    cells = 8 * column.num_values * min(_FEWEST, group.num_rows) // max(group.num_rows, 1)
+                    # lists in one batch, and pages, which are unfolded whole
+                    unpacked = max(cells if place in lists else 0, column.total_uncompressed_size)
+                    check_unpacked(column.total_compressed_size, unpacked, self.file, name)
 
     def split(self, target_rows: int) -> list[tuple[Reader, int]]:
         """Ranges of row groups with about ``target_rows`` rows."""

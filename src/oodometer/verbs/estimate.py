@@ -31,6 +31,7 @@ from .plan import (
     batch_rows,
     merge_states,
     parse_duration,
+    rounding,
 )
 from .reading_ahead import ReadingAhead
 from .reference import FEW_ROWS, Reference, gather_reference, width
@@ -174,6 +175,8 @@ def _estimate(
     plan = _with_exact_source(plan, read)
     plan = _with_cuts(plan, by, every, truth, record.num_classes)
     beginning = _first_batch(ahead.parts, plan.rows, goal)
+    if beginning.rounded is not None:
+        warnings.append(rounding(beginning.rounded, "the target's"))
     plan, more = replace(plan, first_row=beginning.first_row).restricted_to(beginning)
     skipped += more
     plan, more = _without_slow(plan, goal.rows, methods)
@@ -210,6 +213,8 @@ def _reference_warnings(
             f"the reference has {sum(r.rows for r in read)} labelled rows; methods were fitted on a seeded sample of "
             f"{len(record)} of them"
         )
+    if record.rounded is not None:
+        warnings.append(rounding(record.rounded, "the reference's"))
     if len(record) < FEW_ROWS:
         warnings.append(
             f"the reference has only {len(record)} labelled rows; intervals are wide and rest on few errors"

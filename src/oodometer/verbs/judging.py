@@ -17,7 +17,7 @@ from ..registry import create
 from ..results import Interval, Skipped
 from ..store import Source
 from .evaluation import Evaluation, Slice
-from .plan import MOST_SLICES, batch_rows, check_slices, column_of
+from .plan import MOST_SLICES, batch_rows, check_slices, column_of, rounding, slice_name
 
 __all__ = ["JudgingPlan", "State", "finish_judging", "judge", "merge_judged", "plan_judging"]
 
@@ -54,6 +54,8 @@ class JudgingPlan:
         out: State = {_WHOLE: {"read": len(batch), "rows": len(known)}}
         if not len(known):
             return out
+        if batch.rounded is not None:
+            out[_WHOLE][f"rounded to {batch.rounded}"] = 1
         out[_WHOLE] |= _states(self.metrics, known)
         if self.by is not None:
             for value, index in _cuts(known, self.by):
@@ -93,8 +95,8 @@ def _cuts(batch: Predictions, by: str) -> Iterator[tuple[Any, Array]]:
     else:
         values = column_of(batch, by)
     groups: dict[Any, list[int]] = {}
-    for i, value in enumerate(values.tolist()):
-        groups.setdefault("(missing)" if value is None or value != value else value, []).append(i)
+    for i, value in enumerate(values if values.dtype.kind == "M" else values.tolist()):
+        groups.setdefault(slice_name(value), []).append(i)
     if len(groups) > MOST_SLICES:
         check_slices([("by", value) for value in groups], by)
     for value, index in groups.items():
@@ -240,6 +242,9 @@ def _warnings(whole: Mapping[str, Any], numbers: Mapping[str, Interval]) -> list
         warnings.append(f"{unlabelled} of {whole['read']} rows have no known truth and were left out")
     if rows < _FEW_ROWS:
         warnings.append(f"only {rows} labelled rows; intervals are wide")
+    warnings += [
+        rounding(int(key.split()[-1]), "the") for key in sorted(whole) if key.startswith("rounded to ")
+    ]
     accuracy = numbers.get("accuracy")
     if accuracy is not None and accuracy.value in (0, 1):
         kind = "correct" if accuracy.value else "wrong"

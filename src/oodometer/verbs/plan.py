@@ -20,7 +20,17 @@ from ..predictions import Predictions
 from ..results import Skipped
 from ..scores import Score
 
-__all__ = ["MOST_SLICES", "WHOLE", "Key", "Plan", "batch_rows", "merge_states", "parse_duration"]
+__all__ = [
+    "MOST_SLICES",
+    "WHOLE",
+    "Key",
+    "Plan",
+    "batch_rows",
+    "merge_states",
+    "parse_duration",
+    "rounding",
+    "slice_name",
+]
 
 Key = tuple[str, Any]  # ("whole", None), ("by", value) or ("every", number of the chunk)
 State = dict[Key, dict[str, Sums]]
@@ -28,6 +38,7 @@ State = dict[Key, dict[str, Sums]]
 WHOLE: Key = ("whole", None)
 MOST_SLICES = 200
 MOST_CHUNKS = 1000
+MISSING = "(missing)"  # the slice of rows whose cell is empty
 CONFIDENCE_CELLS = 60  # enough for both figures: 20 bins of the histogram, 15 of the reliability diagram
 _VALUES_A_BATCH = 10 << 16  # probabilities in flight: few megabytes, and enough that threads seldom meet
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -212,14 +223,14 @@ class Plan:
             return
         if values.dtype.kind in "iufbM":
             distinct, codes = np.unique(values, return_inverse=True)
+            names = [slice_name(value) for value in distinct]
         else:
             index: dict[Any, int] = {}
             codes = np.array(
-                [index.setdefault(_slice_name(v), len(index)) for v in values.tolist()], dtype=np.intp
+                [index.setdefault(slice_name(v), len(index)) for v in values.tolist()], dtype=np.intp
             )
-            distinct = np.empty(len(index), dtype=object)
-            distinct[:] = list(index)
-        keys: list[Key] = [(kind, _slice_name(value)) for value in distinct]
+            names = list(index)
+        keys: list[Key] = [(kind, name) for name in names]
         self.check_cuts(keys)
         order = np.argsort(codes, kind="stable")
         edges = np.searchsorted(codes[order], np.arange(len(keys) + 1))
@@ -246,15 +257,15 @@ def column_of(batch: Predictions, name: str) -> Array:
     raise UsageError(f"there is no column {name!r} to slice by")
 
 
-def _slice_name(value: Any) -> Any:
+def slice_name(value: Any) -> Any:
     """What a slice is called: a string, a number or a truth value, so that batches and JSON agree on it."""
     if isinstance(value, np.datetime64):
-        return (
-            "(missing)" if np.isnat(value) else str(value).removesuffix(".000000").removesuffix("T00:00:00")
-        )
+        return MISSING if np.isnat(value) else str(value).removesuffix(".000000").removesuffix("T00:00:00")
     value = value.item() if isinstance(value, np.generic) else value
     if is_null(value):
-        return "(missing)"
+        return MISSING
+    if isinstance(value, str) and value.strip("'") == MISSING:
+        return f"'{value}'"  # a text that reads like the name of the empty cells is quoted, and quoted again if it was
     return value if isinstance(value, (str, int, float)) else str(value)
 
 
@@ -272,6 +283,14 @@ def confidence_counts(score: Score, record: Predictions) -> Array:
         return np.zeros(CONFIDENCE_CELLS, dtype=np.int64)
     counts: Array = tally(index, CONFIDENCE_CELLS)[0, :, 0]
     return counts
+
+
+def rounding(digits: int, whose: str) -> str:
+    """The warning about rounded probabilities."""
+    return (
+        f"{whose} probabilities are rounded to {digits} decimal digits; rows whose sum that moved by more than 0.001 "
+        "were divided by it"
+    )
 
 
 def _truth(batch: Predictions) -> Sums:
