@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..intervals import check_level
 from ..metrics.vote_rules import check_agree
 from ..models.discriminators import Discriminator, Panel
 from ..predictions import Predictions
-from ..store import write_predictions
+from ..store import refuse_clashes, when_written, write_predictions
 from ..store.files import format_of
 from .discriminate_asking import ask_judges, existing_judges, forget, judging_home, stamp
 from .discriminate_folder import open_judges, revived
@@ -88,6 +89,7 @@ def judge_outputs(
     for path in (out, pseudo):
         if path is not None:
             _check_place(path)
+    refuse_clashes({"out": out, "pseudo": pseudo}, [outputs])
     opener = Opener(mapping)
     rows = read_texts(outputs, opener, mapping, everything=True)
     opener.check()
@@ -122,7 +124,7 @@ def judge_outputs(
     names = record.names["judge"] if metric == "exact" else names
     if out is not None:
         write_predictions(_flat(record) if format_of(Path(out)) == "csv" else record, out)
-    forget(home)
+    when_written(partial(forget, home))
     accepted = None
     if pseudo is not None:
         accepted = pseudo_labels(record, agree=numbers["agree"], level=level)
