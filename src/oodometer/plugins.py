@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from .errors import NotApplicable, OodometerError, WorkError
 
-__all__ = ["FAILURES", "PluginError", "is_foreign", "reason", "tracebacks_on", "why_failed"]
+__all__ = ["FAILURES", "PluginError", "answer", "is_foreign", "reason", "tracebacks_on", "why_failed"]
 
 # SystemExit among them: a method has no say in the end of the program. Ctrl-C passes.
 FAILURES = (Exception, SystemExit)
+
+T = TypeVar("T")
 
 _LOG = logging.getLogger("oodometer.plugins")
 _HOME = __name__.rpartition(".")[0]
@@ -43,6 +45,25 @@ def why_failed(name: str, method: Any, error: BaseException) -> str:
     if isinstance(error, OodometerError) and not is_foreign(method):
         raise error
     return reason(name, is_foreign(method), error)
+
+
+def answer(method: Any, work: Callable[[], T], check: Callable[[T], Any] | None = None) -> T:
+    """What ``work`` gives; of a method of someone else `PluginError` where it fails or does not pass the check.
+
+    >>> answer("ours", lambda: 3)
+    3
+    """
+    if not is_foreign(method):
+        return work()
+    try:
+        found = work()
+        if check is not None:
+            check(found)
+    except NotApplicable:
+        raise
+    except FAILURES as error:
+        raise PluginError(why_failed(method.name, method, error)) from error
+    return found
 
 
 def reason(name: str, foreign: bool, error: BaseException | str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from markupsafe import Markup
 
+from ..arguments import checked
 from ..errors import MissingExtraError, UsageError
 from ..store.atomic import refuse_clashes, write_result
 from ..version import __version__
@@ -31,6 +32,7 @@ class Found(Protocol):
     def to_dict(self) -> dict[str, Any]: ...
 
 
+@checked()
 def write_report(result: Mapping[str, Any] | Found, path: str | os.PathLike[str]) -> None:
     """Write the page of a result to ``path``; the file is there whole or not at all.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..arguments import checked
 from ..arrays import Array, Ragged
 from ..classes import ClassNames
 from ..errors import UsageError, WorkError
@@ -22,6 +23,7 @@ _CODED = ("label", "prediction", "members", "views")
 _MODULES = {"parquet": "parquet", "csv": "csv_file", "jsonl": "jsonl", "arrow": "arrow"}
 
 
+@checked()
 def write_predictions(record: Predictions, path: str | os.PathLike[str]) -> Path:
     """Write a record as Parquet, CSV, JSONL, Arrow/Feather or NPZ, told by the ending; whole or not at all.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import checked
 from ..arrays import Array
 from ..audits.drawn import Drawn
 from ..audits.judge import Judgement, judge, refutes
@@ -129,6 +130,7 @@ class Audit:
         return effective_labels(one.value, one.upper - one.lower, self.level, self.rows)
 
 
+@checked()
 def audit(
     reference: Any,
     target: Any,
