@@ -220,7 +220,7 @@ def checked(**special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
                     given[name] = {
                         k: v if v is None or k not in CHECKS else CHECKS[k](k, v) for k, v in value.items()
                     }
-                elif name == "seed" or value is not None or parameter.default is not None:
+                elif name == "seed" or value is not None or not _may_be_none(parameter):
                     given[name] = checks[name](name, value)
             return function(*bound.args, **bound.kwargs)
 
@@ -230,5 +230,11 @@ def checked(**special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 anything: Check = _anything
+
+
+def _may_be_none(parameter: inspect.Parameter) -> bool:
+    return parameter.default is None or "None" in str(parameter.annotation)
+
+
 several: Check = _several
 texts: Check = _texts

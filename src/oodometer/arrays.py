@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .errors import InputError
+
 __all__ = ["Array", "Coded", "Ragged", "as_cells", "as_numpy", "softmax"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -94,10 +96,28 @@ def as_numpy(value: Any) -> Array:
     if isinstance(value, np.ndarray):
         return value
     if hasattr(value, "detach"):  # a torch tensor on any device, with or without gradient
-        value = value.detach().cpu()
+        return _of_tensor(value)
     if hasattr(value, "to_numpy"):
         return np.asarray(value.to_numpy())
     return np.asarray(value)
+
+
+def _of_tensor(value: Any) -> Array:
+    """The numbers of a torch tensor; types that numpy lacks, such as bfloat16, as float32, which holds them all."""
+    if getattr(value, "is_meta", False):
+        raise InputError("a tensor that holds numbers", got="one on the device meta, which holds none",
+                         remedy="give the tensor that was computed")  # fmt: skip
+    if str(getattr(value, "layout", "torch.strided")) != "torch.strided" or getattr(
+        value, "is_quantized", False
+    ):
+        raise InputError(
+            "a dense tensor", got="a sparse or quantized one", remedy="call to_dense() or dequantize()"
+        )
+    value = value.detach().cpu()
+    try:
+        return np.asarray(value.resolve_conj().resolve_neg().numpy())
+    except TypeError:
+        return np.asarray(value.float().numpy())
 
 
 def as_cells(value: Any) -> Array:
