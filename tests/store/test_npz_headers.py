@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +24,8 @@ def archive(header: bytes, version: bytes = b"\x01\x00") -> bytes:
         file.writestr("probabilities.npy", b"\x93NUMPY" + version + size + header + P.tobytes())
     return out.getvalue()
 
+
+pytestmark = pytest.mark.filterwarnings("ignore:Reading `.npy`")
 
 GOOD = b"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }"
 
@@ -54,7 +57,8 @@ def test_a_damaged_header_is_never_a_traceback(changes: list[tuple[int, int]], v
 def test_headers_that_numpy_itself_stumbles_over(tmp_path: Path) -> None:
     for header in (b"", b"\xff" * 40, b"{'descr': [('a',)], 'fortran_order': False, 'shape': (3, 2), }",
                    b"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 'x'), }", b"{" * 9000,
-                   b"{'descr': {}, 'fortran_order': False, 'shape': (3, 2), }", b"(" * 300, b"3", b"{'shape': 1L"):  # fmt: skip
+                   b"{'descr': {}, 'fortran_order': False, 'shape': (3, 2), }",
+                   b"(" * 300, b"3", b"{'shape': 1L"):  # fmt: skip
         for version in (b"\x01\x00", b"\x02\x00", b"\x03\x00", b"\x07\x07"):
             path = tmp_path / "p.npz"
             path.write_bytes(archive(header, version))

@@ -24,6 +24,7 @@ def test_a_dense_tensor_is_read_whatever_its_type(kind: str, gradient: bool) -> 
         assert record.accuracy == 1
 
 
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
 @pytest.mark.parametrize(
     "make", [lambda t: t.to("meta"), lambda t: t.to_sparse(), lambda t: t.to_sparse_csr()]
 )
