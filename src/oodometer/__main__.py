@@ -1,10 +1,68 @@
-"""``python -m oodometer``: the command line."""
+"""``python -m oodometer`` and the command ``oodometer``: the process is ours here, so signals are."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from contextlib import suppress
+from types import FrameType
 
-from .cli import main
+__all__ = ["main"]
+
+
+class Terminated(KeyboardInterrupt):
+    """The end by a signal that asks for it: handled like Ctrl-C, with the exit code of the signal."""
+
+    def __init__(self, number: int) -> None:
+        self.code = 128 + number
+        super().__init__()
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    for one in (signal.SIGINT, signal.SIGTERM):  # a second one does not wait, and ends in no traceback
+        signal.signal(one, _leave_now)
+    raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
+
+
+def _leave_now(number: int, frame: FrameType | None) -> None:
+    _leave(128 + number)
+
+
+def main() -> int:
+    """Run the command line of this process; temporary files go, whatever ends it but a kill."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) not in (signal.SIG_IGN, None):
+            signal.signal(number, _stop)
+    try:
+        from .cli import main as run
+
+        return run()
+    except KeyboardInterrupt as stop:  # while the libraries were still being loaded
+        print("oodometer: interrupted; nothing was written", file=sys.stderr)
+        return int(getattr(stop, "code", 128 + signal.SIGINT))
+
+
+def _leave(code: int) -> None:
+    """End the process; threads in the middle of a calculation that nobody waits for any more do not hold it up."""
+    if code <= 128:
+        sys.exit(code)
+    spooled, processes = (sys.modules.get(n) for n in ("oodometer.store.frames", "multiprocessing"))
+    if spooled is not None:
+        spooled.forget_spooled()
+    for child in processes.active_children() if processes is not None else ():
+        child.terminate()
+    with suppress(OSError, RuntimeError):  # nobody may be there any more to read it
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
+
+
+def entry() -> None:
+    """The command ``oodometer``."""
+    _leave(main())
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    entry()

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .errors import InputError
+
 __all__ = ["Array", "Coded", "Ragged", "as_cells", "as_numpy", "softmax"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -95,8 +97,8 @@ def as_numpy(value: Any) -> Array:
     """
     if not isinstance(value, np.ndarray):
         if hasattr(value, "detach"):  # a torch tensor on any device, with or without gradient
-            value = value.detach().cpu()
-        if hasattr(value, "to_numpy"):
+            value = _of_tensor(value)
+        elif hasattr(value, "to_numpy"):
             value = value.to_numpy()
         elif isinstance(value, (list, tuple)):
             value = _with_masks(value)
@@ -134,6 +136,24 @@ def _unpadded(row: Any) -> Any:
         return row
     real = np.flatnonzero(~np.ma.getmaskarray(row))
     return _unmasked(row[: real[-1] + 1 if len(real) else 0])
+
+
+def _of_tensor(value: Any) -> Array:
+    """The numbers of a torch tensor; types that numpy lacks, such as bfloat16, as float32, which holds them all."""
+    if getattr(value, "is_meta", False):
+        raise InputError("a tensor that holds numbers", got="one on the device meta, which holds none",
+                         remedy="give the tensor that was computed")  # fmt: skip
+    if str(getattr(value, "layout", "torch.strided")) != "torch.strided" or getattr(
+        value, "is_quantized", False
+    ):
+        raise InputError(
+            "a dense tensor", got="a sparse or quantized one", remedy="call to_dense() or dequantize()"
+        )
+    value = value.detach().cpu()
+    try:
+        return np.asarray(value.resolve_conj().resolve_neg().numpy())
+    except TypeError:
+        return np.asarray(value.float().numpy())
 
 
 def as_cells(value: Any) -> Array:

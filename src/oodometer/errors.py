@@ -11,6 +11,8 @@ OodometerError                    the root; catch this one
 
 from __future__ import annotations
 
+import unicodedata
+
 __all__ = [
     "InputError",
     "MissingExtraError",
@@ -19,7 +21,29 @@ __all__ = [
     "UnknownColumnError",
     "UsageError",
     "WorkError",
+    "visible",
 ]
+
+_UNSEEN = frozenset(("Cc", "Cs", "Cn", "Zl", "Zp"))  # controls, half characters, separators of lines
+_BENDING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
+
+
+def visible(text: str) -> str:
+    """Text that is safe on a terminal: control characters, and those that turn the direction of a line, as escapes.
+
+    Names of columns, classes and files come from outside and may hold sequences that a terminal obeys.
+
+    >>> visible("cat\\x1b[2J\\u202e"), visible("Katze \u00fc")
+    ('cat\\\\x1b[2J\\\\u202e', 'Katze \u00fc')
+    """
+    if text.isprintable():
+        return text
+    return "".join(map(_seen, text))
+
+
+def _seen(sign: str) -> str:
+    unsafe = sign in _BENDING or unicodedata.category(sign) in _UNSEEN
+    return sign.encode("unicode_escape").decode("ascii") if unsafe else sign
 
 
 class OodometerError(Exception):
@@ -32,7 +56,7 @@ class OodometerError(Exception):
     exit_code = 1
 
     def __init__(self, message: str) -> None:
-        super().__init__(" ".join(str(message).split()))
+        super().__init__(visible(" ".join(str(message).split())))
 
 
 class InputError(OodometerError, ValueError):

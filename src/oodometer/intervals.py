@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from statistics import NormalDist
 
 import numpy as np
@@ -23,13 +24,17 @@ __all__ = [
 
 def check_level(level: float) -> float:
     """A confidence level strictly between 0 and 1; `UsageError` otherwise."""
-    if not 0 < level < 1:
-        from .errors import UsageError
+    from .errors import UsageError
 
+    if not isinstance(level, numbers.Real) or isinstance(level, bool):
+        raise UsageError(
+            f"expected a level between 0 and 1 such as 0.95, got {level!r} ({type(level).__name__})"
+        )
+    if not 0 < level < 1:
         raise UsageError(
             f"expected a level between 0 and 1 such as 0.95, got {level}; percents are divided by 100"
         )
-    return level
+    return float(level)
 
 
 def normal_quantile(level: float) -> float:

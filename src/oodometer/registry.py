@@ -13,9 +13,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
+from . import plugins
 from .errors import UsageError
 
-__all__ = ["create", "find", "names", "register"]
+__all__ = ["broken", "create", "find", "names", "register"]
 
 MethodKind = Literal["score", "estimator", "metric", "calibrator", "ranker", "simulation"]
 METHOD_KINDS: tuple[MethodKind, ...] = ("score", "estimator", "metric", "calibrator", "ranker", "simulation")
@@ -24,6 +25,7 @@ C = TypeVar("C", bound=type)
 _table: dict[str, dict[str, type]] = {kind: {} for kind in METHOD_KINDS}
 _loaded: set[str] = set()
 _plugins_loaded: set[str] = set()
+_broken: dict[str, dict[str, str]] = {kind: {} for kind in METHOD_KINDS}
 
 
 def register(kind: MethodKind) -> Callable[[C], C]:
@@ -80,9 +82,33 @@ def _load_plugins(kind: MethodKind) -> None:
 
     for entry in entry_points(group=f"oodometer.{kind}s"):
         try:
-            register(kind)(entry.load())
-        except Exception as error:  # a plugin may fail in any way; the rest of the house must stand
-            warnings.warn(f"the plugin {entry.name!r} ({entry.value}) was left out: {error}", stacklevel=2)
+            register(kind)(_checked(kind, entry.load()))
+        except plugins.FAILURES as error:  # a plugin may fail in any way; the rest of the house must stand
+            _broken[kind][entry.name] = why = plugins.reason(entry.name, True, error)
+            warnings.warn(f"{why}; it was left out ({entry.value})", stacklevel=2)
+
+
+def _checked(kind: MethodKind, found: Any) -> type:
+    """A class that the contract of its floor fits; `TypeError` otherwise."""
+    floor = importlib.import_module(f"{__package__}.{kind}s.base")
+    contract: type = getattr(floor, kind.capitalize())
+    if not (isinstance(found, type) and issubclass(found, contract)):
+        raise TypeError(f"expected a class that derives from {contract.__name__}, got {found!r}")
+    if not (isinstance(getattr(found, "name", None), str) and found.name):  # type: ignore[attr-defined]
+        raise TypeError(f"{found.__name__} has no `name`, which is to be a text")
+    absent = sorted(getattr(found, "__abstractmethods__", ()))
+    if absent:
+        raise TypeError(f"{found.__name__} does not define {', '.join(absent)}")
+    needs = getattr(found, "needs", ())
+    if not (isinstance(needs, tuple) and all(isinstance(need, (str, tuple)) for need in needs)):
+        raise TypeError(f"{found.__name__} has `needs` that is no tuple of names: {needs!r}")
+    return found
+
+
+def broken(kind: MethodKind) -> dict[str, str]:
+    """Names of the plugins of a kind that could not be loaded, and why."""
+    _load_plugins(kind)
+    return dict(_broken[kind])
 
 
 def names(kind: MethodKind) -> list[str]:
@@ -102,6 +128,8 @@ def find(kind: MethodKind, name: str) -> Any:
     if head not in _table[kind]:
         _load_plugins(kind)
     cls = _table[kind].get(head)
+    if cls is None and head in _broken[kind]:
+        raise UsageError(_broken[kind][head])
     if cls is None:
         import difflib
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from oodometer import Predictions
 from oodometer.errors import InputError, UsageError
@@ -192,14 +197,13 @@ def test_fingerprints_tell_rows_and_options_apart(monkeypatch: pytest.MonkeyPatc
 
 def test_what_is_stored_comes_back(tmp_path: Path) -> None:
     store = TrialStore(tmp_path, "x")
-    assert store.read() == {}
+    assert store.read() == ({}, [])
     first, second = trial(doc=(0.1, 0.0, 0.3)), trial(repeat=1, doc=(1 / 3, 0.0, 1.0))
     store.append([(first.key, first)])
     store.append([(second.key, second), (("tilt", 0.5, 0), None)], [Skipped("gde", "needs `members`")])
-    again = TrialStore(tmp_path, "x")
-    assert again.read() == {first.key: first, second.key: second, ("tilt", 0.5, 0): None}
-    assert again.read_skipped() == [Skipped("gde", "needs `members`")]
-    assert TrialStore(tmp_path, "y").read() == {}
+    kept = {first.key: first, second.key: second, ("tilt", 0.5, 0): None}
+    assert TrialStore(tmp_path, "x").read() == (kept, [Skipped("gde", "needs `members`")])
+    assert TrialStore(tmp_path, "y").read() == ({}, [])
 
 
 RUBBISH = [
@@ -224,8 +228,56 @@ def test_a_line_of_rubbish_is_left_out(line: str, tmp_path: Path) -> None:
         file.write(line.encode(errors="surrogateescape"))
     last = trial(repeat=3)
     store.append([(last.key, last)])
-    assert store.read() == {made.key: made, last.key: last}, "nor does it swallow the line after it"
-    assert store.read_skipped() == []
+    want = ({made.key: made, last.key: last}, [])
+    if line:
+        with pytest.warns(
+            UserWarning, match=r"1 of 3 trials kept there are damaged or cut off; it is made anew"
+        ):
+            assert store.read() == want, "nor does it swallow the line after it"
+    assert store.read() == want, "and it is said once"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_no_flipped_bit_changes_a_number(data: st.DataObject) -> None:
+    """Whatever happens to the file, a trial comes back as it was written or not at all."""
+    with TemporaryDirectory() as folder:
+        store = TrialStore(Path(folder), "x")
+        made = [trial(repeat=i, doc=(0.5 + i / 100, 0.25, 0.75)) for i in range(4)]
+        store.append([(one.key, one) for one in made])
+        assert store.path is not None
+        content = bytearray(store.path.read_bytes())
+        at = data.draw(st.integers(0, len(content) - 1))
+        content[at] ^= 1 << data.draw(st.integers(0, 7))
+        store.path.write_bytes(bytes(content[: data.draw(st.integers(at + 1, len(content)))]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found, _ = store.read()
+        wanted = {one.key: one for one in made}
+        assert all(wanted[key] == one for key, one in found.items())
+
+
+def test_trials_of_another_backtest_and_impossible_ones_are_not_taken(tmp_path: Path) -> None:
+    other, store = TrialStore(tmp_path, "other"), TrialStore(tmp_path, "x")
+    other.append([(trial().key, trial())])
+    assert store.path is not None
+    assert other.path is not None
+    other.path.rename(store.path)
+    for impossible in ((math.nan, 0.0, 1.0), (0.5, 0.6, 0.7), (2.0, 0.0, 3.0)):
+        store.append([(trial(repeat=1).key, trial(repeat=1, doc=impossible))])
+    with pytest.warns(UserWarning, match="4 of 4 trials"):
+        assert store.read() == ({}, [])
+
+
+def test_several_runs_keep_their_trials_in_one_file(tmp_path: Path) -> None:
+    def work(first: int) -> None:
+        mine = TrialStore(tmp_path, "x")
+        for i in range(first, first + 50):
+            mine.append([(trial(repeat=i).key, trial(repeat=i))])
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(0, 200, 50)))
+    assert len(TrialStore(tmp_path, "x").read()[0]) == 200
 
 
 def test_a_folder_that_cannot_be_used_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,7 +349,8 @@ def test_a_line_that_was_cut_off_is_done_again(tmp_path: Path) -> None:
     (file,) = (tmp_path / "backtests").iterdir()
     text = file.read_bytes()
     file.write_bytes(text[: int(len(text) * 0.6)])
-    again = run(tmp_path)
+    with pytest.warns(UserWarning, match="damaged or cut off"):
+        again = run(tmp_path)
     assert 0 < again.reused < len(trial_keys(FAMILIES, 3))
     assert plain(again) == plain(whole)
     assert run(tmp_path).reused == len(trial_keys(FAMILIES, 3))

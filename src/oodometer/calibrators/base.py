@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
 
 from ..arrays import Array
+from ..checks import check_probabilities
 from ..errors import NotApplicable
 from ..kernels import mix, row_hash
+from ..plugins import answer
 from ..predictions import Predictions
 
 __all__ = ["FOLDS", "Calibrator", "assign_folds", "brier", "content_hash", "scramble", "seeded_sample"]
@@ -70,6 +73,13 @@ def brier(probabilities: Array, label: Array) -> Array:
     return out
 
 
+def _check(found: Predictions, rows: int) -> None:
+    """An error where what a calibrator of someone else gives is no record with probabilities."""
+    if not isinstance(found, Predictions) or len(found) != rows:
+        raise TypeError(f"expected a record of {rows} rows, got {type(found).__name__}")
+    check_probabilities(found.probabilities)
+
+
 class Calibrator(ABC):
     """Predictions -> Predictions with calibrated `probabilities`; the predicted class never changes.
 
@@ -94,7 +104,7 @@ class Calibrator(ABC):
         """The record with calibrated probabilities."""
         if record.probabilities is None:
             raise NotApplicable("needs `probabilities` (or `logits`)")
-        return self._calibrate(record)
+        return answer(self, lambda: self._calibrate(record), partial(_check, rows=len(record)))
 
     @abstractmethod
     def _fit(self, reference: Predictions) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from ..results import percent
 from ..verbs.summary import audit_lines
-from . import options, output
+from . import options, output, places
 
 if TYPE_CHECKING:
     from ..verbs.audit import Audit
@@ -31,14 +31,21 @@ def audit(
         list[str] | None,
         typer.Option(
             help="Truth of some target rows: joined by id, by a column `row` that counts them from 0, or a row each, "
-            "null where unknown. May be repeated, in the order of labelling. By default the target's own labels."
+            "null where unknown. May be repeated, in the order of labelling. By default the target's own labels.",
+            metavar="FILE",
         ),
+        places.READ,
     ] = None,
     key: options.Key = None,
     level: options.Level = 0.95,
     suggest: Annotated[int, typer.Option(help="Draw so many unlabelled rows to label next.")] = 0,
     out: Annotated[
-        str | None, typer.Option(help="Write the suggested rows to this .csv, .parquet or .jsonl file.")
+        str | None,
+        typer.Option(
+            help="Write the suggested rows to this .csv, .parquet or .jsonl file.",
+            metavar="FILE",
+        ),
+        places.WRITTEN,
     ] = None,
     method: Annotated[
         list[str] | None, typer.Option("--method", help="Label-free methods to hear; may be repeated.")
@@ -56,10 +63,10 @@ def audit(
 
     if suggest and out is None:
         raise UsageError("say where to write the suggested rows: --suggest N --out FILE.csv")
-    write_report = output.report_writer(report)
+    output.check_page(report)
     if report is not None:
         _check_place(report)
-    with output.progress_bar("auditing") as progress:
+    with output.results(), output.progress_bar("auditing") as progress:
         found = run(
             reference,
             target,
@@ -76,11 +83,8 @@ def audit(
             outlook=report is not None,
             progress=progress,
         )
-    found = replace(found, argv=output.command_line())
-    if write_report is not None and report is not None:
-        write_report(found.to_dict(), report)
-    if json is not None:
-        output.write_json(found.to_dict(), json)
+        found = replace(found, argv=output.command_line())
+        output.deliver(found.to_dict(), json=json, report=report)
     if json != "-":
         show(found, out)
 
@@ -97,7 +101,7 @@ def _check_place(report: str) -> None:
 
 def show(found: Audit, out: str | None) -> None:
     """The interval, what the labels are worth, the verdict on the label-free headline, all intervals, warnings."""
-    print(*audit_lines(found), sep="\n")
+    output.say(*audit_lines(found))
     if found.intervals:
         output.print_table(
             ["interval", "accuracy", "lower", "upper", "kind", "assumes"],
@@ -107,6 +111,6 @@ def show(found: Audit, out: str | None) -> None:
             ],
         )
     if found.suggestion is not None:
-        print(f"Wrote {len(found.suggestion.row)} rows to label, drawn from {found.rows}, to {out}")
+        output.say(f"Wrote {len(found.suggestion.row)} rows to label, drawn from {found.rows}, to {out}")
     for warning in found.warnings:
-        print(f"warning: {warning}")
+        output.say(f"warning: {warning}")

@@ -14,13 +14,12 @@ import typer
 
 from ..results import percent
 from . import options, output
+from .places import going_on
 
 if TYPE_CHECKING:
     from ..verbs.backtest import Backtest
 
 __all__ = ["add_to"]
-
-_INTERRUPTED = 130
 
 
 def add_to(app: typer.Typer) -> None:
@@ -55,35 +54,24 @@ def backtest(
 
     if cache is not None and no_cache:
         raise UsageError("give --cache or --no-cache, not both")
-    write_report = output.report_writer(report)
+    output.check_page(report)
     kept = _kept_in(cache, no_cache)
-    with output.progress_bar("backtesting") as bar:
-        count = _Count(bar)
-        try:
-            found = run(
-                reference,
-                methods=method or None,
-                families=family or None,
-                repeats=repeats,
-                level=level,
-                classes=output.parse_classes(classes),
-                mapping=output.parse_mapping(rename or []),
-                seed=seed,
-                cache=None if no_cache else cache or "auto",
-                progress=count,
-            )
-        except KeyboardInterrupt:
-            interrupted = True
-        else:
-            interrupted = False
-    if interrupted:
-        print(_last_words(count, kept), file=sys.stderr)
-        raise typer.Exit(_INTERRUPTED)
+    count = _Count()
+    with going_on(lambda: _last_words(count, kept)), output.progress_bar("backtesting") as count.bar:
+        found = run(
+            reference,
+            methods=method or None,
+            families=family or None,
+            repeats=repeats,
+            level=level,
+            classes=output.parse_classes(classes),
+            mapping=output.parse_mapping(rename or []),
+            seed=seed,
+            cache=None if no_cache else cache or "auto",
+            progress=count,
+        )
     found = replace(found, argv=output.command_line())
-    if write_report is not None and report is not None:
-        write_report(found.to_dict(), report)
-    if json is not None:
-        output.write_json(found.to_dict(), json)
+    output.deliver(found.to_dict(), json=json, report=report)
     if json != "-":
         show(found)
 
@@ -91,8 +79,9 @@ def backtest(
 class _Count:
     """Remembers how far the work came, and tells the bar where there is one."""
 
-    def __init__(self, bar: Callable[[int, int], None] | None) -> None:
-        self.bar, self.done, self.total = bar, 0, 0
+    def __init__(self) -> None:
+        self.bar: Callable[[int, int], None] | None = None
+        self.done, self.total = 0, 0
 
     def __call__(self, done: int, total: int) -> None:
         self.done, self.total = done, total
@@ -110,9 +99,9 @@ def _kept_in(cache: str | None, no_cache: bool) -> Path | None:
 
 def _last_words(count: _Count, kept: Path | None) -> str:
     if not count.done or kept is None or not (kept / "backtests").is_dir():
-        return "oodometer: interrupted; nothing was written"
+        return "nothing was written"
     return (
-        f"oodometer: interrupted after {count.done} of {count.total} trials, which are kept in {kept}; "
+        f" after {count.done} of {count.total} trials, which are kept in {kept}; "
         "run the same command again and it goes on from there"
     )
 
@@ -128,7 +117,7 @@ def _by_family(found: Backtest, name: str) -> dict[tuple[str, str], float]:
 def show(found: Backtest) -> None:
     """Errors by method and family, best method first; then how often the intervals held the truth; what was skipped."""
     reference = found.reference
-    print(f"{len(found.trials)} simulated targets from {reference['rows']} rows of {reference['name']}"
+    output.say(f"{len(found.trials)} simulated targets from {reference['rows']} rows of {reference['name']}"
           f" (accuracy {100 * reference['accuracy']:.1f} %); {found.reused} trials were kept from before")  # fmt: skip
     methods = [row.method for row in found.overall()]
     families = [f for f in found.families if any(row.family == f for row in found.rows)]
@@ -156,4 +145,4 @@ def show(found: Backtest) -> None:
                 bold += [(i, j) for i, m in enumerate(methods) if cells.get((m, family)) == least]
         output.print_table(heads, table, title, bold=bold)
     for skipped in found.skipped:
-        print(f"skipped {skipped.method}: {skipped.why}")
+        output.say(f"skipped {skipped.method}: {skipped.why}")

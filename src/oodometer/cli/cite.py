@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from . import output
+
 __all__ = ["add_to"]
 
 
@@ -18,4 +20,4 @@ def cite(method: Annotated[str, typer.Argument(help="A method, or a BibTeX key."
     """Print the BibTeX entry of the paper behind a method."""
     from ..verbs.cite import cite as run
 
-    print(run(method))
+    output.say(*run(method).splitlines())

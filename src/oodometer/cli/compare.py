@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..results import percent
-from . import options, output
+from . import options, output, places
 from .evaluate import threshold_text
 
 if TYPE_CHECKING:
@@ -25,14 +25,26 @@ def add_to(app: typer.Typer) -> None:
 
 
 def compare(
-    models: Annotated[list[str], typer.Argument(help="Labelled predictions, one file for each model.")],
+    models: Annotated[
+        list[str],
+        typer.Argument(help="Labelled predictions, one file for each model.", metavar="MODELS..."),
+        places.READ,
+    ],
     out_of_domain: Annotated[
         list[str] | None,
-        typer.Option(help="Labelled predictions out of domain; once for each model, in their order."),
+        typer.Option(
+            help="Labelled predictions out of domain; once for each model, in their order.",
+            metavar="FILE",
+        ),
+        places.READ,
     ] = None,
     target: Annotated[
         list[str] | None,
-        typer.Option(help="Predictions without labels; once for each model, in their order."),
+        typer.Option(
+            help="Predictions without labels; once for each model, in their order.",
+            metavar="FILE",
+        ),
+        places.READ,
     ] = None,
     name: Annotated[
         list[str] | None, typer.Option(help="Name of a model; once for each, by default the file's.")
@@ -70,7 +82,7 @@ def compare(
     from ..metrics.disca import WEIGHTS
     from ..verbs.compare import compare as run
 
-    write_report = output.report_writer(report)
+    output.check_page(report)
     with output.progress_bar("comparing") as progress:
         found = run(
             models,
@@ -93,10 +105,7 @@ def compare(
             progress=progress,
         )
     found = replace(found, argv=output.command_line())
-    if json is not None:
-        output.write_json(found.to_dict(), json)
-    if write_report is not None and report is not None:
-        write_report(found.to_dict(), report)
+    output.deliver(found.to_dict(), json=json, report=report)
     if json != "-":
         show(found)
 
@@ -130,10 +139,10 @@ def show(found: Comparison) -> None:
         output.print_table(["model", "accuracy", "auc_coverage"], rows, "target without labels, estimated")
     for finding in found.findings:
         often = "" if finding["undecided"] else f" (in {percent(finding['share'], 0)} of replicates)"
-        print(f"- {finding['sentence']}{often}")
+        output.say(f"- {finding['sentence']}{often}")
     _show_thresholds(found)
     for warning in found.warnings:
-        print(f"warning: {warning}")
+        output.say(f"warning: {warning}")
 
 
 def _show_domain(found: Comparison, domain: str) -> None:

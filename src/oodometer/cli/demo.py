@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..results import percent
-from . import output
+from . import output, places
 
 __all__ = ["add_to"]
 
@@ -19,7 +19,11 @@ def add_to(app: typer.Typer) -> None:
 
 
 def demo(
-    out: Annotated[str, typer.Option(help="Folder for the prediction files and the report.")] = "demo",
+    out: Annotated[
+        str,
+        typer.Option(help="Folder for the prediction files and the report.", metavar="FOLDER"),
+        places.FOLDER,
+    ] = "demo",
     seed: Annotated[int, typer.Option(help="Seed of the training and of the drift.")] = 0,
 ) -> None:
     """Run the main job on handwritten digits that drift; no files needed."""
@@ -38,14 +42,16 @@ def demo(
         rows,
         "Accuracy without labels, and the truth",
     )
-    output.write_json(found.to_dict(), str(Path(out) / "demo.json"))
+    output.deliver(found.to_dict(), json=str(Path(out) / "demo.json"))
     shown = found.steps[3]
-    print(f"Try it yourself: oodometer estimate {found.reference} {shown.files[0]} --labels {shown.files[1]}")
+    output.say(
+        f"Try it yourself: oodometer estimate {found.reference} {shown.files[0]} --labels {shown.files[1]}"
+    )
     try:
         from ..reports import write_report
 
         write_report(found.to_dict(), Path(out) / "report.html")
     except MissingExtraError as error:
-        print(f"no report: {error}")
+        output.say(f"no report: {error}")
         return
-    print(f"report: {Path(out) / 'report.html'}")
+    output.say(f"report: {Path(out) / 'report.html'}")

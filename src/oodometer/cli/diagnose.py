@@ -43,8 +43,7 @@ def diagnose(
             seed=seed,
             progress=progress,
         )
-    if json is not None:
-        output.write_json(_with_origin(found, reference, target, seed), json)
+    output.deliver(_with_origin(found, reference, target, seed), json=json)
     if json != "-":
         show(found)
 
@@ -79,8 +78,8 @@ def _power(value: float | None) -> str:
 
 def show(found: Diagnosis) -> None:
     """The kind and why, then what each test saw, then which methods that speaks for and against."""
-    print(f"Kind of shift: {found.kind}")
-    print(f"  {found.why}")
+    output.say(f"Kind of shift: {found.kind}")
+    output.say(f"  {found.why}")
     output.print_table(
         ["look", "finding", "statistic", "p", "power"],
         [
@@ -97,4 +96,6 @@ def show(found: Diagnosis) -> None:
             [[f.name, ", ".join(f.supports), ", ".join(f.refutes)] for f in verdicts],
             "Methods whose assumption that speaks for or against",
         )
-    print("No test here sees a change of the truth itself (P(y | x)): only labels do, see `oodometer audit`.")
+    output.say(
+        "No test here sees a change of the truth itself (P(y | x)): only labels do, see `oodometer audit`."
+    )

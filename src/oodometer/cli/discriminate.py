@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import options, output
+from . import options, output, places
 from .discriminate_tables import show_judged, show_trained
+from .places import going_on
 
 if TYPE_CHECKING:
     from ..verbs.discriminate import JudgedOutputs
 
 __all__ = ["add_to"]
 
-_INTERRUPTED = 130
-
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands to the application."""
-    group = typer.Typer(
+    group = places.Commands(
         help="Judges that tell right outputs of a sequence model from wrong ones: accuracy between bounds, no labels.",
         no_args_is_help=True, rich_markup_mode=None,
     )  # fmt: skip
@@ -37,12 +34,19 @@ def train(
     pairs: Annotated[
         list[str],
         typer.Argument(
-            help="Rows of input, output and gold (or correct), one file or several; - is standard input."
+            help="Rows of input, output and gold (or correct), one file or several; - is standard input.",
+            metavar="PAIRS...",
         ),
+        places.READ,
     ],
-    out: Annotated[str, typer.Option(help="Folder for the judges.")],
+    out: Annotated[str, typer.Option(help="Folder for the judges.", metavar="FOLDER"), places.FOLDER],
     dev: Annotated[
-        str | None, typer.Option(help="Rows that are held out; by default a tenth of the inputs of PAIRS.")
+        str | None,
+        typer.Option(
+            help="Rows that are held out; by default a tenth of the inputs of PAIRS.",
+            metavar="FILE",
+        ),
+        places.READ,
     ] = None,
     judges: Annotated[int, typer.Option(help="How many judges.")] = 5,
     kind: Annotated[
@@ -88,7 +92,7 @@ def train(
     """Train judges on outputs that are known to be right or wrong."""
     from ..verbs.discriminate import train_judges
 
-    with _going_on(), output.progress_bar("training judges") as progress:
+    with going_on(output.KEPT), output.progress_bar("training judges") as progress:
         found = train_judges(
             pairs,
             out,
@@ -111,8 +115,7 @@ def train(
             progress=progress,
         )
     found = replace(found, argv=output.command_line())
-    if json is not None:
-        output.write_json(found.to_dict(), json)
+    output.deliver(found.to_dict(), json=json)
     if json != "-":
         show_trained(found)
 
@@ -125,19 +128,26 @@ def predict(
             help="The folder of the judges (may be left out with --judge), then rows of input and output, one file or "
             "several; gold or correct where known.",
         ),
+        places.READ,
     ],
     out: Annotated[
         str | None,
         typer.Option(
-            help="Write the rows with their votes to this file; of several OUTPUTS into this folder."
+            help="Write the rows with their votes to this file; of several OUTPUTS into this folder.",
+            metavar="FILE",
         ),
+        places.WRITTEN,
     ] = None,
     agree: Annotated[
         int | None, typer.Option(help="Judges that must accept, a majority; all by default.")
     ] = None,
     pseudo_labels: Annotated[
         str | None,
-        typer.Option(help="Write accepted rows as input and gold to this file, to train a model on."),
+        typer.Option(
+            help="Write accepted rows as input and gold to this file, to train a model on.",
+            metavar="FILE",
+        ),
+        places.WRITTEN,
     ] = None,
     judge: Annotated[
         list[str] | None,
@@ -160,21 +170,23 @@ def predict(
     report: Annotated[
         str | None,
         typer.Option(
-            help="Write a self-contained page to this .html file, where the truth of some rows is known."
+            help="Write a self-contained page to this .html file, where the truth of some rows is known.",
+            metavar="FILE",
         ),
+        places.WRITTEN,
     ] = None,
 ) -> None:
     """Let judges vote on outputs: lower and upper accuracy, without labels."""
     from ..errors import UsageError
     from ..verbs.discriminate import judge_outputs
 
-    write_report = output.report_writer(report)
+    output.check_page(report)
     folder, files = _parted(paths, bool(judge))
     if len(files) > 1 and pseudo_labels is not None:
         raise UsageError("pseudo-labels are of one file of outputs; run the command once for each")
     places = _places(out, files)
     found: list[JudgedOutputs] = []
-    with _going_on(), output.progress_bar("judging") as progress:
+    with going_on(output.KEPT), output.results(), output.progress_bar("judging") as progress:
         for file, place in zip(files, places, strict=True):
             found.append(
                 judge_outputs(
@@ -193,29 +205,14 @@ def predict(
                     progress=progress,
                 )
             )
-    found = [replace(one, argv=output.command_line()) for one in found]
-    if write_report is not None and report is not None:
-        _write_page(found, report, write_report)
-    if json is not None:
+        found = [replace(one, argv=output.command_line()) for one in found]
         told = [one.to_dict() for one in found]
         several = {name: told[0][name] for name in ("command", "version", "argv")} | {"files": told}
-        output.write_json(told[0] if len(told) == 1 else several, json)
+        page = None if report is None else _page(found)
+        output.deliver(told[0] if len(told) == 1 else several, json=json, report=report, page=page)
     if json != "-":
         for one in found:
             show_judged(one)
-
-
-@contextmanager
-def _going_on() -> Iterator[None]:
-    """An interruption leaves with a line that says how to go on."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        print(
-            "oodometer: interrupted; what is finished is kept, run the same command again and it goes on from there",
-            file=sys.stderr,
-        )
-        raise typer.Exit(_INTERRUPTED) from None
 
 
 def _parted(paths: Sequence[str], others: bool) -> tuple[str | None, list[str]]:
@@ -247,7 +244,7 @@ def _places(out: str | None, files: Sequence[str]) -> list[str | None]:
     return [str(home / name) for name in names]
 
 
-def _write_page(found: Sequence[JudgedOutputs], report: str, write_report: Any) -> None:
+def _page(found: Sequence[JudgedOutputs]) -> dict[str, Any]:
     """The page of `evaluate`, whose section on votes has bounds, trade-off and subsets."""
     from ..errors import UsageError
     from ..verbs.evaluate import evaluate
@@ -260,4 +257,4 @@ def _write_page(found: Sequence[JudgedOutputs], report: str, write_report: Any) 
         )
     named = [replace(one.record, source=Path(one.name).name) for one in told]
     result = evaluate(*named, level=found[0].level, seed=found[0].seed).to_dict()
-    write_report({**result, "argv": output.command_line()}, report)
+    return {**result, "argv": output.command_line()}

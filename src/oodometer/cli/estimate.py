@@ -9,7 +9,7 @@ import typer
 
 from ..results import percent
 from ..verbs.summary import headline_lines
-from . import options, output
+from . import options, output, places
 
 if TYPE_CHECKING:
     from ..verbs.estimation import Estimation
@@ -33,8 +33,10 @@ def estimate(
         str | None,
         typer.Option(
             help="Truth of target rows (null where unknown), printed beside the estimates; joined by id, by a column "
-            "row that counts them from 0, or one row each."
+            "row that counts them from 0, or one row each.",
+            metavar="FILE",
         ),
+        places.READ,
     ] = None,
     key: options.Key = None,
     accuracy: Annotated[
@@ -60,7 +62,7 @@ def estimate(
     """Estimate a model's accuracy on data without labels."""
     from ..verbs.estimate import estimate as run
 
-    write_report = output.report_writer(report)
+    output.check_page(report)
     with output.progress_bar("estimating") as progress:
         found = run(
             reference,
@@ -82,17 +84,14 @@ def estimate(
             progress=progress,
         )
     found = replace(found, argv=output.command_line())
-    if write_report is not None and report is not None:
-        write_report(found.to_dict(), report)
-    if json is not None:
-        output.write_json(found.to_dict(), json)
+    output.deliver(found.to_dict(), json=json, report=report)
     if json != "-":
         show(found)
 
 
 def show(found: Estimation) -> None:
     """Headline, table of methods, slices or chunks, what was skipped, warnings."""
-    print(*headline_lines(found), sep="\n")
+    output.say(*headline_lines(found))
     output.print_table(
         ["method", "accuracy", "lower", "upper", "kind", "assumes"],
         [
@@ -111,13 +110,15 @@ def show(found: Estimation) -> None:
                              truth_here])  # fmt: skip
             output.print_table([title[:-1], "rows", "accuracy", "lower", "upper", "truth"], rows, title)
     for answer in found.risk_coverage.extra["answers"] if found.risk_coverage is not None else ():
-        print(_answer(answer))
+        output.say(_answer(answer))
     if found.risk_coverage is not None and found.diagnosis is not None and found.diagnosis.kind == "support":
-        print("  do not rely on this threshold: it asks that confidence means what it meant on the reference")
+        output.say(
+            "  do not rely on this threshold: it asks that confidence means what it meant on the reference"
+        )
     for skipped in found.skipped:
-        print(f"skipped {skipped.method}: {skipped.why}")
+        output.say(f"skipped {skipped.method}: {skipped.why}")
     for warning in found.warnings:
-        print(f"warning: {warning}")
+        output.say(f"warning: {warning}")
 
 
 def _answer(answer: dict[str, float | None]) -> str:

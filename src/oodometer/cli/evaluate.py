@@ -9,7 +9,7 @@ import typer
 
 from ..results import percent
 from ..verbs.summary import metric_rows
-from . import options, output
+from . import options, output, places
 
 if TYPE_CHECKING:
     from ..verbs.evaluation import Evaluation
@@ -23,7 +23,11 @@ def add_to(app: typer.Typer) -> None:
 
 
 def evaluate(
-    predictions: Annotated[list[str], typer.Argument(help="Labelled predictions, one file or several.")],
+    predictions: Annotated[
+        list[str],
+        typer.Argument(help="Labelled predictions, one file or several.", metavar="PREDICTIONS..."),
+        places.READ,
+    ],
     metric: Annotated[
         list[str] | None, typer.Option("--metric", help="Only this metric; may be repeated.")
     ] = None,
@@ -44,7 +48,7 @@ def evaluate(
     from ..verbs.evaluate import Evaluations
     from ..verbs.evaluate import evaluate as run
 
-    write_report = output.report_writer(report)
+    output.check_page(report)
     with output.progress_bar("evaluating") as progress:
         found = run(
             *predictions,
@@ -60,10 +64,7 @@ def evaluate(
             progress=progress,
         )
     result = {**found.to_dict(), "argv": output.command_line()}
-    if write_report is not None and report is not None:
-        write_report(result, report)
-    if json is not None:
-        output.write_json(result, json)
+    output.deliver(result, json=json, report=report)
     if json != "-":
         several: Evaluation | Evaluations = found
         for one in several if isinstance(several, Evaluations) else (several,):
@@ -72,7 +73,7 @@ def evaluate(
 
 def show(found: Evaluation) -> None:
     """Metrics with intervals, slices, what was skipped, warnings."""
-    print(f"{found.name}: {found.rows} labelled rows")
+    output.say(f"{found.name}: {found.rows} labelled rows")
     output.print_table(["metric", "value", "lower", "upper", "kind"], metric_rows(found))
     if found.slices:
         names = [n for n in ("accuracy", "brier", "ece", "aurc") if n in found.slices[0].metrics]
@@ -85,14 +86,14 @@ def show(found: Evaluation) -> None:
             f"by {found.slices[0].by}",
         )
     for point in found.tables.get("operating_points", []):
-        print(f"to be right {percent(point['accuracy'], 0)} of the time: {_rule(point)}")
+        output.say(f"to be right {percent(point['accuracy'], 0)} of the time: {_rule(point)}")
     for case in found.tables.get("failure_cases", []):
         if case["seen"]:
-            print(f"failure case: {case['sentence']}")
+            output.say(f"failure case: {case['sentence']}")
     for skipped in found.skipped:
-        print(f"skipped {skipped.method}: {skipped.why}")
+        output.say(f"skipped {skipped.method}: {skipped.why}")
     for warning in found.warnings:
-        print(f"warning: {warning}")
+        output.say(f"warning: {warning}")
 
 
 def _rule(point: dict[str, Any]) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+import warnings
+from typing import Annotated, Any
 
 import typer
 
+from .. import plugins
 from ..errors import OodometerError
 from . import (
     audit,
@@ -20,12 +22,14 @@ from . import (
     estimate,
     evaluate,
     methods,
+    output,
     reproduce,
 )
+from .places import INTERRUPTED, Commands, Stopped
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(
+app = Commands(
     name="oodometer",
     help="How good is your model on data that has no labels?",
     no_args_is_help=True,
@@ -73,14 +77,23 @@ for command in (
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; returns 0 done, 1 the work failed, 2 wrong usage or input, 130 interrupted."""
+    """Run a command; returns 0 done, 1 the work failed, 2 wrong usage or input, 130 interrupted, 143 terminated."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     given = [a for a in given if a != "--debug"]
+    with warnings.catch_warnings():
+        warnings.showwarning = _warn
+        return _run(given, debug)
+
+
+def _run(given: list[str], debug: bool) -> int:
     try:
-        code = app(given, standalone_mode=False, prog_name="oodometer")
+        with plugins.tracebacks_on(debug):
+            code = app(given, standalone_mode=False, prog_name="oodometer")
         sys.stdout.flush()
         return int(code or 0)
+    except Stopped as stop:
+        return _say(str(stop), stop.code)
     except OodometerError as error:
         if debug:
             raise
@@ -91,8 +104,8 @@ def main(arguments: list[str] | None = None) -> int:
         if isinstance(leave.__context__, BrokenPipeError):
             return 0
         raise
-    except (KeyboardInterrupt, typer.Abort):
-        return _say("interrupted; nothing was written", 130)
+    except (KeyboardInterrupt, typer.Abort) as stop:
+        return _say("interrupted; nothing was written", getattr(stop, "code", INTERRUPTED))
     except BrokenPipeError:
         os.dup2(
             os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
@@ -122,5 +135,10 @@ def _say(message: str, code: int) -> int:
     spooled = sys.modules.get("oodometer.store.frames")
     if spooled is not None:  # standard input was copied to a file whose name means nothing to anyone
         message = spooled.without_spool_name(message)
-    print("oodometer: " + " ".join(message.split()), file=sys.stderr)
+    output.say("oodometer: " + " ".join(message.split()), error=True)
     return code
+
+
+def _warn(message: Warning | str, *place: Any, **more: Any) -> None:
+    """A warning as one line; where in the code it comes from says nothing to whoever types commands."""
+    output.say("oodometer: warning: " + " ".join(str(message).split()), error=True)

@@ -22,7 +22,7 @@ def methods(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = 
 
     found = run()
     if json:
-        output.write_json({"methods": found}, "-")
+        output.deliver({"methods": found}, json="-")
         return
     for what in ("estimator", "score", "calibrator", "metric", "ranker", "simulation"):
         rows = [[m["name"], m["needs"], m["assumes"] or m["summary"]] for m in found if m["what"] == what]

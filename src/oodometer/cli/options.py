@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from . import places
+
 __all__ = [
     "Classes",
     "Device",
@@ -22,15 +24,25 @@ __all__ = [
     "Workers",
 ]
 
-Reference = Annotated[str, typer.Argument(help="Labelled predictions on known ground (- is standard input).")]
-Target = Annotated[str, typer.Argument(help="Predictions of the same model on the data in question.")]
+Reference = Annotated[
+    str,
+    typer.Argument(help="Labelled predictions on known ground (- is standard input).", metavar="REFERENCE"),
+    places.READ,
+]
+Target = Annotated[
+    str,
+    typer.Argument(help="Predictions of the same model on the data in question.", metavar="TARGET"),
+    places.READ,
+]
 
 Classes = Annotated[str | None, typer.Option(help="Class names in the order of the probabilities: a,b,c.")]
 Device = Annotated[str | None, typer.Option(help="cpu or cuda; by default a GPU where one is there.")]
 Engine = Annotated[str, typer.Option(help="Where the passes run: local (threads) or processes.")]
 IntervalSeed = Annotated[int, typer.Option(help="Seed of the bootstrap in some intervals.")]
 Json = Annotated[
-    str | None, typer.Option("--json", help="Write JSON to this file, or - for standard output.")
+    str | None,
+    typer.Option("--json", help="Write JSON to this file, or - for standard output.", metavar="FILE"),
+    places.WRITTEN,
 ]
 Key = Annotated[
     str | None,
@@ -39,5 +51,9 @@ Key = Annotated[
 Level = Annotated[float, typer.Option(help="Nominal coverage of the intervals.")]
 Methods = Annotated[list[str] | None, typer.Option("--method", help="Only this method; may be repeated.")]
 Rename = Annotated[list[str] | None, typer.Option("--map", help="Rename a column, theirs=ours.")]
-Report = Annotated[str | None, typer.Option(help="Write a self-contained page to this .html file.")]
+Report = Annotated[
+    str | None,
+    typer.Option(help="Write a self-contained page to this .html file.", metavar="FILE"),
+    places.WRITTEN,
+]
 Workers = Annotated[int | None, typer.Option(help="Number of workers; by default one for each core.")]

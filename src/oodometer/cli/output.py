@@ -2,34 +2,80 @@
 
 from __future__ import annotations
 
-import json
+import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from json import dumps
+from typing import Any, TextIO
+
+from ..errors import visible
 
 __all__ = [
+    "KEPT",
+    "check_page",
     "command_line",
+    "deliver",
     "parse_classes",
     "parse_mapping",
     "print_table",
     "progress_bar",
-    "report_writer",
-    "write_json",
+    "results",
+    "say",
 ]
 
+KEPT = "what is finished is kept, run the same command again and it goes on from there"
 _NAME_WIDTH = 24  # characters that the first column gets before the others do
+# What JSON may hold as it is and a terminal must not get: further controls, turns of direction, half characters.
+_UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
-def write_json(result: dict[str, Any], destination: str) -> None:
-    """Write a result as JSON to a file (whole or not at all), or to standard output for ``-``."""
-    text = json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    if destination == "-":
-        sys.stdout.write(text)
+def say(*lines: str, error: bool = False) -> None:
+    """Lines on standard output, or on standard error; nothing in them can steer a terminal."""
+    _put("".join(f"{visible(line)}\n" for line in lines), sys.stderr if error else sys.stdout)
+
+
+def _put(text: str, stream: TextIO) -> None:
+    try:
+        stream.write(text)
+    except UnicodeEncodeError:  # a terminal whose encoding lacks a letter shows the letter's number
+        code = stream.encoding or "ascii"
+        stream.write(text.encode(code, "backslashreplace").decode(code))
+
+
+@contextmanager
+def results() -> Iterator[None]:
+    """Inside, whatever is asked for is written once everything has succeeded: all of it, or nothing."""
+    from ..store import together
+
+    with together():
+        yield
+
+
+def deliver(
+    result: Mapping[str, Any],
+    *,
+    json: str | None = None,
+    report: str | None = None,
+    page: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a result as JSON (to standard output for ``-``) and as a page, of ``page`` where that differs."""
+    if json is None and report is None:
         return
-    from ..store import write_atomic
+    from ..store import together, when_written, write_result
 
-    write_atomic(destination, text)
+    with together():
+        if report is not None:
+            from ..reports import write_report
+
+            write_report(page or result, report)
+        if json is not None:
+            text = dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+            text = _UNSAFE.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
+            if json == "-":
+                when_written(lambda: _put(text, sys.stdout))
+            else:
+                write_result(json, text)
 
 
 def print_table(
@@ -43,22 +89,25 @@ def print_table(
 
     ``bold`` names cells (row, column) that stand out where the table is drawn.
     """
+    columns, rows = [visible(name) for name in columns], [[visible(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         if title:
-            print(f"# {title}")
-        print("\t".join(columns))
-        for row in rows:
-            print("\t".join(row))
+            say(f"# {title}")
+        _put("".join("\t".join(row) + "\n" for row in (columns, *rows)), sys.stdout)
         return
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
+    # As Text, so that brackets in a name are no markup.
+    heading = None if title is None else Text(visible(title), style="table.title")
+    table = Table(title=heading, box=box.SIMPLE_HEAD, title_justify="left")
     for j, name in enumerate(columns):
         longest = max((len(row[j]) for row in rows), default=0) if j == 0 else 0
-        table.add_column(name, overflow="fold", min_width=min(longest, _NAME_WIDTH) or None)
+        table.add_column(
+            Text(name, style="table.header"), overflow="fold", min_width=min(longest, _NAME_WIDTH) or None
+        )
     for i, row in enumerate(rows):
         table.add_row(*(Text(cell, style="bold" if (i, j) in bold else "") for j, cell in enumerate(row)))
     Console().print(table)
@@ -116,11 +165,9 @@ def command_line() -> str:
     return shlex.join(["oodometer", *sys.argv[1:]])
 
 
-def report_writer(report: str | None) -> Callable[[dict[str, Any], str], None] | None:
-    """The function that writes reports, looked up before the work so that a missing extra is said at once."""
-    if report is None:
-        return None
-    from ..reports import check_report_libraries, write_report
+def check_page(report: str | None) -> None:
+    """Say before the work that the libraries of a page are absent."""
+    if report is not None:
+        from ..reports import check_report_libraries
 
-    check_report_libraries()
-    return write_report
+        check_report_libraries()

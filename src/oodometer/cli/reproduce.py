@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options, output
+from ..errors import visible
+from . import options, output, places
+from .places import going_on
 
 if TYPE_CHECKING:
     from ..recipes import Report, Reproduction
 
 __all__ = ["add_to"]
-
-_INTERRUPTED = 130
 
 
 def add_to(app: typer.Typer) -> None:
@@ -34,7 +34,12 @@ def reproduce(
         ),
     ] = "small",
     out: Annotated[
-        str | None, typer.Option(help="Folder for all files; by default reproduce/PAPER-SCALE.")
+        str | None,
+        typer.Option(
+            help="Folder for all files; by default reproduce/PAPER-SCALE.",
+            metavar="FOLDER",
+        ),
+        places.FOLDER,
     ] = None,
     only: Annotated[
         list[str] | None, typer.Option("--only", help="Only this model; may be repeated.")
@@ -50,22 +55,10 @@ def reproduce(
     """Reproduce a paper: train, predict, judge, and set the numbers beside the paper's."""
     from ..recipes import reproduce as run
 
-    with _bar() as bar:
-        try:
-            found = run(paper, scale=scale, out=out, only=only or (), tasks=task or (), report=bar)
-        except KeyboardInterrupt:
-            interrupted = True
-        else:
-            interrupted = False
-    if interrupted:
-        print(
-            "oodometer: interrupted; what is finished is kept, run the same command again and it goes on from there",
-            file=sys.stderr,
-        )
-        raise typer.Exit(_INTERRUPTED)
+    with going_on(output.KEPT), _bar() as bar:
+        found = run(paper, scale=scale, out=out, only=only or (), tasks=task or (), report=bar)
     found = replace(found, argv=output.command_line())
-    if json is not None:
-        output.write_json(found.to_dict(), json)
+    output.deliver(found.to_dict(), json=json)
     if json != "-":
         show(found)
 
@@ -79,17 +72,22 @@ def _bar() -> Iterator[Report | None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=1.0)
-        yield lambda what, share: bar.update(task, description=what, completed=share)
+        yield lambda what, share: bar.update(task, description=visible(what), completed=share)
 
 
 def show(found: Reproduction) -> None:
     """The page of Markdown, where the files are, and how long the work took."""
-    print(found.words)
+    output.say(*found.words.splitlines())
     done = [run for run in found.steps if not run.kept]
-    print(
+    output.say(
         f"{len(done)} steps done in {sum(run.seconds for run in done):.0f} s, {len(found.steps) - len(done)} kept from "
         f"before; files in {found.folder}"
     )

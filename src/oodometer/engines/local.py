@@ -59,7 +59,14 @@ class LocalEngine(Engine):
             return pool(workers)
         from multiprocessing import get_context
 
-        return ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+        return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_deaf)
+
+
+def _deaf() -> None:
+    """In a worker process: Ctrl-C reaches the whole group, and the parent decides what becomes of the work."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _fold(

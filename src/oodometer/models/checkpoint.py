@@ -10,10 +10,12 @@ from typing import Any
 
 from ..errors import InputError, MissingExtraError
 from ..store import write_atomic
+from ..store.kept import checksum, made_anew
 
 __all__ = ["load_weights", "read_tensors", "restore", "store", "weights", "write_tensors"]
 
 FILE = "checkpoint.safetensors"
+_CHECKSUM = "checksum"
 
 
 def store(folder: Path, net: Any, optimizer: Any, *, fingerprint: str, step: int) -> None:
@@ -37,8 +39,9 @@ def restore(
         return 0
     try:
         tensors, about = read_tensors(path)
-    except InputError:
-        return 0  # an unreadable checkpoint is none: the training starts again
+    except InputError as error:  # an unreadable checkpoint is none: the training starts again
+        made_anew(path, f"expected {error.expected}, got {error.got}")
+        return 0
     if about.get("fingerprint") != fingerprint or (fits is not None and not fits(int(about["step"]))):
         return 0
     load_weights(net, {k.removeprefix("net."): v for k, v in tensors.items() if k.startswith("net.")})
@@ -84,11 +87,14 @@ def write_tensors(path: Path, tensors: dict[str, Any], about: dict[str, str]) ->
     """Write named tensors and a mapping of strings as safetensors, whole or not at all."""
     save = _library().save
     plain = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
-    return write_atomic(path, save(plain, metadata=about))
+    return write_atomic(path, save(plain, metadata={**about, _CHECKSUM: _checksum(plain)}))
 
 
 def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Named tensors and the mapping beside them; `InputError` for a file that is no safetensors file."""
+    """Named tensors and the mapping beside them; `InputError` for a file that is no safetensors file, or a damaged one.
+
+    What we write carries a checksum of its tensors; a file of others is taken without.
+    """
     library = _library()
     content = Path(path).read_bytes()
     try:
@@ -99,7 +105,26 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
         raise InputError(
             "a safetensors file", got="something else", remedy="remove it and train again", file=str(path)
         ) from error
+    if about.pop(_CHECKSUM, None) not in (None, _checksum(tensors)):
+        raise InputError("tensors as they were written", got="others: the checksum differs", file=str(path),
+                         remedy="the file is damaged: remove it and train again")  # fmt: skip
     return tensors, about
+
+
+def _checksum(tensors: Mapping[str, Any]) -> str:
+    """Of names, types, shapes and bytes, in the order of the names."""
+    parts: list[str | bytes] = []
+    for name in sorted(tensors):
+        value = tensors[name].contiguous()
+        flat = value.reshape(-1).view(_library_of_tensors().uint8) if value.numel() else value.reshape(-1)
+        parts += [f"{name} {value.dtype} {tuple(value.shape)}", flat.numpy().tobytes()]
+    return checksum(*parts)
+
+
+def _library_of_tensors() -> Any:
+    from .torch_library import torch
+
+    return torch()
 
 
 def _library() -> Any:

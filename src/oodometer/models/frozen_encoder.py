@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Self, final
 
@@ -13,6 +14,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError
 from ..store import write_atomic
+from ..store.kept import checksum, made_anew
 from .base import Progress, SequenceClassifier, Text, check_labels, check_texts
 from .batches import padded, sorted_batches
 from .checkpoint import read_tensors, write_tensors
@@ -22,6 +24,8 @@ from .torch_library import choose_device
 from .torch_library import torch as load_torch
 
 __all__ = ["FrozenEncoder"]
+
+_SEAL = 24  # bytes of the checksum in front of kept states
 
 
 @final
@@ -193,11 +197,19 @@ class _Kept:
 
     def read(self, batch: int) -> Array | None:
         path = self.folder / f"{batch:06d}.npy"
-        try:
-            found: Array = np.load(path, allow_pickle=False)
-        except (OSError, ValueError):
+        if not path.is_file():
             return None
-        return found
+        try:
+            content = path.read_bytes()
+            if content[:_SEAL].decode() == checksum(content[_SEAL:]):
+                found: Array = np.load(BytesIO(content[_SEAL:]), allow_pickle=False)
+                return found
+        except (OSError, ValueError):
+            pass
+        made_anew(path, "the states kept there are damaged or of another version")
+        return None
 
     def write(self, batch: int, states: Array) -> None:
-        write_atomic(self.folder / f"{batch:06d}.npy", lambda file: np.save(file, states))
+        plain = BytesIO()
+        np.save(plain, states)
+        write_atomic(self.folder / f"{batch:06d}.npy", checksum(plain.getvalue()).encode() + plain.getvalue())

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, final
 
 import numpy as np
 
+from ..arguments import checked
 from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..intervals import check_level, normal_quantile
+from ..plugins import answer
 from ..predictions import Predictions
 from ..registry import create
 from ..results import Interval, Ranking, plain
@@ -53,6 +56,7 @@ class ScoreRanking(Ranking):
         return {"ranking": rows, "pairs": pairs, "ranker": self.ranker, "warnings": list(self.warnings)}
 
 
+@checked()
 def rank_models(
     records: Mapping[str, Predictions],
     ranker: str | Ranker = "nuclear-norm",
@@ -80,12 +84,12 @@ def rank_models(
     if not records:
         raise UsageError("expected at least one record to rank, got none; give name -> predictions")
     made: Ranker = create("ranker", ranker) if isinstance(ranker, str) else ranker
-    made = made.fit(reference)
+    made = answer(made, lambda: made.fit(reference))
     names = list(records)
     scores, moves = np.empty(len(names)), np.zeros((len(names), _BLOCKS))
     for i, name in enumerate(names):
         try:
-            scores[i], moves[i] = _jackknife(made, records[name])
+            scores[i], moves[i] = answer(made, partial(_jackknife, made, records[name]), _check)
         except NotApplicable as error:
             raise NotApplicable(f"{name}: {error}") from None
     rng = np.random.default_rng([seed, 31])
@@ -115,6 +119,12 @@ def rank_models(
         ),
         warnings=_notes(made, records, paired),
     )
+
+
+def _check(found: tuple[float, Array]) -> None:
+    """`ValueError` where a ranker of someone else gives no number."""
+    if not (np.isfinite(found[0]) and np.isfinite(found[1]).all()):
+        raise ValueError(f"gave {found[0]}")
 
 
 def _jackknife(ranker: Ranker, record: Predictions) -> tuple[float, Array]:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from ..errors import UsageError, WorkError
 from ..store import write_atomic
+from ..store.kept import checksum_of_files, made_anew, read_kept, write_kept
 
 __all__ = ["Recipe", "Report", "Step", "StepRun", "Workspace", "follow"]
 
@@ -145,8 +146,7 @@ def follow(steps: Sequence[Step], workspace: Workspace, report: Report | None = 
         stamp = f"{_STAMPS}/{step.name}.json"
         marks[step.name] = mark = _mark(step, [marks[name] for name in step.needs])
         known = _stamp(workspace, stamp)
-        there = all((workspace.folder / name).is_file() for name in step.files)
-        kept = there and known.get("mark") == mark and not step.always
+        kept = known.get("mark") == mark and not step.always and _unchanged(workspace, stamp, known, step)
         if not kept:
             if report is not None:
                 report(step.about, behind / total)
@@ -161,9 +161,10 @@ def follow(steps: Sequence[Step], workspace: Workspace, report: Report | None = 
             if missing:
                 raise WorkError(f"the step {step.name} did not leave {', '.join(missing)}; report it")
             known = {
-                "mark": mark, "seconds": time.monotonic() - started, "cpu_seconds": time.process_time() - used
+                "mark": mark, "seconds": time.monotonic() - started, "cpu_seconds": time.process_time() - used,
+                "files": checksum_of_files(workspace.folder, step.files),
             }  # fmt: skip
-            workspace.write_json(stamp, known)
+            write_kept(workspace / stamp, "step", known)
         runs.append(StepRun(step.name, kept, float(known["seconds"]), float(known["cpu_seconds"])))
         behind += step.weight
     if report is not None:
@@ -178,8 +179,15 @@ def _mark(step: Step, needs: Sequence[str]) -> str:
 
 
 def _stamp(workspace: Workspace, name: str) -> dict[str, Any]:
-    try:
-        found = workspace.read_json(name)
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) and {"mark", "seconds", "cpu_seconds"} <= set(found) else {}
+    found: dict[str, Any] | None = read_kept(workspace.folder / name, "step")
+    return found or {}
+
+
+def _unchanged(workspace: Workspace, stamp: str, known: Mapping[str, Any], step: Step) -> bool:
+    """Whether the files of a step are as it left them; those that are gone are made again without a word."""
+    if not all((workspace.folder / name).is_file() for name in step.files):
+        return False
+    if checksum_of_files(workspace.folder, step.files) == known["files"]:
+        return True
+    made_anew(workspace.folder / stamp, f"a file of the step {step.name} has changed since")
+    return False

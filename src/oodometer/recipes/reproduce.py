@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..arguments import checked
 from ..errors import InputError, UsageError, WorkError
 from .base import Recipe, Report, StepRun, Workspace, follow
 
@@ -67,6 +68,7 @@ def find_recipe(paper: str) -> Recipe:
     return found
 
 
+@checked()
 def reproduce(
     paper: str,
     *,

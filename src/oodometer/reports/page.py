@@ -12,8 +12,9 @@ from typing import Any, Protocol
 
 from markupsafe import Markup
 
+from ..arguments import checked
 from ..errors import MissingExtraError, UsageError
-from ..store.atomic import write_atomic
+from ..store.atomic import refuse_clashes, write_result
 from ..version import __version__
 from .charts.base import Figure
 from .filters import FILTERS
@@ -31,6 +32,7 @@ class Found(Protocol):
     def to_dict(self) -> dict[str, Any]: ...
 
 
+@checked()
 def write_report(result: Mapping[str, Any] | Found, path: str | os.PathLike[str]) -> None:
     """Write the page of a result to ``path``; the file is there whole or not at all.
 
@@ -38,7 +40,17 @@ def write_report(result: Mapping[str, Any] | Found, path: str | os.PathLike[str]
     `MissingExtraError` where the libraries of the extra ``report`` are absent, `UsageError` where the command has no
     page, `WorkError` where the file cannot be written.
     """
-    write_atomic(path, render(result if isinstance(result, Mapping) else result.to_dict()))
+    told = result if isinstance(result, Mapping) else result.to_dict()
+    refuse_clashes({"the page": path}, _inputs(told))
+    write_result(path, render(told))
+
+
+def _inputs(result: Mapping[str, Any]) -> list[Any]:
+    """Names of the files that a result was made from, as far as it tells."""
+    several = result.get("files")
+    told = [result, *(several if isinstance(several, list) else [])]
+    told += [result.get(side) for side in ("reference", "target")]
+    return [one.get("name") for one in told if isinstance(one, Mapping)]
 
 
 def render(result: Mapping[str, Any]) -> str:

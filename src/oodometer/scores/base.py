@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import ClassVar, Self
+
+import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable
+from ..plugins import answer
 from ..predictions import Predictions
 
 __all__ = ["Score", "lacking", "missing"]
@@ -40,6 +44,14 @@ def lacking(needs: tuple[str, ...], record: Predictions) -> str | None:
     return None
 
 
+def _check(found: Array, rows: int) -> None:
+    """`ValueError` where a score of someone else is not one finite number for each row."""
+    if not isinstance(found, np.ndarray) or found.shape != (rows,) or found.dtype.kind not in "fiub":
+        raise ValueError(f"expected {rows} numbers, one for each row, got {type(found).__name__}")
+    if not np.isfinite(found).all():
+        raise ValueError(f"gave {found[~np.isfinite(found)][0]}")
+
+
 class Score(ABC):
     """One number a sample, shape (sample,), larger = more likely correct.
 
@@ -68,7 +80,7 @@ class Score(ABC):
         why = self.why_not(record)
         if why is not None:
             raise NotApplicable(why)
-        return self._score(record)
+        return answer(self, lambda: self._score(record), partial(_check, rows=len(record)))
 
     def leave_one_out(self, reference: Predictions) -> Array:
         """The score of the reference's own rows, each as if it were new; for most scores that is the call itself."""

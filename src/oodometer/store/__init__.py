@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .atomic import write_atomic
+from .atomic import refuse_clashes, together, when_written, write_atomic, write_result
 from .axes import Axes
 from .base import BATCH_ROWS, PART_ROWS, Part, Source
 from .in_place import InPlace
@@ -21,6 +21,10 @@ __all__ = [
     "as_source",
     "open_predictions",
     "read_predictions",
+    "refuse_clashes",
+    "together",
+    "when_written",
     "write_atomic",
     "write_predictions",
+    "write_result",
 ]

@@ -91,7 +91,9 @@ def _even(value: Any, column: str) -> Array:
                                  remedy="give rows of the same length")  # fmt: skip
     try:
         return as_numpy(value)
-    except ValueError as error:
+    except InputError as error:
+        raise InputError(error.expected, got=error.got, remedy=error.remedy, column=column) from None
+    except (ValueError, TypeError, RuntimeError, OverflowError) as error:
         raise InputError("an array", got=str(error)[:120], column=column,
                          remedy="give rows of the same length") from None  # fmt: skip
 

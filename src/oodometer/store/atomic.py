@@ -1,20 +1,134 @@
-"""Atomic writing: an output file is there whole or not at all."""
+"""Atomic writing: an output file is there whole or not at all, and so are several that belong together."""
 
 from __future__ import annotations
 
 import errno
 import os
 import secrets
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from ..errors import WorkError
+from ..errors import UsageError, WorkError
 
-__all__ = ["write_atomic"]
+__all__ = ["Content", "refuse_clashes", "together", "when_written", "write_atomic", "write_result"]
 
 Content = bytes | str | Callable[[IO[bytes]], Any]
+
+
+@dataclass
+class _Waiting:
+    """Files that wait beside their places, and what is to be done once they are there."""
+
+    files: list[tuple[Path, Path]] = field(default_factory=list)
+    after: list[Callable[[], Any]] = field(default_factory=list)
+
+
+_waiting: ContextVar[_Waiting | None] = ContextVar("oodometer_waiting", default=None)
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Inside, results that are written wait beside their places; they all appear at the end, or none on an error.
+
+    One inside another joins it.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with together():
+    ...     _ = write_result(folder / "a.json", "{}")
+    ...     (folder / "a.json").exists()
+    False
+    >>> (folder / "a.json").exists()
+    True
+    """
+    if _waiting.get() is not None:
+        yield
+        return
+    waiting = _Waiting()
+    token = _waiting.set(waiting)
+    try:
+        yield
+        while waiting.files:
+            temporary, target = waiting.files[0]
+            try:
+                os.replace(temporary, target)
+            except OSError as error:
+                raise _cannot(target, error) from error
+            waiting.files.pop(0)
+    finally:
+        _waiting.reset(token)
+        for temporary, _ in waiting.files:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+    for call in waiting.after:
+        call()
+
+
+def when_written(call: Callable[[], Any]) -> None:
+    """Call something once the results of `together` are in their places; at once where nothing waits."""
+    waiting = _waiting.get()
+    if waiting is None:
+        call()
+    else:
+        waiting.after.append(call)
+
+
+def write_result(path: str | os.PathLike[str], content: Content) -> Path:
+    """`write_atomic` for what was asked for, not for what is kept on the way: inside `together` it waits."""
+    waiting = _waiting.get()
+    target = Path(os.path.realpath(path))
+    if waiting is None or _is_device(target):
+        return write_atomic(path, content)
+    temporary = _beside(target)
+    waiting.files.append((temporary, target))
+    try:
+        _write_new(temporary, target, content)
+    except OSError as error:
+        raise _cannot(path, error) from error
+    return Path(path)
+
+
+def refuse_clashes(outputs: Mapping[str, Any], inputs: Iterable[Any] = ()) -> None:
+    """Raise `UsageError` where an output is the same file as an input or as another output.
+
+    ``outputs`` maps what a user calls an output to its path. Links and hard links count as the file they lead to; what
+    is no path, and inputs that are not there, are passed over, and so are devices such as /dev/null.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.csv"
+    >>> _ = path.write_text("confidence")
+    >>> refuse_clashes({"--json": path}, [str(path)])
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: --json would write over the input ...a.csv; choose another place
+    """
+    read = [(str(one), _identity(one)) for one in inputs if isinstance(one, (str, os.PathLike))]
+    written: dict[Any, str] = {}
+    for name, path in outputs.items():
+        if not isinstance(path, (str, os.PathLike)):
+            continue
+        place = Path(os.path.realpath(path))
+        if _is_device(place):
+            continue
+        found = _identity(path) or place
+        for given, other in read:
+            if found == other:
+                raise UsageError(f"{name} would write over the input {given}; choose another place")
+        if found in written:
+            raise UsageError(f"{written[found]} and {name} are one file, {path}; give each its own")
+        written[found] = name
+
+
+def _identity(path: str | os.PathLike[str]) -> tuple[int, int] | None:
+    """Device and number of a file that is there (standard input's own, where it is a file)."""
+    try:
+        found = os.fstat(0) if path == "-" else os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return (found.st_dev, found.st_ino) if found.st_ino else None
 
 
 def write_atomic(path: str | os.PathLike[str], content: Content) -> Path:
@@ -31,37 +145,48 @@ def write_atomic(path: str | os.PathLike[str], content: Content) -> Path:
     Traceback (most recent call last):
     oodometer.errors.WorkError: cannot write ...report.txt: No such file or directory; choose a folder that exists ...
     """
-    # A link stays a link: what it points to is replaced.
-    target = Path(os.path.realpath(path))
-    temporary: Path | None = None
+    target = Path(os.path.realpath(path))  # a link stays a link: what it points to is replaced
     try:
-        if target.exists() and not target.is_file() and not target.is_dir():
+        if _is_device(target):
             with target.open("wb") as file:  # a device or a pipe, such as /dev/null, cannot be replaced
                 _fill(file, content)
             return Path(path)
-        if target.is_dir():
-            raise IsADirectoryError(0, "it is a folder")
-        temporary = target.with_name(f".{target.name[:80]}.{secrets.token_hex(6)}.part")
-        # O_EXCL: never through a file that somebody else put there; the umask gives the usual permissions.
-        descriptor = os.open(
-            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666
-        )
-        with os.fdopen(descriptor, "wb") as file:
-            _fill(file, content)
-        os.replace(temporary, target)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        remedy = (
-            "free some space"
-            if error.errno == errno.ENOSPC
-            else "choose a folder that exists and may be written"
-        )
-        raise WorkError(f"cannot write {path}: {reason}; {remedy}") from error
-    finally:
-        if temporary is not None:
+        temporary = _beside(target)
+        try:
+            _write_new(temporary, target, content)
+            os.replace(temporary, target)
+        finally:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise _cannot(path, error) from error
     return Path(path)
+
+
+def _is_device(target: Path) -> bool:
+    return target.exists() and not target.is_file() and not target.is_dir()
+
+
+def _beside(target: Path) -> Path:
+    """A name that is not taken, in the folder of the target."""
+    return target.with_name(f".{target.name[:80]}.{secrets.token_hex(6)}.part")
+
+
+def _write_new(temporary: Path, target: Path, content: Content) -> None:
+    if target.is_dir():
+        raise IsADirectoryError(0, "it is a folder")
+    # O_EXCL: never through a file that somebody else put there; the umask gives the usual permissions.
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    with os.fdopen(descriptor, "wb") as file:
+        _fill(file, content)
+
+
+def _cannot(path: str | os.PathLike[str], error: OSError) -> WorkError:
+    reason = error.strerror or str(error)
+    remedy = (
+        "free some space" if error.errno == errno.ENOSPC else "choose a folder that exists and may be written"
+    )
+    return WorkError(f"cannot write {path}: {reason}; {remedy}")
 
 
 def _fill(file: IO[bytes], content: Content) -> None:

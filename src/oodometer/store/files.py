@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -162,7 +164,8 @@ def translated(file: str | None, form: str) -> Iterator[None]:
         raise
     except (
         pa.ArrowException, OSError, ValueError, KeyError, EOFError, OverflowError, MemoryError, RuntimeError,
-        zipfile.BadZipFile, zlib.error,
+        zipfile.BadZipFile, zlib.error, SyntaxError, TypeError, AttributeError, IndexError, struct.error,
+        tokenize.TokenError,
     ) as error:  # fmt: skip
         text = " ".join((str(error) or type(error).__name__).split())
         raise InputError(

@@ -22,9 +22,10 @@ from .arrow import MemoryReader
 from .columns import AXES, Layout
 from .reader import Reader
 
-__all__ = ["reader_of", "spooled_stdin"]
+__all__ = ["forget_spooled", "reader_of", "spooled_stdin"]
 
 _SPOOL = "oodometer-stdin-"
+_spooled: list[Path] = []
 
 _TAKES = (
     "a path, '-', a Predictions record, a frame (pandas, polars, ...), a pyarrow table, a Hugging Face data set or a "
@@ -117,6 +118,12 @@ def without_spool_name(message: str) -> str:
     return re.sub(rf"\S*{_SPOOL}[^/\\s]*[/\\\\]standard_input\.(csv|jsonl)", "-", message)
 
 
+def forget_spooled() -> None:
+    """Remove what `spooled_stdin` left; where a program ends, and nothing is read any more."""
+    while _spooled:
+        shutil.rmtree(_spooled.pop(), ignore_errors=True)
+
+
 @cache
 def spooled_stdin() -> Path:
     """Standard input as a temporary file, since several passes are made; CSV or JSONL by its first character."""
@@ -132,8 +139,9 @@ def spooled_stdin() -> Path:
     if head.startswith((b"PAR1", b"ARROW1", b"PK", b"\x1f\x8b", b"\x80")) or b"\0" in head:
         raise InputError("CSV or JSONL on standard input", got="binary data", file="-",
                          remedy="write it to a file and name that")  # fmt: skip
+    atexit.register(forget_spooled)
     folder = Path(tempfile.mkdtemp(prefix=_SPOOL))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    _spooled.append(folder)
     path = folder / ("standard_input.jsonl" if first in (b"{", b"[") else "standard_input.csv")
     with path.open("wb") as file:
         file.write(head)

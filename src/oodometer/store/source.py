@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..arguments import checked
 from ..classes import ClassNames, named_classes
 from ..errors import InputError, OodometerError
 from ..predictions import Predictions
@@ -65,6 +66,7 @@ def open_predictions(
     return ReaderSource.over(reader, _wanted(classes, axes), mapping, extra_columns, stamp=stamp)
 
 
+@checked()
 def read_predictions(data: Any, **options: Any) -> Predictions:
     """Everything in a file, a frame or whatever else `as_source` takes, as one record; options as there.
 
@@ -74,6 +76,7 @@ def read_predictions(data: Any, **options: Any) -> Predictions:
     return as_source(data, **options).read()
 
 
+@checked()
 def as_source(
     data: Any,
     *,

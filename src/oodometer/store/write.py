@@ -8,11 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from ..arguments import checked
 from ..arrays import Array, Ragged
 from ..classes import ClassNames
 from ..errors import UsageError, WorkError
 from ..predictions import FIELDS, Predictions
-from .atomic import write_atomic
+from .atomic import refuse_clashes, write_result
 from .columns import AXES
 from .files import ENDINGS
 
@@ -22,11 +23,13 @@ _CODED = ("label", "prediction", "members", "views")
 _MODULES = {"parquet": "parquet", "csv": "csv_file", "jsonl": "jsonl", "arrow": "arrow"}
 
 
+@checked()
 def write_predictions(record: Predictions, path: str | os.PathLike[str]) -> Path:
     """Write a record as Parquet, CSV, JSONL, Arrow/Feather or NPZ, told by the ending; whole or not at all.
 
     Classes are written by name. The class axis becomes wide columns ``prob_<class>`` in CSV and wherever classes are
     not just 0 to K-1, so that names survive; else a list. Unknown labels are null (in NPZ: NaN or the empty string).
+    The file that the record was read from is never written over.
 
     >>> import tempfile
     >>> from oodometer.store import open_predictions
@@ -35,6 +38,7 @@ def write_predictions(record: Predictions, path: str | os.PathLike[str]) -> Path
     >>> open_predictions(path).columns
     ('label', 'prob_cat', 'prob_dog')
     """
+    refuse_clashes({"the file to write": path}, [record.source])
     ending = Path(path).suffix.lower()
     form = ENDINGS.get(ending)
     if form is None or ending in (".tsv", ".json"):
@@ -45,7 +49,7 @@ def write_predictions(record: Predictions, path: str | os.PathLike[str]) -> Path
         from . import npz
 
         arrays = _arrays(record)
-        return write_atomic(path, lambda file: npz.write(file, arrays))
+        return write_result(path, lambda file: npz.write(file, arrays))
     import pyarrow as pa
 
     from .record_table import table_of_record
@@ -53,7 +57,7 @@ def write_predictions(record: Predictions, path: str | os.PathLike[str]) -> Path
     module = importlib.import_module(f"{__package__}.{_MODULES[form]}")
     try:
         schema, batches = table_of_record(record, text=form in ("csv", "jsonl"), lists=form != "csv")
-        return write_atomic(path, lambda file: module.write(file, schema, batches))
+        return write_result(path, lambda file: module.write(file, schema, batches))
     except pa.ArrowException as error:
         raise WorkError(f"cannot write {path}: {error}") from error
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import checked
 from ..arrays import Array
 from ..audits.drawn import Drawn
 from ..audits.joining import by_position
@@ -26,7 +27,7 @@ from ..errors import NotApplicable, UsageError
 from ..intervals import check_level
 from ..predictions import Predictions
 from ..results import Estimate, plain
-from ..store import Source, write_predictions
+from ..store import Source, refuse_clashes, write_predictions
 from .estimate import estimate
 from .estimation import Headline
 from .opening import Opener
@@ -130,6 +131,7 @@ class Audit:
         return effective_labels(one.value, one.upper - one.lower, self.level, self.rows)
 
 
+@checked()
 def audit(
     reference: Any,
     target: Any,
@@ -184,6 +186,7 @@ def audit(
         raise UsageError(f"expected a number of rows to suggest, 1 or more, got {suggest}")
     if out is not None and not suggest:
         raise UsageError("an output file is for suggested rows: say how many with --suggest")
+    refuse_clashes({"out": out}, flat((reference, target, labels)))
     opener = Opener(mapping)
     sources = opener.references(reference, classes)
     goal = opener.target(target)
@@ -246,6 +249,17 @@ def audit(
         strata=_strata(score, drawn, suggestion),
         outlook=_outlook(score, slope, level, found.headline, drawn, judgement, seed) if outlook else None,
     )
+
+
+def flat(given: Any) -> list[Any]:
+    """Everything in a nest of lists, in order.
+
+    >>> flat(("a", ["b", ("c",)]))
+    ['a', 'b', 'c']
+    """
+    if isinstance(given, (list, tuple)):
+        return [one for some in given for one in flat(some)]
+    return [given]
 
 
 def _explained(score: Array, slope: float) -> float:

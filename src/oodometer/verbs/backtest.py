@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import checked
 from ..calibrators.base import seeded_sample
 from ..errors import InputError, UsageError
 from ..intervals import check_level
 from ..predictions import Predictions
-from ..registry import create, find, names
+from ..registry import broken, create, find, names
 from ..results import Skipped, plain
 from .fitting import default_methods, fit_plan
+from .guarding import Failed, guarded
 from .opening import Opener
 from .plan import Plan
 from .reference import read_reference
@@ -134,6 +136,7 @@ def _row(key: tuple[str, str, float], found: Any) -> BacktestRow:
     )  # fmt: skip
 
 
+@checked()
 def backtest(
     reference: Any,
     *,
@@ -204,6 +207,20 @@ def backtest(
     return replace(found, reference=about)
 
 
+def _why_not(name: str, record: Predictions) -> str | None:
+    """Why a family cannot be drawn from these rows, or None."""
+    made: Any = find("simulation", name)
+
+    def ask() -> str | None:
+        made = create("simulation", name)
+        _ = [float(severity) for severity in made.severities]
+        why: str | None = made.why_not(record)
+        return why
+
+    found = guarded(name, made, ask)
+    return found.why if isinstance(found, Failed) else found
+
+
 def run_backtest(
     record: Predictions,
     *,
@@ -221,11 +238,9 @@ def run_backtest(
     if len(record) > MOST_ROWS:  # no trial looks at more
         record = record.take(seeded_sample(len(record), MOST_ROWS))
     chosen = list(dict.fromkeys(families or names("simulation")))
-    skipped = [
-        Skipped(name, why)
-        for name in chosen
-        if (why := create("simulation", name).why_not(record)) is not None
-    ]
+    skipped = [Skipped(name, why) for name in chosen if (why := _why_not(name, record)) is not None]
+    if not families:
+        skipped += [Skipped(name, why) for name, why in broken("simulation").items()]
     chosen = [name for name in chosen if name not in {s.method for s in skipped}]
     keys = trial_keys(chosen, repeats)
     folder = cache_folder() if cache == "auto" else None if cache is None else Path(cache)
@@ -233,9 +248,11 @@ def run_backtest(
         fingerprint(record, methods=wanted, level=level, calibrator=calibrator, seed=seed) if folder else ""
     )
     store = TrialStore(folder, name)
-    done = {key: trial for key, trial in store.read().items() if key in set(keys)}
+    kept, unable = store.read()
+    wanted_keys = set(keys)
+    done = {key: trial for key, trial in kept.items() if key in wanted_keys}
     reused = len(done)
-    unfitted = {s.method: s for s in store.read_skipped()}
+    unfitted = {s.method: s for s in unable}
     noted: list[Skipped] = []
 
     def fit(part: Predictions) -> Plan:
@@ -245,13 +262,19 @@ def run_backtest(
         noted.extend(fresh.values())
         return plan.lighter()
 
+    failed: dict[str, Skipped] = {}
+
+    def on_failure(family: str, why: str) -> None:
+        failed.setdefault(family, Skipped(family, why))
+
     waiting: list[tuple[Key, Trial | None]] = []
     try:
         for i, (key, trial) in enumerate(
-            run_trials(record, fit, [k for k in keys if k not in done], seed=seed)
+            run_trials(record, fit, [k for k in keys if k not in done], seed=seed, on_failure=on_failure)
         ):
             done[key] = trial
-            waiting.append((key, trial))
+            if trial is not None or key[0] not in failed:  # a family that is mended is to be tried again
+                waiting.append((key, trial))
             if len(waiting) >= _SAVE_EVERY:
                 store.append(waiting, noted)
                 waiting.clear()
@@ -262,5 +285,11 @@ def run_backtest(
         store.append(waiting, noted)  # also where the run is interrupted: what was done is not done again
     trials = tuple(t for key in keys if (t := done[key]) is not None)
     return Backtest(
-        {"rows": len(record)}, tuple(chosen), trials, (*skipped, *unfitted.values()), level, seed, reused
+        {"rows": len(record)},
+        tuple(chosen),
+        trials,
+        (*skipped, *failed.values(), *unfitted.values()),
+        level,
+        seed,
+        reused,
     )

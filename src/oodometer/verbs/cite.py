@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..arguments import checked
 from ..citations import BIBTEX, bibtex
 from ..errors import UsageError
 from ..registry import MethodKind, find
@@ -11,6 +12,7 @@ __all__ = ["cite"]
 _KINDS: tuple[MethodKind, ...] = ("estimator", "score", "metric", "calibrator")
 
 
+@checked()
 def cite(method: str) -> str:
     """BibTeX of the paper behind a method (an estimator, score, metric or calibrator), or under a key.
 

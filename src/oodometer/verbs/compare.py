@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import checked, several
 from ..errors import NotApplicable, UsageError
 from ..estimators import RiskCoverage, Sums
 from ..intervals import check_level
@@ -33,6 +34,7 @@ __all__ = ["Comparison", "compare"]
 _RISK, _COVERAGE = 0.05, 0.8
 
 
+@checked(out_of_domain=several, target=several)
 def compare(
     models: Sequence[Any],
     *,

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import checked
 from ..arrays import Array
 from ..predictions import Predictions
 from ..results import percent
@@ -78,6 +79,7 @@ class Demo:
         }
 
 
+@checked()
 def demo(
     out: str | Path = "demo", *, seed: int = 0, progress: Callable[[int, int], None] | None = None
 ) -> Demo:

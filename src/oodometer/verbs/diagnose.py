@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..arguments import checked
 from ..diagnoses import Diagnosis, Diagnostician
 from ..engines import LocalEngine
 from ..estimators import Sums
@@ -18,6 +19,7 @@ __all__ = ["diagnose"]
 _PART_ROWS = 1 << 17
 
 
+@checked()
 def diagnose(
     reference: Any,
     target: Any,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable, Sequence
@@ -16,7 +15,7 @@ from ..arrays import Array
 from ..errors import InputError
 from ..models.discriminators import Discriminator, Panel, PretrainedDiscriminator, RuleDiscriminator
 from ..models.training import fingerprint
-from ..store import write_atomic
+from ..store.kept import read_kept, write_kept
 from .discriminate_folder import noting_cuts
 from .discriminate_training import idle_threads
 
@@ -101,9 +100,7 @@ def ask_judges(
                 known = {"probabilities": answers, "cut": alone.truncated}
                 if path is not None:
                     path.parent.mkdir(parents=True, exist_ok=True)
-                    write_atomic(
-                        path, json.dumps({"probabilities": answers.tolist(), "cut": alone.truncated})
-                    )
+                    write_kept(path, "answers", {"probabilities": answers.tolist(), "cut": alone.truncated})
             tell(1, 1)
             said[place], most = known["probabilities"], max(most, known["cut"])
     return said, most, cuts
@@ -116,12 +113,11 @@ def forget(home: Path | None) -> None:
 
 
 def _kept(path: Path, rows: int) -> dict[str, Any] | None:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        values = np.array(found["probabilities"], dtype=np.float32)
-        return {"probabilities": values, "cut": int(found["cut"])} if values.shape == (rows,) else None
-    except (OSError, ValueError, KeyError, TypeError):
+    found = read_kept(path, "answers")
+    if found is None:
         return None
+    values = np.array(found["probabilities"], dtype=np.float32)
+    return {"probabilities": values, "cut": int(found["cut"])} if values.shape == (rows,) else None
 
 
 def stamp(folder: Path) -> str:

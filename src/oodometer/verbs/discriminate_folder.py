@@ -16,6 +16,7 @@ from ..errors import InputError, UsageError
 from ..models.discriminators import Panel, RegressionDiscriminator, load_discriminator
 from ..results import Interval
 from ..store import write_atomic
+from ..store.kept import checksum
 
 __all__ = [
     "ABOUT",
@@ -54,11 +55,8 @@ def finished(home: Path, training: str) -> dict[str, Any] | None:
         return None
     if not home.is_dir():
         raise UsageError(f"expected a folder, {home} is a file; name another with --out")
-    try:
-        about = json.loads((home / ABOUT).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        about = {}
-    if isinstance(about, dict) and about.get("training") == training:
+    about = _about(home)
+    if about.get("training") == training:
         return about
     what = "judges of another training" if about else "something else"
     raise UsageError(
@@ -72,7 +70,8 @@ def finish(home: Path, panel: Panel, about: Mapping[str, Any], write_more: Calla
     try:
         panel.save(part)
         write_more(part)
-        write_atomic(part / ABOUT, json.dumps(about, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        sealed = {**about, "checksum": _checksum(about)}
+        write_atomic(part / ABOUT, json.dumps(sealed, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
         if home.is_dir():
             home.rmdir()
         part.rename(home)
@@ -127,12 +126,26 @@ def open_judges(folder: str | os.PathLike[str]) -> tuple[Panel, dict[str, Any]]:
     if len(metrics) > 1:
         raise InputError("judges that all judge right and wrong, or all a metric", got="both", file=str(home),
                          remedy="put them into two folders")  # fmt: skip
+    usual = "metric" if metrics == {True} else "exact"
+    return panel, {"metric": usual, **_about(home)}
+
+
+def _about(home: Path) -> dict[str, Any]:
+    """What ``judges.json`` says, empty where there is none; `InputError` where it is damaged."""
     try:
         about = json.loads((home / ABOUT).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        about = {}
-    usual = "metric" if metrics == {True} else "exact"
-    return panel, {"metric": usual, **(about if isinstance(about, dict) else {})}
+    except OSError:
+        return {}
+    except ValueError:
+        about = None
+    if isinstance(about, dict) and about.pop("checksum", None) in (None, _checksum(about)):
+        return about
+    raise InputError("what is known of the judges, as it was written", got="a damaged file", file=str(home / ABOUT),
+                     remedy="remove the folder and train again, or name another with --out")  # fmt: skip
+
+
+def _checksum(about: Mapping[str, Any]) -> str:
+    return checksum(json.dumps(about, sort_keys=True, ensure_ascii=False))
 
 
 def revived(value: Any) -> Any:

@@ -6,18 +6,20 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..arguments import anything, checked, texts
 from ..arrays import Array
 from ..errors import UsageError
 from ..intervals import check_level
 from ..metrics.vote_rules import check_agree
 from ..models.discriminators import Discriminator, Panel
 from ..predictions import Predictions
-from ..store import write_predictions
+from ..store import refuse_clashes, when_written, write_predictions
 from ..store.files import format_of
 from .discriminate_asking import ask_judges, existing_judges, forget, judging_home, stamp
 from .discriminate_folder import open_judges, revived
@@ -35,6 +37,7 @@ __all__ = ["judge_outputs"]
 _STUDY = ("rows", "gold", "inside", "methods", "rules", "ladder", "by_judge", "bounds", "skipped")
 
 
+@checked(judges=anything, labels=texts)
 def judge_outputs(
     judges: Panel | str | os.PathLike[str] | None,
     outputs: Any,
@@ -88,6 +91,7 @@ def judge_outputs(
     for path in (out, pseudo):
         if path is not None:
             _check_place(path)
+    refuse_clashes({"out": out, "pseudo": pseudo}, [outputs])
     opener = Opener(mapping)
     rows = read_texts(outputs, opener, mapping, everything=True)
     opener.check()
@@ -122,7 +126,7 @@ def judge_outputs(
     names = record.names["judge"] if metric == "exact" else names
     if out is not None:
         write_predictions(_flat(record) if format_of(Path(out)) == "csv" else record, out)
-    forget(home)
+    when_written(partial(forget, home))
     accepted = None
     if pseudo is not None:
         accepted = pseudo_labels(record, agree=numbers["agree"], level=level)

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..arguments import checked
 from ..errors import UsageError
 from ..intervals import check_level
 from ..models.discriminators import (
@@ -90,6 +91,7 @@ class TrainedJudges:
         }
 
 
+@checked()
 def train_judges(
     pairs: Any,
     out: str | os.PathLike[str],

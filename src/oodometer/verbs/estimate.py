@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..arguments import checked
 from ..audits.joining import by_position, joined_truth
 from ..audits.labels import open_labels
 from ..engines import Engine, create_engine
@@ -16,7 +17,7 @@ from ..estimators import SourceAccuracy
 from ..intervals import check_level
 from ..kernels import later, limited_to, short_turns
 from ..predictions import FIELDS, Predictions
-from ..registry import find
+from ..registry import broken, find
 from ..results import Skipped
 from ..store import Part, Source
 from .backtest import Backtest, run_backtest
@@ -29,7 +30,6 @@ from .plan import (
     Plan,
     State,
     batch_rows,
-    merge_states,
     parse_duration,
     rounding,
 )
@@ -46,6 +46,7 @@ _LEAST_CANDIDATES = 3  # methods below which there is nothing to weigh
 _SLOW = {"threshold-distance": 200_000}  # target rows above which a method must be asked for by name
 
 
+@checked()
 def estimate(
     reference: Any,
     target: Any,
@@ -179,6 +180,8 @@ def _estimate(
         warnings.append(rounding(beginning.rounded, "the target's"))
     plan, more = replace(plan, first_row=beginning.first_row).restricted_to(beginning)
     skipped += more
+    if methods is None:
+        skipped += [Skipped(name, why) for name, why in broken("estimator").items()]
     plan, more = _without_slow(plan, goal.rows, methods)
     skipped += more
     if not plan.methods:
@@ -314,7 +317,7 @@ def _fold(
             progress(done, len(parts))
 
     def merge(a: State, b: State) -> State:
-        merged = merge_states(a, b)
+        merged = plan.merge(a, b)
         plan.check_cuts(merged)
         return merged
 

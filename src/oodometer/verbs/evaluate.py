@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, overload
 
+from .. import plugins
+from ..arguments import checked
 from ..engines import Engine
 from ..errors import UsageError
 from ..intervals import check_level
 from ..metrics import ordered_by
 from ..predictions import FIELDS
-from ..registry import create, names
+from ..registry import broken, create, find, names
+from ..results import Skipped
 from ..store import as_source
 from .evaluation import Evaluation, Evaluations
 from .judging import judge
@@ -56,6 +60,7 @@ def evaluate(
 ) -> Evaluations: ...
 
 
+@checked()
 def evaluate(
     *sources: Any,
     level: float = 0.95,
@@ -107,12 +112,25 @@ def evaluate(
     check_level(level)
     if not sources:
         raise UsageError("give at least one set of predictions")
-    chosen = ordered_by([create("metric", name) for name in metrics or names("metric")], score)
+    made = [create("metric", name) if metrics else _made(name) for name in metrics or names("metric")]
+    unable = [one for one in made if isinstance(one, Skipped)]
+    if not metrics:
+        unable += [Skipped(name, why) for name, why in broken("metric").items()]
+    chosen = ordered_by([one for one in made if not isinstance(one, Skipped)], score)
     extra = [by] if by is not None and by not in FIELDS else []
     done = []
     for given in sources:
         source = as_source(
             given, classes=classes, mapping=dict(mapping) if mapping else None, extra_columns=extra
         )
-        done.append(judge(in_name_order(source), chosen, metrics, level, by, seed, engine, workers, progress))
+        found = judge(in_name_order(source), chosen, metrics, level, by, seed, engine, workers, progress)
+        done.append(replace(found, skipped=(*found.skipped, *unable)) if unable else found)
     return done[0] if len(done) == 1 else Evaluations(tuple(done))
+
+
+def _made(name: str) -> Any:
+    """The metric, or why a plugin could not even be made."""
+    try:
+        return create("metric", name)
+    except plugins.FAILURES as error:
+        return Skipped(name, plugins.why_failed(name, find("metric", name), error))

@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from .. import plugins
 from ..diagnoses import Diagnosis
-from ..errors import InputError, NotApplicable
+from ..errors import InputError
 from ..intervals import clopper_pearson
 from ..predictions import Predictions
 from ..results import Estimate, Interval, Skipped
 from ..store import Source
 from .backtest import Backtest
 from .estimation import Estimation, Headline, Part
+from .guarding import checked_estimate, unless_failed
 from .headline import make_headline
 from .plan import WHOLE, Key, Plan, State
 from .reference import Reference
@@ -119,9 +121,10 @@ def _estimates(
         if name not in states:
             continue  # left out of parts
         try:
-            out.append((method.lighter() if lighter else method).finish(states[name]))
-        except NotApplicable as error:
-            skipped.append(Skipped(name, str(error)))
+            made = (method.lighter() if lighter else method).finish(unless_failed(states[name]))
+            out.append(checked_estimate(method, made))
+        except plugins.FAILURES as error:
+            skipped.append(Skipped(name, plugins.why_failed(name, method, error)))
     return out, skipped
 
 
@@ -160,6 +163,11 @@ def _merge_short_chunk(chunks: list[tuple[Key, Any]]) -> list[tuple[Key, Key, An
 def _part(
     plan: Plan, place: Mapping[str, Any], states: Mapping[str, Any], level: float, weigher: _Weigher
 ) -> Part:
-    estimates, _ = _estimates(plan, states, lighter=True)
+    estimates, skipped = _estimates(plan, states, lighter=True)
+    if not estimates:
+        reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
+        named = ", ".join(f"{key} {value}" for key, value in place.items())
+        raise InputError("rows that at least one method can use", got=f"none applies ({reasons})", column=named,
+                         remedy="cut the target into larger parts, or ask for more methods")  # fmt: skip
     headline = weigher(estimates, states)
     return Part(place, int(states["truth"]["rows"]), headline, tuple(estimates), _truth(states, level))

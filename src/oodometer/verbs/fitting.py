@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from .. import plugins
 from ..calibrators import Choice, choose_calibrator
 from ..diagnoses import Diagnostician, Signs
 from ..errors import NotApplicable
 from ..estimators import Estimator, RiskCoverage
 from ..kernels import side_by_side
 from ..predictions import Predictions
-from ..registry import create, names
+from ..registry import create, find, names
 from ..results import Skipped
 from ..scores import Score, natural_confidence
 from .plan import Plan, batch_rows
@@ -82,7 +83,8 @@ def choose(record: Predictions, calibrator: str) -> Choice:
         return Choice(None, "it was switched off", {})
     if calibrator == "auto":
         return choose_calibrator(record)
-    return Choice(create("calibrator", calibrator).fit(record), "it was asked for", {})
+    made = create("calibrator", calibrator)
+    return Choice(plugins.answer(made, lambda: made.fit(record)), "it was asked for", {})
 
 
 def fit_plan(
@@ -129,10 +131,14 @@ def fit_plan(
 
 
 def _fit_one(name: str, reference: Predictions, level: float, seed: int) -> Estimator | Skipped:
+    made: Any = find("estimator", name)
     try:
-        fitted: Estimator = create("estimator", name, level=level, seed=seed).fit(reference)
-    except NotApplicable as error:
-        return Skipped(name, str(error))
+        made = create("estimator", name, level=level, seed=seed)
+        fitted = made.fit(reference)
+        if not isinstance(fitted, Estimator):
+            raise TypeError(f"fit gave no estimator but {type(fitted).__name__}")
+    except plugins.FAILURES as error:
+        return Skipped(name, plugins.why_failed(name, made, error))
     return fitted
 
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from .. import plugins
 from ..arrays import Array
 from ..engines import Engine, create_engine
-from ..errors import InputError, NotApplicable
+from ..errors import InputError
 from ..metrics import Accuracy, Metric
 from ..predictions import FIELDS, Predictions
 from ..registry import create
 from ..results import Interval, Skipped
 from ..store import Source
 from .evaluation import Evaluation, Slice
+from .guarding import Failed, checked_metric, guarded, merged, unless_failed
 from .plan import MOST_SLICES, batch_rows, check_slices, column_of, rounding, slice_name
 
 __all__ = ["JudgingPlan", "State", "finish_judging", "judge", "merge_judged", "plan_judging"]
@@ -66,13 +69,21 @@ class JudgingPlan:
 
 def _states(metrics: Sequence[Metric[Any, Any]], batch: Predictions) -> dict[str, Any]:
     """One state of each kind, shared by the metrics that read it."""
-    makers = {metric.state_key: metric for metric in metrics}
-    return {key: metric.summarize(batch) for key, metric in makers.items()}
+    makers = _makers(metrics)
+    return {key: guarded(m.name, m, partial(m.summarize, batch)) for key, m in makers.items()}
+
+
+def _makers(metrics: Sequence[Metric[Any, Any]]) -> dict[str, Metric[Any, Any]]:
+    """Who makes the state of each kind: where metrics share one, never a plugin in the place of ours."""
+    makers: dict[str, Metric[Any, Any]] = {}
+    for metric in sorted(metrics, key=plugins.is_foreign):
+        makers.setdefault(metric.state_key, metric)
+    return makers
 
 
 def merge_judged(a: State, b: State, plan: JudgingPlan) -> State:
     """Two states as one."""
-    makers = {metric.state_key: metric.merge for metric in plan.metrics}
+    makers = _makers(plan.metrics)
     out = dict(a)
     for key, states in b.items():
         mine = dict(out.get(key, {}))
@@ -80,7 +91,12 @@ def merge_judged(a: State, b: State, plan: JudgingPlan) -> State:
             if name not in mine:
                 mine[name] = state
             else:
-                mine[name] = makers[name](mine[name], state) if name in makers else mine[name] + state
+                maker = makers.get(name)
+                mine[name] = (
+                    mine[name] + state
+                    if maker is None
+                    else merged(maker.name, maker, maker.merge, mine[name], state)
+                )
         out[key] = mine
     if plan.by is not None:
         check_slices([k for k in out if k[0] == "by"], plan.by)
@@ -117,7 +133,8 @@ def plan_judging(
         raise _no_truth(source)
     used, skipped = [], []
     for metric in chosen:
-        why = metric.why_not(first)
+        found = guarded(metric.name, metric, partial(_asked, metric, first))
+        why = found.why if isinstance(found, Failed) else found
         if why is None and metric.name == "confusion" and asked is None and first.num_classes > _MOST_CLASSES:
             why = f"{first.num_classes} classes make a large table; ask for it by name"
         if why is None:
@@ -127,6 +144,13 @@ def plan_judging(
     sliced = [m for m in used if m.gives == "number" and (asked is not None or m.name in _SLICED)]
     rows = batch_rows(first.num_classes)
     return JudgingPlan(tuple(used), tuple(sliced) if by else (), by, fields, rows), skipped
+
+
+def _asked(metric: Metric[Any, Any], first: Predictions) -> str | None:
+    """Why a metric cannot answer, or None; of a plugin, whether it says what the pass needs to know of it."""
+    if metric.gives not in ("number", "curve", "table") or not isinstance(metric.state_key, str):
+        raise TypeError(f"`gives` is {metric.gives!r}; expected number, curve or table")
+    return metric.why_not(first)
 
 
 def judge(
@@ -157,9 +181,10 @@ def finish_judging(
     found: dict[str, dict[str, Any]] = {"number": {}, "curve": {}, "table": {}}
     for metric in plan.metrics:
         try:
-            found[metric.gives][metric.name] = metric.finish(whole[metric.state_key], level, seed)
-        except NotApplicable as error:
-            skipped.append(Skipped(metric.name, str(error)))
+            made = metric.finish(unless_failed(whole[metric.state_key]), level, seed)
+            found[metric.gives][metric.name] = checked_metric(metric, made)
+        except plugins.FAILURES as error:
+            skipped.append(Skipped(metric.name, plugins.why_failed(metric.name, metric, error)))
     if not any(found.values()):
         reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
         raise InputError("data that at least one metric can use", got=f"none applies ({reasons})", file=source.name,
@@ -229,8 +254,10 @@ def _numbers(
     out: dict[str, Interval] = {}
     for metric in metrics:
         try:
-            out[metric.name] = metric.finish(states[metric.state_key], level, seed)
-        except NotApplicable:
+            made = metric.finish(unless_failed(states[metric.state_key]), level, seed)
+            out[metric.name] = checked_metric(metric, made)
+        except plugins.FAILURES as error:
+            plugins.why_failed(metric.name, metric, error)  # raises what is meant for the user
             continue  # the reason stands where the whole is skipped, or is this slice's alone
     return out
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..kernels import equal_bin, tally
 from ..predictions import Predictions
 from ..results import Skipped
 from ..scores import Score
+from .guarding import Failed, guarded, merged
 
 __all__ = [
     "MOST_SLICES",
@@ -67,13 +69,21 @@ def parse_duration(text: str) -> int:
     return int(match[1]) * _UNITS[match[2]]
 
 
-def merge_states(a: State, b: State) -> State:
-    """Two states as one, key by key."""
+def merge_states(a: State, b: State, methods: Mapping[str, Estimator] | None = None) -> State:
+    """Two states as one, key by key; ``methods`` merge their own."""
     out = dict(a)
     for key, states in b.items():
         mine = out.get(key)
-        out[key] = states if mine is None else {name: mine[name] + state for name, state in states.items()}
+        if mine is None:
+            out[key] = states
+            continue
+        out[key] = {name: _merged(name, mine[name], state, methods or {}) for name, state in states.items()}
     return out
+
+
+def _merged(name: str, a: Any, b: Any, methods: Mapping[str, Estimator]) -> Any:
+    method = methods.get(name)
+    return a + b if method is None else merged(name, method, method.merge, a, b)
 
 
 @dataclass(frozen=True)
@@ -107,7 +117,12 @@ class Plan:
 
     def lighter(self) -> Plan:
         """The accuracies alone: what a trial needs."""
-        methods = {name: method.lighter() for name, method in self.methods.items()}
+        light = {
+            name: guarded(name, method, method.lighter, Estimator) for name, method in self.methods.items()
+        }
+        methods = {
+            name: self.methods[name] if isinstance(one, Failed) else one for name, one in light.items()
+        }
         return replace(
             self,
             methods=methods,
@@ -123,11 +138,13 @@ class Plan:
         """The plan without the methods that a target like this batch cannot feed, and why each was left out."""
         skipped, kept = [], {}
         for name, method in self.methods.items():
-            why = method.why_not(batch)
+            why = guarded(name, method, partial(method.why_not, batch))
             if why is None:
                 kept[name] = method
             else:
-                skipped.append(Skipped(name, f"{why} (in the target)"))
+                skipped.append(
+                    Skipped(name, why.why if isinstance(why, Failed) else f"{why} (in the target)")
+                )
         confident = self.confidence is not None and self.confidence.why_not(batch) is None
         plan = replace(
             self,
@@ -142,9 +159,13 @@ class Plan:
         total: State | None = None
         for batch in part.batches(rows=self.rows):
             state = self.summarize(batch)
-            total = state if total is None else merge_states(total, state)
+            total = state if total is None else self.merge(total, state)
             self.check_cuts(total)
         return {} if total is None else total
+
+    def merge(self, a: State, b: State) -> State:
+        """Two states as one."""
+        return merge_states(a, b, self.methods)
 
     def check_cuts(self, keys: Collection[Key]) -> None:
         """A bounded number of slices or chunks; `UsageError` says what to do about too many."""
@@ -159,7 +180,7 @@ class Plan:
         if self.labels is not None:
             batch = self._with_labels(batch)
         calibrated = self.choice.apply(batch)
-        whole = {name: method.summarize(calibrated) for name, method in self.methods.items()}
+        whole = {name: _seen(name, method, calibrated) for name, method in self.methods.items()}
         whole["truth"] = _truth(batch)
         if self.curve is not None:
             whole["risk_coverage"] = self.curve.summarize(batch)  # thresholds are for the model's own scale
@@ -173,7 +194,7 @@ class Plan:
         for key, index in self._cuts(calibrated):
             piece = calibrated.take(index)
             states = {
-                name: method.lighter().summarize(piece)
+                name: _seen(name, method, piece, lighter=True)
                 for name, method in self.methods.items()
                 if not method.heavy
             }
@@ -242,6 +263,11 @@ class Plan:
         assert self.every is not None
         start = _FIRST_MONDAY + np.timedelta64(number * self.every, "s")
         return str(np.datetime_as_string(start, unit="D" if self.every % _UNITS["d"] == 0 else "s"))
+
+
+def _seen(name: str, method: Estimator, batch: Predictions, lighter: bool = False) -> Any:
+    """The state of a method, or a `Failed` that says why there is none."""
+    return guarded(name, method, lambda: (method.lighter() if lighter else method).summarize(batch), Sums)
 
 
 def column_of(batch: Predictions, name: str) -> Array:

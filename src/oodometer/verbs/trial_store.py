@@ -12,15 +12,18 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Ragged
+from ..errors import WorkError
 from ..fields import FIELDS
 from ..predictions import Predictions
 from ..results import Skipped
+from ..store.atomic import write_atomic
+from ..store.kept import checksum, made_anew
 from ..version import __version__
 from .trials import Key, Trial
 
 __all__ = ["TrialStore", "cache_folder", "fingerprint"]
 
-_FORMAT = 2  # raise it when trials of before can no longer be compared
+_FORMAT = 3  # raise it when trials of before can no longer be compared
 
 
 def cache_folder() -> Path | None:
@@ -62,8 +65,10 @@ def fingerprint(record: Predictions, **options: Any) -> str:
 class TrialStore:
     """Trials of one backtest, a line of JSON each; without a folder it remembers nothing.
 
-    A trial that could not be drawn is kept as null, so that it is not tried again. A line that was cut off when a run
-    was interrupted is left out.
+    A trial that could not be drawn is kept as null, so that it is not tried again. Every line carries a checksum of
+    itself and of the name of the backtest: one that was cut off when a run was interrupted, that is damaged, or that
+    comes from elsewhere is left out with a warning, and its trial is run again. Lines are added in one piece, so that
+    several runs may keep their trials in the same file.
 
     Parameters
     ----------
@@ -72,62 +77,80 @@ class TrialStore:
     """
 
     def __init__(self, folder: Path | None, name: str) -> None:
+        self.name = name
         self.path = None if folder is None else folder / "backtests" / f"{name}.jsonl"
 
-    def read(self) -> dict[Key, Trial | None]:
-        """The trials that are there."""
-        out: dict[Key, Trial | None] = {}
-        for plain in self._lines():
+    def read(self) -> tuple[dict[Key, Trial | None], list[Skipped]]:
+        """The trials that are there, and the methods that could not be fitted, in the order of being noted."""
+        trials: dict[Key, Trial | None] = {}
+        skipped: dict[str, Skipped] = {}
+        good, bad = [], 0
+        for line in self._lines():
             try:
-                key = (str(plain["key"][0]), float(plain["key"][1]), int(plain["key"][2]))
-                out[key] = None if plain["trial"] is None else Trial.from_dict(plain["trial"])
-            except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
-                continue
-        return out
+                plain = self._opened(line)
+                if "skipped" in plain:
+                    method, why = map(str, plain["skipped"])
+                    skipped.setdefault(method, Skipped(method, why))
+                else:
+                    key = (str(plain["key"][0]), float(plain["key"][1]), int(plain["key"][2]))
+                    trials[key] = None if plain["trial"] is None else Trial.from_dict(plain["trial"])
+                good.append(line)
+            except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
+                bad += 1
+        if bad and self.path is not None:
+            made_anew(self.path, f"{bad} of {bad + len(good)} trials kept there are damaged or cut off")
+            self._rewrite(good)
+        return trials, list(skipped.values())
 
-    def read_skipped(self) -> list[Skipped]:
-        """The methods that could not be fitted, in the order in which they were noted."""
-        out: dict[str, Skipped] = {}
-        for plain in self._lines():
-            try:
-                name, why = plain["skipped"]
-            except (ValueError, LookupError, TypeError):
-                continue
-            out.setdefault(str(name), Skipped(str(name), str(why)))
-        return list(out.values())
+    def _sealed(self, plain: dict[str, Any]) -> str:
+        """A line with its checksum in front."""
+        said = json.dumps(plain)
+        return f"{checksum(str(_FORMAT), self.name, said)} {said}"
+
+    def _opened(self, line: str) -> dict[str, Any]:
+        """What a line holds; `ValueError` where it is not what was written."""
+        found, _, said = line.partition(" ")
+        if found != checksum(str(_FORMAT), self.name, said):
+            raise ValueError("another checksum")
+        plain: dict[str, Any] = json.loads(said)
+        return plain
+
+    def _rewrite(self, lines: list[str]) -> None:
+        """The file without what is damaged, so that this is said once."""
+        assert self.path is not None
+        try:
+            write_atomic(self.path, "".join(f"{line}\n" for line in lines))
+        except WorkError:
+            self.path = None
 
     def append(self, found: Iterable[tuple[Key, Trial | None]], skipped: Iterable[Skipped] = ()) -> None:
         """Add trials and skipped methods; a folder that cannot be written to is no reason to fail."""
         if self.path is None:
             return
-        lines = [json.dumps({"skipped": [s.method, s.why]}) for s in skipped]
+        lines = [self._sealed({"skipped": [s.method, s.why]}) for s in skipped]
         lines += [
-            json.dumps({"key": list(key), "trial": None if trial is None else trial.to_dict()})
+            self._sealed({"key": list(key), "trial": None if trial is None else trial.to_dict()})
             for key, trial in found
         ]
         if not lines:
             return
+        block = ("\n".join(lines) + "\n").encode()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a+b") as file:
+            with self.path.open("a+b", buffering=0) as file:
                 if file.tell() and file.seek(-1, os.SEEK_END) and file.read(1) != b"\n":
-                    lines.insert(
-                        0, ""
-                    )  # a line that an interrupted run left unfinished must not swallow the next
-                file.write(("\n".join(lines) + "\n").encode())
+                    # a line that an interrupted run left unfinished must not swallow the next
+                    block = b"\n" + block
+                file.write(block)  # one call of the system, behind what others wrote
         except OSError:
             self.path = None
 
-    def _lines(self) -> Iterator[Any]:
-        """What each line of the file holds, whatever it is; nothing of a line or a file that cannot be read."""
+    def _lines(self) -> Iterator[str]:
+        """The lines of the file that are not empty; none of a file that cannot be read."""
         if self.path is None:
             return
         try:
-            text = self.path.read_text(encoding="utf-8", errors="replace")
+            text = self.path.read_bytes().decode("utf-8", "replace")
         except OSError:
             return
-        for line in text.splitlines():
-            try:
-                yield json.loads(line)
-            except (ValueError, RecursionError):
-                continue
+        yield from (line for line in text.split("\n") if line)

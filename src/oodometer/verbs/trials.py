@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from .. import plugins
 from ..diagnoses import Signs
-from ..errors import NotApplicable
 from ..predictions import Predictions
 from ..registry import create
 from ..simulations import Simulation
+from .guarding import Failed, checked_estimate, guarded, unless_failed
 from .plan import WHOLE, Plan
 
 __all__ = ["LEAST_REFERENCE", "MOST_ROWS", "Key", "Trial", "run_trials", "trial_keys"]
@@ -65,11 +67,16 @@ class Trial:
     def from_dict(cls, plain: Mapping[str, Any]) -> Trial:
         """The trial that `to_dict` wrote; `KeyError`, `TypeError` or `ValueError` for anything else."""
         estimates = {str(m): (float(a), float(b), float(c)) for m, (a, b, c) in plain["estimates"].items()}
-        return cls(
+        found = cls(
             str(plain["family"]), float(plain["severity"]), int(plain["repeat"]), int(plain["rows"]),
             float(plain["truth"]), float(plain["source"]), estimates,
             {str(k): float(v) for k, v in plain["signs"].items()},
         )  # fmt: skip
+        shares = [(0.0, found.truth, 1.0), (0.0, found.source, 1.0)]
+        shares += [(low, value, high) for value, low, high in estimates.values()]
+        if found.rows < 1 or not all(0 <= a <= b <= c <= 1 for a, b, c in shares):  # NaN is in no order
+            raise ValueError("shares outside [0, 1], or out of order")
+        return found
 
 
 def trial_keys(families: Sequence[str], repeats: int) -> list[Key]:
@@ -94,12 +101,13 @@ def run_trials(
     keys: Sequence[Key],
     *,
     seed: int = 0,
+    on_failure: Callable[[str, str], None] | None = None,
 ) -> Iterator[tuple[Key, Trial | None]]:
     """Run these trials, one after another; None where a family cannot be drawn from this reference.
 
     The reference is split in four ways (by the number of the repeat); of each, one half is fitted on and the other is
     drawn from. A trial has a seed of its own, so that it does not matter which were run before: an interrupted run goes
-    on with the keys that are left.
+    on with the keys that are left. A family that fails is told to ``on_failure`` (its name, why).
     """
     simulations: dict[str, Simulation] = {}
     part, plan, signs, pool, source = -1, None, Signs(), None, 0.0
@@ -116,8 +124,26 @@ def run_trials(
         rng = np.random.default_rng(
             [seed, repeat, round(1000 * abs(severity)), *family.encode(), *[1][: severity < 0]]
         )
-        target = None if simulation.why_not(pool) else simulation.draw(pool, severity, rng)
-        yield key, None if target is None or not len(target) else _try(plan, signs, source, target, key)
+        target = guarded(family, simulation, partial(_drawn, simulation, pool, severity, rng))
+        if isinstance(target, Failed):
+            if on_failure is not None:
+                on_failure(family, target.why)
+            target = None
+        yield key, None if target is None else _try(plan, signs, source, target, key)
+
+
+def _drawn(
+    simulation: Simulation, pool: Predictions, severity: float, rng: np.random.Generator
+) -> Predictions | None:
+    """A shifted target whose accuracy is known, or None."""
+    if simulation.why_not(pool):
+        return None
+    target = simulation.draw(pool, severity, rng)
+    if target is None:
+        return None
+    if not isinstance(target, Predictions):
+        raise TypeError(f"draw gave no record but {type(target).__name__}")
+    return target if len(target) and np.isfinite(target.accuracy) else None
 
 
 def _split(record: Predictions, rng: np.random.Generator) -> tuple[Predictions, Predictions]:
@@ -136,8 +162,9 @@ def _try(plan: Plan, signs: Signs, source: float, target: Predictions, key: Key)
     estimates: dict[str, Triple] = {}
     for name, method in plan.methods.items():
         try:
-            found = method.finish(state[name])
-        except NotApplicable:
+            found = checked_estimate(method, method.finish(unless_failed(state[name])))
+        except plugins.FAILURES as error:
+            plugins.why_failed(name, method, error)  # raises what is meant for the user
             continue
         estimates[name] = (found.value, found.lower, found.upper)
     seen = signs.finish(signs.summarize(plan.choice.apply(hidden)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InputError, UsageError
 from ...results import percent
-from ...store import write_atomic
+from ...store.kept import read_kept, write_kept
 from ..base import Progress
 from ..seq2seq import Beams, EncoderDecoder
 from ..training import fingerprint
@@ -156,15 +155,15 @@ class _Search:
         if kept is not None and home is not None:
             about = {"model": _stamp(home), "beams": self.beams, "inputs": asked}
             path = kept / f"beams-{fingerprint(about)}.json"
-            if path.is_file():
+            known: list[list[str]] | None = read_kept(path, "beams")
+            if known is not None:
                 tell(len(rows), len(rows))
-                known: list[list[str]] = json.loads(path.read_text(encoding="utf-8"))
                 return known
         decoder: Decoder = model if home is None else EncoderDecoder.load(home)
         outputs = decoder.decode(asked, beams=self.beams, progress=tell).outputs
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomic(path, json.dumps(outputs, ensure_ascii=False))
+            write_kept(path, "beams", outputs)
         return outputs
 
     def _mistakes(self, outputs: list[list[str]], rows: Array, place: int) -> dict[str, Any]:

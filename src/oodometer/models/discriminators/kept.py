@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from ...store import write_atomic
+from ...store.kept import checksum_of_files, made_anew, read_kept, write_kept
 
 __all__ = ["keep", "trained_as"]
 
@@ -20,7 +19,8 @@ def keep(home: Path, training: str, write: Callable[[Path], object]) -> None:
     part = home.with_name(f".{home.name}.{secrets.token_hex(6)}.part")
     try:
         write(part)
-        write_atomic(part / TRAINING, json.dumps({"training": training}) + "\n")
+        names = sorted(str(one.relative_to(part)) for one in part.rglob("*") if one.is_file())
+        write_kept(part / TRAINING, "training", [training, checksum_of_files(part, names)])
         shutil.rmtree(home, ignore_errors=True)
         part.rename(home)
     finally:
@@ -28,11 +28,18 @@ def keep(home: Path, training: str, write: Callable[[Path], object]) -> None:
 
 
 def trained_as(home: Path) -> str | None:
-    """The name of the training that a folder comes from; None where there is none.
+    """The name of the training that a folder comes from; None where there is none, or where a file of it is damaged.
 
     >>> trained_as(Path("no-such-folder"))
     """
-    try:
-        return str(json.loads((home / TRAINING).read_text(encoding="utf-8"))["training"])
-    except (OSError, ValueError, KeyError, TypeError):
+    found = read_kept(home / TRAINING, "training")
+    if found is None:
         return None
+    training, files = found
+    try:
+        if checksum_of_files(home, files) == files:
+            return str(training)
+    except OSError:
+        pass
+    made_anew(home, "a file of the finished training is damaged or gone")
+    return None

@@ -1,0 +1,240 @@
+"""Arguments: one name, one meaning, one check, in whatever function of the library it is an argument."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import numbers
+import os
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Set
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from .errors import UsageError
+from .intervals import check_level
+
+__all__ = ["CHECKS", "anything", "check_seed", "checked", "several", "texts"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Check = Callable[[str, Any], Any]
+
+MOST_WORKERS = 4096
+_LARGEST_SEED = 2**32 - 1  # as in scikit-learn and numpy's older generators
+
+
+def _wrong(name: str, expected: str, value: Any) -> UsageError:
+    said = repr(value)
+    said = said if len(said) <= 80 else said[:77] + "..."
+    return UsageError(f"expected {name} to be {expected}, got {said} ({type(value).__name__})")
+
+
+def check_seed(value: Any, name: str = "seed") -> int:
+    """A seed as a whole number from 0 to 2^32 - 1, by scikit-learn's convention.
+
+    None draws one from the machine, a generator of numpy gives the next of its own; the result tells which it was.
+
+    >>> check_seed(np.random.default_rng(0)) == check_seed(np.random.default_rng(0))
+    True
+    >>> check_seed(-1)
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected seed to be a whole number from 0 to 4294967295, a generator of numpy or ...
+    """
+    if value is None:
+        return secrets.randbits(32)
+    if isinstance(value, np.random.Generator):
+        return int(value.integers(_LARGEST_SEED, endpoint=True))
+    if isinstance(value, np.random.RandomState):
+        return int(value.randint(2**31 - 1))
+    if _is_whole(value) and 0 <= int(value) <= _LARGEST_SEED:
+        return int(value)
+    raise _wrong(name, f"a whole number from 0 to {_LARGEST_SEED}, a generator of numpy or None", value)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    real = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    return real and not math.isnan(float(value))
+
+
+def _whole(name: str, value: Any) -> int:
+    if not _is_whole(value) or abs(int(value)) >= 2**63:
+        raise _wrong(name, "a whole number", value)
+    return int(value)
+
+
+def _number(name: str, value: Any) -> float:
+    if not _is_number(value):
+        raise _wrong(name, "a number", value)
+    return float(value)
+
+
+def _truth(name: str, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise _wrong(name, "True or False", value)
+    return bool(value)
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise _wrong(name, "a text", value)
+    return value
+
+
+def _place(name: str, value: Any) -> Any:
+    if not isinstance(value, (str, os.PathLike)) or "\0" in os.fsdecode(value):
+        raise _wrong(name, "a path", value)
+    return value
+
+
+def _function(name: str, value: Any) -> Any:
+    if not callable(value):
+        raise _wrong(name, "a function of (done, total)", value)
+    return value
+
+
+def _workers(name: str, value: Any) -> int:
+    if not _is_whole(value) or not 1 <= int(value) <= MOST_WORKERS:
+        raise _wrong(name, f"a whole number from 1 (at least one worker) to {MOST_WORKERS}", value)
+    return int(value)
+
+
+def _list(name: str, value: Any, of: str) -> list[Any]:
+    """The entries of a list; a text is none, and a set has no order."""
+    if isinstance(value, (str, bytes, Mapping, Set)) or not isinstance(value, Iterable):
+        raise _wrong(name, f"a list of {of}", value)
+    if isinstance(value, np.ndarray) and value.ndim != 1:
+        raise _wrong(name, f"a list of {of}", value)
+    return value.tolist() if isinstance(value, np.ndarray) else list(value)
+
+
+def _texts(name: str, value: Any) -> list[str]:
+    some = _list(name, value, "texts")
+    for one in some:
+        if not isinstance(one, str):
+            raise _wrong(f"every entry of {name}", "a text", one)
+    return some
+
+
+def _numbers(name: str, value: Any) -> tuple[float, ...]:
+    return tuple(_number(f"every entry of {name}", one) for one in _list(name, value, "numbers"))
+
+
+def _classes(name: str, value: Any) -> list[Any]:
+    some = _list(name, value, "class names in the order of the probabilities")
+    for one in some:
+        if not isinstance(one, (str, numbers.Integral, np.generic)):
+            raise _wrong(f"every entry of {name}", "a text or a whole number", one)
+    return some
+
+
+def _renaming(name: str, value: Any) -> dict[str, str]:
+    if not isinstance(value, Mapping) or not all(
+        isinstance(one, str) for pair in value.items() for one in pair
+    ):
+        raise _wrong(name, "a mapping of their column names to ours, {theirs: ours}", value)
+    return dict(value)
+
+
+def _mapping(name: str, value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        raise _wrong(name, "a mapping", value)
+    return value
+
+
+def _several(name: str, value: Any) -> list[Any]:
+    return _list(name, value, "files, frames, mappings of arrays or records, one for each model")
+
+
+def _engine(name: str, value: Any) -> Any:
+    if not isinstance(value, str) and not callable(getattr(value, "fold", None)):
+        raise _wrong(name, "local, processes or an Engine", value)
+    return value
+
+
+def _weighed_by(name: str, value: Any) -> Any:
+    if not isinstance(value, (str, os.PathLike)) and not hasattr(value, "trials"):
+        raise _wrong(name, "auto, a folder, a result of backtest or None", value)
+    return value
+
+
+def _anything(name: str, value: Any) -> Any:
+    return value  # data: whoever opens it says what it should be
+
+
+CHECKS: dict[str, Check] = {
+    "level": lambda name, value: check_level(value), "seed": lambda name, value: check_seed(value, name),
+    "workers": _workers, "engine": _engine, "progress": _function, "report": _function, "backtest": _weighed_by,
+    "classes": _classes, "mapping": _renaming, "config": _mapping, "records": _mapping,
+    **dict.fromkeys(("methods", "metrics", "families", "names", "existing", "only", "tasks", "extra_columns"),
+                    _texts),
+    **dict.fromkeys(("wanted", "require", "weights", "energy", "parameters", "didma_weights", "nidma_weights"),
+                    _numbers),
+    **dict.fromkeys(("by", "every", "key", "calibrator", "score", "grid", "energy_unit", "kind", "head", "source",
+                     "metric", "device", "paper", "scale", "method", "format"), _text),
+    **dict.fromkeys(("repeats", "suggest", "steps", "judges", "pretraining", "epochs", "batch_size", "longest",
+                     "agree"), _whole),
+    **dict.fromkeys(("tolerance", "optimal_parameters", "learning_rate", "balance"), _number),
+    **dict.fromkeys(("diagnosis", "outlook"), _truth),
+    **dict.fromkeys(("out", "path", "cache", "pseudo", "folder"), _place),
+    **dict.fromkeys(("models",), _several),
+    **dict.fromkeys(("reference", "target", "labels", "sources", "data", "pairs", "dev", "outputs", "record", "result",
+                     "ranker", "axes"), _anything),
+}  # fmt: skip
+"""Name of an argument -> its check; None passes where it is the default."""
+
+
+def checked(**special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorator of a public function: every argument passes the check of its name before anything is done.
+
+    ``special`` names checks of arguments that mean something else in this function. An argument without a check is
+    an error where the function is defined, so that none can be forgotten. Seeds come out as whole numbers.
+
+    >>> @checked()
+    ... def double(level: float = 0.95, *, seed: int = 0): return 2 * seed
+    >>> double(seed=3)
+    6
+    >>> double("0.95")
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected a level between 0 and 1 such as 0.95, got '0.95' ...
+    """
+
+    def wrap(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function)
+        fixed = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        checks = {p.name: special[p.name] if p.name in special else CHECKS[p.name] for p in fixed}
+
+        @functools.wraps(function)
+        def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+            bound = signature.bind(*args, **kwargs)
+            given = bound.arguments
+            for name, value in given.items():
+                parameter = signature.parameters[name]
+                if parameter.kind is parameter.VAR_KEYWORD:
+                    given[name] = {
+                        k: v if v is None or k not in CHECKS else CHECKS[k](k, v) for k, v in value.items()
+                    }
+                elif name == "seed" or value is not None or not _may_be_none(parameter):
+                    given[name] = checks[name](name, value)
+            return function(*bound.args, **bound.kwargs)
+
+        return guarded
+
+    return wrap
+
+
+anything: Check = _anything
+
+
+def _may_be_none(parameter: inspect.Parameter) -> bool:
+    return parameter.default is None or "None" in str(parameter.annotation)
+
+
+several: Check = _several
+texts: Check = _texts

@@ -1,0 +1,110 @@
+"""Places: what a command reads and writes is settled before it begins; one guard stands before every command."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, get_type_hints
+
+import typer
+from typer.models import ArgumentInfo
+
+__all__ = ["FOLDER", "INTERRUPTED", "READ", "WRITTEN", "Commands", "Stopped", "going_on", "places_of"]
+
+INTERRUPTED = 130  # what a shell takes for the end by Ctrl-C
+
+
+Place = Literal["read", "written", "folder"]
+
+# Beside typer.Argument or typer.Option in the annotation of a parameter: what becomes of the path.
+READ: Place = "read"
+WRITTEN: Place = "written"
+FOLDER: Place = "folder"  # filled with files of fixed names; other outputs stay out of it
+
+
+class Stopped(Exception):
+    """A command that was stopped by a signal: the last words and the exit code."""
+
+    def __init__(self, words: str, code: int) -> None:
+        self.code = code
+        super().__init__(words)
+
+
+class Commands(typer.Typer):
+    """An application or a group, each command behind a guard: outputs are checked, a signal ends it with one line."""
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:
+        """Register a command, guarded."""
+        register = super().command(name, **options)
+        return lambda run: register(_guarded(run))
+
+
+def _guarded(run: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(run)
+    def guarded(**given: Any) -> Any:
+        _check(run, given)
+        with going_on("nothing was written"):
+            return run(**given)
+
+    return guarded
+
+
+@contextmanager
+def going_on(words: str | Callable[[], str]) -> Iterator[None]:
+    """Inside, a signal that ends the program leaves with these words behind "interrupted"."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        said = words if isinstance(words, str) else words()
+        code = getattr(stop, "code", INTERRUPTED)
+        raise Stopped(f"interrupted{'' if said.startswith(' ') else '; '}{said}", code) from None
+
+
+def places_of(run: Callable[..., Any]) -> dict[str, tuple[str, Place]]:
+    """Parameters of a command that name a place: parameter -> what a user calls it, and what becomes of it.
+
+    >>> def copy(source: Annotated[str, typer.Argument(), READ], to: Annotated[str, typer.Option(), WRITTEN]): ...
+    >>> places_of(copy)
+    {'source': ('SOURCE', 'read'), 'to': ('--to', 'written')}
+    """
+    out: dict[str, tuple[str, Place]] = {}
+    for name, hint in get_type_hints(run, include_extras=True).items():
+        told = getattr(hint, "__metadata__", ())
+        place = next((one for one in told if one in (READ, WRITTEN, FOLDER)), None)
+        if place is not None:
+            argument = any(isinstance(one, ArgumentInfo) for one in told)
+            out[name] = (name.upper() if argument else f"--{name.replace('_', '-')}", place)
+    return out
+
+
+def _check(run: Callable[..., Any], given: Mapping[str, Any]) -> None:
+    """Raise `UsageError` where an output is an input, another output, or a file in a folder that is written."""
+    named: dict[Place, list[tuple[str, str]]] = {READ: [], WRITTEN: [], FOLDER: []}
+    for parameter, (name, place) in places_of(run).items():
+        value = given.get(parameter)
+        several = value if isinstance(value, (list, tuple)) else [] if value is None else [value]
+        named[place] += [(name, str(one)) for one in several]
+    reads = [path for _, path in named[READ]]
+    writes = {name: path for name, path in named[WRITTEN] if path != "-"}
+    if not writes and not named[FOLDER]:
+        return
+    from ..errors import UsageError
+    from ..store.atomic import refuse_clashes
+
+    places: dict[str, str] = {}
+    for name, path in writes.items():
+        if Path(path).is_dir():  # the results of several files go into it under their names
+            inside = dict.fromkeys(Path(one).name for one in reads if one != "-")
+            places |= {f"{one} in {name}": str(Path(path) / one) for one in inside}
+        else:
+            places[name] = path
+    refuse_clashes(places, reads)
+    for folder, home in named[FOLDER]:
+        refuse_clashes({folder: home}, reads)
+        for name, path in places.items():
+            if Path(home).resolve() in Path(path).resolve().parents:
+                raise UsageError(
+                    f"{name} {path} lies in the folder of {folder}, which holds files of its own; choose another place"
+                )

@@ -1,0 +1,142 @@
+"""What a command reads is never what it writes: every output of every command, by every road to one file."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from oodometer.cli import main
+from oodometer.cli.main import app
+from oodometer.cli.places import FOLDER, READ, WRITTEN, places_of
+
+ROWS = "prob_a,prob_b,label\n" + "0.9,0.1,a\n0.4,0.6,a\n" * 60
+# Texts that name no file: a new option of type text must be put here or say what becomes of its path.
+NO_PLACES = {
+    "score", "weights", "grid", "by", "every", "calibrator", "engine", "kind", "source", "head", "metric", "device",
+    "paper", "scale", "method", "rename", "classes", "name", "family", "only", "task", "judge", "judge_label",
+    "backtest", "cache",  # folders whose files go by the hash of their content
+}  # fmt: skip
+
+
+def commands(group: typer.Typer = app, before: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for one in group.registered_commands:
+        yield (*before, str(one.name)), one.callback
+    for inner in group.registered_groups:
+        assert inner.typer_instance is not None
+        yield from commands(inner.typer_instance, (*before, str(inner.name)))
+
+
+COMMANDS = dict(commands())
+
+
+@pytest.mark.parametrize("name", COMMANDS, ids=" ".join)
+def test_every_path_of_a_command_says_what_becomes_of_it(name: tuple[str, ...]) -> None:
+    run = COMMANDS[name]
+    assert hasattr(run, "__wrapped__"), "a command stands behind the guard of `Commands`"
+    places = places_of(run)
+    for parameter in inspect.signature(run).parameters.values():
+        if re.search(r"\bstr\b", str(parameter.annotation)) or "options." in str(parameter.annotation):
+            text = "str" in str(parameter.annotation)
+            known = parameter.name in places or parameter.name in NO_PLACES
+            assert known or not text, f"{parameter.name}: add places.READ, places.WRITTEN or places.FOLDER"
+        if parameter.name in ("json", "report", "out", "pseudo_labels") and name != ("methods",):
+            assert places[parameter.name][1] in (WRITTEN, FOLDER)
+
+
+def roads(place: Path, folder: Path) -> dict[str, Path]:
+    """The same file by other names."""
+    soft, hard = folder / "soft.html", folder / "hard.html"
+    soft.symlink_to(place)
+    os.link(place, hard)
+    (folder / "inner").mkdir()
+    return {"same": place, "relative": folder / "inner" / ".." / place.name, "soft": soft, "hard": hard}
+
+
+def cases() -> Iterator[Any]:
+    for name, run in COMMANDS.items():
+        places = places_of(run)
+        reads = [p for p, (_, what) in places.items() if what == READ]
+        for output in (p for p, (_, what) in places.items() if what == WRITTEN):
+            for read in reads:
+                yield pytest.param(name, read, output, id=f"{' '.join(name)}-{read}-{output}")
+
+
+@pytest.mark.parametrize(("name", "read", "output"), list(cases()))
+def test_an_output_that_is_an_input_is_refused_before_anything_is_read(
+    name: tuple[str, ...], read: str, output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = COMMANDS[name]
+    places = places_of(run)
+    place = tmp_path / "victim.csv"
+    place.write_text(ROWS)
+    for road in roads(place, tmp_path).values():
+        given = list(name)
+        for parameter, (said, what) in places.items():
+            value = str(place) if parameter == read else str(road) if parameter == output else None
+            if said.startswith("--"):
+                needed = inspect.signature(run).parameters[parameter].default is inspect.Parameter.empty
+                if value is None and needed:
+                    value = str(tmp_path / "judges")
+                given += [] if value is None else [said, value]
+            else:
+                given += [value or str(tmp_path / f"not-there-{parameter}.csv")]
+                if what == READ and parameter in ("paths", "models"):
+                    given.append(str(tmp_path / "not-there.csv"))
+        assert main(given) == 2
+        said = capsys.readouterr().err
+        assert "would write over the input" in said, said
+        assert said.count("\n") == 1
+        assert place.read_text() == ROWS
+
+
+@pytest.mark.parametrize("command", ["estimate", "evaluate", "backtest", "compare", "audit"])
+def test_two_outputs_of_one_name_are_refused(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = tmp_path / "one.html"
+    files = [str(tmp_path / "r.csv"), str(tmp_path / "t.csv")][: 1 if command == "backtest" else 2]
+    assert main([command, *files, "--json", str(one), "--report", f"{tmp_path}/./one.html"]) == 2
+    assert "--json and --report are one file" in capsys.readouterr().err
+    assert not one.exists()
+
+
+def test_all_outputs_are_written_or_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("altair")
+    reference = tmp_path / "r.csv"
+    reference.write_text(ROWS)
+    monkeypatch.chdir(tmp_path)
+    bad = tmp_path / "no" / "folder.json"
+    assert main(["evaluate", str(reference), "--report", "page.html", "--json", str(bad)]) == 1
+    assert "cannot write" in capsys.readouterr().err
+    assert [one.name for one in tmp_path.iterdir()] == ["r.csv"]
+
+
+def test_names_never_steer_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evil = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe"
+    lines = [f'"prob_{evil}",prob_b,label,"{evil}"', *[f'0.9,0.1,"{evil}","{evil}"', "0.3,0.7,b,x"] * 30]
+    path = tmp_path / f"{evil}.csv"
+    path.write_text("\n".join(lines) + "\n")
+    for arguments in (["--by", evil], ["--metric", evil], ["--by", evil, "--json", "-"], ["--map", f"{evil}x=label"],
+                      [f"--{evil}"], ["--score", evil]):  # fmt: skip
+        main(["evaluate", str(path), *arguments])
+        shown = capsys.readouterr()
+        assert shown.out or shown.err
+        for text in (shown.out, shown.err):
+            assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text), repr(text[:300])
+
+
+def test_nothing_is_printed_past_the_one_place() -> None:
+    for path in Path(inspect.getfile(main)).parent.glob("*.py"):
+        code = path.read_text(encoding="utf-8")
+        assert path.name == "output.py" or not re.search(
+            r"(?<![\w.])print\(|typer\.echo\((?!f\"oodometer )", code
+        ), path

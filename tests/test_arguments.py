@@ -1,0 +1,113 @@
+"""Wrong arguments: each public function, each argument, each wrong type gives an error of ours, on one line."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import oodometer
+from oodometer.arguments import CHECKS, check_seed
+from oodometer.errors import OodometerError
+from oodometer.rankers import rank_models
+from oodometer.recipes import reproduce
+from oodometer.testing import example_record
+from oodometer.verbs.demo import demo
+from oodometer.verbs.discriminate import judge_outputs, train_judges
+
+RECORD = example_record(120)
+TARGET = example_record(60, seed=2).without_labels()
+EVALUATION = oodometer.evaluate(RECORD, metrics=["accuracy"])
+
+# The function, and arguments that are right: what is tried is added to them.
+CALLS: dict[Callable[..., Any], dict[str, Any]] = {
+    oodometer.estimate: {"reference": RECORD, "target": TARGET, "methods": ["source"], "backtest": None},
+    oodometer.evaluate: {"sources": RECORD, "metrics": ["accuracy"]},
+    oodometer.audit: {"reference": RECORD, "target": TARGET, "labels": {"row": [1, 2], "label": [0, 1]},
+                      "methods": ["source"]},
+    oodometer.compare: {"models": [RECORD, RECORD]},
+    oodometer.diagnose: {"reference": RECORD, "target": TARGET},
+    oodometer.backtest: {"reference": RECORD, "methods": ["source"], "families": ["none"], "repeats": 1, "cache": None},
+    oodometer.read: {"data": RECORD},
+    oodometer.write: {"record": RECORD, "path": "/nowhere/p.csv"},
+    oodometer.write_report: {"result": EVALUATION, "path": "/nowhere/p.html"},
+    oodometer.cite: {"method": "atc"},
+    oodometer.methods: {},
+    demo: {"out": "/nowhere"},
+    rank_models: {"records": {"a": RECORD, "b": RECORD}},
+    train_judges: {"pairs": {"input": ["a"], "gold": ["A"], "output": ["B"]}, "out": "/nowhere/judges"},
+    judge_outputs: {"judges": None, "outputs": {"input": ["a"], "output": ["B"]}},
+    reproduce: {"paper": "selective-answering", "out": "/nowhere/out"},
+}  # fmt: skip
+WRONG: list[Any] = [
+    None, True, 5, -1, 1.5, float("nan"), 10**30, "0.95", "nothing-like-it", b"bytes", object(), [None], [[]], {1},
+    {2: 3}, len, np.zeros((2, 2)), np.datetime64("NaT"), 1j,
+]  # fmt: skip
+ODD: dict[str, Any] = {repr(value)[:20]: value for value in WRONG}
+
+
+def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    return list(inspect.signature(function).parameters.values())
+
+
+CASES = [
+    pytest.param(function, parameter, id=f"{function.__name__}-{parameter.name}")
+    for function in CALLS
+    for parameter in parameters(function)
+    if parameter.kind is not parameter.VAR_KEYWORD
+]
+
+
+@pytest.mark.parametrize(("function", "parameter"), CASES)
+def test_a_wrong_argument_is_one_line(
+    function: Callable[..., Any],
+    parameter: inspect.Parameter,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answered = []
+    for said, value in ODD.items():
+        given = {**CALLS[function], parameter.name: value}
+        several = [given.pop(p.name) for p in parameters(function) if p.kind is p.VAR_POSITIONAL]
+        try:
+            function(*several, **given)
+        except OodometerError as error:
+            assert str(error).splitlines() == [str(error)]  # noqa: PT017 - some of the values are right
+        else:
+            answered.append(said)
+    assert len(answered) < len(ODD), "not one of them is refused"
+
+
+def test_every_argument_has_a_check() -> None:
+    """The decorator raises where one is absent; here, that every public function has it."""
+    for function in CALLS:
+        assert hasattr(function, "__wrapped__"), function.__name__
+    for name in oodometer.__all__:
+        function = getattr(oodometer, name)
+        if inspect.isfunction(function):
+            assert function in CALLS, name
+
+
+def test_seeds_by_the_convention_of_scikit_learn() -> None:
+    assert check_seed(np.int64(7)) == 7
+    assert check_seed(2**32 - 1) == 2**32 - 1
+    first, again = (check_seed(np.random.default_rng(3)) for _ in range(2))
+    assert first == again != check_seed(np.random.default_rng(4))
+    assert check_seed(np.random.RandomState(3)) == check_seed(np.random.RandomState(3))
+    drawn = oodometer.evaluate(RECORD, metrics=["accuracy"], seed=None)  # type: ignore[call-overload]
+    assert 0 <= drawn.seed < 2**32
+    for wrong in (-1, 2**32, 1.0, "0", True, [1]):
+        with pytest.raises(OodometerError, match="expected seed to be a whole number"):
+            check_seed(wrong)
+
+
+def test_numbers_of_numpy_and_tuples_are_as_good() -> None:
+    found = oodometer.estimate(RECORD, TARGET, methods=("source",), level=np.float32(0.9), workers=np.int64(1),
+                               wanted=np.array([0.9]), diagnosis=False, backtest=None)  # fmt: skip
+    assert found.headline.level == pytest.approx(0.9)
+    assert set(CHECKS) >= {"level", "seed", "workers", "methods"}
