@@ -1,7 +1,7 @@
 """Measures every default method and the headline on natural shifts; an interrupted run goes on where it stopped.
 
 python -m benchmarks.natural                  # every case: results/natural.json and .md, and the guide's tables
-python -m benchmarks.natural --most 5         # five cases of each bed, drawn by a fixed seed
+python -m benchmarks.natural --most 7         # seven cases of each bed, drawn by a fixed seed (28 of mixed beds)
 python -m benchmarks.natural --tables         # nothing is measured: tables from the JSON
 """
 
@@ -31,6 +31,7 @@ from benchmarks.real.data import RESULTS, data_folder
 __all__ = ["main", "measure"]
 
 SEED = 0
+MIXED = {"same": 4, "small-target": 4}  # beds that mix all sources: so many times the cases of another bed
 
 
 def work_folder() -> Path:
@@ -63,7 +64,8 @@ def chosen(beds: Path, most: int | None) -> list[Path]:
     drawn = []
     for bed in sorted(beds.iterdir()):
         cases = sorted(p.parent for p in bed.glob("*/truth.json"))
-        drawn.append([cases[i] for i in rng.permutation(len(cases))[:most]])
+        many = None if most is None else most * MIXED.get(bed.name, 1)
+        drawn.append([cases[i] for i in rng.permutation(len(cases))[:many]])
     return [case for turn in zip_longest(*drawn) for case in turn if case is not None]
 
 

@@ -107,6 +107,8 @@ class Predictions:
             )
         try:
             rows, named, fields, learnt = check_fields(given, None if classes is None else tuple(classes))
+            if "logits" in given and first_row == 0:
+                checks.check_logits(fields["logits"], "probabilities" in given)
         except InputError as error:
             raise error.at(file=source, row_offset=first_row) from None
         extra = {k: as_numpy(v) for k, v in (columns or {}).items()}

@@ -157,3 +157,5 @@ def show(found: Backtest) -> None:
         output.print_table(heads, table, title, bold=bold)
     for skipped in found.skipped:
         print(f"skipped {skipped.method}: {skipped.why}")
+    for warning in found.warnings:
+        print(f"warning: {warning}")

@@ -16,6 +16,7 @@ from ..intervals import check_level
 from ..predictions import Predictions
 from ..registry import create, find, names
 from ..results import Skipped, plain
+from .below_chance import label_warnings
 from .fitting import default_methods, fit_plan
 from .opening import Opener
 from .plan import Plan
@@ -67,6 +68,7 @@ class Backtest:
     seed: int
     reused: int = 0
     argv: str | None = None
+    warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return summary_of_backtest(self)
@@ -122,6 +124,7 @@ class Backtest:
             "overall": [r.to_dict() for r in self.overall()],
             "rows": [r.to_dict() for r in self.rows],
             "skipped": [s.to_dict() for s in self.skipped],
+            "warnings": list(self.warnings),
         }
 
 
@@ -201,7 +204,8 @@ def backtest(
         read.record, methods=methods, families=families, repeats=repeats, level=level, seed=seed, cache=cache,
         progress=progress,
     )  # fmt: skip
-    return replace(found, reference=about)
+    warnings = label_warnings("the reference", [read.record], read.record.accuracy)
+    return replace(found, reference=about, warnings=tuple(warnings))
 
 
 def run_backtest(
