@@ -147,15 +147,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
     failed: list[str] = []
+    command = "python -m benchmarks.natural" + ("" if options.most is None else f" --most {options.most}")
     if options.tables:
-        shifts = read_shifts(options.out / "natural.json")
+        shifts, command = read_shifts(options.out / "natural.json")
     else:
         folder = work_folder()
         folder.mkdir(parents=True, exist_ok=True)
         if options.fresh:
             (folder / "done.jsonl").unlink(missing_ok=True)
         shifts, failed = measure_all(chosen(unpack(folder), options.most), folder, options.workers)
-    for path in write_results(sorted(shifts, key=lambda s: s.key), options.out):
+    for path in write_results(sorted(shifts, key=lambda s: s.key), options.out, command):
         print(path)
     if options.out == RESULTS:
         print(renew_guide(shifts))

@@ -101,7 +101,7 @@ def methods(shifts: Sequence[Shift]) -> dict[str, float]:
 def groups(shifts: Sequence[Shift]) -> dict[str, list[Shift]]:
     """The cases of each group that has any, and of all natural shifts with probabilities and target rows enough."""
     found = {g: [s for s in shifts if s.group == g] for g in GROUPS}
-    found["all but the last three"] = [s for s in shifts if s.group in SHIFTED[:3]]
+    found["the first three together"] = [s for s in shifts if s.group in SHIFTED[:3]]
     return {g: few for g, few in found.items() if few}
 
 
@@ -143,13 +143,17 @@ INTERVALS = (f"coverage at {LEVEL:.0%}", "truth below", "truth above", f"missed 
 
 
 def trust_table(shifts: Sequence[Shift]) -> list[str]:
-    """What trust and the kind that was diagnosed were worth, over all groups."""
+    """What trust and the kind that was diagnosed were worth, over all groups, and trust where something shifted."""
     rows = []
-    for title, values in (("trust", TRUSTS), ("kind", KINDS)):
+    shifted = [s for s in shifts if s.group != "same"]
+    for title, values, some, where in (("trust", TRUSTS, shifts, ""), ("trust", TRUSTS, shifted, ", without `same`"),
+                                       ("kind", KINDS, shifts, "")):  # fmt: skip
         for value in values:
-            few = [s for s in shifts if getattr(s.case, title) == value]
+            few = [s for s in some if getattr(s.case, title) == value]
             if few:
-                rows.append([f"{title} `{value}`", str(len(few)), f"{error(few):.2f}", *intervals(few)])
+                rows.append(
+                    [f"{title} `{value}`{where}", str(len(few)), f"{error(few):.2f}", *intervals(few)]
+                )
     return markdown(["headline says", "cases", "mean error", *INTERVALS], rows)
 
 
@@ -199,11 +203,11 @@ TITLES = {
 # ------------------------------------------------------------------------------------------ files
 
 
-def page(shifts: Sequence[Shift]) -> Iterator[str]:
+def page(shifts: Sequence[Shift], command: str) -> Iterator[str]:
     """The whole of natural.md."""
     yield "# Natural shifts"
     yield ""
-    yield "Made by `python -m benchmarks.natural`; every case is in `natural.json`."
+    yield f"Made by `{command}`; every case is in `natural.json`."
     yield ""
     yield (
         f"{len(shifts)} cases in {len({s.case.bed for s in shifts})} beds: ordinary models trained on one natural group"
@@ -223,22 +227,23 @@ def page(shifts: Sequence[Shift]) -> Iterator[str]:
         yield from (f"## {title}", "", *BLOCKS[name](shifts))
 
 
-def write_results(shifts: Sequence[Shift], folder: Path) -> tuple[Path, Path]:
+def write_results(shifts: Sequence[Shift], folder: Path, command: str) -> tuple[Path, Path]:
     """Write natural.json, and natural.md from the digits that it keeps."""
     plain = [s.to_dict() for s in shifts]
     shifts = [Shift.from_dict(p) for p in plain]
     data, table = folder / "natural.json", folder / "natural.md"
-    head = {"command": "python -m benchmarks.natural", "version": oodometer.__version__, "level": LEVEL}
+    head = {"command": command, "version": oodometer.__version__, "level": LEVEL}
     rows = ",\n".join("    " + json.dumps(p) for p in plain)
     parts = [*(f'  "{k}": {json.dumps(v)}' for k, v in head.items()), f'  "cases": [\n{rows}\n  ]']
     data.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
-    table.write_text("\n".join(page(shifts)).rstrip() + "\n", encoding="utf-8")
+    table.write_text("\n".join(page(shifts, command)).rstrip() + "\n", encoding="utf-8")
     return data, table
 
 
-def read_shifts(path: Path) -> list[Shift]:
-    """The cases of natural.json."""
-    return [Shift.from_dict(p) for p in json.loads(path.read_text(encoding="utf-8"))["cases"]]
+def read_shifts(path: Path) -> tuple[list[Shift], str]:
+    """The cases of natural.json, and the command that made them."""
+    plain = json.loads(path.read_text(encoding="utf-8"))
+    return [Shift.from_dict(p) for p in plain["cases"]], plain["command"]
 
 
 def renewed(text: str, shifts: Sequence[Shift]) -> str:

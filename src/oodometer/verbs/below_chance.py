@@ -31,8 +31,8 @@ def label_warnings(who: str, records: Iterable[Predictions], accuracy: float) ->
     """What is to be said of the labels of these batches, whose accuracy is known; most often nothing.
 
     >>> p = Predictions.from_classes([0, 1, 2] * 10, label=[1, 2, 0] * 10)
-    >>> label_warnings("the reference", [p], p.accuracy)[0][:60]
-    "the reference's accuracy, 0.0 %, is far below chance, 33.3 %"
+    >>> label_warnings("the reference", [p], p.accuracy)[0][:65]
+    'the accuracy of the reference, 0.0 %, is far below chance, 33.3 %'
     """
     if not accuracy < SUSPECT:
         return []
@@ -68,7 +68,7 @@ def below_chance(who: str, counts: Array, classes: Sequence[Any]) -> str | None:
 
     >>> counts = np.array([[0, 90, 10], [10, 0, 90], [90, 10, 0]])
     >>> print(below_chance("the reference", counts, (0, 1, 2)))
-    the reference's accuracy, 0.0 %, is far below chance, 33.3 %; with label + 1 in place of label (after the last \
+    the accuracy of the reference, 0.0 %, is far below chance, 33.3 %; with label + 1 in place of label (after the last \
 class comes the first) it would be 90.0 %: check how the classes are numbered and named
     >>> below_chance("the reference", counts.T[::-1].copy(), (0, 1, 2)) is None
     True
@@ -89,7 +89,7 @@ class comes the first) it would be 90.0 %: check how the classes are numbered an
     if not low and not (told and better >= max(_CLEARLY, _TIMES * accuracy)):
         return None
     found = f"is far below chance, {percent(chance)}" if low else "is low"
-    text = f"{who}'s accuracy, {percent(accuracy)}, {found}"
+    text = f"the accuracy of {who}, {percent(accuracy)}, {found}"
     if told:
         return f"{text}; {told} it would be {percent(better)}: check how the classes are numbered and named"
     return f"{text}; no renaming of the classes explains it: check that labels and predictions are of the same rows"
