@@ -17,6 +17,7 @@ __all__ = [
     "check_confidence",
     "check_finite",
     "check_length",
+    "check_logits",
     "check_prediction_is_argmax",
     "check_probabilities",
     "survey_probabilities",
@@ -39,6 +40,9 @@ _OFF = (
 )  # where a row's sum is off: float32 sums of decimals end a little above the tolerance
 _NEGATIVE_TOLERANCE = 1e-6
 _MOST_ROUNDING = 0.1
+_DECIDING_ROWS = 32  # of a file, by which logits are told from probabilities
+_LEAST_DECIDING = 2
+_ROUNDED_SUM = 0.02  # probabilities of a few digits
 
 
 def _axes_remedy(given: int, axes: str) -> str:
@@ -255,6 +259,37 @@ def _explain_probabilities(array: Array, column: str, names: Sequence[Any] | Non
         "if a class is missing, give all of them",
         row=row + 1,
         column=column,
+    )
+
+
+def check_logits(logits: Array, probabilities_too: bool = False) -> None:
+    """Logits that are probabilities already are refused: a softmax of them would flatten every row in silence.
+
+    The first 32 rows decide, or all of fewer, so that a file gets one answer however it is read in batches. In a single
+    row logits may happen to lie in [0, 1] and to sum to 1; in two rows that is one chance in a million, in 32 none.
+
+    >>> check_logits(np.array([[0.9, 0.1], [0.2, 0.8]]))
+    Traceback (most recent call last):
+    oodometer.errors.InputError: row 1: column logits: expected logits, got probabilities: the first 2 rows lie in \
+[0, 1] and sum to 1; rename the columns to prob_<class> (or `probabilities`, or use Predictions.from_probabilities); \
+if they are logits all the same, add 1 to every one, which changes no result
+    >>> check_logits(np.array([[0.9, 0.1], [2.0, -0.5]]))
+    """
+    first = logits[:_DECIDING_ROWS]
+    if len(first) < _LEAST_DECIDING:
+        return
+    inside = first.min() >= -_NEGATIVE_TOLERANCE and first.max() <= 1 + SUM_TOLERANCE
+    if not (inside and (np.abs(row_sums(first) - 1) <= _ROUNDED_SUM).all()):
+        return
+    rename = "rename the columns to prob_<class> (or `probabilities`, or use Predictions.from_probabilities)"
+    raise InputError(
+        "logits",
+        got=f"probabilities: the first {len(first)} rows lie in [0, 1] and sum to 1",
+        remedy="leave them out, since there are `probabilities`"
+        if probabilities_too
+        else f"{rename}; if they are logits all the same, add 1 to every one, which changes no result",
+        row=1,
+        column="logits",
     )
 
 

@@ -112,6 +112,8 @@ class Predictions:
                 given, None if classes is None else named_classes(classes)
             )
             axes = _named_axes(names or {}, fields)
+            if "logits" in given and first_row == 0:
+                checks.check_logits(fields["logits"], "probabilities" in given)
         except InputError as error:
             raise error.at(file=source, row_offset=first_row) from None
         extra = {k: as_numpy(v) for k, v in (columns or {}).items()}

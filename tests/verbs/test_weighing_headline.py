@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from oodometer.testing import example_record
 from oodometer.verbs.backtest import run_backtest
 from oodometer.verbs.estimation import Headline
 from oodometer.verbs.fitting import quick_methods
-from oodometer.verbs.headline import make_headline
+from oodometer.verbs.headline import _spell, make_headline
 from oodometer.verbs.panel import PANEL
 from oodometer.verbs.trials import Trial
 from oodometer.verbs.weighing import LEAST_TRIALS, Scales, Weighed
@@ -309,14 +310,47 @@ SEEN = Finding("overlap", "", 0.8, 0.0, supports=("cbpe",), strength="strong")
 ASKED = Finding("agreement", "", -3.0, 0.001, strength="strong")
 
 
-@pytest.mark.parametrize(
-    ("kind", "findings"), [("none", ()), ("label", ()), ("covariate", (SEEN,)), ("covariate", (ASKED,))]
-)
-def test_what_was_right_on_the_like_is_trusted(kind: str, findings: tuple[Finding, ...]) -> None:
-    found = headline(diagnosis=diagnosed(kind, *findings))
+def of_rows(rows: int) -> list[Estimate]:
+    return [replace(e, rows=rows) for e in TWO]
+
+
+def test_only_no_shift_in_rows_enough_is_trusted() -> None:
+    found = headline(of_rows(500), diagnosis=diagnosed("none"))
     assert (found.trust, found.interval.kind) == ("high", "backtest")
     assert found.method.startswith("backtest: ac ")
-    assert found.why == f"it is {kind}; most like simulated shifts of the kind 'none'{UNSEEN}"
+    assert found.why == f"with 500 target rows most shifts that outputs can show would be seen{UNSEEN}"
+    few = headline(of_rows(499), diagnosis=diagnosed("none"))
+    assert few.trust == "low"
+    assert few.why == f"499 target rows, fewer than 500, can hide a shift that matters{UNSEEN}"
+    part = headline(of_rows(5000), diagnosis=diagnosed("none"), part=True)
+    assert part.trust == "low", "the whole target was diagnosed, not this slice"
+    assert part.why.startswith("the kind of shift was diagnosed for the whole target")
+
+
+@pytest.mark.parametrize(
+    ("kind", "findings"), [("label", ()), ("covariate", (SEEN,)), ("covariate", (ASKED,))]
+)
+def test_what_was_right_on_simulated_shifts_has_not_earned_high_trust(
+    kind: str, findings: tuple[Finding, ...]
+) -> None:
+    found = headline(of_rows(50_000), diagnosis=diagnosed(kind, *findings))
+    assert (found.trust, found.interval.kind) == ("low", "backtest")
+    assert "natural shifts have missed them" in found.why
+    assert "kind" not in found.why, "the diagnosis has a sentence of its own"
+    assert "'none'" not in found.why
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcdefghij"), st.floats(0.011, 1), min_size=1),
+    st.one_of(st.just(0.0), st.floats(0, 1)),
+)
+def test_the_weights_told_add_up_to_one_hundred(weights: dict[str, float], panel: float) -> None:
+    total = sum(weights.values()) * 1.05  # what is below one percent is not among the shares
+    shares = dict(sorted(((m, w / total) for m, w in weights.items()), key=lambda item: -item[1]))
+    told = _spell(Weighed(0.8, 0.1, shares, panel, {}, True))
+    percents = [int(n) for n in re.findall(r"(\d+) %", told)]
+    assert sum(percents) == 100
+    assert all(percents), "what is nothing is not told"
 
 
 def test_a_covariate_shift_of_inputs_that_nobody_saw_is_not_trusted() -> None:

@@ -146,3 +146,5 @@ def show(found: Backtest) -> None:
         output.print_table(heads, table, title, bold=bold)
     for skipped in found.skipped:
         output.say(f"skipped {skipped.method}: {skipped.why}")
+    for warning in found.warnings:
+        output.say(f"warning: {warning}")

@@ -58,7 +58,7 @@ NO_GUARANTEE = (
 )
 
 TRUST: dict[str, tuple[str, str]] = {
-    "high": ("High trust", "Fit to plan with, together with its range."),
+    "high": ("High trust", "No shift is seen, in rows enough to see one. Labels alone can confirm it."),
     "low": ("Low trust", "This is a first guess: label some random target rows before you rely on it."),
     "none": ("No trust", "Do not act on this number. Label some random target rows first."),
 }
@@ -66,7 +66,7 @@ TRUST: dict[str, tuple[str, str]] = {
 SHIFTS: dict[str, str] = {
     "none": "The target looks like the reference: nothing that can be seen has moved.",
     "label": "The mix of classes has changed; the rows of each class look as before.",
-    "covariate": "The kind of rows has changed, within what the reference has seen.",
+    "covariate": "The kind of rows has changed, and nothing shows rows beyond what the reference has seen.",
     "support": "The target holds rows unlike any in the reference: nothing there can vouch for the model.",
     "unknown": "The data do not tell what kind of shift this is.",
 }

@@ -28,6 +28,7 @@ from ..intervals import check_level
 from ..predictions import Predictions
 from ..results import Estimate, plain
 from ..store import Source, refuse_clashes, write_predictions
+from .below_chance import label_warnings
 from .estimate import estimate
 from .estimation import Headline
 from .opening import Opener
@@ -220,6 +221,8 @@ def audit(
         if not drawn.weighted:
             power = noticeable(len(drawn), len(score), claim.lower, claim.upper, level)
         warnings += judgement.warnings
+        if given:  # of the target's own labels the estimate has spoken
+            warnings += _label_warnings(parts, predicted, goal)
     suggestion = None
     if suggest:
         suggestion = _suggest(score, slope, suggest, level, parts, seed)
@@ -292,6 +295,17 @@ def _outlook(
     counts = (*COUNTS, labels) if labels <= COUNTS[-1] else COUNTS
     return look_ahead(score, slope, level, accuracy=accuracy, lower=today.lower, upper=today.upper,
                       labels=counts, seed=seed)  # fmt: skip
+
+
+def _label_warnings(parts: Sequence[LabelledRows], predicted: Array | None, goal: Source) -> list[str]:
+    """What is to be said of labels that stand against what the model said of the same rows."""
+    told = [part for part in parts if part.label is not None]
+    if predicted is None or not told:
+        return []
+    rows = np.concatenate([part.row for part in told])
+    label = np.concatenate([np.asarray(part.label) for part in told])
+    record = Predictions(len(rows), goal.classes, label=label, prediction=predicted[rows])
+    return label_warnings("the audited rows", [record], record.accuracy)
 
 
 def _proxy(reference: Predictions, goal: Source) -> Proxy:

@@ -17,6 +17,7 @@ from ..intervals import check_level
 from ..predictions import Predictions
 from ..registry import broken, create, find, names
 from ..results import Skipped, plain
+from .below_chance import label_warnings
 from .fitting import default_methods, fit_plan
 from .guarding import Failed, guarded
 from .opening import Opener
@@ -69,6 +70,7 @@ class Backtest:
     seed: int
     reused: int = 0
     argv: str | None = None
+    warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return summary_of_backtest(self)
@@ -124,6 +126,7 @@ class Backtest:
             "overall": [r.to_dict() for r in self.overall()],
             "rows": [r.to_dict() for r in self.rows],
             "skipped": [s.to_dict() for s in self.skipped],
+            "warnings": list(self.warnings),
         }
 
 
@@ -204,7 +207,8 @@ def backtest(
         read.record, methods=methods, families=families, repeats=repeats, level=level, seed=seed, cache=cache,
         progress=progress,
     )  # fmt: skip
-    return replace(found, reference=about)
+    warnings = label_warnings("the reference", [read.record], read.record.accuracy)
+    return replace(found, reference=about, warnings=tuple(warnings))
 
 
 def _why_not(name: str, record: Predictions) -> str | None:

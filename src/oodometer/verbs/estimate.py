@@ -21,6 +21,7 @@ from ..registry import broken, find
 from ..results import Skipped
 from ..store import Part, Source
 from .backtest import Backtest, run_backtest
+from .below_chance import FIELDS_NEEDED, label_warnings
 from .estimation import Estimation
 from .finishing import finish
 from .fitting import default_methods, fit_plan, quick_methods
@@ -191,6 +192,7 @@ def _estimate(
     figures = later(partial(reference_figures, plan, record, level))
     state = _fold(plan, goal, ahead.parts, engine, workers, progress)
     plan.check_labels(int(state[WHOLE]["truth"]["rows"]))
+    warnings += _target_warnings(plan, state, goal)
     return finish(plan, state, read, record, figures, goal, first, skipped, warnings, level, seed, trials)
 
 
@@ -228,11 +230,20 @@ def _reference_warnings(
         warnings.append(
             f"the reference has no {kind}: what separates right from wrong cannot be learnt from it"
         )
+    warnings += label_warnings("the reference", [record], record.accuracy)
     if goal.path is not None and any(s.path and Path(s.path).samefile(goal.path) for s in sources):
         warnings.append("reference and target are the same file")
     if record.label is not None and len(record) and (record.label == record.label[0]).all():
         warnings.append("all reference labels are of one class")
     return warnings
+
+
+def _target_warnings(plan: Plan, state: State, goal: Source) -> list[str]:
+    """What is to be said of the target's labels, where it has any; its rows are read again only where few are right."""
+    known, correct = int(state[WHOLE]["truth"]["known"]), int(state[WHOLE]["truth"]["correct"])
+    batches = goal.batches(fields=FIELDS_NEEDED)
+    labelled = batches if plan.labels is None else map(plan.with_labels, batches)
+    return label_warnings("the labelled target", labelled, correct / known) if known else []
 
 
 # ------------------------------------------------------------------------------------------ fitting

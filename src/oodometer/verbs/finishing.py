@@ -102,11 +102,13 @@ class _Weigher:
     rows: int
     level: float
 
-    def __call__(self, estimates: Sequence[Estimate], states: Mapping[str, Any]) -> Headline:
+    def __call__(
+        self, estimates: Sequence[Estimate], states: Mapping[str, Any], part: bool = False
+    ) -> Headline:
         signs = {} if self.plan.signs is None else self.plan.signs.finish(states["signs"])
         made = make_headline(
             estimates, self.level, scales=self.scales, signs=signs, diagnosis=self.diagnosis, source=self.source,
-            reference_rows=self.rows,
+            reference_rows=self.rows, part=part,
         )  # fmt: skip
         assert made is not None  # there is at least one estimate
         return made
@@ -169,5 +171,5 @@ def _part(
         named = ", ".join(f"{key} {value}" for key, value in place.items())
         raise InputError("rows that at least one method can use", got=f"none applies ({reasons})", column=named,
                          remedy="cut the target into larger parts, or ask for more methods")  # fmt: skip
-    headline = weigher(estimates, states)
+    headline = weigher(estimates, states, part=True)
     return Part(place, int(states["truth"]["rows"]), headline, tuple(estimates), _truth(states, level))

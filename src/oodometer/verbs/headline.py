@@ -28,12 +28,17 @@ _VOICES = (
 _BEYOND = (("agreement", "threshold-distance", "dis2"), ("atc-entropy", "cot", "dis2"), ("atc",))
 _ALARMING_SPREAD = 0.1
 _WORTH_TELLING = 0.015  # of the weight
+_LEAST_PANEL = 0.01
+_MOST_TOLD = 3
 _NO_OVERLAP = 0.96  # AUC above which nothing but labels can tell
+# High trust is earned by measurement alone, and on shifts that nobody made it was not (docs/which_estimator_when.md).
+_LEAST_TRUSTED_ROWS = 500
 _ASSUMES_TWICE = (
     "the accuracy moved at most twice as far as is estimated; only inputs could show more, and none were seen"
 )
 _ASSUMES_LIKE_TRIALS = (
-    "the target is shifted in ways like those simulated from the reference (P(y | x) or P(x | y) unchanged)"
+    "what shifted, if anything, did so in ways like those simulated from the reference (P(y | x) or P(x | y) "
+    "unchanged)"
 )
 
 
@@ -46,6 +51,7 @@ def make_headline(
     diagnosis: Diagnosis | None = None,
     source: float | None = None,
     reference_rows: int = 0,
+    part: bool = False,
 ) -> Headline | None:
     """One number with an interval, what it rests on, and how far to trust it. None without any estimate.
 
@@ -53,7 +59,8 @@ def make_headline(
     the interval is everything where not even these agree (trust "none"). Else, with trials, methods are weighed
     by their errors on simulated targets like this one (`Scales`); without, the middle of different kinds of
     estimate answers, with the span of all of them. Judges (`votes`) that held on the reference and contradict the
-    number on the target are heard instead, and no trust is left.
+    number on the target are heard instead, and no trust is left. Trust is "high" only where the diagnosis finds no
+    shift in a whole target of 500 rows or more; of a `part` of the target there is no diagnosis.
 
     >>> e = Estimate("doc", 0.8, 0.7, 0.9, 0.95, "conditional", "", "guillory2021")
     >>> make_headline([e], 0.95).interval.value
@@ -62,7 +69,7 @@ def make_headline(
     by_name = {e.method: e for e in estimates}
     if not by_name:
         return None
-    made = _from_estimates(by_name, level, scales, signs, diagnosis, source, reference_rows)
+    made = _from_estimates(by_name, level, scales, signs, diagnosis, source, reference_rows, part)
     return _with_judges(made, by_name.get("votes"), level)
 
 
@@ -74,6 +81,7 @@ def _from_estimates(
     diagnosis: Diagnosis | None,
     source: float | None,
     reference_rows: int,
+    part: bool,
 ) -> Headline:
     """The number before judges are heard."""
     if diagnosis is not None and diagnosis.kind == "support":
@@ -87,12 +95,18 @@ def _from_estimates(
             values, signs or {}, source, rows, level, None if diagnosis is None else diagnosis.kind
         )
         if weighed is not None:
-            return _backtested(weighed, level, diagnosis, source, reference_rows)
+            return _backtested(weighed, level, diagnosis, source, reference_rows, rows, part)
     return _agreeing(by_name, level)
 
 
 def _backtested(
-    weighed: Weighed, level: float, diagnosis: Diagnosis | None, source: float, reference_rows: int
+    weighed: Weighed,
+    level: float,
+    diagnosis: Diagnosis | None,
+    source: float,
+    reference_rows: int,
+    rows: int,
+    part: bool,
 ) -> Headline:
     """The number that the trials favour."""
     value = weighed.value
@@ -100,49 +114,50 @@ def _backtested(
     # natural shifts have cost up to twice of what the outputs show (docs/which_estimator_when.md, texts)
     half = max(weighed.half, abs(value - source)) if unseen else weighed.half
     lower, upper = max(value - half, 0.0), min(value + half, 1.0)
-    one_sided = source in (0.0, 1.0)
-    if one_sided and reference_rows:  # no trial can err on rows that are all alike; more of them might not be
+    if source in (0.0, 1.0) and reference_rows:
+        # no trial can err on rows that are all alike; more of them might not be
         low, high = clopper_pearson(round(source * reference_rows), reference_rows, level)
         lower, upper = min(lower, low), max(upper, high)
-    leading = [m for m in weighed.shares if weighed.shares[m] * (1 - weighed.panel) >= _WORTH_TELLING][:3]
-    kind = None if diagnosis is None else diagnosis.kind
-    family = next(iter(weighed.families), "none")
-    if not weighed.covered:
-        trust, why = "low", "the target moved further than any shift that was simulated from the reference"
-    elif one_sided:
-        trust = "low"
-        why = (
-            f"the reference holds no {'errors' if source else 'correct answers'}, so the trials prove little"
-        )
-    elif kind == "unknown" or kind is None:
-        trust = "low"
-        why = "nothing here can tell which kind of shift it is: " + (
-            diagnosis.why if diagnosis is not None else "there was no diagnosis"
-        )
-    elif unseen:
-        trust, why = (
-            "low",
-            (
-                f"{diagnosis.why if diagnosis else ''}; but only outputs were compared: whether the inputs are like "
-                "the reference's cannot be seen (give `features`, or `members` of other models)"
-            ),
-        )
-    elif weighed.half > _ALARMING_SPREAD:
-        trust, why = "low", "on simulated targets like this one the errors were large"
-    elif any(f.strength == "strong" and f.refutes for f in (diagnosis.findings if diagnosis else ()) if f.name
-             == "confidence alarm"):  # fmt: skip
-        trust, why = "low", "confidence does not see what other signs see"
-    else:
-        trust = "high" if kind in ("none", "label", "covariate") else "low"
-        why = f"{diagnosis.why if diagnosis else ''}; most like simulated shifts of the kind {family!r}"
-    why += "; a change of the truth itself (P(y | x)) would go unseen"
+    doubt = _doubt(weighed, diagnosis, source, rows, part)
+    why = doubt or f"with {rows} target rows most shifts that outputs can show would be seen"
     return Headline(
         Interval(value, lower, upper, level, "backtest"),
-        "backtest: " + _spell(weighed, leading),
+        "backtest: " + _spell(weighed),
         _ASSUMES_TWICE if half > weighed.half else _ASSUMES_LIKE_TRIALS,
-        trust,
-        why,
+        "low" if doubt else "high",
+        why + "; a change of the truth itself (P(y | x)) would go unseen",
     )
+
+
+def _doubt(weighed: Weighed, diagnosis: Diagnosis | None, source: float, rows: int, part: bool) -> str:
+    """Why trust is no more than low, in plain words; empty where nothing speaks against the number."""
+    if not weighed.covered:
+        return "the target moved further than any shift that was simulated from the reference"
+    if source in (0.0, 1.0):
+        kind = "errors" if source else "correct answers"
+        return f"the reference holds no {kind}, so the trials prove little"
+    if diagnosis is None or diagnosis.kind == "unknown":
+        why = "there was no diagnosis" if diagnosis is None else diagnosis.why
+        return f"nothing here can tell which kind of shift it is: {why}"
+    if diagnosis.kind == "covariate" and not _inputs_seen(diagnosis):
+        return (
+            "only outputs were compared: whether the inputs are like the reference's cannot be seen "
+            "(give `features`, or `members` of other models)"
+        )
+    if weighed.half > _ALARMING_SPREAD:
+        return "on simulated targets like this one the errors were large"
+    if any(f.name == "confidence alarm" and f.strength == "strong" and f.refutes for f in diagnosis.findings):
+        return "confidence does not see what other signs see"
+    if diagnosis.kind != "none":
+        return (
+            "such intervals hold under shifts simulated from the reference, and natural shifts have missed them more "
+            "often than they should (label some target rows: `oodometer audit`)"
+        )
+    if part:
+        return "the kind of shift was diagnosed for the whole target, not for this part of it"
+    if rows < _LEAST_TRUSTED_ROWS:
+        return f"{rows} target rows, fewer than {_LEAST_TRUSTED_ROWS}, can hide a shift that matters"
+    return ""
 
 
 def _inputs_seen(diagnosis: Diagnosis) -> bool:
@@ -150,16 +165,25 @@ def _inputs_seen(diagnosis: Diagnosis) -> bool:
     return any(f.name == "agreement" or (f.name == "overlap" and f.supports) for f in diagnosis.findings)
 
 
-def _spell(weighed: Weighed, leading: Sequence[str]) -> str:
-    """The leading methods with their weights, and the panel's where it has a say worth telling.
+def _spell(weighed: Weighed) -> str:
+    """The leading methods with their weights, the panel's and the others', in whole percents that add up to 100.
 
-    >>> _spell(Weighed(0.8, 0.1, {"doc": 1.0}, 0.25, {}, True), ["doc"])
+    >>> _spell(Weighed(0.8, 0.1, {"doc": 1.0}, 0.25, {}, True))
     'doc 75 %, middle of the panel 25 %'
+    >>> _spell(Weighed(0.8, 0.1, {"doc": 0.4, "atc": 0.3, "im": 0.2, "cbpe": 0.1}, 0.0, {}, True))
+    'doc 40 %, atc 30 %, im 20 %, others 10 %'
     """
-    own = [f"{m} {percent(weighed.shares[m] * (1 - weighed.panel), 0)}" for m in leading]
-    return ", ".join(
-        [*own, f"middle of the panel {percent(weighed.panel, 0)}"] if weighed.panel > 0.01 else own
-    )
+    own = {m: share * (1 - weighed.panel) for m, share in weighed.shares.items()}
+    told = dict([(m, share) for m, share in own.items() if share >= _WORTH_TELLING][:_MOST_TOLD])
+    if weighed.panel > _LEAST_PANEL:
+        told["middle of the panel"] = weighed.panel
+    told["others"] = max(1 - sum(told.values()), 0.0)
+    # rounded down, then what is missing from 100 goes to the largest remainders
+    floors = {m: int(100 * share) for m, share in told.items()}
+    by_remainder = sorted(told, key=lambda m: floors[m] - 100 * told[m])
+    for m in by_remainder[: 100 - sum(floors.values())]:
+        floors[m] += 1
+    return ", ".join(f"{m} {percent(n / 100, 0)}" for m, n in floors.items() if n)
 
 
 def _beyond(by_name: Mapping[str, Estimate], level: float, diagnosis: Diagnosis) -> Headline | None:

@@ -18,6 +18,7 @@ from ..predictions import FIELDS, Predictions
 from ..registry import create
 from ..results import Interval, Skipped
 from ..store import Source
+from .below_chance import FIELDS_NEEDED, label_warnings
 from .evaluation import Evaluation, Slice
 from .guarding import Failed, checked_metric, guarded, merged, unless_failed
 from .plan import MOST_SLICES, batch_rows, check_slices, column_of, rounding, slice_name
@@ -190,6 +191,10 @@ def finish_judging(
         raise InputError("data that at least one metric can use", got=f"none applies ({reasons})", file=source.name,
                          remedy="ask for other metrics")  # fmt: skip
     slices = sorted((key for key in state if key[0] == "by"), key=lambda k: (-state[k]["rows"], str(k[1])))
+    warnings = _warnings(whole, found["number"])
+    accuracy = found["number"].get("accuracy")
+    if accuracy is not None:  # read again only where it is low
+        warnings += label_warnings("these predictions", source.batches(fields=FIELDS_NEEDED), accuracy.value)
     return Evaluation(
         name=source.name,
         rows=whole["rows"],
@@ -198,7 +203,7 @@ def finish_judging(
         curves=found["curve"],
         tables=found["table"],
         skipped=tuple(skipped),
-        warnings=tuple(_warnings(whole, found["number"])),
+        warnings=tuple(warnings),
         level=level,
         seed=seed,
         slices=tuple(

@@ -178,7 +178,7 @@ class Plan:
     def summarize(self, batch: Predictions) -> State:
         """The state of one batch: the whole of it, and each slice or chunk."""
         if self.labels is not None:
-            batch = self._with_labels(batch)
+            batch = self.with_labels(batch)
         calibrated = self.choice.apply(batch)
         whole = {name: _seen(name, method, calibrated) for name, method in self.methods.items()}
         whole["truth"] = _truth(batch)
@@ -204,7 +204,8 @@ class Plan:
             out[key] = states
         return out
 
-    def _with_labels(self, batch: Predictions) -> Predictions:
+    def with_labels(self, batch: Predictions) -> Predictions:
+        """The batch with the truth of its rows, taken from `labels`."""
         assert self.labels is not None
         start = batch.first_row - self.first_row
         end = start + len(batch)

@@ -146,7 +146,8 @@ def summary_of_backtest(found: Backtest) -> str:
         for one in found.overall()
     ]
     told = f"{len(found.trials)} simulated targets from {found.reference['rows']} rows of {found.reference['name']}"
-    return "\n".join([told, aligned(["method", "error (points)", "bias (points)", "interval held"], rows)])
+    table = aligned(["method", "error (points)", "bias (points)", "interval held"], rows)
+    return "\n".join([told, table, *(f"warning: {warning}" for warning in found.warnings)])
 
 
 def summary_of_comparison(found: Comparison) -> str:

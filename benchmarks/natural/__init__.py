@@ -1,0 +1,1 @@
+"""Natural shifts: the headline, its trust and every method on shifts that nobody simulated."""

@@ -1,0 +1,165 @@
+"""Measures every default method and the headline on natural shifts; an interrupted run goes on where it stopped.
+
+python -m benchmarks.natural                  # every case: results/natural.json and .md, and the guide's tables
+python -m benchmarks.natural --most 7         # seven cases of each bed, drawn by a fixed seed (28 of mixed beds)
+python -m benchmarks.natural --tables         # nothing is measured: tables from the JSON
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tarfile
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
+from itertools import zip_longest
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.natural.tables import LEVEL, Shift, read_shifts, renew_guide, write_results
+from benchmarks.quality.tables import Case
+from benchmarks.real.data import RESULTS, data_folder
+
+__all__ = ["main", "measure"]
+
+SEED = 0
+MIXED = {"same": 4, "small-target": 4}  # beds that mix all sources: so many times the cases of another bed
+
+
+def work_folder() -> Path:
+    """Where cases are unpacked and what is done so far is kept."""
+    named = os.environ.get("OODOMETER_BENCH_DIR")
+    return (Path(named) if named else Path(tempfile.gettempdir()) / "oodometer-bench") / "natural"
+
+
+def unpack(folder: Path) -> Path:
+    """All beds as folders of cases; those that are there already are left as they are."""
+    packed = sorted((data_folder() / "natural").glob("*.tar.xz"))
+    if not packed:
+        raise SystemExit(
+            "the natural shifts are missing: set OODOMETER_DATA to the folder that holds natural/"
+        )
+    beds = folder / "beds"
+    beds.mkdir(parents=True, exist_ok=True)
+    for path in packed:
+        bed = beds / path.name.removesuffix(".tar.xz")
+        if not bed.is_dir():
+            with tempfile.TemporaryDirectory(dir=folder) as half, tarfile.open(path) as archive:
+                archive.extractall(half, filter="data")
+                (Path(half) / bed.name).rename(bed)
+    return beds
+
+
+def chosen(beds: Path, most: int | None) -> list[Path]:
+    """The cases in a seeded order, bed after bed in turn, so that whatever is done so far is spread over all beds."""
+    rng = np.random.default_rng(SEED)
+    drawn = []
+    for bed in sorted(beds.iterdir()):
+        cases = sorted(p.parent for p in bed.glob("*/truth.json"))
+        many = None if most is None else most * MIXED.get(bed.name, 1)
+        drawn.append([cases[i] for i in rng.permutation(len(cases))[:many]])
+    return [case for turn in zip_longest(*drawn) for case in turn if case is not None]
+
+
+def measure(case: Path, cache: Path) -> Shift:
+    """What `oodometer.estimate` says with its defaults, beside the truth."""
+    import oodometer
+
+    truth = json.loads((case / "truth.json").read_text(encoding="utf-8"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = oodometer.estimate(
+            case / "reference.parquet", case / "target.parquet", level=LEVEL, backtest=cache, workers=1
+        )
+    head = found.headline
+    said = Case(
+        case.parent.name,
+        case.name,
+        int(found.reference["rows"]),
+        int(found.target["rows"]),
+        truth["accuracy"],
+        (head.value, head.lower, head.upper),
+        head.trust,
+        "none given" if found.diagnosis is None else found.diagnosis.kind,
+        head.method,
+        {e.method: (e.value, e.lower, e.upper) for e in found.estimates},
+    )
+    return Shift(said, truth["source"], found.reference["accuracy"])
+
+
+def measure_all(cases: Sequence[Path], folder: Path, workers: int) -> tuple[list[Shift], list[str]]:
+    """All cases and what failed; each is kept on disk as it is done, and not measured again."""
+    kept = folder / "done.jsonl"
+    done = {s.key: s for s in _read(kept)}
+    left = [case for case in cases if (case.parent.name, case.name) not in done]
+    failed: list[str] = []
+    start = time.perf_counter()
+    work = partial(measure, cache=folder / "trials")
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"  # one process a core: more threads would stand in one another's way
+    # spawned, so that the numerical libraries start with one thread
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool, kept.open("a") as file:
+        waiting = {pool.submit(work, case): case for case in left}
+        for count, future in enumerate(as_completed(waiting), 1):
+            if error := future.exception():
+                failed.append(f"{waiting[future]}: {type(error).__name__}: {error}")
+            else:
+                shift = future.result()
+                done[shift.key] = shift
+                file.write(json.dumps(shift.to_dict()) + "\n")
+                file.flush()
+            if count % 20 == 0 or count == len(left):
+                told = f"{count} of {len(left)} cases, {time.perf_counter() - start:.0f} s"
+                print(told, file=sys.stderr, flush=True)
+    wanted = [(case.parent.name, case.name) for case in cases]
+    return [done[key] for key in wanted if key in done], failed
+
+
+def _read(kept: Path) -> Iterator[Shift]:
+    """What an interrupted run has done; a line that was cut off is left out."""
+    for line in kept.read_text().splitlines() if kept.exists() else ():
+        try:
+            yield Shift.from_dict(json.loads(line))
+        except ValueError:
+            continue
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what was asked for and write the tables."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.natural",
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
+    )
+    parser.add_argument("--most", type=int, help="cases of each bed, drawn by a fixed seed; by default all")
+    parser.add_argument("--tables", action="store_true", help="measure nothing, make the tables again")
+    parser.add_argument("--fresh", action="store_true", help="forget what an interrupted run has done")
+    parser.add_argument("--workers", type=int, default=1, help="processes")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for natural.json and natural.md")
+    options = parser.parse_args(arguments)
+    options.out.mkdir(parents=True, exist_ok=True)
+    failed: list[str] = []
+    command = "python -m benchmarks.natural" + ("" if options.most is None else f" --most {options.most}")
+    if options.tables:
+        shifts, command = read_shifts(options.out / "natural.json")
+    else:
+        folder = work_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        if options.fresh:
+            (folder / "done.jsonl").unlink(missing_ok=True)
+        shifts, failed = measure_all(chosen(unpack(folder), options.most), folder, options.workers)
+    for path in write_results(sorted(shifts, key=lambda s: s.key), options.out, command):
+        print(path)
+    if options.out == RESULTS:
+        print(renew_guide(shifts))
+    for failure in failed:
+        print(f"failed and left out: {failure}", file=sys.stderr)
+    return int(bool(failed))

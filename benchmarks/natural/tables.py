@@ -1,0 +1,263 @@
+"""Tables of the natural shifts: errors by group of beds and method, and what intervals and trust were worth."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import oodometer
+from benchmarks.quality.tables import HEADLINE, KINDS, LEVEL, TRUSTS, Case
+from benchmarks.real.data import ROOT
+from benchmarks.real.tables import markdown
+
+__all__ = ["LEVEL", "Shift", "read_shifts", "renew_guide", "renewed", "write_results"]
+
+GUIDE = ROOT / "docs" / "which_estimator_when.md"
+DIGITS = 5
+FAR = 3.0  # points beyond the end of an interval that make a miss a bad one
+GROUPS = {
+    "plain": "natural shift, probabilities alone",
+    "+features": "the same beds with features",
+    "+members": "the same beds with the classes of other models",
+    "classes": "natural shift, classes alone (`mvh-*`)",
+    "same": "no shift: a fresh part of the reference's own group",
+    "small-target": "natural shift, 50 to 200 target rows",
+}
+SHIFTED = ("plain", "+features", "+members", "classes")
+
+
+@dataclass(frozen=True)
+class Shift:
+    """One case: what was said and the truth, the source it comes from, and the accuracy of its reference."""
+
+    case: Case
+    source: str
+    reference: float
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Bed and name of the case."""
+        return self.case.bed, self.case.name
+
+    @property
+    def group(self) -> str:
+        """Which of `GROUPS` the case belongs to."""
+        bed, _, given = self.case.bed.partition("+")
+        if given:
+            return f"+{given}"
+        return bed if bed in GROUPS else "classes" if bed.startswith("mvh-") else "plain"
+
+    @property
+    def moved(self) -> float:
+        """Points between the accuracy of the target and that of the reference."""
+        return 100 * abs(self.case.truth - self.reference)
+
+    @property
+    def below(self) -> float:
+        """Points by which the truth lies below the interval; 0 where it does not."""
+        return 100 * max(self.case.headline[1] - self.case.truth, 0.0)
+
+    @property
+    def above(self) -> float:
+        """Points by which the truth lies above the interval; 0 where it does not."""
+        return 100 * max(self.case.truth - self.case.headline[2], 0.0)
+
+    @property
+    def far(self) -> bool:
+        """Whether the truth lies more than three points outside the interval."""
+        return max(self.below, self.above) > FAR
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain mapping, numbers of five digits."""
+        return self.case.to_dict() | {"source": self.source, "reference": round(self.reference, DIGITS)}
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Shift:
+        """The shift that `to_dict` wrote."""
+        return cls(Case.from_dict(plain), plain["source"], plain["reference"])
+
+
+# ------------------------------------------------------------------------------------------ figures
+
+
+def error(shifts: Sequence[Shift], method: str = HEADLINE) -> float | None:
+    """Mean absolute error in points of a method that answered in all cases; None of any other."""
+    found = [s.case.error(method) for s in shifts]
+    return None if not found or None in found else mean(e for e in found if e is not None)
+
+
+def methods(shifts: Sequence[Shift]) -> dict[str, float]:
+    """The error of every method that answered in all cases, best first."""
+    names = dict.fromkeys(m for s in shifts for m in s.case.estimates)
+    found = {m: e for m in names if (e := error(shifts, m)) is not None}
+    return dict(sorted(found.items(), key=lambda item: item[1]))
+
+
+def groups(shifts: Sequence[Shift]) -> dict[str, list[Shift]]:
+    """The cases of each group that has any, and of all natural shifts with probabilities and target rows enough."""
+    found = {g: [s for s in shifts if s.group == g] for g in GROUPS}
+    found["the first three together"] = [s for s in shifts if s.group in SHIFTED[:3]]
+    return {g: few for g, few in found.items() if few}
+
+
+def intervals(shifts: Sequence[Shift]) -> list[str]:
+    """Cells: coverage, truth below and above, misses by more than three points, mean width."""
+    width = mean(100 * (s.case.headline[2] - s.case.headline[1]) for s in shifts)
+    shares = (mean(s.case.holds() for s in shifts), mean(s.below > 1e-7 for s in shifts),
+              mean(s.above > 1e-7 for s in shifts), mean(s.far for s in shifts))  # fmt: skip
+    return [*(f"{share:.0%}" for share in shares), f"{width:.1f}"]
+
+
+# ------------------------------------------------------------------------------------------ tables
+
+
+def error_table(shifts: Sequence[Shift]) -> list[str]:
+    """A group a line: the headline beside the fixed method that is best over all, and the best of the group."""
+    every = methods([s for s in shifts if s.group in SHIFTED[:3]])
+    kept = next(iter(every), "source")
+    rows = []
+    for name, few in groups(shifts).items():
+        head, best = error(few) or 0.0, next(iter(methods(few).items()))
+        one = error(few, kept)
+        rows.append([name, str(len(few)), f"{mean(s.moved for s in few):.1f}", f"{head:.2f}",
+                     "-" if one is None else f"{one:.2f}", "-" if one is None else f"{head / one:.2f}",
+                     f"`{best[0]}` {best[1]:.2f}", f"{head / best[1]:.2f}"])  # fmt: skip
+    header = ["cases of", "count", "moved", "headline", f"best fixed method (`{kept}`)", "ratio",
+              "best of this line in hindsight", "ratio in hindsight"]  # fmt: skip
+    return markdown(header, rows)
+
+
+def interval_table(shifts: Sequence[Shift]) -> list[str]:
+    """A group a line: coverage of the headline's interval, on which side it missed, and its width."""
+    rows = [[name, str(len(few)), *intervals(few)] for name, few in groups(shifts).items()]
+    return markdown(["cases of", "count", *INTERVALS], rows)
+
+
+INTERVALS = (f"coverage at {LEVEL:.0%}", "truth below", "truth above", f"missed by more than {FAR:.0f} points",
+             "width")  # fmt: skip
+
+
+def trust_table(shifts: Sequence[Shift]) -> list[str]:
+    """What trust and the kind that was diagnosed were worth, over all groups, and trust where something shifted."""
+    rows = []
+    shifted = [s for s in shifts if s.group != "same"]
+    for title, values, some, where in (("trust", TRUSTS, shifts, ""), ("trust", TRUSTS, shifted, ", without `same`"),
+                                       ("kind", KINDS, shifts, "")):  # fmt: skip
+        for value in values:
+            few = [s for s in some if getattr(s.case, title) == value]
+            if few:
+                rows.append(
+                    [f"{title} `{value}`{where}", str(len(few)), f"{error(few):.2f}", *intervals(few)]
+                )
+    return markdown(["headline says", "cases", "mean error", *INTERVALS], rows)
+
+
+def method_table(shifts: Sequence[Shift]) -> list[str]:
+    """Methods down, groups across; the best of a group is bold, `-` where a case got no answer."""
+    found = {name: methods(few) for name, few in groups(shifts).items()}
+    names = dict.fromkeys(m for s in shifts for m in s.case.estimates)
+    rows = [[m, *(_cell(errors, m) for errors in found.values())]
+            for m in names if any(m in errors for errors in found.values())]  # fmt: skip
+    rows.append([HEADLINE, *(f"{error(few):.2f}" for few in groups(shifts).values())])
+    return markdown(["method", *found], rows)
+
+
+def _cell(errors: dict[str, float], method: str) -> str:
+    if method not in errors:
+        return "-"
+    return f"**{errors[method]:.2f}**" if method == next(iter(errors)) else f"{errors[method]:.2f}"
+
+
+def bed_table(shifts: Sequence[Shift]) -> list[str]:
+    """A bed a line."""
+    rows = []
+    for bed in sorted({s.case.bed for s in shifts}):
+        few = [s for s in shifts if s.case.bed == bed]
+        best = next(iter(methods(few).items()))
+        rows.append([bed, str(len(few)), f"{mean(s.moved for s in few):.1f}", f"{error(few):.2f}",
+                     f"`{best[0]}` {best[1]:.2f}", *intervals(few)])  # fmt: skip
+    return markdown(["bed", "cases", "moved", "headline", "best in hindsight", *INTERVALS], rows)
+
+
+BLOCKS: dict[str, Callable[[Sequence[Shift]], list[str]]] = {
+    "errors": error_table,
+    "intervals": interval_table,
+    "trust": trust_table,
+    "methods": method_table,
+    "beds": bed_table,
+}
+TITLES = {
+    "errors": "The headline beside single methods",
+    "intervals": "The headline's intervals",
+    "trust": "What trust and kind were worth",
+    "methods": "Mean absolute error of every method",
+    "beds": "Every bed",
+}
+
+
+# ------------------------------------------------------------------------------------------ files
+
+
+def page(shifts: Sequence[Shift], command: str) -> Iterator[str]:
+    """The whole of natural.md."""
+    yield "# Natural shifts"
+    yield ""
+    yield f"Made by `{command}`; every case is in `natural.json`."
+    yield ""
+    yield (
+        f"{len(shifts)} cases in {len({s.case.bed for s in shifts})} beds: ordinary models trained on one natural group"
+        " of a public data set and asked on another (a later year, another airport, another kind of people, another"
+        " product); nothing was re-weighted or noised on purpose. Every case goes through `oodometer.estimate` with its"
+        f" defaults and level {LEVEL:.0%}. Errors, widths and `moved` (the distance of the target's accuracy from the"
+        " reference's) are in points of accuracy, means over cases. The best fixed method is the one with the smallest"
+        " error over all natural shifts with probabilities; the best in hindsight is chosen for each line by the truth,"
+        " which no rule can know. A method has an error where it answered in every case. Cases that share a data set or"
+        " a reference are not independent."
+    )
+    yield ""
+    yield from ("| cases of | what they are |", "|---|---|")
+    yield from (f"| {name} | {about} |" for name, about in GROUPS.items())
+    yield ""
+    for name, title in TITLES.items():
+        yield from (f"## {title}", "", *BLOCKS[name](shifts))
+
+
+def write_results(shifts: Sequence[Shift], folder: Path, command: str) -> tuple[Path, Path]:
+    """Write natural.json, and natural.md from the digits that it keeps."""
+    plain = [s.to_dict() for s in shifts]
+    shifts = [Shift.from_dict(p) for p in plain]
+    data, table = folder / "natural.json", folder / "natural.md"
+    head = {"command": command, "version": oodometer.__version__, "level": LEVEL}
+    rows = ",\n".join("    " + json.dumps(p) for p in plain)
+    parts = [*(f'  "{k}": {json.dumps(v)}' for k, v in head.items()), f'  "cases": [\n{rows}\n  ]']
+    data.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+    table.write_text("\n".join(page(shifts, command)).rstrip() + "\n", encoding="utf-8")
+    return data, table
+
+
+def read_shifts(path: Path) -> tuple[list[Shift], str]:
+    """The cases of natural.json, and the command that made them."""
+    plain = json.loads(path.read_text(encoding="utf-8"))
+    return [Shift.from_dict(p) for p in plain["cases"]], plain["command"]
+
+
+def renewed(text: str, shifts: Sequence[Shift]) -> str:
+    """A guide whose blocks, between `<!-- natural: name -->` and `<!-- /natural -->`, are made again."""
+
+    def block(match: re.Match[str]) -> str:
+        lines = "\n".join(BLOCKS[match[1]](shifts)).strip("\n")
+        return f"<!-- natural: {match[1]} -->\n\n{lines}\n\n<!-- /natural -->"
+
+    return re.sub(r"<!-- natural: (\w+) -->.*?<!-- /natural -->", block, text, flags=re.DOTALL)
+
+
+def renew_guide(shifts: Sequence[Shift]) -> Path:
+    """Put the tables into the guide again."""
+    text = GUIDE.read_text(encoding="utf-8")
+    GUIDE.write_text(renewed(text, [Shift.from_dict(s.to_dict()) for s in shifts]), encoding="utf-8")
+    return GUIDE

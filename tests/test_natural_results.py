@@ -1,0 +1,94 @@
+"""Natural shifts: the committed tables are those of the committed cases, and trust keeps its rule in every one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # benchmarks is no part of the package
+
+from benchmarks.natural import run, tables
+from benchmarks.natural.tables import Shift
+from benchmarks.quality.tables import Case
+from benchmarks.quality.tables import read_cases as simulated
+from benchmarks.real.data import RESULTS
+
+
+@pytest.fixture(scope="module")
+def committed() -> list[Shift]:
+    return tables.read_shifts(RESULTS / "natural.json")[0]
+
+
+def test_the_tables_are_those_of_the_cases(committed: list[Shift], tmp_path: Path) -> None:
+    command = tables.read_shifts(RESULTS / "natural.json")[1]
+    made = tables.write_results(committed, tmp_path, command)
+    for path in made:
+        assert path.read_text(encoding="utf-8") == (RESULTS / path.name).read_text(encoding="utf-8")
+    guide = tables.GUIDE.read_text(encoding="utf-8")
+    assert tables.renewed(guide, committed) == guide
+
+
+def test_every_bed_and_group_is_there(committed: list[Shift]) -> None:
+    assert len({s.case.bed for s in committed}) == 58
+    assert {s.group for s in committed} == set(tables.GROUPS)
+
+
+def test_high_trust_is_of_no_shift_in_rows_enough(committed: list[Shift]) -> None:
+    cases = [s.case for s in committed] + simulated(RESULTS / "quality.json")
+    high = [c for c in cases if c.trust == "high"]
+    assert high
+    for case in high:
+        assert (case.kind, case.rows >= 500) == ("none", True), f"{case.bed}, {case.name}"
+
+
+def test_what_the_guide_and_the_readme_say_of_natural_shifts(committed: list[Shift]) -> None:
+    few = tables.groups(committed)["the first three together"]
+    head, best = tables.error(few), next(iter(tables.methods(few).values()))
+    assert head is not None
+    coverage = f"{sum(s.case.holds() for s in few) / len(few):.0%}".replace("%", " %")
+    guide = tables.GUIDE.read_text(encoding="utf-8")
+    readme = (RESULTS.parent.parent / "README.md").read_text(encoding="utf-8")
+    assert f"the ratio is {head / best:.2f}" in readme
+    assert coverage in readme
+    assert f"interval holds the truth in {coverage}" in guide
+    assert f"errs by {head:.1f} points" in guide
+
+
+def shift(truth: float, bed: str = "wine", trust: str = "low") -> Shift:
+    head = (0.8, 0.7, 0.9)
+    return Shift(
+        Case(bed, f"{truth}", 300, 600, truth, head, trust, "none", "m", {"source": head}), "wine", 0.8
+    )
+
+
+def test_misses_by_side_and_distance() -> None:
+    """By hand: one inside, one two points below, one ten points above."""
+    some = [shift(0.75), shift(0.68), shift(1.0)]
+    assert [s.far for s in some] == [False, False, True]
+    assert tables.intervals(some) == ["33%", "33%", "33%", "33%", "20.0"]
+    assert tables.error(some) == pytest.approx(100 * (0.05 + 0.12 + 0.2) / 3)
+
+
+def test_groups_by_the_name_of_the_bed() -> None:
+    names = {"wine": "plain", "wine+features": "+features", "elec2+members": "+members", "mvh-tone": "classes",
+             "same": "same", "small-target": "small-target"}  # fmt: skip
+    assert {bed: shift(0.8, bed).group for bed in names} == names
+
+
+def test_an_interrupted_run_keeps_what_it_did(tmp_path: Path) -> None:
+    import json
+
+    kept = tmp_path / "done.jsonl"
+    whole = json.dumps(shift(0.7).to_dict())
+    kept.write_text(f"{whole}\n{whole[:40]}")
+    assert [s.key for s in run._read(kept)] == [("wine", "0.7")]
+    for bed, count in (("a", 5), ("same", 9)):
+        for i in range(count):
+            (tmp_path / "beds" / bed / f"c{i}").mkdir(parents=True)
+            (tmp_path / "beds" / bed / f"c{i}" / "truth.json").write_text("{}")
+    some = run.chosen(tmp_path / "beds", 2)
+    assert [case.parent.name for case in some].count("a") == 2
+    assert [case.parent.name for case in some].count("same") == 8
+    assert set(some) <= set(run.chosen(tmp_path / "beds", None)), "a smaller run is a part of a larger one"
