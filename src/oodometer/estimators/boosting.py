@@ -117,8 +117,10 @@ class _Grower:
         self._gradient, self._curvature = gradient.astype(np.float64), curvature.astype(np.float64)
 
     def tree(self) -> _Split | float:
+        """The tree; totals are summed row by row, as the library does, so that ties fall alike."""
         rows = np.arange(len(self._odds))
-        return self._grow(rows, self._sums(rows), _DEPTH)
+        total = float(np.cumsum(self._gradient)[-1]), float(np.cumsum(self._curvature)[-1])
+        return self._grow(rows, self._sums(rows), total, _DEPTH)
 
     def _sums(self, rows: Array) -> _Sums:
         columns = len(self._codes)
@@ -130,43 +132,44 @@ class _Grower:
         ]
         return _Sums(*made, np.bincount(places, minlength=size).reshape(shape))
 
-    def _grow(self, rows: Array, sums: _Sums, depth: int) -> _Split | float:
-        found = self._best(sums) if depth and len(rows) >= 2 * _LEAST_ROWS else None
+    def _grow(self, rows: Array, sums: _Sums | None, total: tuple[float, float], depth: int) -> _Split | float:
+        found = None if sums is None or len(rows) < 2 * _LEAST_ROWS else _best(sums, *total)
         if found is None:
-            total = float(sums.curvature[0].sum()) + _TINY
-            value = -_RATE * float(sums.gradient[0].sum()) / total
+            value = -_RATE * (total[0] / (total[1] + _TINY))
             self._odds[rows] += value
             return value
-        column, cut = found
+        column, cut, below = found
+        above = total[0] - below[0], total[1] - below[1]
         goes = self._codes[column][rows] <= cut
         left, right = rows[goes], rows[~goes]
-        if depth == 1:  # leaves need their totals alone
-            ends = [self._leaf(side) for side in (left, right)]
-            return _Split(column, cut, *ends)
-        small = self._sums(min(left, right, key=len))
-        large = sums.without(small)
-        one, other = (small, large) if len(left) <= len(right) else (large, small)
-        return _Split(column, cut, self._grow(left, one, depth - 1), self._grow(right, other, depth - 1))
+        one: _Sums | None = None
+        other: _Sums | None = None
+        if depth > 1:  # leaves need their totals alone
+            small_left = len(left) < len(right)
+            small = self._sums(left if small_left else right)
+            large = sums.without(small) if sums is not None else small
+            one, other = (small, large) if small_left else (large, small)
+        return _Split(
+            column, cut, self._grow(left, one, below, depth - 1), self._grow(right, other, above, depth - 1)
+        )
 
-    def _leaf(self, rows: Array) -> float:
-        value = -_RATE * float(self._gradient[rows].sum()) / (float(self._curvature[rows].sum()) + _TINY)
-        self._odds[rows] += value
-        return value
 
-    @staticmethod
-    def _best(sums: _Sums) -> tuple[int, int] | None:
-        """Column and bin of the first best split; None where none is allowed or brings anything."""
-        gradient, curvature, rows = (np.cumsum(part, axis=1) for part in (sums.gradient, sums.curvature, sums.rows))
-        total_gradient, total_curvature, total_rows = gradient[0, -1], curvature[0, -1], rows[0, -1]
-        rest_gradient, rest_curvature = total_gradient - gradient, total_curvature - curvature
-        allowed = (rows >= _LEAST_ROWS) & (total_rows - rows >= _LEAST_ROWS)
-        allowed &= (curvature >= _LEAST_CURVATURE) & (rest_curvature >= _LEAST_CURVATURE)
-        if not allowed.any():
-            return None
-        gain = np.full(rows.shape, -np.inf)
-        np.divide(np.square(gradient), curvature + _TINY, out=gain, where=allowed)
-        gain += np.square(rest_gradient) / np.where(allowed, rest_curvature + _TINY, 1.0)
-        place = int(gain.argmax())
-        if gain.flat[place] - total_gradient**2 / (total_curvature + _TINY) <= 0:
-            return None
-        return place // _BINS, place % _BINS
+def _best(sums: _Sums, gradient: float, curvature: float) -> tuple[int, int, tuple[float, float]] | None:
+    """Column and bin of the first best split, and the totals of its left side; None where none is allowed or brings
+    anything.
+    """
+    low_gradient, low_curvature, low_rows = (
+        np.cumsum(part, axis=1) for part in (sums.gradient, sums.curvature, sums.rows)
+    )
+    high_gradient, high_curvature = gradient - low_gradient, curvature - low_curvature
+    allowed = (low_rows >= _LEAST_ROWS) & (low_rows[0, -1] - low_rows >= _LEAST_ROWS)
+    allowed &= (low_curvature >= _LEAST_CURVATURE) & (high_curvature >= _LEAST_CURVATURE)
+    gain = gradient * (-gradient / (curvature + _TINY))
+    # an empty side has no curvature to divide by; no such split is allowed
+    left = low_gradient * (-low_gradient / np.where(allowed, low_curvature + _TINY, 1.0))
+    right = high_gradient * (-high_gradient / np.where(allowed, high_curvature + _TINY, 1.0))
+    gains = np.where(allowed, gain - left - right, 0.0)
+    place = int(gains.argmax())
+    if gains.flat[place] <= 0:
+        return None
+    return place // _BINS, place % _BINS, (float(low_gradient.flat[place]), float(low_curvature.flat[place]))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import NormalDist
 from typing import Any
@@ -16,6 +18,7 @@ from ..intervals import wilson_from_variance
 from ..predictions import Predictions
 from ..results import percent
 from .boosting import fit_boosting
+from .principal import principal_components
 from .row_sample import RowSample, sample_limit
 from .two_class import fit_logistic
 
@@ -25,6 +28,7 @@ __all__ = [
     "check_overlap",
     "compare_domains",
     "compare_samples",
+    "compared_once",
     "domain_sample",
     "effective_rows",
     "narrow",
@@ -44,11 +48,13 @@ _WIDEST_RATIO = 100.0
 _CHOICE_ROWS = 6_000  # above this many one fold is enough to choose a learner
 _BOOSTING_ROWS = (1_000, 6_000)  # with fewer it only overfits, more it need not see
 _NO_OVERLAP = 0.99
-_OVERSAMPLED = 10  # columns of a random projection beyond those that are wanted
 _LEAST_EFFECTIVE, _FEW_EFFECTIVE = 30, 100
 _LEAST_COVERED, _HALF_COVERED = 0.1, 0.5
 
 Learner = Callable[[Array, Array], Callable[[Array], Array]]  # rows and their domain -> log-odds of others
+
+
+_comparisons: ContextVar[dict[Any, DomainComparison] | None] = ContextVar("oodometer_comparisons", default=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,21 +173,7 @@ def narrow(x: Array) -> Array:
     if not plain.any():
         return plain[:, :width]
     with one_thread():
-        return _principal(plain - plain.mean(axis=0), width)
-
-
-def _principal(centred: Array, width: int) -> Array:
-    """Scores on the first principal components, by a random projection and one power iteration: only the subspace
-    matters. Source: Halko et al. (2011).
-    """
-    wide = centred.shape[0] < centred.shape[1]
-    tall = centred.T if wide else centred
-    sketch = np.random.RandomState(0).normal(size=(tall.shape[1], width + _OVERSAMPLED))
-    sketch = tall.T @ (tall @ sketch)
-    basis = np.linalg.qr(tall @ sketch)[0]
-    left, sizes, right = np.linalg.svd(basis.T @ tall, full_matrices=False)
-    scores = (right.T if wide else basis @ left)[:, :width] * sizes[:width]
-    return scores
+        return principal_components(plain - plain.mean(axis=0), width)
 
 
 def _learners(rows: int) -> dict[str, Learner]:
@@ -314,10 +306,35 @@ def _ratio(log_odds: Array) -> tuple[Array, float]:
 
 def compare_samples(reference: RowSample, target: RowSample) -> DomainComparison:
     """`compare_domains` of two samples made by `domain_sample`; weights in the order in which ``sample[name]`` gives
-    the reference rows.
+    the reference rows. What else the samples hold does not matter, so that all who ask about the same rows get the same
+    answer; inside `compared_once` they share the work.
     """
     shared = [name for name in FIELDS if name in reference.arrays and name in target.arrays]
-    return compare_domains(*representation({n: reference[n] for n in shared}, {n: target[n] for n in shared}))
+    here, there = (replace(s, arrays={name: s.arrays[name] for name in shared}) for s in (reference, target))
+    kept = _comparisons.get()
+    key = None if kept is None else (tuple(shared), here.digest(), there.digest())
+    found = None if kept is None else kept.get(key)
+    if found is None:
+        found = compare_domains(*representation({n: here[n] for n in shared}, {n: there[n] for n in shared}))
+        if kept is not None:
+            kept[key] = found
+    weights = np.empty_like(found.weights)
+    weights[here.content_order()] = found.weights
+    return replace(found, weights=weights[reference.content_order()])
+
+
+@contextmanager
+def compared_once() -> Iterator[None]:
+    """Inside, the same two samples are compared once, however many methods ask.
+
+    >>> with compared_once():
+    ...     pass
+    """
+    token = _comparisons.set({})
+    try:
+        yield
+    finally:
+        _comparisons.reset(token)
 
 
 def effective_rows(weights: Array) -> float:
