@@ -85,13 +85,18 @@ def fit_boosting(x: Array, y: Array) -> Callable[[Array], Array]:
 def _cuts(column: Array) -> Array:
     """Between all values where there are few of them, else quantiles, averaged where they fall between two rows."""
     ordered = np.sort(column)
-    distinct = ordered[np.append(True, np.diff(ordered) > 0)]
+    distinct = _distinct(ordered)
     if len(distinct) <= _BINS:
         return (distinct[:-1] + distinct[1:]) / 2
     place = np.linspace(0, 1, _BINS + 1)[1:-1] * len(ordered)
     whole = np.floor(place).astype(int)
     upper = ordered[np.minimum(whole, len(ordered) - 1)]
-    return np.unique(np.where(place == whole, (ordered[whole - 1] + upper) / 2, upper))
+    return _distinct(np.where(place == whole, (ordered[whole - 1] + upper) / 2, upper))
+
+
+def _distinct(ordered: Array) -> Array:
+    out: Array = ordered[np.append(True, np.diff(ordered) > 0)]
+    return out
 
 
 def _binned(x: Array, cuts: list[Array]) -> Array:
