@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 VERSION = 1  # raise it when the data change: old caches are then ignored
@@ -43,9 +44,11 @@ class Size:
     classes: int
     wide: bool = False  # prob_<class>, y_pred, y_true: the layout NannyML reads
     arrays: bool = True  # .npz, for jobs on arrays in memory
+    csv: bool = False  # prob_<class> and label as CSV
 
 
 SIZES = {
+    "2k-10": Size(2_000, 2_000, 10, csv=True),
     "10k-10": Size(10_000, 10_000, 10, wide=True),
     "100k-10": Size(100_000, 100_000, 10, wide=True),
     "1m-10": Size(1_000_000, 1_000_000, 10, wide=True),
@@ -127,6 +130,12 @@ def wide_table(probabilities: np.ndarray, label: np.ndarray | None) -> pa.Table:
     return pa.table(columns if label is None else {**columns, "y_true": label})
 
 
+def write_csv(path: Path, probabilities: np.ndarray, label: np.ndarray | None) -> None:
+    """Wide columns as text, for sizes of one row group."""
+    columns = {f"prob_{k}": probabilities[:, k].astype(np.float64) for k in range(probabilities.shape[1])}
+    pacsv.write_csv(pa.table(columns if label is None else {**columns, "label": label}), path)
+
+
 def write_sample(folder: Path, name: str, size: Size, scale: float) -> dict[str, float]:
     """Write one sample in every layout the case asks for; return its rows, accuracy and mean confidence."""
     shifted = name == "target"
@@ -155,6 +164,8 @@ def write_sample(folder: Path, name: str, size: Size, scale: float) -> dict[str,
             writers[layout].write_table(table, row_group_size=ROW_GROUP)
     for writer in writers.values():
         writer.close()
+    if size.csv:
+        write_csv(folder / f"{name}.csv", together, labels)
     if size.arrays:
         arrays = {"probabilities": np.concatenate([part[0] for part in kept])}
         if not shifted:

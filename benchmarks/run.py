@@ -24,13 +24,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 PYTHON = sys.executable
-FIGURES = ("seconds", "process_seconds", "peak_mb")
+FIGURES = ("seconds", "process_seconds", "cpu_seconds", "peak_mb")
 
 
 HOW_TO_READ = (
     "Median (minimum-maximum) over fresh processes that take turns. Seconds: the job alone, data loaded,"
     " after one run thrown away where a run is short; beside ours: the same divided by ours; process:"
-    " interpreter, imports and loading too; MB: peak resident memory of the process."
+    " interpreter, imports and loading too; CPU: user and system seconds of that process; MB: peak resident memory of the process."
 )
 
 
@@ -44,8 +44,8 @@ class Side:
     options: tuple[str, ...] = ()
     runs: int = 5  # timed runs inside one process, after one that is thrown away; 1 means one cold run
     rounds: int = 99  # at most this many processes: for sides that take minutes
-    threads: int = 1
-    command: tuple[str, ...] = ()  # instead of module and job; only the whole process is timed
+    threads: int = 1  # of numerical libraries; 0 leaves it to them
+    command: tuple[str, ...] = ()  # instead of module and job; only the whole process is timed; {folder}: the data
     note: str = ""
 
 
@@ -101,7 +101,49 @@ def command(*words: str, env: str = "", note: str = "") -> Side:
     return Side(command=words, env=env, note=note)
 
 
+FIVE = ("source", "ac", "doc", "atc", "cbpe")
+
+
+def typed(form: str, *options: str) -> Side:
+    """`oodometer estimate` as it is typed, in a fresh interpreter."""
+    files = [f"{{folder}}/{name}.{form}" for name in ("reference", "target")]
+    return Side(command=("-m", "oodometer", "estimate", *files, *options, "--json", "-"), threads=0)
+
+
+def typed_sides(form: str) -> dict[str, Side]:
+    """Five methods by name, everything by default, and the lean pass over the same files."""
+    return {
+        "five methods": typed(form, *(w for name in FIVE for w in ("--method", name)), "--backtest", "none"),
+        "default": typed(form),
+        "plain": Side(command=("-m", "benchmarks.lean_numpy", "whole", "{folder}", form), threads=0),
+    }
+
+
+TYPED_LIMITS = (
+    Limit("process_seconds", "five methods", "<=", 3, "plain"),
+    Limit("process_seconds", "default", "<=", 2),
+)
+
 SPEED = (
+    Case(
+        "typed-1m-10-npz",
+        "the command as it is typed, a whole process in a fresh interpreter, files in the page cache, no backtest kept: "
+        "`oodometer estimate reference.npz target.npz --json -`, 1,000,000 + 1,000,000 rows of 10 classes, with five "
+        "methods (source, ac, doc, atc, cbpe, `--backtest none`) and by default (every method, diagnosis, backtest, "
+        "headline); beside it a lean numpy pass over the same files, a whole process too",
+        "1m-10",
+        typed_sides("npz"),
+        TYPED_LIMITS,
+        rounds=9,
+    ),
+    Case("typed-1m-10-parquet", "the same from Parquet", "1m-10", typed_sides("parquet"), TYPED_LIMITS, rounds=9),
+    Case(
+        "typed-2k-10-csv",
+        "the same from two CSV files of 2,000 rows",
+        "2k-10",
+        {name: side for name, side in typed_sides("csv").items() if name != "plain"},
+        rounds=9,
+    ),
     Case(
         "estimate-100k-10",
         "every first-wave estimator with its interval, 100,000 + 100,000 rows, 10 classes, in memory",
@@ -227,6 +269,7 @@ SPEED = (
         {
             "import oodometer": command("-c", "import oodometer"),
             "oodometer --help": command("-m", "oodometer", "--help"),
+            "oodometer methods": command("-m", "oodometer", "methods"),
             "nothing": command("-c", "pass", note="the interpreter alone"),
             "import numpy": command("-c", "import numpy"),
             "import nannyml": command("-c", "import nannyml", env="nannyml"),
@@ -287,19 +330,21 @@ def run_once(side: Side, folder: str, timeout: float) -> dict[str, Any]:
     if not Path(interpreter(side)).exists():
         return {"pending": f"no environment {side.env!r}: run benchmarks/peers/make_envs.sh {side.env}"}
     if side.command:
-        words = list(side.command)
+        words = [word.replace("{folder}", folder) for word in side.command]
     else:
         words = ["-m", side.module, side.job, folder, "--runs", str(side.runs)]
         words += [word for option in side.options for word in ("--option", option)]
     # as installed: with compiled modules kept on disk, not compiled anew in every process
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(side.threads))
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS") if side.threads else ()
+    threads = dict.fromkeys(names, str(side.threads))
+    fresh = {"OODOMETER_CACHE": ""}  # no backtest of a round before
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.perf_counter()
         child = subprocess.Popen(
             [interpreter(side), *words],
             cwd=ROOT,
-            env={**environment, **threads, "NML_DISABLE_USAGE_LOGGING": "1"},
+            env={**environment, **threads, **fresh, "NML_DISABLE_USAGE_LOGGING": "1"},
             stdout=out,
             stderr=err,
         )
@@ -320,7 +365,8 @@ def run_once(side: Side, folder: str, timeout: float) -> dict[str, Any]:
     if "pending" in found:
         return found
     outside = usage.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e6 / 1024)
-    return {**found, "process_seconds": wall, "peak_mb": found.get("peak_mb", outside)}
+    cpu = usage.ru_utime + usage.ru_stime
+    return {**found, "process_seconds": wall, "cpu_seconds": cpu, "peak_mb": found.get("peak_mb", outside)}
 
 
 def middle(values: list[float]) -> dict[str, float]:
@@ -430,10 +476,10 @@ def table(title: str, result: dict[str, Any]) -> str:
     ]
     for case in result["cases"]:
         lines += ["", f"## {case['name']}", "", f"{case['what'][0].upper()}{case['what'][1:]}.", ""]
-        lines += ["| side | seconds | beside ours | process | MB | value |", "|---|---|---|---|---|---|"]
+        lines += ["| side | seconds | beside ours | process | CPU | MB | value |", "|---|---|---|---|---|---|---|"]
         for name, side in case["sides"].items():
             if "pending" in side or "failed" in side:
-                lines.append(f"| {name} | {'pending' if 'pending' in side else 'failed'} | | | | |")
+                lines.append(f"| {name} | {'pending' if 'pending' in side else 'failed'} | | | | | |")
                 continue
             value = side.get("value")
             if isinstance(value, dict):
@@ -441,6 +487,7 @@ def table(title: str, result: dict[str, Any]) -> str:
             shown = "" if value is None else f"{value:.5f}"
             beside = f"{side['beside_ours']:.3g}" if "beside_ours" in side else ""
             cells = [figure(side.get("seconds"), 4), beside, figure(side["process_seconds"], 2)]
+            cells.append(figure(side.get("cpu_seconds"), 2))
             lines.append(f"| {name} | {' | '.join(cells)} | {figure(side['peak_mb'], 0)} | {shown} |")
         speeds = {
             name: side["rows_per_second"] for name, side in case["sides"].items() if "rows_per_second" in side

@@ -338,10 +338,10 @@ def test_the_rows_of_a_large_reference_are_thinned(monkeypatch: pytest.MonkeyPat
     features = np.random.default_rng(0).standard_normal((400, 2))
     record = Predictions.from_arrays(features=features)
     score = NeighborDistance().fit(record)
-    assert score._index.n_samples_fit_ == 100
+    assert len(score._index) == 100
     own = score.leave_one_out(record)
     assert np.isfinite(own).all()
-    kept = {tuple(row) for row in score._index._fit_X.tolist()}
+    kept = {tuple(row) for row in score._index._tree.data.tolist()}
     for i in (0, 1, 2, 3, 50, 399):
         rest = [row for row in kept if row != tuple(features[i].tolist())]
         assert own[i] == pytest.approx(slow_distances(rest, [features[i].tolist()])[0])

@@ -138,7 +138,7 @@ class Diagnostician:
             return None
         here, there = (replace(s, arrays={name: s.arrays[name] for name in shared}) for s in (mine, sample))
         try:
-            found = compare_samples(here, there, self.seed)
+            found = compare_samples(here, there)
         except NotApplicable:
             return None
         return overlap_finding(found, "features" in shared)

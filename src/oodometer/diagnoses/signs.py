@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import NotApplicable
 from ..estimators import Sums
-from ..estimators.label_cells import Cells, make_cells
+from ..estimators.label_cells import Cells, cells_of
 from ..estimators.target_prior import conditionals, fit_prior, g_statistic
 from ..predictions import Predictions
 
@@ -40,7 +40,7 @@ class Signs:
         """A fitted copy."""
         fitted = copy.copy(self)
         try:
-            fitted.cells = make_cells(reference)
+            fitted.cells = cells_of(reference)
         except NotApplicable:
             fitted.cells = None
         return fitted

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
-from typing import Any, TypeVar, final
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from ..errors import UsageError
 from ..kernels import cores, pool
 from .base import Engine
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 __all__ = ["LocalEngine"]
 
@@ -57,6 +59,7 @@ class LocalEngine(Engine):
     def _pool(self, workers: int) -> Executor:
         if not self.processes:
             return pool(workers)
+        from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
 
         return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_deaf)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import partial
 from statistics import NormalDist
 from typing import Any
 
@@ -14,7 +17,10 @@ from ..errors import NotApplicable
 from ..intervals import wilson_from_variance
 from ..predictions import Predictions
 from ..results import percent
+from .boosting import fit_boosting
+from .principal import principal_components
 from .row_sample import RowSample, sample_limit
+from .two_class import fit_logistic
 
 __all__ = [
     "DomainComparison",
@@ -22,6 +28,7 @@ __all__ = [
     "check_overlap",
     "compare_domains",
     "compare_samples",
+    "compared_once",
     "domain_sample",
     "effective_rows",
     "narrow",
@@ -43,6 +50,11 @@ _BOOSTING_ROWS = (1_000, 6_000)  # with fewer it only overfits, more it need not
 _NO_OVERLAP = 0.99
 _LEAST_EFFECTIVE, _FEW_EFFECTIVE = 30, 100
 _LEAST_COVERED, _HALF_COVERED = 0.1, 0.5
+
+Learner = Callable[[Array, Array], Callable[[Array], Array]]  # rows and their domain -> log-odds of others
+
+
+_comparisons: ContextVar[dict[Any, DomainComparison] | None] = ContextVar("oodometer_comparisons", default=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,41 +168,31 @@ def narrow(x: Array) -> Array:
     """
     if x.shape[1] <= _MOST_COLUMNS:
         return x
-    from sklearn.decomposition import PCA
-
     width = min(_MOST_COLUMNS, len(x))
     plain = standardised(x)
     if not plain.any():
         return plain[:, :width]
-    with one_thread():  # one power iteration: only the subspace matters
-        made: Array = PCA(width, svd_solver="randomized", iterated_power=1, random_state=0).fit_transform(
-            plain
-        )
-    return made
+    with one_thread():
+        return principal_components(plain - plain.mean(axis=0), width)
 
 
-def _learners(seed: int, rows: int) -> dict[str, Callable[[], Any]]:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.linear_model import LogisticRegression
-
-    out: dict[str, Callable[[], Any]] = {
-        "logistic": lambda: LogisticRegression(C=1.0, solver="newton-cholesky"),
-        "logistic-shrunk": lambda: LogisticRegression(C=0.01, solver="newton-cholesky"),
+def _learners(rows: int) -> dict[str, Learner]:
+    out: dict[str, Learner] = {
+        "logistic": partial(fit_logistic, c=1.0),
+        "logistic-shrunk": partial(fit_logistic, c=0.01),
     }
     if rows >= _BOOSTING_ROWS[0]:
-        out["boosting"] = lambda: HistGradientBoostingClassifier(
-            max_iter=50, max_depth=3, max_bins=64, early_stopping=False, random_state=seed
-        )
+        out["boosting"] = fit_boosting
     return out
 
 
-def _held_out(make: Callable[[], Any], x: Array, y: Array, fold: Array, folds: range, most: int) -> Array:
+def _held_out(learn: Learner, x: Array, y: Array, fold: Array, folds: range, most: int) -> Array:
     """Log-odds of being a target row, from classifiers that did not see it; NaN in folds that are left out."""
     out = np.full(len(y), np.nan)
     for f in folds:
         train = np.flatnonzero(fold != f)
         step = -(-len(train) // most)  # rows lie in an order without meaning: every so many will do
-        out[fold == f] = make().fit(x[train[::step]], y[train[::step]]).decision_function(x[fold == f])
+        out[fold == f] = learn(x[train[::step]], y[train[::step]])(x[fold == f])
     return out
 
 
@@ -201,19 +203,19 @@ def _log_losses(log_odds: Array, y: Array) -> Array:
     return out
 
 
-def _cross_fit(x: Array, y: Array, fold: Array, seed: int) -> tuple[Array, str]:
+def _cross_fit(x: Array, y: Array, fold: Array) -> tuple[Array, str]:
     """Held-out log-odds of the learner with the lowest held-out log-loss, and its name ("none": no better than the
     share of target rows).
     """
     first = range(_FOLDS if len(y) <= _CHOICE_ROWS else 1)
-    learners = _learners(seed, len(y))
+    learners = _learners(len(y))
     squared = np.hstack([x, np.square(x)])
     made, losses = {}, {}
-    for name, make in learners.items():
+    for name, learn in learners.items():
         trees = name == "boosting"
         most = _BOOSTING_ROWS[1] if trees else len(y)
         columns = x if trees else squared
-        made[name] = _held_out(make, columns, y, fold, first, most)
+        made[name] = _held_out(learn, columns, y, fold, first, most)
         losses[name] = _log_losses(made[name], y)
     best = min(("logistic", "logistic-shrunk"), key=lambda name: float(losses[name].mean()))
     if "boosting" in losses:  # its ratios are coarse: only where it is better beyond chance
@@ -244,7 +246,7 @@ def area_under_curve(low: Array, high: Array) -> tuple[float, float]:
     return float(above.mean()), float(np.sqrt(variance + (0.5 / min(len(low), len(high))) ** 2))
 
 
-def compare_domains(x_reference: Array, x_target: Array, seed: int = 0) -> DomainComparison:
+def compare_domains(x_reference: Array, x_target: Array) -> DomainComparison:
     """Cross-fit a classifier of target against reference rows; its odds are their density ratio.
 
     With p(x) the chance of "target" that a classifier trained on the other two of three folds gives, the ratio is
@@ -267,7 +269,7 @@ def compare_domains(x_reference: Array, x_target: Array, seed: int = 0) -> Domai
     y = np.repeat([0, 1], [here, there])
     fold = np.concatenate([np.arange(here), np.arange(there)]) % _FOLDS
     with one_thread():
-        log_odds, learner = _cross_fit(x, y, fold, seed)
+        log_odds, learner = _cross_fit(x, y, fold)
     parts = [
         area_under_curve(log_odds[(fold == f) & (y == 0)], log_odds[(fold == f) & (y == 1)])
         for f in range(_FOLDS)
@@ -283,10 +285,9 @@ def compare_domains(x_reference: Array, x_target: Array, seed: int = 0) -> Domai
 
 
 def one_thread() -> Any:
-    """Context in which linear algebra and trees use one thread: these fits are so small that threads would mostly wait
-    for each other.
+    """Context in which linear algebra uses one thread: these fits are so small that threads would mostly wait for each
+    other.
     """
-    import sklearn.ensemble  # noqa: F401  libraries that are loaded later would not be limited
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     return threadpool_limits(1)
@@ -303,14 +304,37 @@ def _ratio(log_odds: Array) -> tuple[Array, float]:
     return cut / cut.mean(), float(np.exp(min(top, 50.0))) * mean
 
 
-def compare_samples(reference: RowSample, target: RowSample, seed: int = 0) -> DomainComparison:
+def compare_samples(reference: RowSample, target: RowSample) -> DomainComparison:
     """`compare_domains` of two samples made by `domain_sample`; weights in the order in which ``sample[name]`` gives
-    the reference rows.
+    the reference rows. What else the samples hold does not matter, so that all who ask about the same rows get the same
+    answer; inside `compared_once` they share the work.
     """
     shared = [name for name in FIELDS if name in reference.arrays and name in target.arrays]
-    return compare_domains(
-        *representation({n: reference[n] for n in shared}, {n: target[n] for n in shared}), seed
-    )
+    here, there = (replace(s, arrays={name: s.arrays[name] for name in shared}) for s in (reference, target))
+    kept = _comparisons.get()
+    key = None if kept is None else (tuple(shared), here.digest(), there.digest())
+    found = None if kept is None else kept.get(key)
+    if found is None:
+        found = compare_domains(*representation({n: here[n] for n in shared}, {n: there[n] for n in shared}))
+        if kept is not None:
+            kept[key] = found
+    weights = np.empty_like(found.weights)
+    weights[here.content_order()] = found.weights
+    return replace(found, weights=weights[reference.content_order()])
+
+
+@contextmanager
+def compared_once() -> Iterator[None]:
+    """Inside, the same two samples are compared once, however many methods ask.
+
+    >>> with compared_once():
+    ...     pass
+    """
+    token = _comparisons.set({})
+    try:
+        yield
+    finally:
+        _comparisons.reset(token)
 
 
 def effective_rows(weights: Array) -> float:

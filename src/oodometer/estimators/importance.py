@@ -61,7 +61,7 @@ class ImportanceWeighting(Estimator):
 
     def finish(self, state: Sums) -> Estimate:
         """Weighted accuracy of the reference."""
-        found = compare_samples(self._sample, state["sample"], self.seed)
+        found = compare_samples(self._sample, state["sample"])
         warnings = check_overlap(found.effective_rows, found.auc, found.covered)
         ends = weighted_accuracy(found.weights, self._sample["verdicts"], state["rows"], self.level)
         details = {

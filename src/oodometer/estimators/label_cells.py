@@ -21,6 +21,7 @@ _MOST_BINS = 10
 _ROWS_PER_CELL = 25
 _FEW_ROWS = 30
 _FEW_ROWS_A_CLASS = 20
+_DENSE, _DENSE_SIZE = 4, 1 << 16  # cells a row, and beside them, up to which a count over all cells is quickest
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,9 +159,24 @@ def make_cells(
     width = _width(score, classes)
     table, owner = _quantile_cells(place, classes, width, most_bins, rows_per_cell)
     pair = table[place] * classes + reference.label
-    filled, which, rows = np.unique(pair, return_inverse=True, return_counts=True)
-    hits = np.bincount(which, reference.verdicts == 1, len(filled)).astype(np.int64)
+    filled, rows, hits = _counted(pair, reference.verdicts == 1, len(owner) * classes)
     return Cells(score, classes, table, owner, filled // classes, filled % classes, rows, hits)
+
+
+def cells_of(reference: Predictions) -> Cells:
+    """`make_cells` with its usual bins, worked out once a record."""
+    made: Cells = reference.derived("label_cells", lambda: make_cells(reference))
+    return made
+
+
+def _counted(pair: Array, right: Array, size: int) -> tuple[Array, Array, Array]:
+    """The numbers below ``size`` that occur, how often each does, and how often it is right; int64."""
+    if size > _DENSE * len(pair) + _DENSE_SIZE:  # far more cells than rows: sorting the rows takes less
+        filled, which, rows = np.unique(pair, return_inverse=True, return_counts=True)
+        return filled, rows, np.bincount(which, right, len(filled)).astype(np.int64)
+    every = np.bincount(pair, minlength=size)
+    filled = np.flatnonzero(every)
+    return filled, every[filled], np.bincount(pair[right], minlength=size)[filled]
 
 
 def _cell_score(reference: Predictions) -> Score | None:
@@ -217,7 +233,7 @@ class CellEstimator(Estimator):
         return super().why_not(record) or (None if cells is None else cells.why_not(record))
 
     def _fit(self, reference: Predictions) -> None:
-        self._cells: Cells = reference.derived("label_cells", lambda: make_cells(reference))
+        self._cells: Cells = cells_of(reference)
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows in each cell."""

@@ -74,7 +74,7 @@ class PAPE(Estimator):
 
     def finish(self, state: Sums) -> Estimate:
         """Mean of the refitted map over the target."""
-        found = compare_samples(self._sample, state["sample"], self.seed)
+        found = compare_samples(self._sample, state["sample"])
         warnings = check_overlap(found.effective_rows, found.auc, found.covered)
         rows, w, right = state["rows"], found.weights, self._sample["verdicts"]
         confidence = self._reference_confidence()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 
@@ -62,10 +63,9 @@ class RowSample:
         """
 
         def make() -> RowSample:
-            keys = scramble(np.arange(batch.first_row, batch.first_row + len(batch)))
-            order = np.argsort(keys)[:limit]
+            keys, order = batch.derived(f"sample order:{limit}", lambda: _lowest(batch, limit))
             arrays = {name: _sample_first(batch, name)[order] for name in fields}
-            return cls(keys[order], arrays, limit, len(batch))
+            return cls(keys, arrays, limit, len(batch))
 
         made: RowSample = batch.derived(f"sample:{','.join(fields)}:{limit}", make)
         return made
@@ -83,12 +83,32 @@ class RowSample:
 
     def __getitem__(self, name: str) -> Array:
         """A kept field, rows in an order that depends on their content alone, not on the batches."""
-        return self.arrays[name][self._content_order()]
+        return self.arrays[name][self.content_order()]
 
-    def _content_order(self) -> Array:
+    def digest(self) -> bytes:
+        """A hash of the rows' content, alike for equal samples."""
+        found = blake2b(digest_size=16)
+        for name, value in self.arrays.items():
+            found.update(f"{name} {value.dtype} {value.shape}".encode())
+            found.update(np.ascontiguousarray(value))
+        return found.digest()
+
+    def content_order(self) -> Array:
+        """Places of the rows in the order in which they are handed out."""
         columns = [v for v in self.arrays.values() if v.dtype.kind in "iufb"]
         order: Array = np.argsort(row_hash(*columns), kind="stable")
         return order
+
+
+def _lowest(batch: Predictions, limit: int) -> tuple[Array, Array]:
+    """The smallest ``limit`` scrambled row numbers of a batch, ascending, and their places in it."""
+    keys = scramble(np.arange(batch.first_row, batch.first_row + len(batch)))
+    if limit >= len(keys):
+        order = np.argsort(keys)
+    else:
+        order = np.argpartition(keys, limit)[:limit]
+        order = order[np.argsort(keys[order])]
+    return keys[order], order
 
 
 def _sample_first(batch: Predictions, name: str) -> Array:

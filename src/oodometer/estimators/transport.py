@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..kernels import top_two
 
 __all__ = ["Transport", "transport"]
 
@@ -64,14 +65,13 @@ def transport(probabilities: Array, prior: Array, start: Array | None = None) ->
     share = prior[open_classes] / prior[open_classes].sum()
     worth = probabilities[:, open_classes].astype(np.float64)  # 1 - cost
     classes, samples = len(open_classes), len(worth)
-    turned = np.ascontiguousarray(worth.T) if classes <= _FEW_CLASSES else None
+    few = 1 < classes <= _FEW_CLASSES
     every = np.arange(samples)
 
     def choice(potential: Array) -> tuple[Array, Array, Array]:
         """The dearest class of each sample, what it is worth there, and the share of samples in each class."""
-        if turned is not None:  # the maximum over few classes is faster along the long axis
-            lifted = turned + potential[:, None]
-            chosen, most = lifted.argmax(axis=0), lifted.max(axis=0)
+        if few:  # one compiled pass
+            chosen, most, _ = top_two(worth + potential)
         else:
             lifted = worth + potential
             chosen = lifted.argmax(axis=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 __all__ = ["beta_cdf", "beta_quantile"]
 
@@ -13,6 +14,7 @@ _LARGE = 10.0  # from here on five terms of Stirling's series are exact in doubl
 _SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
 
+@lru_cache(maxsize=1024)  # one reference's interval is asked for by every trial
 def beta_quantile(a: float, b: float, share: float) -> float:
     """The x in [0, 1] with P(Beta(a, b) <= x) = share; a, b > 0.
 

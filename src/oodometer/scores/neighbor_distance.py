@@ -18,6 +18,7 @@ __all__ = ["NeighborDistance"]
 _NEIGHBORS = 25
 _LARGEST_REFERENCE = 20_000
 _ROUNDING = 1e-6
+_FEW_COLUMNS = 15  # above, a tree looks at most rows anyhow
 
 
 @final
@@ -48,15 +49,13 @@ class NeighborDistance(Score):
     def _fit(self, reference: Predictions) -> None:
         if reference.features is None or not len(reference):
             return
-        from sklearn.neighbors import NearestNeighbors
-
         features = reference.features
         if len(features) > _LARGEST_REFERENCE:
             key = mix(np.arange(len(features)).astype(np.uint64))
             features = features[np.sort(np.argpartition(key, _LARGEST_REFERENCE)[:_LARGEST_REFERENCE])]
         self._neighbors = min(_NEIGHBORS, len(features))
         self._width = features.shape[1]
-        self._index = NearestNeighbors(n_neighbors=self._neighbors).fit(features)
+        self._index = _index_of(features)
 
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record does not suffice, or None."""
@@ -72,7 +71,7 @@ class NeighborDistance(Score):
     def _score(self, record: Predictions) -> Array:
         if self._index is None:
             raise NotApplicable("needs a fit on a reference with `features`")
-        distances, _ = self._index.kneighbors(record.features)
+        distances = self._index(record.features, self._neighbors)
         out: Array = -distances.mean(axis=1)
         return out
 
@@ -81,11 +80,50 @@ class NeighborDistance(Score):
         if self._index is None:
             raise NotApplicable("needs a fit on a reference with `features`")
         assert reference.features is not None
-        count = min(self._neighbors + 1, self._index.n_samples_fit_)
-        distances, _ = self._index.kneighbors(reference.features, n_neighbors=count)
+        count = min(self._neighbors + 1, len(self._index))
+        distances = self._index(reference.features, count)
         if count > 1:
             # distances of many features come from a matrix product: a row's own is not exactly 0
             own = distances[:, 0] <= _ROUNDING * np.linalg.norm(reference.features, axis=1)
             distances = np.where(own[:, None], distances[:, 1:], distances[:, :-1])
         out: Array = -distances.mean(axis=1)
         return out
+
+
+def _index_of(features: Array) -> _Tree | _Library:
+    """Few columns: a k-d tree of scipy, which loads quickly. Many: scikit-learn, which knows when to compare all."""
+    return _Tree(features) if features.shape[1] <= _FEW_COLUMNS else _Library(features)
+
+
+@final
+class _Tree:
+    """Distances to the nearest rows, ascending, axes (sample, neighbour)."""
+
+    def __init__(self, features: Array) -> None:
+        from scipy.spatial import KDTree
+
+        self._tree = KDTree(features.astype(np.float64))
+
+    def __len__(self) -> int:
+        return int(self._tree.n)
+
+    def __call__(self, features: Array, count: int) -> Array:
+        found: Array = self._tree.query(features.astype(np.float64), np.arange(1, count + 1))[0]
+        return found
+
+
+@final
+class _Library:
+    """The same from scikit-learn."""
+
+    def __init__(self, features: Array) -> None:
+        from sklearn.neighbors import NearestNeighbors
+
+        self._index = NearestNeighbors().fit(features)
+
+    def __len__(self) -> int:
+        return int(self._index.n_samples_fit_)
+
+    def __call__(self, features: Array, count: int) -> Array:
+        found: Array = self._index.kneighbors(features, n_neighbors=count)[0]
+        return found

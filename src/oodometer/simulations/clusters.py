@@ -10,12 +10,14 @@ from ..arrays import Array
 from ..predictions import Predictions
 from ..registry import register
 from .base import Simulation, coordinates, draw_by_shares
+from .k_means import k_means
 
 __all__ = ["Clusters"]
 
 _ALPHAS = {0.25: 10.0, 0.5: 1.0, 1.0: 0.1}
 _MOST_CLUSTERS = 10
 _ROWS_A_CLUSTER = 40
+_FIRST_ROWS = 200
 
 
 @final
@@ -39,9 +41,7 @@ class Clusters(Simulation):
     def why_not(self, pool: Predictions) -> str | None:
         """Something to cluster is needed."""
         return (
-            None
-            if _clusters(pool) is not None
-            else "needs `features`, `probabilities` or `confidence` that vary"
+            None if _count(pool) >= 2 else "needs `features`, `probabilities` or `confidence` that vary"
         )
 
     def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
@@ -50,22 +50,27 @@ class Clusters(Simulation):
         return None if part is None else draw_by_shares(pool, part, _ALPHAS[severity], rng)
 
 
+def _count(pool: Predictions) -> int:
+    """How many clusters there will be; fewer than two where rows cannot be told apart."""
+    points = _points(pool)
+    most = min(_MOST_CLUSTERS, len(pool) // _ROWS_A_CLUSTER)
+    if points is None or most < 2:
+        return 0
+    few = len(np.unique(points[:_FIRST_ROWS], axis=0))  # sorting rows takes long, and a few mostly suffice
+    return min(most, few if few >= most else len(np.unique(points, axis=0)))
+
+
+def _points(pool: Predictions) -> Array | None:
+    made: Array | None = pool.derived("simulation:coordinates", lambda: coordinates(pool))
+    return made
+
+
 def _clusters(pool: Predictions) -> Array | None:
     """Cluster of each row, worked out once a record; None where rows cannot be told apart."""
 
     def make() -> Array | None:
-        points = coordinates(pool)
-        count = min(_MOST_CLUSTERS, len(pool) // _ROWS_A_CLUSTER)
-        if points is None or count < 2:
-            return None
-        count = min(count, len(np.unique(points, axis=0)))
-        from sklearn.cluster import KMeans
-
-        count = min(count, len(np.unique(points, axis=0)))
-        if count < 2:
-            return None
-        found: Array = KMeans(count, n_init=1, max_iter=50, random_state=0).fit_predict(points)
-        return found
+        points, count = _points(pool), _count(pool)
+        return None if points is None or count < 2 else k_means(points, count)
 
     made: Array | None = pool.derived("simulation:clusters", make)
     return made

@@ -54,7 +54,7 @@ def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True
     coded = blank_is_null and kind in ("class", "classes") and flat.dtype.kind == "U"
     blank = flat == "" if coded else None
     try:
-        cells = pa.array(flat, mask=blank, from_pandas=kind not in ("number", "numbers", "nested"))
+        cells = _cells(flat, blank, nan_is_null=kind not in ("number", "numbers", "nested"))
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise _odd_cell(flat, column, str(error), max(flat.size // max(len(values), 1), 1)) from None
     for size in reversed(values.shape[1:]):
@@ -62,6 +62,16 @@ def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True
             return pa.array([[]] * len(values))
         cells = pa.FixedSizeListArray.from_arrays(cells, size)
     return cells
+
+
+def _cells(flat: Array, blank: Array | None, nan_is_null: bool) -> Any:
+    """The array as Arrow cells. Numbers that are all known lie as Arrow wants them already; `pa.array` would import
+    pandas, where that is installed, to look at them.
+    """
+    if flat.dtype.kind in "iu" or (flat.dtype.kind == "f" and not nan_is_null):
+        flat = flat.astype(flat.dtype.newbyteorder("="), copy=False)
+        return pa.Array.from_buffers(pa.from_numpy_dtype(flat.dtype), len(flat), [None, pa.py_buffer(flat)])
+    return pa.array(flat, mask=blank, from_pandas=nan_is_null)
 
 
 def _odd_cell(flat: Array, column: str, reason: str, per_row: int) -> InputError:

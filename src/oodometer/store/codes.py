@@ -33,7 +33,10 @@ def dictionary(
         if pt.is_nested(array.type) or pt.is_binary(array.type) or pt.is_temporal(array.type):
             raise wrong_type(array, column, "a class (an integer or a string)", "write one class a cell")
         array = array.dictionary_encode()
-    codes = numbers_of(array.indices.cast(pa.int64()).fill_null(-1))
+    places = array.indices.cast(pa.int64())
+    if places.null_count:  # filling looks at a Python number, for which pyarrow imports pandas
+        places = places.fill_null(-1)
+    codes = numbers_of(places)
     found = array.dictionary.to_pylist()
     values = [_class_of(value, text, names) for value in found]
     unknown = [position for position, value in enumerate(values) if value is None]
@@ -101,7 +104,10 @@ def truth_cells(
         if pt.is_nested(array.type):
             raise wrong_type(array, column, "true or false (or 1, 0, null)", "give one verdict a cell")
         array = array.dictionary_encode()
-    codes = numbers_of(array.indices.cast(pa.int64()).fill_null(-1))
+    places = array.indices.cast(pa.int64())
+    if places.null_count:  # filling looks at a Python number, for which pyarrow imports pandas
+        places = places.fill_null(-1)
+    codes = numbers_of(places)
     table = np.full(len(array.dictionary) + 1, np.nan)  # the last entry is what code -1 picks
     for position, value in enumerate(array.dictionary.to_pylist()):
         if value is None or value != value or (isinstance(value, str) and value.strip().lower() in UNKNOWN):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,8 @@ def _estimate(
     told = None if labels is None else open_labels(labels, opener.target)
     opener.check()
     truth = None if told is None else joined_truth(told, goal, key)
+    if methods is None:
+        later(partial(import_module, "scipy.optimize"))  # some will want it: it loads while files are read
     gathered = [gather_reference(s) for s in sources]
     values = _PART_ROWS * width(gathered[0].pieces[0][1])
     ahead = ReadingAhead(goal.parts(_PART_ROWS), batch_rows(len(first.classes or ())), values)

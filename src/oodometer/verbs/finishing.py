@@ -10,7 +10,8 @@ import numpy as np
 
 from .. import plugins
 from ..diagnoses import Diagnosis
-from ..errors import InputError
+from ..errors import InputError, NotApplicable
+from ..estimators.domain_classifier import compared_once
 from ..intervals import clopper_pearson
 from ..predictions import Predictions
 from ..results import Estimate, Interval, Skipped
@@ -43,7 +44,9 @@ def finish(
 ) -> Estimation:
     """The result from the states of the whole target, its slices and its chunks."""
     whole = state[WHOLE]
-    estimates, late = _estimates(plan, whole)
+    with compared_once():
+        estimates, late = _estimates(plan, whole)
+        diagnosis = None if plan.diagnostician is None else plan.diagnostician.finish(whole["diagnosis"])
     skipped = [*skipped, *late]
     if not estimates:
         reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
@@ -51,7 +54,6 @@ def finish(
                          remedy="`oodometer methods` says what each one needs")  # fmt: skip
     curve = None if plan.curve is None else plan.curve.finish(whole["risk_coverage"])
     drawn = figures()
-    diagnosis = None if plan.diagnostician is None else plan.diagnostician.finish(whole["diagnosis"])
     rows, correct = sum(r.rows for r in read), sum(r.correct for r in read)
     scales = None if trials is None else Scales(trials.trials, [*trials.methods, "label-shift"], len(record))
     weigher = _Weigher(plan, scales, diagnosis, correct / rows, rows, level)

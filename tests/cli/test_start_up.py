@@ -1,0 +1,77 @@
+"""What a command loads: libraries that take longer to import than the work takes stay away from the usual path."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SLOW = ("sklearn", "scipy.stats", "pandas", "polars", "joblib", "matplotlib", "torch")
+LISTED = (
+    "import json, sys; from oodometer.cli import main; code = main(sys.argv[2:]); "
+    "json.dump(sorted(sys.modules), open(sys.argv[1], 'w')); sys.exit(code)"
+)
+
+
+def loaded_by(folder: Path, *arguments: str) -> set[str]:
+    """Modules that a command has loaded, in a fresh interpreter."""
+    out = folder / "modules.json"
+    done = subprocess.run(
+        [sys.executable, "-c", LISTED, str(out), *arguments],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(out.read_text()))
+
+
+def write(path: Path, **arrays: object) -> None:
+    """The arrays as Parquet, CSV or NPZ, by the path's ending."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    if path.suffix == ".npz":
+        np.savez(path, **arrays)  # type: ignore[arg-type]
+    elif path.suffix == ".parquet":
+        pyarrow.parquet.write_table(pa.table({k: np.asarray(v).tolist() for k, v in arrays.items()}), path)
+    else:
+        wide = {
+            f"{'prob' if k == 'probabilities' else 'feature'}_{j}" if np.ndim(v) == 2 else k: column
+            for k, v in arrays.items()
+            for j, column in enumerate(np.atleast_2d(np.asarray(v).T))
+        }
+        pyarrow.csv.write_csv(pa.table(wide), path)
+
+
+@pytest.mark.parametrize("ending", ["npz", "parquet", "csv"])
+def test_estimate_by_default_loads_no_slow_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    monkeypatch.setenv("OODOMETER_CACHE", "")
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([0.4, 0.4, 0.4], 1500)
+    label = np.array([rng.choice(3, p=row) for row in p])
+    features = rng.normal(size=(1500, 2)) + p[:, :2]
+    write(tmp_path / f"reference.{ending}", probabilities=p[:800], label=label[:800], features=features[:800])
+    write(tmp_path / f"target.{ending}", probabilities=p[800:], features=features[800:] + 0.2)
+    files = [str(tmp_path / f"{name}.{ending}") for name in ("reference", "target")]
+    answer = tmp_path / "answer.json"
+    loaded = loaded_by(tmp_path, "estimate", *files, "--json", str(answer))
+    assert not loaded & set(SLOW)
+    found = json.loads(answer.read_text())
+    assert found["backtest"]["trials"] > 50, "the backtest and its clusters were part of it"
+    skipped = {s["method"]: s["why"] for s in found["skipped"]}
+    assert "needs" not in skipped.get("threshold-distance", ""), skipped
+    assert {"cot", "importance"} <= {e["method"] for e in found["estimates"]}
+    named = [word for name in ("source", "ac", "doc", "atc", "cbpe") for word in ("--method", name)]
+    loaded = loaded_by(tmp_path, "estimate", *files, *named, "--backtest", "none")
+    assert not loaded & {*SLOW, "scipy", "multiprocessing"}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["estimate", "--help"]])
+def test_help_loads_no_numbers(tmp_path: Path, arguments: list[str]) -> None:
+    assert not loaded_by(tmp_path, *arguments) & {*SLOW, "scipy", "pyarrow"}
