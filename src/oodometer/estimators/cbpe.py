@@ -112,7 +112,6 @@ class CBPE(Estimator):
             details |= expected_metrics(
                 cells,
                 self._rates,
-                value * rows,
                 self._names,
                 level=self.level,
                 kind=self.kind,
