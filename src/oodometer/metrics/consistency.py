@@ -48,11 +48,11 @@ def population_error(
 ) -> Measure:
     """A calibration error with an interval for that of the population.
 
-    replicates : bootstrap replicates of the plug-in. null : the plug-in of labels drawn from the confidences. observed
-    : the plug-in on the cells from which both were made. The ends are those of the bootstrap; the lower one moves down
-    by the bias that the bootstrap shows (not if ``debiased``), and to 0 where at least (1 - level) / 2 of the null is as
-    large as what was observed: a calibrated model would then be no surprise. So the 0 of a calibrated model is held in
-    nearly ``level`` + (1 - level) / 2 of all samples of any size.
+    replicates : bootstrap replicates of the plug-in. null : the plug-in of labels drawn from the confidences.
+    observed : the plug-in on the cells from which both were made. The ends are those of the bootstrap; the lower one
+    moves down by the bias that the bootstrap shows (not if ``debiased``), and to 0 where at least (1 - level) / 2 of
+    the null is as large as what was observed: a calibrated model would then be no surprise. So the 0 of a calibrated
+    model is held in nearly ``level`` + (1 - level) / 2 of all samples of any size.
 
     >>> m = population_error(0.1, np.array([0.08, 0.12]), 0.1, np.array([0.05, 0.11]), 100, 40, 0.95)
     >>> m.lower, round(m.extras["p_calibrated"], 2)

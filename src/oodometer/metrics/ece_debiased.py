@@ -76,7 +76,7 @@ class DebiasedCalibrationError(CellMetric[Measure]):
     citation = "kumar2019"
 
     def finish(self, state: Cells, level: float = 0.95, seed: int = 0) -> Measure:
-        """Error and interval; the interval is that of the plug-in, moved by the bias, and reaches 0 as that of `ece` does."""
+        """Error and interval, that of the plug-in moved by the bias; it reaches 0 as that of `ece` does."""
         if not state.rows:
             raise NotApplicable("needs at least one labelled row")
         bins = state.coarse(self.bins)
