@@ -2,7 +2,7 @@
 
 python benchmarks/coverage_no_shift.py estimators|calibration|macro [--draws N]
 
-Real outputs, with replacement from one pool, are the matter of `benchmarks/real/coverage.py`; here the population is known.
+Real outputs, drawn from one pool, are the matter of `benchmarks/real/coverage.py`; here the population is known.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from oodometer.registry import create
 LEVEL = 0.95
 SIZES = (200, 2_000, 20_000)
 # AC and GDE are left out: they are not corrected by the reference, so that a shift is not needed to mislead them.
-ESTIMATORS = ("doc", "atc", "atc-entropy", "threshold-classwise", "im", "cbpe", "gde-difference", "bbse", "sld", "s-leap",
-              "leap", "cot", "cott")  # fmt: skip
+ESTIMATORS = ("doc", "atc", "atc-entropy", "threshold-classwise", "im", "cbpe", "gde-difference", "bbse", "sld",
+              "s-leap", "leap", "cot", "cott")  # fmt: skip
 ERRORS = ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks")
 LAWS: dict[str, Callable[[Any], Any]] = {
     "calibrated": lambda c: c,
