@@ -142,25 +142,19 @@ def test_confidence_alone_gives_the_accuracy_alone() -> None:
 # ------------------------------------------------------------------------------------------ the confusion matrix
 
 
-def slow_expectation(fitted: CBPE, target: Predictions) -> Any:
-    """Each class's errors, sample by sample, spread over the other classes by their summed probabilities."""
+def slow_expectation(fitted: CBPE, target: Predictions) -> tuple[Any, Any]:
+    """Expected samples of each class that were predicted as it, and as another one, sample by sample."""
     assert target.probabilities is not None
     classes = target.num_classes
-    out = np.zeros((classes, classes))
-    mass = np.zeros((classes, classes))
+    found, missed = np.zeros(classes), np.zeros(classes)
     for i in range(len(target)):
-        j = int(target.predicted[i])
-        rate = fitted._map.rate[cell(target, i)]
-        out[j, j] += rate
-        for k in range(classes):
-            if k != j:
-                mass[j, k] += target.probabilities[i, k]
-    rows = np.bincount(target.predicted, minlength=classes)
-    for j in range(classes):
-        for k in range(classes):
-            if k != j and mass[j].sum() > 0:
-                out[j, k] = (rows[j] - out[j, j]) * mass[j, k] / mass[j].sum()
-    return out
+        j, at = cell(target, i)
+        right = fitted._rates.top.rate[j, at]
+        found[j] += right
+        for k in set(range(classes)) - {j}:
+            own = int(bin_numbers(target.probabilities[i, k : k + 1], classes)[0])
+            missed[k] += 1 - right if classes == 2 else fitted._rates.others.rate[k, own]
+    return found, missed * (len(target) - found.sum()) / missed.sum()
 
 
 @pytest.mark.parametrize("classes", [2, 3, 20])
@@ -172,7 +166,9 @@ def test_expected_confusion_is_that_of_a_loop(classes: int, dtype: Any) -> None:
     )
     fitted = CBPE().fit(reference)
     found = np.array(fitted.estimate(target).details["confusion"])
-    np.testing.assert_allclose(found, slow_expectation(fitted, target), rtol=1e-5, atol=1e-6)
+    right, missed = slow_expectation(fitted, target)
+    np.testing.assert_allclose(np.diag(found), right, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found.sum(axis=0) - right, missed, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(found.sum(axis=1), np.bincount(target.predicted, minlength=classes), rtol=1e-6)
     assert (found >= 0).all()
 
@@ -182,6 +178,18 @@ def test_expected_confusion_by_hand() -> None:
     mass = np.array([[0.0, 3.0, 1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     got = expected_confusion(np.array([10.0, 5.0, 0.0]), np.array([7.0, 4.0, 0.0]), mass)
     assert got.tolist() == [[7.0, 2.25, 0.75], [0.0, 5.0, 0.0], [0.0, 0.0, 0.0]]
+
+
+def test_expected_confusion_has_the_columns_that_are_asked_for() -> None:
+    mass = np.array([[0.0, 3.0, 1.0], [2.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+    predicted, found, missed = (
+        np.array([10.0, 8.0, 6.0]),
+        np.array([7.0, 5.0, 4.0]),
+        np.array([1.0, 3.0, 4.0]),
+    )
+    got = expected_confusion(predicted, found, mass, missed)
+    assert got.sum(axis=1) == pytest.approx(predicted)
+    assert got.sum(axis=0) == pytest.approx(found + missed, abs=1e-4)
 
 
 @pytest.mark.parametrize("classes", [2, 5, 30])
@@ -221,8 +229,8 @@ def test_a_class_above_one_half_that_was_not_predicted_keeps_its_bin() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_on_calibrated_data_every_metric_is_near_the_truth(classes: int, seed: int) -> None:
     """Labels drawn from the probabilities of the target: what is expected is what scikit-learn then measures."""
-    target = calibrated(12_000, classes, seed=10 + seed, shape=0.7)
-    found = CBPE().fit(calibrated(6000, classes, seed=20 + seed, shape=0.7)).estimate(target).details
+    target = calibrated(24_000, classes, seed=10 + seed, shape=0.7)
+    found = CBPE().fit(calibrated(24_000, classes, seed=20 + seed, shape=0.7)).estimate(target).details
     y, h, p = target.label, target.predicted, target.probabilities
     assert p is not None
     assert y is not None

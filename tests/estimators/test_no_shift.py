@@ -10,6 +10,7 @@ import pytest
 
 from oodometer import Predictions
 from oodometer.arrays import softmax
+from oodometer.estimators.base import Sums
 from oodometer.registry import create
 
 REPEATS = 200
@@ -54,6 +55,17 @@ def test_intervals_hold_the_accuracy_of_the_population(reference_rows: int, targ
     """The second case is the harder one: nearly all of the doubt comes from the reference."""
     found = coverage(METHODS, 0.0, reference_rows, target_rows)
     assert min(found.values()) >= LEAST, found
+
+
+@pytest.mark.parametrize(("reference_rows", "target_rows"), [(20_000, 200), (2000, 2000), (200, 20_000)])
+def test_source_holds_the_accuracy_of_these_rows(reference_rows: int, target_rows: int) -> None:
+    """2,000 draws from counts: the chance of the target's own rows is in the interval."""
+    rng, held = np.random.default_rng([reference_rows, target_rows]), 0
+    method = create("estimator", "source", level=LEVEL).fit(Predictions.from_classes([0], label=[0]))
+    for right, there in rng.binomial([reference_rows, target_rows], 0.9, size=(2000, 2)).tolist():
+        found = method.with_counts(right, reference_rows).finish(Sums(rows=target_rows))
+        held += found.lower <= there / target_rows <= found.upper
+    assert 0.88 <= held / 2000 <= 0.96
 
 
 def test_overconfidence_that_is_the_same_on_both_sides_does_no_harm() -> None:

@@ -132,6 +132,8 @@ def test_the_same_rows_are_told_by_their_labels() -> None:
     assert not apart.paired["in_domain"]["paired"]
     assert "labels differ" in apart.paired["in_domain"]["why"]
     shorter = compare([one, answers(2, BROAD, 1000)])
+    assert any("DiSCA" in warning and "1,000" in warning for warning in shorter.warnings)
+    assert not any("DiSCA" in warning for warning in compare([one, other]).warnings)
     assert "different numbers" in shorter.paired["in_domain"]["why"]
     verdicts = {"confidence": one["confidence"], "correct": one["label"] == one["prediction"]}
     assert "without a label column" in compare([one, verdicts]).paired["in_domain"]["why"]

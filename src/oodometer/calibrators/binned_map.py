@@ -27,6 +27,7 @@ __all__ = [
     "count_cells",
     "count_verdicts",
     "fit_map",
+    "nearest",
 ]
 
 _ENOUGH_ROWS = 100  # of one class, before it gets a map of its own
@@ -136,6 +137,19 @@ class BinnedMap:
         return out
 
 
+def nearest(full: Array, width: int) -> Array:
+    """For each of ``width`` bins the position, in the increasing ``full``, of the bin next to it; intp, shape (bin,).
+
+    >>> nearest(np.array([1, 4]), 6).tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+    every = np.arange(width)
+    near = np.clip(np.searchsorted(full, every), 0, len(full) - 1)
+    before = np.maximum(near - 1, 0)
+    out: Array = np.where(np.abs(full[before] - every) < np.abs(full[near] - every), before, near)
+    return out
+
+
 def _isotonic(rows: Array, hits: Array) -> tuple[Array, Array, Array]:
     """Rate, block number and rows in each block along one row of bins; empty bins follow their neighbours."""
     full = np.flatnonzero(rows > 0)
@@ -143,11 +157,7 @@ def _isotonic(rows: Array, hits: Array) -> tuple[Array, Array, Array]:
         return np.full(len(rows), 0.5), np.zeros(len(rows), dtype=np.intp), np.zeros(1)
     starts, block_rows, block_hits = pool_adjacent(rows[full], hits[full])
     owner = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(full)))
-    every = np.arange(len(rows))
-    near = np.clip(np.searchsorted(full, every), 0, len(full) - 1)
-    before = np.maximum(near - 1, 0)
-    near = np.where(np.abs(full[before] - every) < np.abs(full[near] - every), before, near)
-    block = owner[near]
+    block = owner[nearest(full, len(rows))]
     return (block_hits / block_rows)[block], block, block_rows
 
 

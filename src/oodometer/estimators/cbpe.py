@@ -17,7 +17,7 @@ from ..results import Estimate
 from ..scores import Score, natural_confidence
 from .base import Estimator, Sums
 from .confidence import confidence_bins, confidence_gap, total_confidence
-from .expected_confusion import Cells, count_others, expected_metrics
+from .expected_confusion import cells_of, count_others, expected_metrics, fit_class_rates
 
 __all__ = ["CBPE"]
 
@@ -79,6 +79,8 @@ class CBPE(Estimator):
         self._map: BinnedMap = fit_map(table.sum(axis=2), table[:, :, 1])
         shift, variance = confidence_gap(reference, self._score)
         self._raw_variance = variance + shift**2  # the gap seen on the reference is part of the doubt
+        if predicted is not None and self._extended:
+            self._rates = fit_class_rates(reference, predicted, table, is_argmax=_keeps_argmax(reference))
 
     def _predicted(self, record: Predictions) -> Array:
         """Predicted class of each sample; one class for all where there is no class axis."""
@@ -91,8 +93,7 @@ class CBPE(Estimator):
         state = Sums(rows=len(batch), confidence=total_confidence(batch, self._score), top=top)
         if self._classes and self._extended:
             assert batch.probabilities is not None
-            kept = batch.calibrated in (None, "temperature")
-            state |= count_others(batch.probabilities, predicted, is_argmax=kept)
+            state |= count_others(batch.probabilities, predicted, is_argmax=_keeps_argmax(batch))
         return Sums(state)
 
     def finish(self, state: Sums) -> Estimate:
@@ -107,6 +108,18 @@ class CBPE(Estimator):
         lower, upper = wilson_from_variance(value, variance, min(rows, self._rows), self.level)
         details: dict[str, Any] = {"calibration": self._map.form, "cross_validated_brier": self._map.scores}
         if "others" in state:
-            cells = Cells(state["top"], state["others"], state["mass"], self._map)
-            details |= expected_metrics(cells, self._names, level=self.level, kind=self.kind, seed=self.seed)
+            cells = cells_of(state["top"], state["others"], state["mass"])
+            details |= expected_metrics(
+                cells,
+                self._rates,
+                self._names,
+                level=self.level,
+                kind=self.kind,
+                seed=self.seed,
+            )
         return self._estimate(state, value, lower, upper, score=self._score.name, details=details)
+
+
+def _keeps_argmax(record: Predictions) -> bool:
+    """Whether no class but the predicted one has a probability above one half."""
+    return record.calibrated in (None, "temperature")

@@ -7,34 +7,91 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from ..calibrators.binned_map import BinnedMap, bin_centres, bins_for
+from ..calibrators.binned_map import bin_numbers, bins_for, count_cells
+from ..calibrators.block_rates import BlockRates, fit_block_rates
 from ..intervals import from_spread
 from ..kernels import others_and_mass
+from ..predictions import Predictions
 from ..results import Interval, Kind
 
-__all__ = ["Cells", "count_others", "expected_confusion", "expected_metrics"]
+__all__ = [
+    "Cells",
+    "ClassRates",
+    "cells_of",
+    "count_others",
+    "expected_confusion",
+    "expected_metrics",
+    "fit_class_rates",
+]
 
 _REPLICATES = 60
 _VALUES_AT_A_TIME = 1 << 20  # cells of replicates drawn together
 _REDRAWN_BINS = 120  # a divisor of every number of bins
 _LARGEST_CONFUSION = 100  # classes up to which the matrix itself is printed
+_LEAST_HITS = 5  # of a class among the errors of the reference, before it gets rates of its own there
+_FITTING_STEPS = 50
 
 
 class Cells(NamedTuple):
-    """Counts of a target.
+    """Counts of a target, or of a reference.
 
     Parameters
     ----------
     top : rows by (predicted class, bin of its probability).
     others : rows by (class, bin of its probability) where the class was not the predicted one.
     mass : summed probability of class k over rows predicted j, axes (j, k), diagonal zero.
-    map : rate of being correct for each cell of ``top``.
     """
 
     top: Array
     others: Array
     mass: Array
-    map: BinnedMap
+
+
+def cells_of(top: Array, others: Array, mass: Array) -> Cells:
+    """`Cells`; of two classes, what is not the predicted one is the other, so that its counts are the mirror image.
+
+    >>> top = np.array([[0, 0, 1, 5], [0, 0, 0, 4]])
+    >>> cells_of(top, np.zeros((2, 4)), np.zeros((2, 2))).others.tolist()
+    [[4, 0, 0, 0], [5, 1, 0, 0]]
+    """
+    return Cells(top, mirrored(top), mass) if len(top) == 2 else Cells(top, others, mass)
+
+
+def mirrored(top: Array) -> Array:
+    """Counts of two classes seen from the other class, whose probability is 1 - p; axes (..., class, bin)."""
+    out: Array = top[..., ::-1, ::-1]
+    return out
+
+
+class ClassRates(NamedTuple):
+    """How often class k is true on the reference: where it was predicted, and where another class was.
+
+    Parameters
+    ----------
+    top, others : rates for the cells of the same names.
+    """
+
+    top: BlockRates
+    others: BlockRates
+
+
+def fit_class_rates(
+    reference: Predictions, predicted: Array, hits: Array, *, is_argmax: bool = True
+) -> ClassRates:
+    """Rates of each class from a labelled reference; ``hits`` are counts by (predicted class, bin, verdict)."""
+    assert reference.probabilities is not None
+    assert reference.label is not None
+    classes = reference.num_classes
+    counted = count_others(reference.probabilities, predicted, is_argmax=is_argmax)
+    top = hits.sum(axis=2)
+    missed = np.flatnonzero((reference.label != predicted) & (reference.label >= 0))
+    label = reference.label[missed]
+    bins = bin_numbers(reference.probabilities[missed, label], classes)
+    if is_argmax:  # as `count_others` does: one half is the lower one
+        np.minimum(bins, bins_for(classes) // 2 - 1, out=bins)
+    rows = cells_of(top, counted["others"], counted["mass"]).others
+    found = mirrored(hits[:, :, 0]) if classes == 2 else count_cells(label, bins, classes)
+    return ClassRates(fit_block_rates(top, hits[:, :, 1]), fit_block_rates(rows, found, _LEAST_HITS))
 
 
 def count_others(probabilities: Array, predicted: Array, *, is_argmax: bool = True) -> dict[str, Array]:
@@ -58,99 +115,144 @@ def _ratio(a: Array, b: Array) -> Array:
     return out
 
 
-def expected_confusion(predicted: Array, found: Array, mass: Array) -> Array:
+def expected_confusion(predicted: Array, found: Array, mass: Array, missed: Array | None = None) -> Array:
     """C[j, k], expected samples predicted j whose truth is k: ``found`` on the diagonal, errors spread by ``mass``.
 
-    predicted and found have axes (class,), mass (class, class) with a zero diagonal; rows sum to ``predicted``.
+    predicted and found have axes (class,), mass (class, class) with a zero diagonal; rows sum to ``predicted``. With
+    ``missed``, the samples of each class that were predicted as another one, the mass is first brought into
+    proportion with it (iterative proportional fitting), so that columns sum to ``found + missed`` as nearly as can be.
 
     >>> expected_confusion(np.array([10.0, 0.0]), np.array([8.0, 0.0]), np.array([[0.0, 4.0], [0.0, 0.0]])).tolist()
     [[8.0, 2.0], [0.0, 0.0]]
     """
-    total = mass.sum(axis=1)
-    out: Array = mass * _ratio(predicted - found, total)[:, None]
+    errors = predicted - found
+    spread = mass
+    if missed is not None:
+        for _ in range(_FITTING_STEPS):
+            spread = spread * _ratio(errors, spread.sum(axis=1))[:, None]
+            spread = spread * _ratio(missed, spread.sum(axis=0))
+    total = spread.sum(axis=1)
+    out: Array = spread * _ratio(errors, total)[:, None]
     out[np.diag_indices(len(out))] = np.where(total > 0, found, predicted)
     return out
 
 
-def class_metrics(cells: Cells, right: Array, rng: np.random.Generator | None = None) -> Array:
+def class_metrics(top: Array, right: Array, others: Array, elsewhere: Array) -> Array:
     """Precision, recall, F1 and AUC of each class; shape (4, class), or (4, replicate, class) of several at once.
 
-    right: (expected) correct samples of each cell of ``cells.top``. With ``rng`` the samples of each class that were
-    taken for another one are drawn, not only expected. AUC of class k against the rest, ties in a bin counted half:
-    sum_b neg_b (pos above b + pos_b / 2) / (pos neg).
+    right, elsewhere: (expected) samples of the class in each cell of ``top`` (predicted as it) and of ``others``. AUC
+    of class k against the rest, ties in a bin counted half: sum_b neg_b (pos above b + pos_b / 2) / (pos neg); NaN
+    where there is nothing on one side.
     """
-    top = cells.top
     predicted, found = top.sum(axis=-1), right.sum(axis=-1)
-    errors = _ratio(predicted - found, cells.mass.sum(axis=1))
-    missed = np.einsum("jk,...j->...k", cells.mass, errors)
-    share = cells.others * bin_centres(top.shape[-1])
-    elsewhere = share * _ratio(missed, share.sum(axis=-1))[..., None]
-    if rng is not None:
-        elsewhere = rng.poisson(elsewhere).astype(np.float64)
-        missed = elsewhere.sum(axis=-1)
-    actual = found + missed
+    actual = found + elsewhere.sum(axis=-1)
     precision, recall = _ratio(found, predicted), _ratio(found, actual)
     f1 = _ratio(2 * found, predicted + actual)
     positive = right + elsewhere
-    negative = np.maximum(top + cells.others - positive, 0)
+    negative = np.maximum(top + others - positive, 0)
     above = positive.sum(axis=-1, keepdims=True) - np.cumsum(positive, axis=-1)
     above += positive / 2
     wins = np.einsum("...b,...b->...", negative, above)
-    auc = _ratio(wins, positive.sum(axis=-1) * negative.sum(axis=-1))
+    pairs = positive.sum(axis=-1) * negative.sum(axis=-1)
+    auc = np.where(pairs > 0, _ratio(wins, pairs), np.nan)
     out: Array = np.clip(np.stack([precision, recall, f1, auc]), 0, 1)
     return out
 
 
+def _positives(top: Array, rate: Array, others: Array, other_rate: Array) -> tuple[Array, Array]:
+    """Expected samples of each class in the cells where it was predicted and elsewhere.
+
+    As many samples belong to other classes as were predicted wrongly.
+    """
+    found = top * rate
+    if len(top) == 2:
+        return found, mirrored(top - found)
+    elsewhere = others * other_rate
+    elsewhere *= (float(top.sum()) - float(found.sum())) / max(float(elsewhere.sum()), 1e-300)
+    return found, elsewhere
+
+
 def expected_metrics(
-    cells: Cells, names: tuple[int | str, ...], *, level: float, kind: Kind, seed: int
+    cells: Cells,
+    rates: ClassRates,
+    names: tuple[int | str, ...],
+    *,
+    level: float,
+    kind: Kind,
+    seed: int,
 ) -> dict[str, Any]:
     """Macro and per-class metrics with intervals, and the expected confusion matrix.
 
     The interval is a seeded parametric bootstrap over cells: the target's counts and the labels in them are
-    redrawn, and the map as another reference would have given it. Classes that are neither predicted nor expected leave
-    the macro mean.
+    redrawn, and the rates as another reference would have given them. Classes that are neither predicted nor expected
+    leave the macro mean, and that of the AUC those without a sample, or with nothing else.
     """
-    right = cells.top * cells.map.rate
-    found = right.sum(axis=1)
-    point = class_metrics(cells, right)
+    found, elsewhere = _positives(cells.top, rates.top.rate, cells.others, rates.others.rate)
+    point = class_metrics(cells.top, found, cells.others, elsewhere)
     present = (cells.top.sum(axis=1) > 0) | (cells.mass.sum(axis=0) >= 0.5)
     if not present.any():
         present[:] = True
     rng = np.random.default_rng([seed, 0xCB9E])
-    coarse = cells._replace(top=_merge_bins(cells.top), others=_merge_bins(cells.others))
-    step = max(_VALUES_AT_A_TIME // coarse.top.size, 1)
+    step = max(_VALUES_AT_A_TIME // (len(cells.top) * _REDRAWN_BINS), 1)
     groups = [min(step, _REPLICATES - start) for start in range(0, _REPLICATES, step)]
-    draws = np.concatenate([_redraw(cells, coarse, many, rng) for many in groups])
+    draws = np.concatenate([_redraw(cells, rates, many, rng) for many in groups])
     metrics = {}
     for i, metric in enumerate(("macro_precision", "macro_recall", "macro_f1", "macro_auc")):
-        value = float(point[i][present].mean())
-        lower, upper = from_spread(draws[:, i][:, present].mean(axis=1), value, level)
-        metrics[metric] = Interval(value, lower, upper, level, kind).to_dict()
+        used = present & np.isfinite(point[i])
+        if used.any():
+            value = float(point[i][used].mean())
+            lower, upper = from_spread(_mean_of_finite(draws[:, i][:, used]), value, level)
+            metrics[metric] = Interval(value, lower, upper, level, kind).to_dict()
     per_class = []
     for k, name in enumerate(names):
         row: dict[str, Any] = {"class": name, "predicted_rows": int(cells.top[k].sum())}
         for i, metric in enumerate(("precision", "recall", "f1", "auc")):
             value = float(point[i, k])
-            lower, upper = from_spread(draws[:, i, k], value, level)
-            row[metric] = Interval(value, lower, upper, level, kind).to_dict()
+            if np.isfinite(value):
+                lower, upper = from_spread(draws[:, i, k], value, level)
+                row[metric] = Interval(value, lower, upper, level, kind).to_dict()
+            else:
+                row[metric] = None
         per_class.append(row)
     out: dict[str, Any] = {"metrics": metrics, "per_class": per_class}
     if len(names) <= _LARGEST_CONFUSION:
-        out["confusion"] = expected_confusion(cells.top.sum(axis=1), found, cells.mass)
+        matrix = expected_confusion(
+            cells.top.sum(axis=1), found.sum(axis=1), cells.mass, elsewhere.sum(axis=1)
+        )
+        out["confusion"] = matrix
     return out
 
 
-def _redraw(cells: Cells, coarse: Cells, many: int, rng: np.random.Generator) -> Array:
+def _mean_of_finite(values: Array) -> Array:
+    """Mean over the last axis of the numbers that are there; NaN where none is."""
+    there = np.isfinite(values)
+    many = there.sum(axis=-1)
+    out: Array = np.where(many > 0, np.where(there, values, 0.0).sum(axis=-1) / np.maximum(many, 1), np.nan)
+    return out
+
+
+def _redraw(cells: Cells, rates: ClassRates, many: int, rng: np.random.Generator) -> Array:
     """Class metrics of redrawn targets and references, axes (replicate, metric, class).
 
     In coarse bins: the spread needs no finer ones.
     """
-    rates = [_merge_bins(cells.top * cells.map.redraw(rng)) for _ in range(many)]
-    rate = np.stack(rates) / np.maximum(coarse.top, 1)
-    top, others = (rng.poisson(counts, (many, *counts.shape)) for counts in (coarse.top, coarse.others))
-    right = rng.binomial(top, np.clip(rate, 0, 1))
-    again = coarse._replace(top=top.astype(np.float64), others=others.astype(np.float64))
-    drawn: Array = class_metrics(again, right.astype(np.float64), rng)
+
+    def draw(counts: Array, learnt: BlockRates) -> tuple[Array, Array]:
+        coarse = _merge_bins(counts)
+        rate = np.stack([_merge_bins(counts * learnt.redraw(rng)) for _ in range(many)]) / np.maximum(
+            coarse, 1
+        )
+        drawn = rng.poisson(coarse, (many, *coarse.shape))
+        return drawn.astype(np.float64), rng.binomial(drawn, np.clip(rate, 0, 1)).astype(np.float64)
+
+    top, right = draw(cells.top, rates.top)
+    if len(cells.top) == 2:
+        others, elsewhere = mirrored(top), mirrored(top - right)
+    else:
+        others, elsewhere = draw(cells.others, rates.others)
+        wrong = (top - right).sum(axis=(1, 2)) / np.maximum(elsewhere.sum(axis=(1, 2)), 1)
+        elsewhere *= wrong[:, None, None]  # an error of one class is a miss of another
+    drawn = class_metrics(top, right, others, elsewhere)
     return np.moveaxis(drawn, 1, 0)
 
 

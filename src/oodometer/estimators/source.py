@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from typing import Self, final
 
-from ..intervals import clopper_pearson
+from ..intervals import clopper_pearson, wilson
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
-from .base import Estimator, Sums
+from .base import Estimator, Sums, root_sum_square
 
 __all__ = ["SourceAccuracy"]
 
@@ -17,11 +17,15 @@ __all__ = ["SourceAccuracy"]
 @final
 @register("estimator")
 class SourceAccuracy(Estimator):
-    """acc_S = (1/n_S) sum_i [h(x_i) = y_i], with the Clopper-Pearson interval of the reference.
+    """acc_S = (1/n_S) sum_i [h(x_i) = y_i], with an interval for the share of these target rows that is correct.
+
+    The interval joins the chance of both samples (MOVER): on each side the root of the summed squared distances to the
+    Clopper-Pearson end for n_S rows and to the Wilson end of the same share for n_T rows. It so holds the accuracy of
+    the population as well, and with very many target rows it is the Clopper-Pearson interval of the reference.
 
     Any shift breaks it, yet it often beats bad methods, so it is always printed. Needs labels on the
     reference and nothing of the target but its rows. Raises `NotApplicable` without labelled rows. Source:
-    Clopper and Pearson (1934).
+    Clopper and Pearson (1934); Newcombe (1998) for the join.
 
     >>> reference = Predictions.from_classes([0, 1, 1, 0], label=[0, 1, 1, 1])
     >>> SourceAccuracy().fit(reference).estimate(Predictions.from_classes([1, 0])).value
@@ -48,8 +52,12 @@ class SourceAccuracy(Estimator):
         return Sums(rows=len(batch))
 
     def finish(self, state: Sums) -> Estimate:
-        """The reference accuracy, whatever the target."""
-        lower, upper = clopper_pearson(self._correct, self._rows, self.level)
-        return self._estimate(
-            state, self._correct / self._rows, lower, upper, details={"reference_rows": self._rows}
+        """The reference accuracy, whatever the target; its rows widen the interval the more the fewer they are."""
+        value = self._correct / self._rows
+        own, new = (
+            clopper_pearson(self._correct, self._rows, self.level),
+            wilson(value, state["rows"], self.level),
         )
+        lower = value - root_sum_square(value - own[0], value - new[0])
+        upper = value + root_sum_square(own[1] - value, new[1] - value)
+        return self._estimate(state, value, lower, upper, details={"reference_rows": self._rows})

@@ -9,13 +9,15 @@ import numpy as np
 from ..arrays import Array
 from ..errors import NotApplicable
 from ..registry import register
-from .base import Measure, checked_pair, measure
+from .base import Measure, checked_pair
 from .cells import BINS, CellMetric, Cells
-from .spread import from_bootstrap, generator, poisson_counts
+from .consistency import NULL_REPLICATES, calibrated_labels, population_error
+from .spread import generator, poisson_counts
 
 __all__ = ["ExpectedCalibrationError", "expected_calibration_error"]
 
 _REPLICATES = 1000
+_PARTS = 16  # of a bin, within which confidences are taken to be alike
 
 
 def expected_calibration_error(confidence: Any, correct: Any, bins: int = BINS) -> float:
@@ -45,13 +47,24 @@ def replicated_gaps(bins: Cells, replicates: int, rng: np.random.Generator) -> t
     return (draws * bins.residuals).sum(axis=2), np.maximum(draws.sum(axis=(1, 2)), 1)
 
 
+def calibrated_errors(state: Cells, bins: int, rng: np.random.Generator) -> Array:
+    """ECE over ``bins`` bins of labels drawn as the confidences say, shape (replicate,)."""
+    fine = state.coarse(bins * min(_PARTS, len(state.counts) // bins))
+    counts, sums = fine.counts.sum(axis=1), fine.sums.sum(axis=1)
+    hits = calibrated_labels(counts, sums / np.maximum(counts, 1), NULL_REPLICATES, rng)
+    gaps = (sums - hits).reshape(NULL_REPLICATES, bins, -1).sum(axis=2)
+    out: Array = np.abs(gaps).sum(axis=1) / state.rows
+    return out
+
+
 @final
 @register("metric")
 class ExpectedCalibrationError(CellMetric[Measure]):
     """ECE over ``bins`` (15) bins of equal width; the state is a sum by bin, no sample is stored.
 
-    The value is the usual plug-in, which noise pushes up; the interval is a Poisson bootstrap over (bin,
-    verdict) about it and so speaks of the plug-in too. `ece_debiased` takes the push off.
+    The value is the usual plug-in, which noise pushes up; `ece_debiased` takes the push off. The interval is for
+    the error of the population over the same bins: a Poisson bootstrap over (bin, verdict), its lower end 0 where a
+    calibrated model might show as much (`consistency`).
 
     >>> from oodometer import Predictions
     >>> record = Predictions.from_confidence([0.95, 0.94, 0.45, 0.0], correct=[1, 0, 1, 0])
@@ -70,6 +83,8 @@ class ExpectedCalibrationError(CellMetric[Measure]):
             raise NotApplicable("needs at least one labelled row")
         bins = state.coarse(self.bins)
         value = binned_error(bins)
-        gaps, rows = replicated_gaps(bins, _REPLICATES, generator(seed, self.name))
-        ends = from_bootstrap(value, np.abs(gaps).sum(axis=1) / rows, bins.rows, bins.rarer, level)
-        return measure(value, ends, level, "asymptotic", bins=self.bins)
+        rng = generator(seed, self.name)
+        gaps, rows = replicated_gaps(bins, _REPLICATES, rng)
+        replicates = np.abs(gaps).sum(axis=1) / rows
+        null = calibrated_errors(state, self.bins, rng)
+        return population_error(value, replicates, value, null, bins.rows, bins.rarer, level, bins=self.bins)

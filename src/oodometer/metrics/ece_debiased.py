@@ -10,10 +10,11 @@ import numpy as np
 from ..arrays import Array
 from ..errors import NotApplicable
 from ..registry import register
-from .base import Measure, checked_pair, measure
+from .base import Measure, checked_pair
 from .cells import BINS, CellMetric, Cells
-from .ece import binned_error, replicated_gaps
-from .spread import from_bootstrap, generator
+from .consistency import population_error
+from .ece import binned_error, calibrated_errors, replicated_gaps
+from .spread import generator
 
 __all__ = ["DebiasedCalibrationError", "debiased_calibration_error"]
 
@@ -75,11 +76,16 @@ class DebiasedCalibrationError(CellMetric[Measure]):
     citation = "kumar2019"
 
     def finish(self, state: Cells, level: float = 0.95, seed: int = 0) -> Measure:
-        """Error and interval; the interval is that of the plug-in, moved by the bias."""
+        """Error and interval, that of the plug-in moved by the bias; it reaches 0 as that of `ece` does."""
         if not state.rows:
             raise NotApplicable("needs at least one labelled row")
         bins = state.coarse(self.bins)
         value = _debiased(bins)
-        gaps, rows = replicated_gaps(bins, _REPLICATES, generator(seed, self.name))
-        ends = from_bootstrap(value, np.abs(gaps).sum(axis=1) / rows, bins.rows, bins.rarer, level)
-        return measure(value, ends, level, "asymptotic", bins=self.bins)
+        rng = generator(seed, self.name)
+        gaps, rows = replicated_gaps(bins, _REPLICATES, rng)
+        replicates = np.abs(gaps).sum(axis=1) / rows
+        null = calibrated_errors(state, self.bins, rng)
+        plug_in = binned_error(bins)
+        return population_error(
+            value, replicates, plug_in, null, bins.rows, bins.rarer, level, debiased=True, bins=self.bins
+        )

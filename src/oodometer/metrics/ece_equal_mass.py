@@ -9,14 +9,16 @@ import numpy as np
 from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..registry import register
-from .base import Measure, checked_pair, measure
+from .base import Measure, checked_pair
 from .cells import BINS
+from .consistency import NULL_REPLICATES, calibrated_labels, population_error
 from .ranks import Groups, RankMetric, Ranks
-from .spread import from_bootstrap, generator, poisson_counts
+from .spread import generator, poisson_counts
 
 __all__ = ["EqualMassCalibrationError", "equal_mass_calibration_error"]
 
 _REPLICATES = 1000
+_CHUNKS = 512  # of neighbouring ranks, within which confidences are taken to be alike
 
 
 def equal_mass_calibration_error(confidence: Any, correct: Any, bins: int = BINS) -> float:
@@ -48,10 +50,26 @@ def _bins(groups: Groups, bins: int) -> tuple[Array, Array, Array]:
     return np.diff(edges), np.diff(forecasts) - np.diff(hits), np.diff(hits)
 
 
+def _calibrated_errors(groups: Groups, bins: int, rng: np.random.Generator) -> tuple[float, Array]:
+    """The error on groups of ranks, and that of labels drawn as their confidences say, shape (replicate,)."""
+    sizes, gaps, hits = _bins(groups, bins)
+    edges = np.concatenate([[0.0], np.cumsum(sizes)])
+    own, confidence = groups.sizes[::-1], groups.confidence[::-1]
+    drawn = calibrated_labels(own, confidence, NULL_REPLICATES, rng)
+    at = np.concatenate([[0.0], np.cumsum(own)])
+    sums = np.concatenate([np.zeros((len(drawn), 1)), np.cumsum(drawn, axis=1)], axis=1)
+    # straight lines between the ends of groups, as `_bins` draws them
+    last = np.clip(np.searchsorted(at, edges), 1, len(own))
+    part = (edges - at[last - 1]) / own[last - 1]
+    hits_at = sums[:, last - 1] + part * (sums[:, last] - sums[:, last - 1])
+    errors: Array = np.abs(gaps + hits - np.diff(hits_at, axis=1)).sum(axis=1) / groups.rows
+    return float(np.abs(gaps).sum()) / groups.rows, errors
+
+
 @final
 @register("metric")
 class EqualMassCalibrationError(RankMetric[Measure]):
-    """ECE over ``bins`` (15) bins of equal mass, with a Poisson bootstrap over (bin, verdict) about the plug-in value.
+    """ECE over ``bins`` (15) bins of equal mass, with an interval for the error of the population, as that of `ece`.
 
     >>> from oodometer import Predictions
     >>> r = Predictions.from_confidence([0.2, 0.4, 0.6, 0.8], correct=[0, 1, 1, 0])
@@ -78,10 +96,10 @@ class EqualMassCalibrationError(RankMetric[Measure]):
         value = float(np.abs(gaps).sum()) / groups.rows
         confidence = (gaps + hits) / sizes
         counts = np.maximum(np.stack([sizes - hits, hits], axis=1), 0)
-        draws = poisson_counts(counts, _REPLICATES, generator(seed, self.name))
+        rng = generator(seed, self.name)
+        draws = poisson_counts(counts, _REPLICATES, rng)
         replicated = draws[:, :, 0] * confidence + draws[:, :, 1] * (confidence - 1)
         rows = np.maximum(draws.sum(axis=(1, 2)), 1)
-        ends = from_bootstrap(value, np.abs(replicated).sum(axis=1) / rows, groups.rows, groups.rarer, level)
         extras: dict[str, Any] = {"bins": len(sizes)}
         if not state.exact:
             # Only the groups that a cut goes through can be shared out wrongly, between two bins each.
@@ -89,4 +107,14 @@ class EqualMassCalibrationError(RankMetric[Measure]):
             at = np.searchsorted(groups.before, cuts, side="right") - 1
             lost = groups.disorder + groups.sizes * (0.0 if groups.widths is None else groups.widths) / 4
             extras["rounding"] = 2 * float(lost[at].sum()) / groups.rows
-        return measure(value, ends, level, "asymptotic", **extras)
+        observed, null = _calibrated_errors(groups.joined(_CHUNKS), self.bins, rng)
+        return population_error(
+            value,
+            np.abs(replicated).sum(axis=1) / rows,
+            observed,
+            null,
+            groups.rows,
+            groups.rarer,
+            level,
+            **extras,
+        )

@@ -9,9 +9,10 @@ import numpy as np
 from ..arrays import Array
 from ..errors import NotApplicable
 from ..registry import register
-from .base import Measure, checked_pair, measure
+from .base import Measure, checked_pair
+from .consistency import NULL_REPLICATES, calibrated_labels, population_error
 from .ranks import Groups, RankMetric, Ranks
-from .spread import from_bootstrap, generator, poisson_counts
+from .spread import generator, poisson_counts
 
 __all__ = ["KolmogorovSmirnovError", "ks_calibration_error"]
 
@@ -36,10 +37,22 @@ def _largest_gap(groups: Groups) -> float:
     return float(np.abs(np.cumsum(gaps)).max()) / groups.rows
 
 
+def _calibrated_errors(counts: Array, sums: Array, rng: np.random.Generator) -> tuple[float, Array]:
+    """The error on chunks of ranks, (chunk, verdict), and that of labels drawn as they say, shape (replicate,)."""
+    size, total = counts.sum(axis=1), sums.sum(axis=1)
+    drawn = calibrated_labels(size, total / np.maximum(size, 1), NULL_REPLICATES, rng)
+    observed = float(np.abs(np.cumsum(total - counts[:, 1])).max()) / float(size.sum())
+    errors: Array = np.abs(np.cumsum(total - drawn, axis=1)).max(axis=1) / size.sum()
+    return observed, errors
+
+
 @final
 @register("metric")
 class KolmogorovSmirnovError(RankMetric[Measure]):
-    """KS calibration error (Gupta et al. 2021), with a Poisson bootstrap over 256 chunks of neighbouring ranks.
+    """KS calibration error (Gupta et al. 2021), with an interval for the error of the population.
+
+    A Poisson bootstrap over 256 chunks of neighbouring ranks; the lower end is 0 where a calibrated model might show as
+    large an error (`consistency`).
 
     >>> from oodometer import Predictions
     >>> k = KolmogorovSmirnovError().compute(Predictions.from_confidence([0.2, 0.6, 0.9], correct=[1, 0, 1]))
@@ -60,12 +73,13 @@ class KolmogorovSmirnovError(RankMetric[Measure]):
         value = _largest_gap(groups)
         counts, sums = groups.chunks(_CHUNKS)
         means = np.where(counts > 0, sums / np.maximum(counts, 1), 0.0) - np.array([0.0, 1.0])
-        draws = poisson_counts(counts[::-1], _REPLICATES, generator(seed, self.name))
+        rng = generator(seed, self.name)
+        draws = poisson_counts(counts[::-1], _REPLICATES, rng)
         gaps = np.cumsum((draws * means[::-1]).sum(axis=2), axis=1)
         replicates: Array = np.abs(gaps).max(axis=1) / np.maximum(draws.sum(axis=(1, 2)), 1)
-        ends = from_bootstrap(value, replicates, groups.rows, groups.rarer, level)
+        observed, null = _calibrated_errors(counts[::-1], sums[::-1], rng)
         extras: dict[str, Any] = {}
         if groups.widths is not None:
             lost = groups.disorder + groups.sizes * groups.widths / 4
             extras["rounding"] = float(lost.max()) / groups.rows
-        return measure(value, ends, level, "asymptotic", **extras)
+        return population_error(value, replicates, observed, null, groups.rows, groups.rarer, level, **extras)

@@ -45,25 +45,29 @@ class MacroMetric(ConfusionMetric[Measure]):
         moved = np.where(truth == guess, of_hit * scale[truth], 0.0)
         moved -= of_truth * ratio[truth] * scale[truth] + of_guess * ratio[guess] * scale[guess]
         half = normal_quantile(level) * float((state.counts * moved**2).sum()) ** 0.5
-        # A class without an error shows no spread, though it has some: go at least as far as the intervals of the
-        # classes do when they are joined as independent ones.
-        used = counted & (divisor > 0)
-        down, up = _reach(state.hits[used], (divisor - (of_hit - 1) * state.hits)[used], of_hit == 2, level)
-        classes = int(counted.sum())
-        ends = (max(0.0, value - max(half, down / classes)), min(1.0, value + max(half, up / classes)))
+        # A class that was seldom or never taken for one shows little or no spread, though least is known of it, and its
+        # ratio is pulled to 0: reach at least as far as the classes' posteriors do.
+        trials = (divisor - (of_hit - 1) * state.hits)[counted]
+        low, high = _posterior(state.hits[counted], trials, of_hit == 2, level)
+        ends = (max(0.0, min(value - half, low)), min(1.0, max(value + half, high)))
         return measure(value, ends, level, "asymptotic")
 
 
-def _reach(hits: Array, trials: Array, is_f1: bool, level: float) -> tuple[float, float]:
-    """Root of summed squared distances from each class's share to the ends of its Wilson interval."""
-    z2 = normal_quantile(level) ** 2
-    share = hits / trials
-    centre = (share + z2 / (2 * trials)) / (1 + z2 / trials)
-    half = np.sqrt(z2 * (share * (1 - share) / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
-    lower, upper = np.clip(centre - half, 0, share), np.clip(centre + half, share, 1)
+def _posterior(hits: Array, trials: Array, is_f1: bool, level: float) -> tuple[float, float]:
+    """Ends for the mean of shares with the posteriors Beta(hits + 1/2, misses + 1/2), as if independent.
+
+    Of a class without a trial nothing is known: it counts as 0 in the lower end and as 1 in the upper one.
+    """
+    known = trials > 0
+    a, total = hits[known] + 0.5, trials[known] + 1.0
+    mean = a / total
+    variance = mean * (1 - mean) / (total + 1)
     if is_f1:  # F1 = 2q / (1 + q), q = hits among the samples that are, or are taken for, the class
-        lower, upper, share = (2 * q / (1 + q) for q in (lower, upper, share))
-    return float(np.sqrt(((share - lower) ** 2).sum())), float(np.sqrt(((upper - share) ** 2).sum()))
+        slope = 2 / (1 + mean) ** 2
+        mean, variance = 2 * mean / (1 + mean), variance * slope**2
+    half = normal_quantile(level) * float(variance.sum()) ** 0.5
+    low, high = float(mean.sum()) - half, float(mean.sum()) + half + float((~known).sum())
+    return low / len(hits), high / len(hits)
 
 
 @final
@@ -71,8 +75,8 @@ def _reach(hits: Array, trials: Array, is_f1: bool, level: float) -> tuple[float
 class MacroPrecision(MacroMetric):
     """Mean precision over the classes that occur as truth or prediction; a class never predicted counts as 0.
 
-    The interval is the linearised one, or that of the classes' Wilson intervals joined, whichever is wider; as for
-    the other macro averages. Source: Sokolova and Lapalme (2009).
+    The interval spans the linearised one and that of the classes' Jeffreys posteriors; as for the other macro
+    averages. A class that was never predicted so adds all the doubt there is. Source: Sokolova and Lapalme (2009).
 
     >>> from oodometer import Predictions
     >>> MacroPrecision().compute(Predictions.from_classes([0, 1, 1], label=[0, 0, 1])).value  # (1 + 1/2) / 2

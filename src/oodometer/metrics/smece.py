@@ -9,9 +9,10 @@ import numpy as np
 from ..arrays import Array
 from ..errors import NotApplicable
 from ..registry import register
-from .base import Measure, checked_pair, measure
+from .base import Measure, checked_pair
 from .cells import BINS, CellMetric, Cells
-from .spread import from_bootstrap, generator, poisson_counts
+from .consistency import calibrated_labels, population_error
+from .spread import generator, poisson_counts
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -105,15 +106,28 @@ def _smooth(cells: Cells) -> float:
     return float(_fixed_point(masses[None], _HALVINGS)[0])
 
 
-def _replicates(cells: Cells, rng: np.random.Generator) -> Array:
-    counts, where, verdict = _places(cells.coarse(_BOOTSTRAP_CELLS))
+def _replicates(cells: Cells, rng: np.random.Generator) -> tuple[Array, float, Array]:
+    """Bootstrap replicates, the error on the same cells, and that of labels drawn as the confidences say."""
+    coarse = cells.coarse(_BOOTSTRAP_CELLS)
+    counts, where, verdict = _places(coarse)
     left, share = _deposit(where, _BOOTSTRAP_GRID)
     draws = poisson_counts(counts, _REPLICATES, rng)
     mass = draws * (verdict - where) / np.maximum(draws.sum(axis=1, keepdims=True), 1)
     spread = np.zeros((len(counts), _BOOTSTRAP_GRID + 1))
     spread[np.arange(len(counts)), left] = 1 - share
     spread[np.arange(len(counts)), left + 1] += share
-    return _fixed_point(mass @ spread, 14)  # a replicate needs three digits
+    own = counts * (verdict - where) / cells.rows
+    size = coarse.counts.sum(axis=1)
+    full = np.flatnonzero(size)
+    mean = coarse.sums.sum(axis=1)[full] / size[full]
+    hits = calibrated_labels(size[full], mean, _REPLICATES, rng)
+    null = np.zeros((_REPLICATES, _BOOTSTRAP_GRID + 1))
+    left, share = _deposit(np.clip(mean, 0, 1), _BOOTSTRAP_GRID)
+    for at, part in ((left, 1 - share), (left + 1, share)):
+        np.add.at(null.T, at, ((hits - size[full] * mean) / cells.rows * part).T)
+    masses = np.concatenate([mass @ spread, (own @ spread)[None], null])
+    found = _fixed_point(masses, 14)  # a replicate needs three digits
+    return found[:_REPLICATES], float(found[_REPLICATES]), found[_REPLICATES + 1 :]
 
 
 @final
@@ -121,7 +135,8 @@ def _replicates(cells: Cells, rng: np.random.Generator) -> Array:
 class SmoothCalibrationError(CellMetric[Measure]):
     """Smooth calibration error (Blasiok and Nakkiran 2024): no bins, and it moves little when a confidence does.
 
-    The state is a histogram of 3,840 cells; the interval is a Poisson bootstrap over 256 of them.
+    The state is a histogram of 3,840 cells; the interval, for the error of the population, is a Poisson
+    bootstrap over 256 of them, its lower end 0 where a calibrated model might show as much (`consistency`).
 
     >>> from oodometer import Predictions
     >>> s = SmoothCalibrationError().compute(Predictions.from_confidence([0.9] * 4, correct=[1, 1, 1, 1]))
@@ -141,6 +156,5 @@ class SmoothCalibrationError(CellMetric[Measure]):
         if not state.rows:
             raise NotApplicable("needs at least one labelled row")
         value = _smooth(state)
-        replicates = _replicates(state, generator(seed, self.name))
-        ends = from_bootstrap(value, replicates, state.rows, state.rarer, level)
-        return measure(value, ends, level, "asymptotic")
+        replicates, observed, null = _replicates(state, generator(seed, self.name))
+        return population_error(value, replicates, observed, null, state.rows, state.rarer, level)

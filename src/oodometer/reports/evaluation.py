@@ -33,7 +33,7 @@ MEANINGS = {
     "e_aurc": "aurc beyond that of a perfect order; less is better",
     "augrc": "mean over coverages of errors kept, as a share of all rows; less is better",
     "disca": "how well confidence alone tells when not to answer: x/a + y/b minus a penalty where accuracy rises as "
-    "more is answered; more is better, among models whose confidences are on one scale",
+    "more is answered; more is better, among models whose confidences are on one scale and whose rows are equally many",
     "coverage_at_risk": "largest share of the rows that can be answered with at most {risk} of the answers wrong; more "
     "is better",
     "risk_at_coverage": "share of wrong answers when the surest {coverage} of the rows are answered; less is better",

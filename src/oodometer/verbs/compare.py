@@ -170,7 +170,8 @@ def compare(
         settings={**options, "require": list(require), "score": score, "didma_weights": list(didma_weights),
                   "nidma_weights": list(nidma_weights), "energy_unit": energy_unit if energy else None,
                   "optimal_parameters": optimal_parameters},
-        warnings=tuple(
+        warnings=_unequal_rows(domains)
+        + tuple(
             f"{title} ({domain.name.replace('_', ' ')}): {warning}"
             for domain in domains
             for title, one in zip(titles, domain.found, strict=True)
@@ -179,6 +180,20 @@ def compare(
         level=level,
         seed=seed,
     )  # fmt: skip
+
+
+def _unequal_rows(domains: Sequence[Domain]) -> tuple[str, ...]:
+    """A warning for each domain in which the models were judged on different numbers of rows."""
+    out = []
+    for domain in domains:
+        rows = [one.rows for one in domain.found]
+        if len(set(rows)) > 1:
+            out.append(
+                f"{domain.name.replace('_', ' ')}: the models are judged on {min(rows):,} to {max(rows):,} rows, and "
+                "DiSCA (DiDMA and NiDMA too) of different numbers of rows do not compare, since a first mistake is met "
+                "sooner among more rows; give each model equally many"
+            )
+    return tuple(out)
 
 
 def _metrics(
