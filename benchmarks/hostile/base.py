@@ -1,0 +1,423 @@
+"""What a class of hostile input is: how it is made, what must happen, and how it is run and checked."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from select import select as select_ready
+from typing import Any
+
+from .material import Columns, as_lists, columns_of, select, write
+
+REFUSED, SAME, WARNED, STOPPED, DONE = "refused", "same answer", "warned", "stopped", "done"
+# What may come instead, none of which is ever right.
+DIFFERENT, SILENT, TRACEBACK, HANG, FAILED, UNCLEAR = (
+    "ANOTHER ANSWER", "NO WARNING", "TRACEBACK", "HANG", "FAILED", "UNCLEAR MESSAGE",
+)  # fmt: skip
+
+METHODS = ("source", "ac", "atc", "bbse", "sld")
+QUICK_METRICS = ("accuracy", "brier")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One run of the program: the command line's arguments, or a function that calls the library.
+
+    ``clean`` is the call whose answer this one must give. ``check`` looks at what was left behind and returns a
+    complaint or None. ``process``: run in a process of its own, with ``env``, ``stdin``, a limit of memory in MB, and a
+    signal sent once ``signal_when`` says so.
+    """
+
+    run: Sequence[str] | Callable[[], Any]
+    clean: Call | None = None
+    close: float = 1e-9
+    check: Callable[[Outcome], str | None] | None = None
+    process: bool = False
+    env: Mapping[str, str] = field(default_factory=dict)
+    stdin: bytes | None = None
+    memory: int | None = None
+    seconds: float = 60.0
+    terminal: bool = False
+    send: int | None = None
+    send_after: float = 1.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A class of input: where it belongs, what it is, an example, what must happen and what the message must say."""
+
+    group: str
+    name: str
+    came: str
+    must: tuple[str, ...]
+    words: tuple[str, ...]
+    forms: tuple[str, ...]
+    make: Callable[[Kit, str], Call]
+
+
+@dataclass
+class Outcome:
+    """What happened: ``kind`` (one of the words above), the exit code, the message, the answer, and a complaint."""
+
+    kind: str
+    code: int | None = None
+    message: str = ""
+    answer: Any = None
+    stdout: str = ""
+    stderr: str = ""
+    complaint: str = ""
+    seconds: float = 0.0
+
+
+TRIALS: list[Trial] = []
+
+
+def trial(
+    group: str,
+    name: str,
+    came: str,
+    must: str | tuple[str, ...],
+    words: str | tuple[str, ...] = (),
+    forms: Sequence[str] = ("",),
+) -> Callable[[Callable[[Kit, str], Call]], Callable[[Kit, str], Call]]:
+    """Declare a class; the function makes the input in one of the ``forms`` and returns the call."""
+
+    def add(make: Callable[[Kit, str], Call]) -> Callable[[Kit, str], Call]:
+        TRIALS.append(
+            Trial(group, name, came, (must,) if isinstance(must, str) else must,
+                  (words,) if isinstance(words, str) else words, tuple(forms), make)
+        )  # fmt: skip
+        return make
+
+    return add
+
+
+class Kit:
+    """A folder for one case, and the clean data: files and calls are made from it."""
+
+    def __init__(self, folder: Path, shared: Path) -> None:
+        self.folder, self.shared = folder, shared
+        folder.mkdir(parents=True, exist_ok=True)
+        shared.mkdir(parents=True, exist_ok=True)
+
+    def reference(self, *wanted: str, rows: int | None = None) -> Columns:
+        """Columns of the clean reference, by default wide probabilities and labels."""
+        return _few(columns_of(1), wanted, rows)
+
+    def target(self, *wanted: str, rows: int | None = None) -> Columns:
+        """Columns of the clean target."""
+        return _few(columns_of(2, shift=0.8), wanted, rows)
+
+    def path(self, name: str, content: bytes | str | None = None) -> Path:
+        """A path in the folder of the case, written if content is given."""
+        path = self.folder / name
+        if content is not None:
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def put(self, name: str, columns: Columns) -> Path:
+        """Write columns to a file of this name."""
+        return write(self.folder / name, columns)
+
+    def clean(self, which: str, columns: Columns | None = None) -> Path:
+        """The clean file of some columns as Parquet, written once for all cases."""
+        columns = columns if columns is not None else getattr(self, which)()
+        mark = f"{which}-{_mark(columns)}.parquet"
+        path = self.shared / mark
+        return path if path.exists() else write(path, columns)
+
+    def estimate(
+        self,
+        reference: Path | str | None = None,
+        target: Path | str | None = None,
+        *more: str,
+        methods: Sequence[str] = METHODS,
+        **call: Any,
+    ) -> Call:
+        """`oodometer estimate` of two files, the clean ones by default, whose answer must be that of the clean files."""
+        clean = call.pop("clean", "clean")
+        if clean == "clean":
+            clean = self.estimate(methods=methods, clean=None)
+        arguments = [
+            "estimate", str(reference or self.clean("reference")), str(target or self.clean("target")),
+            "--backtest", "none", *(word for name in methods for word in ("--method", name)), *more,
+        ]  # fmt: skip
+        if "--json" not in more:
+            arguments += ["--json", str(self.folder / "answer.json")]
+        return Call(arguments, clean, **call)
+
+    def evaluate(self, file: Path | str, *more: str, clean: Path | None = None, **call: Any) -> Call:
+        """The library's `evaluate` on one file, with two quick metrics."""
+        import oodometer
+
+        def run_on(what: Any) -> Callable[[], Any]:
+            return lambda: oodometer.evaluate(what, metrics=list(QUICK_METRICS), workers=1)
+
+        return Call(run_on(file), Call(run_on(clean or self.clean("reference"))), **call)
+
+    def library(self, reference: Any = None, target: Any = None, **options: Any) -> Callable[[], Any]:
+        """The library's `estimate`, on arrays of the clean data unless others are given."""
+        import oodometer
+
+        first = arrays(self.reference()) if reference is None else reference
+        second = arrays(self.target()) if target is None else target
+        options = {"methods": list(METHODS), "backtest": None, "workers": 1, **options}
+        return lambda: oodometer.estimate(first, second, **options)
+
+
+def arrays(columns: Columns) -> dict[str, Any]:
+    """The columns as the library takes them from memory: lists packed, classes named."""
+    import numpy as np
+
+    from .material import CLASSES, arrays_of
+
+    packed = arrays_of(as_lists(columns))
+    out: dict[str, Any] = {name: np.asarray(value) for name, value in packed.items()}
+    if "probabilities" in out or "logits" in out:
+        out["classes"] = list(CLASSES)
+        for name in ("label", "prediction", "members", "views"):
+            if name in out:
+                out[name] = np.array(CLASSES)[out[name]]
+    return out
+
+
+def _few(columns: Columns, wanted: Sequence[str], rows: int | None) -> Columns:
+    found = select(columns, *(wanted or ("prob_*", "label")))
+    return {k: list(v[:rows]) for k, v in found.items()}
+
+
+def _mark(columns: Columns) -> str:
+    import hashlib
+
+    return hashlib.blake2b(json.dumps(columns, default=str).encode(), digest_size=8).hexdigest()
+
+
+# ------------------------------------------------------------------------------------------------ running
+
+
+def perform(call: Call) -> Outcome:
+    """Run a call and say what came, before it is judged."""
+    start = time.perf_counter()
+    if call.process:
+        assert not callable(call.run)
+        found = _in_process_of_its_own(call)
+    elif callable(call.run):
+        found = _library(call.run)
+    else:
+        found = _command(list(call.run))
+    found.seconds = time.perf_counter() - start
+    return found
+
+
+def _command(arguments: list[str]) -> Outcome:
+    from oodometer.cli import main
+
+    out, err = io.StringIO(), io.StringIO()
+    with warnings.catch_warnings(record=True) as said, _argv(arguments):
+        warnings.simplefilter("always")
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                code = main(arguments)
+            except BaseException:
+                return Outcome(TRACEBACK, 1, traceback.format_exc().strip().splitlines()[-1])
+    text = err.getvalue() + "".join(f"warning: {w.message}\n" for w in said)
+    return _told(code, out.getvalue(), text, arguments)
+
+
+@contextlib.contextmanager
+def _argv(arguments: list[str]) -> Iterator[None]:
+    before = sys.argv
+    sys.argv = ["oodometer", *arguments]
+    try:
+        yield
+    finally:
+        sys.argv = before
+
+
+def _library(run: Callable[[], Any]) -> Outcome:
+    from oodometer import OodometerError
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            found = run()
+        except OodometerError as error:
+            return Outcome(REFUSED if error.exit_code == 2 else FAILED, error.exit_code, str(error))
+        except BaseException:
+            return Outcome(TRACEBACK, None, traceback.format_exc().strip().splitlines()[-1])
+    return Outcome(DONE, 0, "", found if isinstance(found, dict) else found.to_dict())
+
+
+def _in_process_of_its_own(call: Call) -> Outcome:
+    arguments = [str(word) for word in call.run]  # type: ignore[union-attr]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **call.env}
+    command = [sys.executable, "-m", "oodometer", *arguments]
+    if call.terminal:
+        return _on_terminal(command, call.seconds)
+    if call.memory:
+        command = ["prlimit", f"--as={call.memory << 20}", *command]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL if call.stdin is None else pipe, stdout=pipe, stderr=pipe,
+                               env=environment)  # fmt: skip
+    try:
+        if call.send is not None:
+            assert process.stdin is not None
+            process.stdin.write(call.stdin or b"")  # the pipe stays open: the program waits for more
+            process.stdin.flush()
+            time.sleep(call.send_after)
+            process.send_signal(call.send)
+            process.wait(call.seconds)
+            out, err = process.communicate()
+            return replace(_told(process.returncode, out.decode(), err.decode(), []), kind=STOPPED)
+        out, err = process.communicate(call.stdin, timeout=call.seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return Outcome(HANG, None, f"no answer in {call.seconds:.0f} s")
+    return _told(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"), arguments)
+
+
+def _on_terminal(command: list[str], seconds: float) -> Outcome:
+    """Run a command on a terminal of its own; what it writes there is the outcome's ``stdout``."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=slave, stderr=slave,
+                               env={**os.environ, "COLUMNS": "200", "TERM": "xterm"})  # fmt: skip
+    os.close(slave)
+    seen, end = b"", time.monotonic() + seconds
+    while time.monotonic() < end:
+        ready, _, _ = select_ready([master], [], [], 0.2)
+        try:
+            more = os.read(master, 65536) if ready else b""
+        except OSError:  # the other side has closed
+            break
+        seen += more
+        if not more and process.poll() is not None:
+            break
+    else:
+        process.kill()
+        return Outcome(HANG, None, f"no answer in {seconds:.0f} s")
+    os.close(master)
+    code = process.wait()
+    text = seen.decode(errors="replace")
+    kind = REFUSED if code == 2 else DONE if code == 0 else TRACEBACK if "Traceback (" in text else FAILED
+    return Outcome(kind, code, "", stdout=text)
+
+
+def _told(code: int, out: str, err: str, arguments: list[str]) -> Outcome:
+    """The outcome of a command from its exit code and what it printed and wrote."""
+    lines = [line for line in err.splitlines() if line.strip()]
+    message = lines[-1].removeprefix("oodometer: ") if lines else ""
+    found = Outcome(DONE, code, message, stdout=out, stderr=err)
+    if "Traceback (most recent call last)" in err or message.startswith("unexpected "):
+        found.kind = TRACEBACK
+    elif code == 2:
+        found.kind = REFUSED
+        if len(lines) != 1:
+            found.complaint = f"{len(lines)} lines on standard error"
+    elif code not in (0, 3):
+        found.kind = FAILED
+    elif "--json" in arguments:
+        where = arguments[len(arguments) - arguments[::-1].index("--json")]  # of two, the last counts
+        try:
+            found.answer = json.loads(out if where == "-" else Path(where).read_text(encoding="utf-8"))
+            found.message = ""
+        except (OSError, ValueError) as error:
+            found.complaint = f"no JSON was written: {error}"
+    return found
+
+
+# ------------------------------------------------------------------------------------------------ judging
+
+
+def warnings_of(answer: Any) -> list[str]:
+    """The warnings that an answer carries, those of its trust among them."""
+    return [str(w) for w in (answer or {}).get("warnings", ())]
+
+
+def numbers_of(answer: Any) -> dict[str, float]:
+    """The numbers of an answer by their place in it, without texts, times and what names files."""
+    out: dict[str, float] = {}
+
+    def walk(value: Any, place: str) -> None:
+        if isinstance(value, bool):
+            out[place] = float(value)
+        elif isinstance(value, int | float):
+            out[place] = float(value)
+        elif isinstance(value, Mapping):
+            for key, inner in value.items():
+                if key not in ("seconds", "energy", "argv", "version", "diagnosis", "figures", "warnings", "time", "details"):
+                    walk(inner, f"{place}.{key}")
+        elif isinstance(value, list | tuple) and len(value) < 1000:
+            for i, inner in enumerate(value):
+                name = inner.get("method", i) if isinstance(inner, Mapping) else i
+                walk(inner, f"{place}.{name}")
+
+    core = ("reference", "target", "headline", "estimates", "rows", "metrics", "estimate", "label_only", "labels", "slices",
+            "chunks", "backtest", "models", "truth", "accuracy")  # fmt: skip
+    for key in core:
+        if key in (answer or {}):
+            walk(answer[key], key)
+    return out
+
+
+def difference(one: Any, other: Any, close: float) -> str:
+    """The first number in which two answers differ, or nothing."""
+    first, second = numbers_of(one), numbers_of(other)
+    if not first:
+        return "no numbers in the answer"
+    for place in sorted(first.keys() | second.keys()):
+        a, b = first.get(place), second.get(place)
+        if a is None or b is None:
+            return f"{place}: {a} for {b}"
+        if not math.isclose(a, b, rel_tol=close, abs_tol=close):
+            return f"{place}: {a:.6g} for {b:.6g}"
+    return ""
+
+
+def judged(trial: Trial, call: Call, found: Outcome, clean: Outcome | None) -> Outcome:
+    """Set what happened against what must happen: ``kind`` becomes the outcome, ``complaint`` says what is wrong."""
+    if found.kind == REFUSED and any(word not in found.message for word in trial.words):
+        found.complaint = found.complaint or f"the message lacks {[w for w in trial.words if w not in found.message]}"
+    elif found.kind == DONE:
+        _judge_answer(trial, call, found, clean)
+    if found.kind not in trial.must:
+        found.complaint = found.complaint or f"must be {' or '.join(trial.must)}"
+    if not found.complaint and call.check is not None:
+        found.complaint = call.check(found) or ""
+    return found
+
+
+def _judge_answer(trial: Trial, call: Call, found: Outcome, clean: Outcome | None) -> None:
+    said = [w for w in warnings_of(found.answer) if all(word in w for word in trial.words)]
+    if trial.must == (REFUSED,):
+        found.kind, found.complaint = "accepted", f"must be {REFUSED}"
+        return
+    if DONE in trial.must:
+        return
+    wrong = ""
+    if clean is not None:
+        wrong = difference(found.answer, clean.answer, call.close) if clean.kind == DONE else f"clean: {clean.message}"
+    if wrong and not (WARNED in trial.must and said):
+        found.kind, found.complaint = DIFFERENT, wrong
+    elif WARNED in trial.must and trial.words and said:
+        found.kind, found.message = WARNED, said[0]
+    elif SAME in trial.must:
+        found.kind = SAME
+    else:
+        found.kind, found.complaint = SILENT, f"no warning with {trial.words}"
+
+
+SIGNALS = {"SIGINT": signal.SIGINT, "SIGTERM": signal.SIGTERM}
