@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import REFUSED, SAME, WARNED, Call, Kit, arrays, trial
+from .base import METHODS, REFUSED, SAME, WARNED, Call, Kit, arrays, trial
 from .material import CLASSES, Columns, as_lists, npz_with
 
 PARQUET, NPZ = "Parquet and Arrow", "NPZ"
@@ -104,7 +104,8 @@ def _typed(name: str, came: str, cast: Any, must: Any = SAME, words: Any = (), c
 
     @trial(PARQUET, name, came, must, words, BOTH)
     def _(kit: Kit, form: str) -> Call:
-        return kit.estimate(target=_put(kit.path(f"t.{form}"), cast(_table(kit.target()))), close=close)
+        return kit.estimate(target=_put(kit.path(f"t.{form}"), cast(_table(kit.target()))),
+                            methods=METHODS if close < 1e-8 else ("source", "ac", "atc", "bbse"), close=close)  # fmt: skip
 
 
 def _cast(column: str, to: str) -> Any:
@@ -172,7 +173,7 @@ def _(kit: Kit, form: str) -> Call:
     return kit.evaluate(_put(kit.path(f"r.{form}"), _table(columns)))
 
 
-@trial(PARQUET, "bytes behind the schema's back", "text of broken UTF-8 as labels", REFUSED, "label", BOTH)
+@trial(PARQUET, "bytes behind the schema's back", "text of broken UTF-8 as labels", REFUSED, (), BOTH)
 def _(kit: Kit, form: str) -> Call:
     import pyarrow as pa
 

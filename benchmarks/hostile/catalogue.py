@@ -73,7 +73,7 @@ def _try(i: int) -> dict[str, Outcome]:
     """One class in all its forms."""
     trial, root, found = TRIALS[i], Path.cwd(), {}
     for form in trial.forms:
-        kit = Kit(root / f"{i}-{re.sub(r'[^a-z0-9]', '', form)}", root / "clean")
+        kit = Kit(root / f"{i}-{re.sub(r'[^a-z0-9]', '', form)}", root / "clean", quick=form != trial.forms[0])
         try:
             call = trial.make(kit, form)
             outcome = judged(trial, call, perform(call), _clean(call))
@@ -89,13 +89,15 @@ _KNOWN: dict[tuple[str, ...], Outcome] = {}
 
 
 def _clean(call: Call) -> Outcome | None:
-    """What the clean call gives; calls of the command line that are the same but for their output run once."""
+    """What the clean call gives; calls that are the same but for their output run once."""
     if call.clean is None:
         return None
-    if callable(call.clean.run):
+    key = call.clean.key
+    if not callable(call.clean.run):
+        words = list(call.clean.run)
+        key = tuple(w for w, before in zip(words, ["", *words], strict=False) if before != "--json")
+    if not key:
         return perform(call.clean)
-    words = list(call.clean.run)
-    key = tuple(w for w, before in zip(words, ["", *words], strict=False) if before != "--json")
     if key not in _KNOWN:
         _KNOWN[key] = perform(call.clean)
     return _KNOWN[key]

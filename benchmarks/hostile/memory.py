@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import REFUSED, SAME, Call, Kit, arrays, trial
+from .base import DONE, REFUSED, SAME, Call, Kit, arrays, trial
 from .material import CLASSES
 
 PLAIN, FRAMES = "Dictionaries and arrays in Python", "Frames and tensors in Python"
@@ -201,15 +201,15 @@ _option("a level that is not a number", "`level=nan`", "level", level=float("nan
 _option("no level", "`level=None`", "level", level=None)
 _option("a level of true", "`level=True`", "level", level=True)
 _option("a negative seed", "`seed=-1`", "seed", seed=-1)
-_option("a huge seed", "`seed=10**40`", "seed", (REFUSED, SAME), seed=10**40)
+_option("a huge seed", "`seed=10**40`", "seed", (REFUSED, DONE), seed=10**40)
 _option("no seed", "`seed=None`", "seed", seed=None)
 _option("a seed in text", "`seed='zero'`", "seed", seed="zero")
-_option("a generator for a seed", "`seed=default_rng(0)`", "seed", (REFUSED, SAME), seed=np.random.default_rng(0))
+_option("a generator for a seed", "`seed=default_rng(0)`", "seed", (REFUSED, DONE), seed=np.random.default_rng(0))
 _option("a fraction for a seed", "`seed=0.5`", "seed", seed=0.5)
-_option("workers in text", "`workers='two'`", "workers", workers="two")
-_option("no worker", "`workers=0`", "workers", workers=0)
-_option("workers below zero", "`workers=-2`", "workers", workers=-2)
-_option("a fraction of a worker", "`workers=1.5`", "workers", workers=1.5)
+_option("workers in text", "`workers='two'`", "worker", workers="two")
+_option("no worker", "`workers=0`", "worker", workers=0)
+_option("workers below zero", "`workers=-2`", "worker", workers=-2)
+_option("a fraction of a worker", "`workers=1.5`", "worker", workers=1.5)
 _option("methods of None", "`methods=[None]`", (), methods=[None])
 _option("methods as one text", "`methods='atc'`", (), (REFUSED, SAME), methods="atc")
 _option("methods of numbers", "`methods=[3]`", (), methods=[3])

@@ -58,7 +58,8 @@ def _csv(path: Path) -> dict[str, list[Any]]:
         raise Unreadable("rows of other lengths")
     if len(set(header)) < len(header):
         raise Unreadable("a column twice")
-    return {name: [None if cell == "" else _Text(cell) for cell in cells]
+    unknown = ("", "nan", "null")  # the guide says so of labels
+    return {name: [None if cell.strip().lower() in unknown else _Text(cell) for cell in cells]
             for name, cells in zip(header, zip(*body, strict=True), strict=True)}  # fmt: skip
 
 
@@ -101,7 +102,8 @@ def _npz(path: Path) -> dict[str, list[Any]]:
     with np.load(path, allow_pickle=False) as archive:
         if len(set(archive.files)) < len(archive.files):
             raise Unreadable("an array twice")
-        arrays = {name: archive[name] for name in archive.files}
+        ours = ("label", "prediction", "confidence", "correct", "group", "classes", *WIDE.values())
+        arrays = {n: archive[n] for n in archive.files if n.strip() in ours or n.lstrip().startswith(tuple(WIDE))}
     out = {}
     for name, array in arrays.items():
         values = array.T if name in ("members", "views", "votes") else array
