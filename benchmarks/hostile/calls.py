@@ -10,7 +10,11 @@ from typing import Any
 from .base import DONE, FAILED, REFUSED, SAME, WARNED, Call, Kit, Outcome, trial
 from .material import ROWS, jsonl_text
 
-CALLS, OUTPUTS, JOINS = "Options of the command line", "Places for outputs", "Labels and slices beside the target"
+CALLS, OUTPUTS, JOINS = (
+    "Options of the command line",
+    "Places for outputs",
+    "Labels and slices beside the target",
+)
 
 
 def _call(name: str, came: str, words: Any, *more: str, must: Any = REFUSED) -> None:
@@ -33,7 +37,13 @@ _call("slices by a column that is not there", "`--by site`", "site", "--by", "si
 _call("slices and chunks at once", "`--by group --every 7d`", "not both", "--by", "label", "--every", "7d")
 _call("a mapping without a sign", "`--map label`", "theirs=ours", "--map", "label")
 _call("a mapping of a column that is not there", "`--map y=label`", "y", "--map", "y=label")
-_call("a mapping onto a column that is there", "`--map prob_cat=prob_dog`", "prob_dog", "--map", "prob_cat=prob_dog")
+_call(
+    "a mapping onto a column that is there",
+    "`--map prob_cat=prob_dog`",
+    "prob_dog",
+    "--map",
+    "prob_cat=prob_dog",
+)
 _call("class names of another number", "`--classes cat,dog`", "prob_emu", "--classes", "cat,dog")
 _call("a class name twice", "`--classes cat,dog,dog`", (), "--classes", "cat,dog,dog")
 _call("class names in another order", "`--classes emu,cat,dog`", (), "--classes", "emu,cat,dog", must=SAME)
@@ -44,9 +54,23 @@ _call("an engine that is not there", "`--engine moon`", "moon", "--engine", "moo
 _call("a calibrator that is not there", "`--calibrator hot`", "hot", "--calibrator", "hot")
 _call("an accuracy in percent", "`--accuracy 95`", "95", "--accuracy", "95")
 _call("a negative seed", "`--seed -1`", "seed", "--seed", "-1")
-_call("a huge seed", "`--seed 1000000000000000000000000`", "seed", "--seed", "1" + "0" * 24, must=(REFUSED, DONE))
+_call(
+    "a huge seed",
+    "`--seed 1000000000000000000000000`",
+    "seed",
+    "--seed",
+    "1" + "0" * 24,
+    must=(REFUSED, DONE),
+)
 _call("an unknown option", "`--fast`", "--fast", "--fast")
-_call("a method that the data cannot feed", "`--method gde` alone, without members", "members", "--method", "gde", must=(SAME, REFUSED, WARNED))
+_call(
+    "a method that the data cannot feed",
+    "`--method gde` alone, without members",
+    "members",
+    "--method",
+    "gde",
+    must=(SAME, REFUSED, WARNED),
+)
 
 
 @trial(CALLS, "two files in the wrong order", "TARGET before REFERENCE", REFUSED, "REFERENCE", ("estimate",))
@@ -93,7 +117,12 @@ _no_file("an unknown ending", "`data.xlsx`", "xlsx", lambda kit: kit.path("data.
 _no_file("no ending", "a file `data`", "data", lambda kit: kit.path("data", "prob_a,prob_b\n0.5,0.5\n"))
 _no_file("a device", "`/dev/null`", "/dev/null", lambda kit: "/dev/null")
 _no_file("an empty name", "`''`", (), lambda kit: "")
-_no_file("an address of the web", "`https://example.org/p.csv`", "example.org", lambda kit: "https://example.org/p.csv")
+_no_file(
+    "an address of the web",
+    "`https://example.org/p.csv`",
+    "example.org",
+    lambda kit: "https://example.org/p.csv",
+)
 _no_file("a zero byte in a name", "`a\\0b.csv`", (), lambda kit: "a\0b.csv")
 _no_file("a name too long", "300 letters", (), lambda kit: "a" * 300 + ".csv")
 
@@ -110,19 +139,30 @@ def _joined(kit: Kit, labels: dict[str, list[Any]], form: str = "csv", **call: A
     return kit.estimate(None, target, "--labels", str(kit.put(f"labels.{form}", labels)), clean=clean, **call)
 
 
-@trial(JOINS, "labels in another order, with an `id`", "the rows of LABELS turned round", (SAME, REFUSED), (), ("csv", "jsonl", "parquet"))
+@trial(
+    JOINS,
+    "labels in another order, with an `id`",
+    "the rows of LABELS turned round",
+    (SAME, REFUSED),
+    (),
+    ("csv", "jsonl", "parquet"),
+)
 def _(kit: Kit, form: str) -> Call:
     return _joined(kit, {k: v[::-1] for k, v in kit.target("id", "label").items()}, form)
 
 
-@trial(JOINS, "an `id` twice in the labels", "row 2 repeats row 1's", REFUSED, "id", ("csv", "jsonl", "parquet"))
+@trial(
+    JOINS, "an `id` twice in the labels", "row 2 repeats row 1's", REFUSED, "id", ("csv", "jsonl", "parquet")
+)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.target("id", "label")
     columns["id"][1] = columns["id"][0]
     return _joined(kit, columns, form)
 
 
-@trial(JOINS, "fewer labels, with an `id`", "every second row of LABELS", (SAME, REFUSED), (), ("csv", "parquet"))
+@trial(
+    JOINS, "fewer labels, with an `id`", "every second row of LABELS", (SAME, REFUSED), (), ("csv", "parquet")
+)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.target("id", "label")
     holed = {"label": [v if i % 2 else None for i, v in enumerate(columns["label"])]}
@@ -141,9 +181,18 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, None, "--labels", str(given), clean=clean)
 
 
-@trial(JOINS, "too few labels, with nothing to join by", "239 labels for 240 rows", REFUSED, "240", ("csv", "jsonl", "parquet"))
+@trial(
+    JOINS,
+    "too few labels, with nothing to join by",
+    "239 labels for 240 rows",
+    REFUSED,
+    "240",
+    ("csv", "jsonl", "parquet"),
+)
 def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(None, None, "--labels", str(kit.put(f"l.{form}", {"label": kit.target()["label"][:-1]})))
+    return kit.estimate(
+        None, None, "--labels", str(kit.put(f"l.{form}", {"label": kit.target()["label"][:-1]}))
+    )
 
 
 @trial(JOINS, "too many labels", "241 labels for 240 rows", REFUSED, "240", ("csv", "jsonl", "parquet"))
@@ -158,9 +207,17 @@ def _(kit: Kit, form: str) -> Call:
     return Call(["audit", str(kit.clean("reference")), str(kit.clean("target")), "--labels", str(given)])
 
 
-@trial(JOINS, "a slice of nothing beside a slice of the text `(missing)`", "null and `(missing)` in `group`", DONE, (), ("jsonl", "parquet"))
+@trial(
+    JOINS,
+    "a slice of nothing beside a slice of the text `(missing)`",
+    "null and `(missing)` in `group`",
+    DONE,
+    (),
+    ("jsonl", "parquet"),
+)
 def _(kit: Kit, form: str) -> Call:
     columns = {**kit.target("prob_*"), "group": [("(missing)", None, "south")[i % 3] for i in range(ROWS)]}
+
     def sizes(found: Outcome) -> str | None:
         rows = sorted(s["rows"] for s in found.answer.get("slices", ()))
         return None if rows == [ROWS // 3] * 3 else f"slices of {rows} rows"
@@ -168,7 +225,9 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, kit.put(f"t.{form}", columns), "--by", "group", check=sizes)
 
 
-@trial(JOINS, "times in words", "`yesterday` in row 7 of `time`", REFUSED, ("time", "row 7"), ("csv", "jsonl"))
+@trial(
+    JOINS, "times in words", "`yesterday` in row 7 of `time`", REFUSED, ("time", "row 7"), ("csv", "jsonl")
+)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.target("prob_*", "time")
     columns["time"][6] = "yesterday"
@@ -190,7 +249,10 @@ def _unchanged(*paths: Path) -> Any:
 
 
 def _copies(kit: Kit) -> tuple[Path, Path]:
-    return (kit.path("r.parquet", kit.clean("reference").read_bytes()), kit.path("t.parquet", kit.clean("target").read_bytes()))
+    return (
+        kit.path("r.parquet", kit.clean("reference").read_bytes()),
+        kit.path("t.parquet", kit.clean("target").read_bytes()),
+    )
 
 
 def _over(name: str, came: str, arguments: Any, forms: Any) -> None:
@@ -214,18 +276,52 @@ def _verb(form: str, reference: Path, target: Path) -> list[str]:
     return [form, str(reference), str(target), *few]
 
 
-_over("the JSON over an input", "`--json t.parquet`", lambda kit, form, r, t: [
-      *_verb(form, r, t), "--json", str(r if form == "backtest" else t)], VERBS)  # fmt: skip
-_over("the JSON over an input by another path", "`--json ./sub/../t.parquet`", lambda kit, form, r, t: [
-      *_verb(form, r, t), "--json", str(_aside(kit) / ".." / (r if form == "backtest" else t).name)], VERBS)  # fmt: skip
-_over("the JSON over an input by a link", "a symbolic link to `t.parquet`", lambda kit, form, r, t: [
-      *_verb(form, r, t), "--json", str(_link(kit, r if form == "backtest" else t))], VERBS)  # fmt: skip
-_over("the page over an input", "`--report t.parquet`", lambda kit, form, r, t: [
-      *_verb(form, r, t), "--report", str(r if form == "backtest" else t)], VERBS)  # fmt: skip
-_over("two outputs of one name", "`--json out.html --report out.html`", lambda kit, form, r, t: [
-      *_verb(form, r, t), "--json", str(kit.path("out.html")), "--report", str(kit.path("out.html"))], VERBS)  # fmt: skip
-_over("the suggested rows over an input", "`audit --suggest 5 --out t.parquet`", lambda kit, form, r, t: [
-      *_verb("audit", r, t), "--suggest", "5", "--out", str(t)], ("audit",))  # fmt: skip
+_over(
+    "the JSON over an input",
+    "`--json t.parquet`",
+    lambda kit, form, r, t: [*_verb(form, r, t), "--json", str(r if form == "backtest" else t)],
+    VERBS,
+)
+_over(
+    "the JSON over an input by another path",
+    "`--json ./sub/../t.parquet`",
+    lambda kit, form, r, t: [
+        *_verb(form, r, t),
+        "--json",
+        str(_aside(kit) / ".." / (r if form == "backtest" else t).name),
+    ],
+    VERBS,
+)
+_over(
+    "the JSON over an input by a link",
+    "a symbolic link to `t.parquet`",
+    lambda kit, form, r, t: [*_verb(form, r, t), "--json", str(_link(kit, r if form == "backtest" else t))],
+    VERBS,
+)
+_over(
+    "the page over an input",
+    "`--report t.parquet`",
+    lambda kit, form, r, t: [*_verb(form, r, t), "--report", str(r if form == "backtest" else t)],
+    VERBS,
+)
+_over(
+    "two outputs of one name",
+    "`--json out.html --report out.html`",
+    lambda kit, form, r, t: [
+        *_verb(form, r, t),
+        "--json",
+        str(kit.path("out.html")),
+        "--report",
+        str(kit.path("out.html")),
+    ],
+    VERBS,
+)
+_over(
+    "the suggested rows over an input",
+    "`audit --suggest 5 --out t.parquet`",
+    lambda kit, form, r, t: [*_verb("audit", r, t), "--suggest", "5", "--out", str(t)],
+    ("audit",),
+)
 
 
 def _aside(kit: Kit) -> Path:
@@ -261,7 +357,9 @@ def _(kit: Kit, form: str) -> Call:
 @trial(OUTPUTS, "an output that was there before", "`--json out.json` a second time", SAME, (), ("estimate",))
 def _(kit: Kit, form: str) -> Call:
     out = kit.path("out.json", "of before")
-    return kit.estimate(None, None, "--json", str(out), check=lambda found: None if json.loads(out.read_text()) else "no JSON")
+    return kit.estimate(
+        None, None, "--json", str(out), check=lambda found: None if json.loads(out.read_text()) else "no JSON"
+    )
 
 
 @trial(CALLS, "standard input", "`-` for the target, JSONL through a pipe", SAME, (), ("stdin",))
@@ -269,7 +367,9 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, "-", process=True, stdin=jsonl_text(kit.target()).encode())
 
 
-@trial(CALLS, "nothing on standard input", "`-` for the target, an empty pipe", REFUSED, "nothing", ("stdin",))
+@trial(
+    CALLS, "nothing on standard input", "`-` for the target, an empty pipe", REFUSED, "nothing", ("stdin",)
+)
 def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, "-", process=True, stdin=b"")
 

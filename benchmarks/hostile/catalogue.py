@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import json
 import multiprocessing
@@ -16,9 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .base import TRIALS, Call, Kit, Outcome, Trial, judged, perform
+from .base import TRIALS, Call, Kit, Outcome, Trial
+from .running import judged, perform
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "bad_input.md"
+# Where the classes stand; the order is that of the table.
+ROOMS = (
+    "numbers", "classes", "texts", "json_lines", "binaries", "archives", "memory", "frames", "calls", "world",
+)  # fmt: skip
 BEGIN, END = "<!-- hostile: begin -->", "<!-- hostile: end -->"
 
 
@@ -37,13 +43,17 @@ class Row:
 
 def load() -> list[Trial]:
     """Every class, in the order of the table."""
-    from . import numbers, texts, binaries, memory, calls, world  # noqa: F401, I001  (the order is that of the table)
-
+    for name in ROOMS:
+        importlib.import_module(f"{__package__}.{name}")
+    groups = list(dict.fromkeys(trial.group for trial in TRIALS))
+    TRIALS.sort(key=lambda trial: groups.index(trial.group))
     return TRIALS
 
 
 def run(
-    only: Callable[[Trial], bool] = lambda trial: True, say: Callable[[Row], None] = lambda row: None, workers: int = 2
+    only: Callable[[Trial], bool] = lambda trial: True,
+    say: Callable[[Row], None] = lambda row: None,
+    workers: int = 2,
 ) -> list[Row]:
     """Run the classes in some processes; one that a class brings down is named."""
     chosen = [i for i, trial in enumerate(load()) if only(trial)]
@@ -73,11 +83,15 @@ def _try(i: int) -> dict[str, Outcome]:
     """One class in all its forms."""
     trial, root, found = TRIALS[i], Path.cwd(), {}
     for form in trial.forms:
-        kit = Kit(root / f"{i}-{re.sub(r'[^a-z0-9]', '', form)}", root / "clean", quick=form != trial.forms[0])
+        kit = Kit(
+            root / f"{i}-{re.sub(r'[^a-z0-9]', '', form)}", root / "clean", quick=form != trial.forms[0]
+        )
         try:
             call = trial.make(kit, form)
             outcome = judged(trial, call, perform(call), _clean(call))
-        except Exception:  # a class that cannot be tried is a fault of its own, and the others are tried all the same
+        except (
+            Exception
+        ):  # a class that cannot be tried is a fault of its own, and the others are tried all the same
             outcome = Outcome("NOT TRIED", complaint=traceback.format_exc().strip().splitlines()[-1])
         outcome.message = _without_place(outcome.message, root)
         outcome.answer, outcome.stdout = None, ""
@@ -115,7 +129,12 @@ def markdown(rows: Iterable[Row]) -> str:
     """The table of the guide, one for each group."""
     out = []
     for group, members in itertools.groupby(rows, key=lambda row: row.trial.group):
-        out += [f"### {group}", "", "| class | for example | what happens | exit code | message |", "|---|---|---|---|---|"]
+        out += [
+            f"### {group}",
+            "",
+            "| class | for example | what happens | exit code | message |",
+            "|---|---|---|---|---|",
+        ]
         out += [f"| {' | '.join(cells(row))} |" for row in members] + [""]
     return "\n".join(out)
 
@@ -150,12 +169,20 @@ def summary(rows: list[Row]) -> str:
 def as_json(rows: list[Row]) -> list[dict[str, Any]]:
     """What a test needs to know of each class."""
     return [
-        {"group": row.trial.group, "class": row.trial.name, "came": row.trial.came, "must": list(row.trial.must),
-         "cells": cells(row), "faults": row.faults,
-         "outcomes": {form: {"kind": o.kind, "code": o.code, "message": o.message, "seconds": round(o.seconds, 3)}
-                      for form, o in row.outcomes.items()}}
+        {
+            "group": row.trial.group,
+            "class": row.trial.name,
+            "came": row.trial.came,
+            "must": list(row.trial.must),
+            "cells": cells(row),
+            "faults": row.faults,
+            "outcomes": {
+                form: {"kind": o.kind, "code": o.code, "message": o.message, "seconds": round(o.seconds, 3)}
+                for form, o in row.outcomes.items()
+            },
+        }
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def write_docs(rows: list[Row]) -> None:
@@ -173,10 +200,15 @@ def main(words: list[str], docs: bool, json_file: str | None, workers: int = 2) 
         for complaint in dict.fromkeys(row.faults.values()):
             forms = [form for form, said in row.faults.items() if said == complaint]
             found = row.outcomes[forms[0]]
-            print(f"{row.trial.group}: {row.trial.name} ({', '.join(forms)}): {found.kind}, {complaint}"
-                  + (f" [{_cell(found.message, 160)}]" if found.message else ""), flush=True)  # fmt: skip
+            print(
+                f"{row.trial.group}: {row.trial.name} ({', '.join(forms)}): {found.kind}, {complaint}"
+                + (f" [{_cell(found.message, 160)}]" if found.message else ""),
+                flush=True,
+            )
 
-    rows = run(lambda t: not words or any(w.lower() in f"{t.group}: {t.name}".lower() for w in words), say, workers)
+    rows = run(
+        lambda t: not words or any(w.lower() in f"{t.group}: {t.name}".lower() for w in words), say, workers
+    )
     print(summary(rows))
     if json_file:
         Path(json_file).write_text(json.dumps(as_json(rows), indent=1, ensure_ascii=False), encoding="utf-8")

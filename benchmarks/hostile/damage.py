@@ -20,12 +20,15 @@ LAYOUTS = {
     "lists": ("prob_*", "label"),
     "panels": ("prob_*", "label", "prediction", "feature_*", "member_*", "vote_*"),
     "confidence": ("confidence", "correct", "group"),
-}  # fmt: skip
+}
 
 
 def clean_columns(layout: str, which: str) -> Columns:
     """Clean columns of a layout, of the reference or the target."""
-    held = select(columns_of(11 if which == "reference" else 12, ROWS, 0.0 if which == "reference" else 0.8), *LAYOUTS[layout])
+    held = select(
+        columns_of(11 if which == "reference" else 12, ROWS, 0.0 if which == "reference" else 0.8),
+        *LAYOUTS[layout],
+    )
     return as_lists(held) if layout == "lists" else held
 
 
@@ -64,14 +67,42 @@ def blank(content: bytearray, rng: Generator, at: int) -> None:
 
 def likely(content: bytearray, rng: Generator, at: int) -> None:
     """A byte or two that mean something in text."""
-    tokens = [b"\n", b",", b'"', b"\t", b";", b"\0", b"-", b".", b"e9", b"nan", b"null", b"true", b"[", b"}", b"\r", b"0", b" ", b"\xef\xbb\xbf"]
+    tokens = [
+        b"\n",
+        b",",
+        b'"',
+        b"\t",
+        b";",
+        b"\0",
+        b"-",
+        b".",
+        b"e9",
+        b"nan",
+        b"null",
+        b"true",
+        b"[",
+        b"}",
+        b"\r",
+        b"0",
+        b" ",
+        b"\xef\xbb\xbf",
+    ]
     token = tokens[int(rng.integers(len(tokens)))]
     content[at : at + (len(token) if rng.random() < 0.5 else 0)] = token
 
 
 BYTES: tuple[Callable[[bytearray, Generator, int], None], ...] = (
-    flip, flip, change_byte, cut, take_out, put_in, repeat, blank, likely, likely,
-)  # fmt: skip
+    flip,
+    flip,
+    change_byte,
+    cut,
+    take_out,
+    put_in,
+    repeat,
+    blank,
+    likely,
+    likely,
+)
 
 
 def damaged(content: bytes, rng: Generator) -> tuple[bytes, str]:
@@ -81,7 +112,13 @@ def damaged(content: bytes, rng: Generator) -> tuple[bytes, str]:
         if not out:
             break
         where = rng.random()
-        span = (0, min(300, len(out))) if where < 0.3 else (max(0, len(out) - 700), len(out)) if where < 0.5 else (0, len(out))
+        span = (
+            (0, min(300, len(out)))
+            if where < 0.3
+            else (max(0, len(out) - 700), len(out))
+            if where < 0.5
+            else (0, len(out))
+        )
         act = BYTES[int(rng.integers(len(BYTES)))]
         act(out, rng, int(rng.integers(*span)) if span[0] < span[1] else 0)
         names.append(act.__name__)
@@ -100,7 +137,11 @@ def shuffled_columns(c: Columns, rng: Generator) -> Columns:
 
 
 def more_columns(c: Columns, rng: Generator) -> Columns:
-    return {"comment": ["x, y"] * len(next(iter(c.values()))), **c, "model": list(range(len(next(iter(c.values())))))}
+    return {
+        "comment": ["x, y"] * len(next(iter(c.values()))),
+        **c,
+        "model": list(range(len(next(iter(c.values()))))),
+    }
 
 
 def shuffled_rows(c: Columns, rng: Generator) -> Columns:
@@ -125,7 +166,22 @@ def dropped_column(c: Columns, rng: Generator) -> Columns:
 def renamed_column(c: Columns, rng: Generator) -> Columns:
     old = str(rng.choice(list(c)))
     prefix = old.split("_")[0] + "_" if "_" in old else ""
-    new = str(rng.choice([prefix + "fox", old.upper(), old + " ", " " + old, old + "_2", "", "prob_", "label", "features", "0"]))
+    new = str(
+        rng.choice(
+            [
+                prefix + "fox",
+                old.upper(),
+                old + " ",
+                " " + old,
+                old + "_2",
+                "",
+                "prob_",
+                "label",
+                "features",
+                "0",
+            ]
+        )
+    )
     return {new if k == old else k: v for k, v in c.items()}
 
 
@@ -137,7 +193,9 @@ def swapped_names(c: Columns, rng: Generator) -> Columns:
 
 def odd_number(c: Columns, rng: Generator) -> Columns:
     name, row = _numeric(c, rng), int(rng.integers(ROWS))
-    odd = [float("nan"), float("inf"), -0.5, 1.5, 1e300, 100.0, 0.0, 1.0, 1e-320, -0.0, 2.0**63, None][int(rng.integers(12))]
+    odd = [float("nan"), float("inf"), -0.5, 1.5, 1e300, 100.0, 0.0, 1.0, 1e-320, -0.0, 2.0**63, None][
+        int(rng.integers(12))
+    ]
     out = {k: list(v) for k, v in c.items()}
     out[name][row] = odd if not isinstance(out[name][row], list) else [odd, *out[name][row][1:]]
     return out
@@ -155,8 +213,31 @@ def scaled_row(c: Columns, rng: Generator) -> Columns:
 
 
 def odd_label(c: Columns, rng: Generator) -> Columns:
-    name = str(rng.choice([k for k in c if k in ("label", "prediction", "correct", "group") or k.startswith("member_")] or list(c)))
-    odd = [None, "", "fox", "Cat", " cat", 1, 1.5, True, -1, "1", "nan", "null", "NA", 2**40, "cat", "dog", [0]][int(rng.integers(17))]
+    name = str(
+        rng.choice(
+            [k for k in c if k in ("label", "prediction", "correct", "group") or k.startswith("member_")]
+            or list(c)
+        )
+    )
+    odd = [
+        None,
+        "",
+        "fox",
+        "Cat",
+        " cat",
+        1,
+        1.5,
+        True,
+        -1,
+        "1",
+        "nan",
+        "null",
+        "NA",
+        2**40,
+        "cat",
+        "dog",
+        [0],
+    ][int(rng.integers(17))]
     out = {k: list(v) for k, v in c.items()}
     for row in rng.integers(len(out[name]), size=int(rng.choice([1, 1, 5]))):
         out[name][row] = odd
@@ -165,18 +246,43 @@ def odd_label(c: Columns, rng: Generator) -> Columns:
 
 def other_classes(c: Columns, rng: Generator) -> Columns:
     """Every class gets another name, in columns and labels alike."""
-    new = dict(zip(CLASSES, [("0", "1", "2"), ("2", "0", "1"), ("a", "b", "c"), ("é", "ü", "ß"), ("true", "false", "none"),
-                             ("1", "2", "10"), ("x y", "x,y", 'x"y'), ("01", "1", "001")][int(rng.integers(8))], strict=True))  # fmt: skip
+    new = dict(
+        zip(
+            CLASSES,
+            [
+                ("0", "1", "2"),
+                ("2", "0", "1"),
+                ("a", "b", "c"),
+                ("é", "ü", "ß"),
+                ("true", "false", "none"),
+                ("1", "2", "10"),
+                ("x y", "x,y", 'x"y'),
+                ("01", "1", "001"),
+            ][int(rng.integers(8))],
+            strict=True,
+        )
+    )
 
     def named(v: Any) -> Any:
         return new.get(v, v) if isinstance(v, str) else v
 
-    return {k if k.split("_")[0] != "prob" else "prob_" + new.get(k[5:], k[5:]): [named(x) for x in v] for k, v in c.items()}
+    return {
+        k if k.split("_")[0] != "prob" else "prob_" + new.get(k[5:], k[5:]): [named(x) for x in v]
+        for k, v in c.items()
+    }
 
 
 def other_types(c: Columns, rng: Generator) -> Columns:
     name = str(rng.choice(list(c)))
-    casts: list[Callable[[Any], Any]] = [str, lambda v: [v], lambda v: None, bool, lambda v: {"v": v}, np.float32, int]
+    casts: list[Callable[[Any], Any]] = [
+        str,
+        lambda v: [v],
+        lambda v: None,
+        bool,
+        lambda v: {"v": v},
+        np.float32,
+        int,
+    ]
     cast = casts[int(rng.integers(len(casts)))]
     try:
         return {k: [cast(x) for x in v] if k == name else v for k, v in c.items()}
@@ -200,9 +306,24 @@ def shorter_column(c: Columns, rng: Generator) -> Columns:
 
 HARMLESS = (shuffled_columns, more_columns)
 STRUCTURE = (
-    shuffled_columns, more_columns, shuffled_rows, dropped_rows, repeated_rows, dropped_column, renamed_column, swapped_names,
-    odd_number, odd_number, scaled_row, odd_label, odd_label, other_classes, other_types, shorter_list, shorter_column,
-)  # fmt: skip
+    shuffled_columns,
+    more_columns,
+    shuffled_rows,
+    dropped_rows,
+    repeated_rows,
+    dropped_column,
+    renamed_column,
+    swapped_names,
+    odd_number,
+    odd_number,
+    scaled_row,
+    odd_label,
+    odd_label,
+    other_classes,
+    other_types,
+    shorter_list,
+    shorter_column,
+)
 
 
 def put(path: Path, columns: Columns, rng: Generator) -> Path:
@@ -220,9 +341,12 @@ def put(path: Path, columns: Columns, rng: Generator) -> Path:
         import pyarrow.parquet as parquet
 
         options: list[dict[str, Any]] = [
-            {"compression": "zstd"}, {"compression": "none"}, {"use_dictionary": False, "compression": "gzip"},
-            {"data_page_version": "2.0"}, {"row_group_size": 7, "write_page_checksum": True},
-        ]  # fmt: skip
+            {"compression": "zstd"},
+            {"compression": "none"},
+            {"use_dictionary": False, "compression": "gzip"},
+            {"data_page_version": "2.0"},
+            {"row_group_size": 7, "write_page_checksum": True},
+        ]
         parquet.write_table(pa.table(columns), path, **options[way - 1])
     elif form == "arrow" and way > 3:
         import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Fuzzes files and pairs of files: no exception but our own, no hang, and no answer that an independent reading lacks."""
+"""Fuzzes files and pairs of them: no exception but our own, no hang, no answer that an independent reading lacks."""
 
 from __future__ import annotations
 
@@ -117,7 +117,9 @@ def _estimate(path: Path, folder: Path, case: Case) -> Any:
 def _asked(reference: Any, target: Any) -> Any:
     import oodometer
 
-    return oodometer.estimate(reference, target, methods=METHODS, backtest=None, diagnosis=False, calibrator="none", workers=1)
+    return oodometer.estimate(
+        reference, target, methods=METHODS, backtest=None, diagnosis=False, calibrator="none", workers=1
+    )
 
 
 def _answer_differs(plain: Plain, told: Any, case: Case, folder: Path) -> str:
@@ -131,7 +133,11 @@ def _answer_differs(plain: Plain, told: Any, case: Case, folder: Path) -> str:
         return ""
     got = (told["accuracy"].value, told["brier"].value)
     slack = 5e-3 if abs(got[1] - expected[1]) < 5e-3 and _rounded(plain) else 1e-6
-    wrong = [f"{n} {a:.6f} for {b:.6f}" for n, a, b in zip(("accuracy", "brier"), got, expected, strict=True) if abs(a - b) > slack]
+    wrong = [
+        f"{n} {a:.6f} for {b:.6f}"
+        for n, a, b in zip(("accuracy", "brier"), got, expected, strict=True)
+        if abs(a - b) > slack
+    ]
     return ", ".join(wrong)
 
 
@@ -141,7 +147,7 @@ def _rounded(plain: Plain) -> bool:
 
 
 def _pair_differs(plain: Plain, told: Any, case: Case, folder: Path) -> str:
-    """The estimates of a pair against those of the same content handed over as arrays, classes in the order of names."""
+    """The estimates of a pair against those of the same content as arrays, classes in the order of their names."""
     path = next(p for p in folder.iterdir() if p.stem in ("reference", "target"))
     other = read_plain(_partner(case, path), "parquet")
     first, second = (plain, other) if path.stem == "reference" else (other, plain)
@@ -176,7 +182,9 @@ def _work(seed: int, numbers: range, at: Any, since: Any, out: Any, keep: str) -
             at.value, since.value = number, time.time()
             case = judge(case, path, folder)
         except BaseException:
-            case = Case(number, FORMATS[number % 5], "", "", False, "fuzzer failed", traceback.format_exc()[-600:])
+            case = Case(
+                number, FORMATS[number % 5], "", "", False, "fuzzer failed", traceback.format_exc()[-600:]
+            )
         since.value = 0.0
         if case.outcome not in GOOD:
             shutil.copytree(folder, Path(keep) / "found" / f"{number}", dirs_exist_ok=True)
@@ -190,7 +198,12 @@ class Worker:
     """A process that works through its numbers, and is begun anew behind a file that hangs or kills it."""
 
     def __init__(self, seed: int, numbers: range, keep: Path) -> None:
-        self.seed, self.numbers, self.keep, self.context = seed, numbers, keep, multiprocessing.get_context("spawn")
+        self.seed, self.numbers, self.keep, self.context = (
+            seed,
+            numbers,
+            keep,
+            multiprocessing.get_context("spawn"),
+        )
         self.at, self.since = self.context.Value("q", -1), self.context.Value("d", 0.0)
         self.done = False
         self._begin()
@@ -198,7 +211,9 @@ class Worker:
     def _begin(self) -> None:
         self.pipe, child = self.context.Pipe(duplex=False)
         self.process = self.context.Process(
-            target=_work, args=(self.seed, self.numbers, self.at, self.since, child, str(self.keep)), daemon=True
+            target=_work,
+            args=(self.seed, self.numbers, self.at, self.since, child, str(self.keep)),
+            daemon=True,
         )
         self.since.value = 0.0
         self.process.start()
@@ -260,10 +275,10 @@ def tables(cases: list[dict[str, Any]], seed: int) -> str:
     out = [
         f"# {len(cases):,} fuzzed files",
         "",
-        f"`python -m benchmarks.hostile fuzz --files {len(cases)} --seed {seed}`. Refused: one line of ours. Same: accepted, and "
-        "the content and the numbers are those of the clean file. Other data: accepted, and what was read is what csv, json, "
-        "pyarrow and numpy read in the same bytes.",
-    ]  # fmt: skip
+        f"`python -m benchmarks.hostile fuzz --files {len(cases)} --seed {seed}`. Refused: one line of ours. "
+        "Same: accepted, and the content and the numbers are those of the clean file. Other data: accepted, "
+        "and what was read is what csv, json, pyarrow and numpy read in the same bytes.",
+    ]
     for key in ("form", "change"):
         held = Counter((c[key] if "+" not in c[key] else "several", c["outcome"]) for c in cases)
         names = sorted({name for name, _ in held})
@@ -294,10 +309,13 @@ def main(files: int, seed: int, workers: int, write_results: bool, first: int = 
         RESULTS.mkdir(exist_ok=True)
         counts = Counter((c["form"], c["outcome"]) for c in cases)
         plain = {
-            "files": len(cases), "seed": seed, "seconds": round(seconds, 1), "pairs": sum(c["pair"] for c in cases),
+            "files": len(cases),
+            "seed": seed,
+            "seconds": round(seconds, 1),
+            "pairs": sum(c["pair"] for c in cases),
             "counts": [{"form": f, "outcome": o, "files": n} for (f, o), n in sorted(counts.items())],
             "findings": bad,
-        }  # fmt: skip
+        }
         (RESULTS / "hostile.json").write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
         (RESULTS / "hostile.md").write_text(text, encoding="utf-8")
     if not bad:

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,9 @@ from .material import columns_of, select, write
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 # What differs between two runs of the same command: how long they took, on what, what was kept from before.
-RESTLESS = re.compile(r"seconds|energy|kwh|emissions|power|watts|started|finished|took|date|kept|duration|machine|resumed|per_second")
+RESTLESS = re.compile(
+    r"seconds|energy|kwh|emissions|power|watts|started|finished|took|date|kept|duration|machine|resumed|per_second"
+)
 PAGES = re.compile(r"[\d.,]+ (s|ms|min|kWh|Wh|J|rows a second)\b")
 
 
@@ -72,26 +75,115 @@ def _tiny() -> Any:
 
 OODOMETER = ("-m", "oodometer")
 JOBS = (
-    Job("estimate", _predictions, (*OODOMETER, "estimate", "r.parquet", "t.parquet", "--backtest", "kept", "--json", "out.json",
-        "--report", "out.html", "--method", "ac", "--method", "atc", "--method", "cbpe", "--method", "bbse"), ("out.json", "out.html")),
-    Job("backtest", _predictions, (*OODOMETER, "backtest", "r.parquet", "--repeats", "2", "--json", "out.json", "--method", "ac",
-        "--method", "atc", "--method", "cbpe", "--method", "bbse"), ("out.json",)),
-    Job("discriminate", _pairs, (*OODOMETER, "discriminate", "train", "pairs.jsonl", "--out", "judges", "--judges", "3", "--epochs", "2",
-        "--json", "out.json", "--device", "cpu"), ("out.json",)),
-    Job("reproduce", _recipe, ("-m", "benchmarks.hostile.tiny_reproduce", "correctness-discriminators", "--task", "cogs", "--out", "run",
-        "--json", "out.json"), ("out.json", "run/result.json", "run/result.md")),
-)  # fmt: skip
+    Job(
+        "estimate",
+        _predictions,
+        (
+            *OODOMETER,
+            "estimate",
+            "r.parquet",
+            "t.parquet",
+            "--backtest",
+            "kept",
+            "--json",
+            "out.json",
+            "--report",
+            "out.html",
+            "--method",
+            "ac",
+            "--method",
+            "atc",
+            "--method",
+            "cbpe",
+            "--method",
+            "bbse",
+        ),
+        ("out.json", "out.html"),
+    ),
+    Job(
+        "backtest",
+        _predictions,
+        (
+            *OODOMETER,
+            "backtest",
+            "r.parquet",
+            "--repeats",
+            "2",
+            "--json",
+            "out.json",
+            "--method",
+            "ac",
+            "--method",
+            "atc",
+            "--method",
+            "cbpe",
+            "--method",
+            "bbse",
+        ),
+        ("out.json",),
+    ),
+    Job(
+        "discriminate",
+        _pairs,
+        (
+            *OODOMETER,
+            "discriminate",
+            "train",
+            "pairs.jsonl",
+            "--out",
+            "judges",
+            "--judges",
+            "3",
+            "--epochs",
+            "2",
+            "--json",
+            "out.json",
+            "--device",
+            "cpu",
+        ),
+        ("out.json",),
+    ),
+    Job(
+        "reproduce",
+        _recipe,
+        (
+            "-m",
+            "benchmarks.hostile.tiny_reproduce",
+            "correctness-discriminators",
+            "--task",
+            "cogs",
+            "--out",
+            "run",
+            "--json",
+            "out.json",
+        ),
+        ("out.json", "run/result.json", "run/result.md"),
+    ),
+)
 
 
 def start(job: Job, folder: Path) -> subprocess.Popen[bytes]:
     """The command in this folder, with a cache of its own and one thread."""
     paths = [str(ROOT / "src"), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OODOMETER_CACHE": str(folder / "kept"),
-                   "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TMPDIR": str(folder / "tmp"),
-                   "OODOMETER_DATA": str(folder / "data")}  # fmt: skip
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "OODOMETER_CACHE": str(folder / "kept"),
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "TMPDIR": str(folder / "tmp"),
+        "OODOMETER_DATA": str(folder / "data"),
+    }
     (folder / "tmp").mkdir(exist_ok=True)
-    return subprocess.Popen([sys.executable, *job.command], cwd=folder, env=environment, stdout=subprocess.DEVNULL,
-                            stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
+    return subprocess.Popen(
+        [sys.executable, *job.command],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
 
 
 def finish(job: Job, folder: Path) -> tuple[float, str]:
@@ -100,7 +192,9 @@ def finish(job: Job, folder: Path) -> tuple[float, str]:
     process = start(job, folder)
     _, said = process.communicate(timeout=1800)
     text = said.decode(errors="replace").strip().splitlines()
-    return time.perf_counter() - begin, "" if process.returncode == 0 else (text[-1] if text else f"exit {process.returncode}")
+    return time.perf_counter() - begin, "" if process.returncode == 0 else (
+        text[-1] if text else f"exit {process.returncode}"
+    )
 
 
 def held(folder: Path) -> dict[str, str]:
@@ -109,18 +203,24 @@ def held(folder: Path) -> dict[str, str]:
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         name = str(path.relative_to(folder))
         if not name.startswith(("data/", "tmp/")) and not name.endswith((".parquet.lock", "energy.csv")):
-            out[name] = _content(path)
+            out[name] = _content(path, folder)
     return out
 
 
-def _content(path: Path) -> str:
+def _content(path: Path, folder: Path) -> str:
     if path.suffix in (".json", ".jsonl"):
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8").replace(str(folder), ".")
         try:
-            lines = [json.loads(text)] if path.suffix == ".json" else [json.loads(line) for line in text.splitlines() if line]
+            lines = (
+                [json.loads(text)]
+                if path.suffix == ".json"
+                else [json.loads(line) for line in text.splitlines() if line]
+            )
             if "backtests" in path.parts:  # a cache: the order of its lines depends on who was first
                 lines = sorted(lines, key=lambda one: json.dumps(one, sort_keys=True))
-            return hashlib.blake2b(json.dumps(_still(lines), sort_keys=True).encode(), digest_size=8).hexdigest()
+            return hashlib.blake2b(
+                json.dumps(_still(lines), sort_keys=True).encode(), digest_size=8
+            ).hexdigest()
         except ValueError:
             return "broken JSON"
     content = path.read_bytes()
@@ -143,31 +243,43 @@ def attempt(job: Job, inputs: Path, clean: dict[str, str], moment: float, folder
     """Kill at this moment (seconds), look, run again, compare."""
     shutil.copytree(inputs, folder)
     process = start(job, folder)
-    try:
+    with suppress(subprocess.TimeoutExpired):
         process.wait(moment)
-    except subprocess.TimeoutExpired:
-        pass
     ended = process.poll() is not None
     if not ended:
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-    there = {name: _content(folder / name) for name in job.outputs if (folder / name).exists()}
+    there = {name: _content(folder / name, folder) for name in job.outputs if (folder / name).exists()}
     broken = [name for name, content in there.items() if content != clean[name]]
     seconds, said = finish(job, folder)
     after = held(folder)
     differ = [name for name in clean if after.get(name) != clean[name]]
     left = [name for name in after if name not in clean]
-    usual = {"torchinductor_root", f"torchinductor_{os.environ.get('USER', 'root')}"}  # torch's own, empty, by design kept
+    usual = {
+        "torchinductor_root",
+        f"torchinductor_{os.environ.get('USER', 'root')}",
+    }  # torch's own, empty, by design kept
     left += [f"tmp/{p.name}" for p in (folder / "tmp").iterdir() if p.name not in usual]
     return {
-        "job": job.name, "moment": round(moment, 2), "ended_before": ended, "seconds_of_the_second_run": round(seconds, 2),
-        "failed": said, "broken": broken, "differ": differ, "left": left,
-    }  # fmt: skip
+        "job": job.name,
+        "moment": round(moment, 2),
+        "ended_before": ended,
+        "seconds_of_the_second_run": round(seconds, 2),
+        "failed": said,
+        "broken": broken,
+        "differ": differ,
+        "left": left,
+    }
 
 
 def verdict(one: dict[str, Any]) -> str:
     """The worst of what came."""
-    order = (("failed", "the second run fails"), ("broken", "half an output"), ("differ", "another result"), ("left", "files left over"))
+    order = (
+        ("failed", "the second run fails"),
+        ("broken", "half an output"),
+        ("differ", "another result"),
+        ("left", "files left over"),
+    )
     return next((words for key, words in order if one[key]), "as an undisturbed run")
 
 
@@ -191,7 +303,11 @@ def run(times: int, seed: int, wanted: list[str] | None = None) -> list[dict[str
         finish(job, again)
         clean, other = held(undisturbed), held(again)
         unsteady = [name for name in clean if other.get(name) != clean[name]]
-        print(f"{job.name}: {seconds:.1f} s undisturbed" + (f"; differs without a kill: {unsteady}" if unsteady else ""), flush=True)
+        print(
+            f"{job.name}: {seconds:.1f} s undisturbed"
+            + (f"; differs without a kill: {unsteady}" if unsteady else ""),
+            flush=True,
+        )
         known[job.name] = clean, seconds
     for i in range(times):
         job = jobs[i % len(jobs)]
@@ -201,7 +317,9 @@ def run(times: int, seed: int, wanted: list[str] | None = None) -> list[dict[str
         found.append(one)
         said = verdict(one)
         detail = one["failed"] or ", ".join([*one["broken"], *one["differ"], *one["left"]][:4])
-        print(f"{job.name} killed at {one['moment']} s: {said}" + (f": {detail}" if detail else ""), flush=True)
+        print(
+            f"{job.name} killed at {one['moment']} s: {said}" + (f": {detail}" if detail else ""), flush=True
+        )
         if said == "as an undisturbed run":
             shutil.rmtree(folder, ignore_errors=True)
     if all(verdict(one) == "as an undisturbed run" for one in found):
@@ -215,13 +333,13 @@ def table(found: list[dict[str, Any]], seed: int) -> str:
     out = [
         f"# {len(found)} runs ended by kill -9",
         "",
-        f"`python -m benchmarks.hostile kill --times {len(found)} --seed {seed}`. Each command is killed at a moment uniform over the time "
-        "that it takes, then run again; every file that it leaves (times and energy apart) is set against those of a run that "
-        "nobody disturbed.",
+        f"`python -m benchmarks.hostile kill --times {len(found)} --seed {seed}`. Each command is killed at a moment "
+        "uniform over the time that it takes, then run again; every file that it leaves (times and energy apart) is "
+        "set against those of a run that nobody disturbed.",
         "",
         f"| command | killed | {' | '.join(kinds)} |",
         "|---|--:|" + "--:|" * len(kinds),
-    ]  # fmt: skip
+    ]
     counts = Counter((one["job"], verdict(one)) for one in found)
     for job in dict.fromkeys(one["job"] for one in found):
         row = [counts[job, kind] for kind in kinds]

@@ -32,7 +32,9 @@ def columns_of(seed: int, rows: int = ROWS, shift: float = 0.0) -> Columns:
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(rows, len(FEATURES))) * np.array([1.0, 2.0, 0.5, 1.5])
     features[:, 0] += shift
-    truth = rng.choice(3, size=rows, p=np.array([0.5, 0.3, 0.2]) if not shift else np.array([0.25, 0.35, 0.4]))
+    truth = rng.choice(
+        3, size=rows, p=np.array([0.5, 0.3, 0.2]) if not shift else np.array([0.25, 0.35, 0.4])
+    )
     scores = rng.normal(size=(rows, 3)) * 1.1
     scores[np.arange(rows), truth] += np.clip(2.2 - 0.7 * features[:, 0], 0.1, None) + 0.2 * features[:, 1]
     logits = scores.round(6)
@@ -65,15 +67,23 @@ def select(columns: Columns, *wanted: str) -> Columns:
     """The columns of these names; a name that ends in `*` stands for all that begin so. Order is that of the names."""
     found: Columns = {}
     for name in wanted:
-        found |= {k: v for k, v in columns.items() if k == name or (name[-1] == "*" and k.startswith(name[:-1]))}
+        found |= {
+            k: v for k, v in columns.items() if k == name or (name[-1] == "*" and k.startswith(name[:-1]))
+        }
     return found
 
 
 def as_lists(columns: Columns) -> Columns:
     """Wide columns packed into the list columns of the interface; labels become positions."""
     out: Columns = {}
-    packs = {"prob_": "probabilities", "logit_": "logits", "feature_": "features", "member_": "members", "view_": "views",
-             "vote_": "votes"}  # fmt: skip
+    packs = {
+        "prob_": "probabilities",
+        "logit_": "logits",
+        "feature_": "features",
+        "member_": "members",
+        "view_": "views",
+        "vote_": "votes",
+    }
     for name, values in columns.items():
         prefix = next((p for p in packs if name.startswith(p)), None)
         if prefix is None:

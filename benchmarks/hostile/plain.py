@@ -17,8 +17,14 @@ from typing import Any
 
 import numpy as np
 
-WIDE = {"prob_": "probabilities", "logit_": "logits", "feature_": "features", "member_": "members", "view_": "views",
-        "vote_": "votes"}  # fmt: skip
+WIDE = {
+    "prob_": "probabilities",
+    "logit_": "logits",
+    "feature_": "features",
+    "member_": "members",
+    "view_": "views",
+    "vote_": "votes",
+}
 CODED = ("label", "prediction")
 NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 TRUE, FALSE = ("true", "1", "1.0"), ("false", "0", "0.0")
@@ -52,15 +58,21 @@ def _csv(path: Path) -> dict[str, list[Any]]:
     text = path.read_bytes().decode("utf-8-sig")
     lines = [line for line in re.split(r"\r\n|\n|\r", text) if line]
     delimiter = max(",;\t|", key=lines[0].count)
-    rows = [row for row in csv.reader(re.split(r"(?<=\n)", text.replace("\r\n", "\n")), delimiter=delimiter) if row]
+    rows = [
+        row
+        for row in csv.reader(re.split(r"(?<=\n)", text.replace("\r\n", "\n")), delimiter=delimiter)
+        if row
+    ]
     header, body = rows[0], rows[1:]
     if any(len(row) != len(header) for row in body):
         raise Unreadable("rows of other lengths")
     if len(set(header)) < len(header):
         raise Unreadable("a column twice")
     unknown = ("", "nan", "null")  # the guide says so of labels
-    return {name: [None if cell.strip().lower() in unknown else _Text(cell) for cell in cells]
-            for name, cells in zip(header, zip(*body, strict=True), strict=True)}  # fmt: skip
+    return {
+        name: [None if cell.strip().lower() in unknown else _Text(cell) for cell in cells]
+        for name, cells in zip(header, zip(*body, strict=True), strict=True)
+    }
 
 
 class _Text(str):
@@ -103,7 +115,9 @@ def _npz(path: Path) -> dict[str, list[Any]]:
         if len(set(archive.files)) < len(archive.files):
             raise Unreadable("an array twice")
         ours = ("label", "prediction", "confidence", "correct", "group", "classes", *WIDE.values())
-        arrays = {n: archive[n] for n in archive.files if n.strip() in ours or n.lstrip().startswith(tuple(WIDE))}
+        arrays = {
+            n: archive[n] for n in archive.files if n.strip() in ours or n.lstrip().startswith(tuple(WIDE))
+        }
     out = {}
     for name, array in arrays.items():
         values = array.T if name in ("members", "views", "votes") else array
@@ -128,7 +142,11 @@ def _meant(table: Mapping[str, list[Any]]) -> Plain:
             lists = [json.loads(v) if isinstance(v, _Text) else v for v in cells]
             if any(not isinstance(v, list) or len(v) != len(lists[0]) for v in lists):
                 raise Unreadable(f"{name}: lists of other lengths")
-            axis = [str(n) for n in stated] if stated and name in ("probabilities", "logits") else range(len(lists[0]))
+            axis = (
+                [str(n) for n in stated]
+                if stated and name in ("probabilities", "logits")
+                else range(len(lists[0]))
+            )
             found.named[name] = {str(n): [_cell(name, row[i]) for row in lists] for i, n in enumerate(axis)}
         elif prefix is not None:
             here = found.named.setdefault(WIDE[prefix], {})
@@ -226,7 +244,9 @@ def _axis_differs(name: str, columns: dict[str, list[Any]], record: Any, classes
         slack = 1e-6
         if name == "probabilities":  # rounded rows may be scaled to sum to 1
             slack += 2 * max(abs(sum(row) - 1) for row in zip(*columns.values(), strict=True))
-        wrong = next((i for i, (a, b) in enumerate(zip(said, cells, strict=True)) if not _equal(a, b, slack)), None)
+        wrong = next(
+            (i for i, (a, b) in enumerate(zip(said, cells, strict=True)) if not _equal(a, b, slack)), None
+        )
         if wrong is not None:
             return f"{name}[{key}], row {wrong + 1}: {said[wrong]!r} for {cells[wrong]!r}"
     return ""

@@ -15,7 +15,12 @@ from typing import Any
 from .base import DONE, REFUSED, SAME, SIGNALS, STOPPED, Call, Kit, Outcome, trial
 from .material import Columns, csv_text, jsonl_text
 
-PLUGINS, SIGNALLED, BOMBS, CACHE = "Plugins", "Signals and terminals", "Files that want all memory", "The cache of backtests"
+PLUGINS, SIGNALLED, BOMBS, CACHE = (
+    "Plugins",
+    "Signals and terminals",
+    "Files that want all memory",
+    "The cache of backtests",
+)
 
 _PLUGIN = '''
 {before}
@@ -37,7 +42,12 @@ class Guest(Estimator):
     def finish(self, state):
         {finish}
 '''
-_FINE = {"before": "", "fit": "pass", "summarize": "return Sums(rows=len(batch))", "finish": "return self._estimate(state, 0.5, 0.0, 1.0)"}
+_FINE = {
+    "before": "",
+    "fit": "pass",
+    "summarize": "return Sums(rows=len(batch))",
+    "finish": "return self._estimate(state, 0.5, 0.0, 1.0)",
+}
 
 
 def _installed(folder: Path, **faults: str) -> dict[str, str]:
@@ -51,7 +61,9 @@ def _installed(folder: Path, **faults: str) -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join([str(home), *filter(None, [os.environ.get("PYTHONPATH")])])}
 
 
-def _plugin(name: str, came: str, must: Any, words: Any = "guest", *, asked: bool = False, **faults: str) -> None:
+def _plugin(
+    name: str, came: str, must: Any, words: Any = "guest", *, asked: bool = False, **faults: str
+) -> None:
     """A class in which a plugin misbehaves; all other methods must answer as if it were not there."""
 
     @trial(PLUGINS, name, came, must, words, ("process",))
@@ -59,7 +71,11 @@ def _plugin(name: str, came: str, must: Any, words: Any = "guest", *, asked: boo
         files = [str(kit.clean("reference")), str(kit.clean("target"))]
         out = kit.path("answer.json")
         more = [w for m in ("guest", "ac", "atc") for w in ("--method", m)]
-        arguments = ["estimate", *files, "--backtest", "none", *more, "--json", str(out)] if asked else ["methods", "--json"]
+        arguments = (
+            ["estimate", *files, "--backtest", "none", *more, "--json", str(out)]
+            if asked
+            else ["methods", "--json"]
+        )
 
         def named(found: Outcome) -> str | None:
             held = found.answer or {}
@@ -69,7 +85,11 @@ def _plugin(name: str, came: str, must: Any, words: Any = "guest", *, asked: boo
             if found.stderr.count("\n") > 2:
                 return f"{found.stderr.count(chr(10))} lines on standard error"
             if not asked:
-                return None if '"ac"' in found.stdout and '"atc"' in found.stdout else "methods of ours are missing"
+                return (
+                    None
+                    if '"ac"' in found.stdout and '"atc"' in found.stdout
+                    else "methods of ours are missing"
+                )
             methods = {e["method"] for e in found.answer["estimates"]}
             return None if {"ac", "atc"} <= methods else f"only {sorted(methods)} answered"
 
@@ -80,13 +100,27 @@ _plugin("a good plugin", "answers 0.5", DONE, asked=True)
 _plugin("an import that fails", "`raise ImportError`", DONE, before="raise ImportError('no such thing')")
 _plugin("an import that leaves", "`sys.exit(3)` at import", DONE, before="import sys; sys.exit(3)")
 _plugin("a syntax error", "`def (`", DONE, before="def (")
-_plugin("a fit that fails", "`raise RuntimeError` in `fit`", DONE, fit="raise RuntimeError('a guest fell')", asked=True)
+_plugin(
+    "a fit that fails",
+    "`raise RuntimeError` in `fit`",
+    DONE,
+    fit="raise RuntimeError('a guest fell')",
+    asked=True,
+)
 _plugin("a summary that fails", "`1 / 0` in `summarize`", DONE, summarize="1 / 0", asked=True)
 _plugin("a finish that fails", "`KeyError` in `finish`", DONE, finish="return {}['none']", asked=True)
-_plugin("an estimate that is not a number", "nan", DONE, finish="return self._estimate(state, float('nan'), 0.0, 1.0)", asked=True)
+_plugin(
+    "an estimate that is not a number",
+    "nan",
+    DONE,
+    finish="return self._estimate(state, float('nan'), 0.0, 1.0)",
+    asked=True,
+)
 _plugin("an estimate that is nothing", "`return None`", DONE, finish="return None", asked=True)
 _plugin("a plugin that leaves", "`raise SystemExit` in `fit`", DONE, fit="raise SystemExit(7)", asked=True)
-_plugin("a plugin that prints", "`print('hello')` in `fit`", DONE, fit="print('guest says hello')", asked=True)
+_plugin(
+    "a plugin that prints", "`print('hello')` in `fit`", DONE, fit="print('guest says hello')", asked=True
+)
 
 
 # ---------------------------------------------------------------------------------------- signals, terminals
@@ -108,8 +142,17 @@ def _signal(name: str, came: str, which: str, code: int) -> None:
             left = [p.name for p in spool.rglob("*") if p.is_file()]
             return f"left behind: {left[0]}" if left else None
 
-        return kit.estimate(None, "-", process=True, stdin=head, env={"TMPDIR": str(spool)}, send=int(SIGNALS[which]),
-                            send_when=spool, check=check, clean=None)  # fmt: skip
+        return kit.estimate(
+            None,
+            "-",
+            process=True,
+            stdin=head,
+            env={"TMPDIR": str(spool)},
+            send=int(SIGNALS[which]),
+            send_when=spool,
+            check=check,
+            clean=None,
+        )
 
 
 _signal("interrupted while it waits for input", "Ctrl-C", "SIGINT", 130)
@@ -119,12 +162,22 @@ _signal("ended while it waits for input", "SIGTERM", "SIGTERM", 143)
 ESCAPE = "\x1b]0;title\x07\x1b[31mred"
 
 
-@trial(SIGNALLED, "escape sequences in names", "`\\x1b[31m` in class names, groups and file names, on a terminal",
-       (DONE, REFUSED), (), ("accepted", "refused"))  # fmt: skip
+@trial(
+    SIGNALLED,
+    "escape sequences in names",
+    "`\\x1b[31m` in class names, groups and file names, on a terminal",
+    (DONE, REFUSED),
+    (),
+    ("accepted", "refused"),
+)
 def _(kit: Kit, form: str) -> Call:
     def renamed(columns: Columns) -> Columns:
-        return {k.replace("emu", ESCAPE): [str(v).replace("emu", ESCAPE) if isinstance(v, str) else v for v in cells]
-                for k, cells in columns.items()}  # fmt: skip
+        return {
+            k.replace("emu", ESCAPE): [
+                str(v).replace("emu", ESCAPE) if isinstance(v, str) else v for v in cells
+            ]
+            for k, cells in columns.items()
+        }
 
     target = renamed(kit.target("prob_*", "group"))
     target["group"] = [ESCAPE + v for v in target["group"]]
@@ -135,8 +188,12 @@ def _(kit: Kit, form: str) -> Call:
         seen = "\x1b]0;" in found.stdout or "\x1b[31mred" in found.stdout
         return "an escape sequence of the input reached the terminal" if seen else None
 
-    return Call(["estimate", *files, "--backtest", "none", "--method", "ac", "--method", "bbse", "--by", "group"], process=True,
-                terminal=True, check=check)  # fmt: skip
+    return Call(
+        ["estimate", *files, "--backtest", "none", "--method", "ac", "--method", "bbse", "--by", "group"],
+        process=True,
+        terminal=True,
+        check=check,
+    )
 
 
 # -------------------------------------------------------------------------------------------------- bombs
@@ -157,23 +214,40 @@ def _gzip_of(head: bytes, block: bytes, times: int, tail: bytes) -> bytes:
     return gzip.compress(head) + gzip.compress(block, 9) * times + gzip.compress(tail)
 
 
-@trial(BOMBS, "gzip that unpacks to one cell of 3 GB", "3 MB of `t.csv.gz`", REFUSED, "t.csv.gz", ("process",))
+@trial(
+    BOMBS, "gzip that unpacks to one cell of 3 GB", "3 MB of `t.csv.gz`", REFUSED, "t.csv.gz", ("process",)
+)
 def _(kit: Kit, form: str) -> Call:
     content = _gzip_of(b"prob_cat,prob_dog,prob_emu,label\n1,0,0,", b"a" * (10 << 20), 300, b"\n")
-    return kit.estimate(target=kit.path("t.csv.gz", content), process=True, memory=LIMIT, check=_bounded, seconds=90)
+    return kit.estimate(
+        target=kit.path("t.csv.gz", content), process=True, memory=LIMIT, check=_bounded, seconds=90
+    )
 
 
-@trial(BOMBS, "gzip that unpacks to blank lines", "2 GB of newlines", (REFUSED, SAME), "t.csv.gz", ("process",))
+@trial(
+    BOMBS, "gzip that unpacks to blank lines", "2 GB of newlines", (REFUSED, SAME), "t.csv.gz", ("process",)
+)
 def _(kit: Kit, form: str) -> Call:
     content = _gzip_of(csv_text(kit.target()).encode(), b"\n" * (10 << 20), 200, b"\n")
-    return kit.estimate(target=kit.path("t.csv.gz", content), process=True, memory=LIMIT, check=_bounded, seconds=90)
+    return kit.estimate(
+        target=kit.path("t.csv.gz", content), process=True, memory=LIMIT, check=_bounded, seconds=90
+    )
 
 
-@trial(BOMBS, "a JSONL line of 200 MB", "one object with a text of 200 MB", (REFUSED, SAME), "t.jsonl", ("process",))
+@trial(
+    BOMBS,
+    "a JSONL line of 200 MB",
+    "one object with a text of 200 MB",
+    (REFUSED, SAME),
+    "t.jsonl",
+    ("process",),
+)
 def _(kit: Kit, form: str) -> Call:
     lines = jsonl_text(kit.target()).splitlines(keepends=True)
     lines[6] = lines[6].rstrip()[:-1] + ', "comment": "' + "a" * (200 << 20) + '"}\n'
-    return kit.estimate(target=kit.path("t.jsonl", "".join(lines)), process=True, memory=LIMIT, check=_bounded, seconds=30)
+    return kit.estimate(
+        target=kit.path("t.jsonl", "".join(lines)), process=True, memory=LIMIT, check=_bounded, seconds=30
+    )
 
 
 @trial(BOMBS, "a packed NPZ array of 3 GB of zeros", "3 MB of `t.npz`", REFUSED, "t.npz", ("process",))
@@ -188,7 +262,12 @@ def _(kit: Kit, form: str) -> Call:
     packed += block * (rows // (1 << 20)) + packer.flush()
     size = len(head) + (rows // (1 << 20)) * (24 << 20)
     info = zipfile.ZipInfo("probabilities.npy")
-    info.compress_type, info.file_size, info.compress_size, info.CRC = zipfile.ZIP_DEFLATED, size, len(packed), 0
+    info.compress_type, info.file_size, info.compress_size, info.CRC = (
+        zipfile.ZIP_DEFLATED,
+        size,
+        len(packed),
+        0,
+    )
     path.write_bytes(_zip_of(info, packed))
     return kit.estimate(kit.clean("reference"), path, process=True, memory=LIMIT, check=_bounded, seconds=90)
 
@@ -198,19 +277,37 @@ def _zip_of(info: zipfile.ZipInfo, packed: bytes) -> bytes:
     name = info.filename.encode()
     sizes = struct.pack("<IIIHH", info.CRC, info.compress_size, min(info.file_size, 0xFFFFFFFE), len(name), 0)
     local = struct.pack("<4sHHHHH", b"PK\x03\x04", 20, 0, 8, 0, 33) + sizes + name
-    central = struct.pack("<4sHHHHHH", b"PK\x01\x02", 20, 20, 0, 8, 0, 33) + sizes + struct.pack("<HHHII", 0, 0, 0, 0, 0) + name
+    central = (
+        struct.pack("<4sHHHHHH", b"PK\x01\x02", 20, 20, 0, 8, 0, 33)
+        + sizes
+        + struct.pack("<HHHII", 0, 0, 0, 0, 0)
+        + name
+    )
     end = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 1, 1, len(central), len(local) + len(packed), 0)
     return local + packed + central + end
 
 
-@trial(BOMBS, "a Parquet column of one repeated text of 16 MB", "240 rows of a dictionary of one entry", (REFUSED, SAME), "t.parquet", ("process",))
+@trial(
+    BOMBS,
+    "a Parquet column of one repeated text of 16 MB",
+    "240 rows of a dictionary of one entry",
+    (REFUSED, SAME),
+    "t.parquet",
+    ("process",),
+)
 def _(kit: Kit, form: str) -> Call:
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
     columns = kit.target()
-    table = pa.table({**columns, "comment": pa.DictionaryArray.from_arrays(
-        pa.array([0] * len(columns["label"]), pa.int32()), pa.array(["a" * (16 << 20)]))})  # fmt: skip
+    table = pa.table(
+        {
+            **columns,
+            "comment": pa.DictionaryArray.from_arrays(
+                pa.array([0] * len(columns["label"]), pa.int32()), pa.array(["a" * (16 << 20)])
+            ),
+        }
+    )
     path = kit.path("t.parquet")
     parquet.write_table(table, path)
     return kit.estimate(target=path, process=True, memory=LIMIT, check=_bounded, seconds=60)
@@ -261,4 +358,3 @@ _cache("lines twice", "each line again", lambda b: b + b)
 
 def _nan(content: bytes) -> bytes:
     return b"\n".join(re.sub(rb"\d\.\d+", b"NaN", line, count=3) for line in content.split(b"\n"))
-

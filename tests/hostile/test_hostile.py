@@ -19,9 +19,14 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """The benchmark in a process of its own: under test the annotations are checked, which no user has."""
     paths = [str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
     return subprocess.run(
-        [sys.executable, "-m", "benchmarks.hostile", *arguments], cwd=ROOT, text=True, capture_output=True, check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}, timeout=1800,
-    )  # fmt: skip
+        [sys.executable, "-m", "benchmarks.hostile", *arguments],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        timeout=1800,
+    )
 
 
 @pytest.fixture(scope="module")
