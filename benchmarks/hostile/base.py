@@ -32,9 +32,8 @@ class Call:
     """One run of the program: the command line's arguments, or a function that calls the library.
 
     ``clean`` is the call whose answer this one must give. ``key`` says when two calls of the library are the same.
-    ``check`` looks at what was left behind and returns a complaint or None. ``process``: run in a process of its own, with
-    ``env``, ``stdin``, a limit of memory in MB,
-    signal sent once something lies in the folder ``send_when``.
+    ``check`` looks at what was left behind and returns a complaint or None. ``process``: run in a process of its own,
+    with ``env``, ``stdin``, a limit of memory in MB, and the signal ``send`` once something lies in ``send_when``.
     """
 
     run: Sequence[str] | Callable[[], Any]
