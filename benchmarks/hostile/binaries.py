@@ -1,0 +1,256 @@
+"""Classes of input: Parquet, Arrow and NPZ files that are damaged, odd or made to hurt."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .base import METHODS, REFUSED, SAME, WARNED, Call, Kit, trial
+from .material import Columns, as_lists
+
+PARQUET, NPZ = "Parquet and Arrow", "NPZ"
+BOTH = ("parquet", "arrow")
+
+
+def _table(columns: Columns) -> Any:
+    import pyarrow as pa
+
+    return pa.table(columns)
+
+
+def _put(path: Path, table: Any, **options: Any) -> Path:
+    import pyarrow.feather as feather
+    import pyarrow.parquet as parquet
+
+    if path.suffix == ".parquet":
+        parquet.write_table(table, path, **options)
+    else:
+        feather.write_feather(table, str(path), **options)
+    return path
+
+
+def _damaged(
+    name: str, came: str, change: Any, words: Any = (), forms: Any = (*BOTH, "npz"), must: Any = REFUSED
+) -> None:
+    """A class made from the bytes of a clean target."""
+    group = "Damaged binary files"
+
+    @trial(group, name, came, must, words, forms)
+    def _(kit: Kit, form: str) -> Call:
+        path = kit.put(f"t.{form}", kit.target())
+        path.write_bytes(change(path.read_bytes()))
+        return kit.estimate(target=path)
+
+
+def _zeroed(content: bytes, start: float, stop: float) -> bytes:
+    a, b = int(len(content) * start), int(len(content) * stop)
+    return content[:a] + bytes(b - a) + content[b:]
+
+
+_damaged("cut off in the middle", "the first half of the file", lambda b: b[: len(b) // 2])
+_damaged("cut off at the end", "the last 10 bytes are missing", lambda b: b[:-10])
+_damaged("the start is missing", "without its first 100 bytes", lambda b: b[100:])
+_damaged("the foot is zeros", "the last tenth overwritten", lambda b: _zeroed(b, 0.9, 1.0))
+_damaged("an empty file", "0 bytes", lambda b: b"", "empty")
+_damaged("only the first bytes", "4 bytes", lambda b: b[:4])
+_damaged("text by the name of a binary format", "a CSV line", lambda b: b"prob_cat,prob_dog\n0.9,0.1\n")
+_damaged("noise", "1,000 random bytes", lambda b: np.random.default_rng(5).bytes(1000))
+_damaged(
+    "noise after a true beginning",
+    "8 true bytes, then noise",
+    lambda b: b[:8] + np.random.default_rng(6).bytes(1000),
+)
+_damaged(
+    "a flipped byte among the numbers, under a checksum",
+    "one bit of a probability",
+    lambda b: _flip_array(b),
+    (),
+    ("npz",),
+)
+_damaged(
+    "bytes behind the end",
+    "100 bytes appended",
+    lambda b: b + bytes(100),
+    (),
+    (*BOTH, "npz"),
+    (REFUSED, SAME),
+)
+
+
+def _flip_array(content: bytes) -> bytes:
+    out = bytearray(content)
+    out[content.index(b"prob_dog.npy") + 12 + 128 + 402] ^= (
+        1  # a low bit of one number: no other check can see it
+    )
+    return bytes(out)
+
+
+@trial(
+    PARQUET,
+    "packed in every way that there is",
+    "snappy, gzip, brotli, zstd, lz4, none",
+    SAME,
+    (),
+    ("snappy", "gzip", "brotli", "zstd", "lz4", "none"),
+)
+def _(kit: Kit, form: str) -> Call:
+    return kit.estimate(target=_put(kit.path("t.parquet"), _table(kit.target()), compression=form))
+
+
+@trial(PARQUET, "one row a group", "240 row groups", SAME, (), ("parquet",))
+def _(kit: Kit, form: str) -> Call:
+    return kit.estimate(target=_put(kit.path("t.parquet"), _table(kit.target()), row_group_size=1))
+
+
+@trial(PARQUET, "Feather by its other endings", "`t.feather`, `t.ipc`", SAME, (), ("feather", "ipc"))
+def _(kit: Kit, form: str) -> Call:
+    return kit.estimate(target=_put(kit.path(f"t.{form}"), _table(kit.target())))
+
+
+@trial(PARQUET, "Feather of version 1", "an old file", (SAME, REFUSED), (), ("feather",))
+def _(kit: Kit, form: str) -> Call:
+    return kit.estimate(target=_put(kit.path("t.feather"), _table(kit.target()), version=1))
+
+
+@trial(PARQUET, "an Arrow stream", "the stream format in `t.arrow`", (SAME, REFUSED), (), ("arrow",))
+def _(kit: Kit, form: str) -> Call:
+    import pyarrow as pa
+
+    table, out = _table(kit.target()), io.BytesIO()
+    with pa.ipc.new_stream(out, table.schema) as writer:
+        writer.write_table(table)
+    return kit.estimate(target=kit.path("t.arrow", out.getvalue()))
+
+
+def _typed(name: str, came: str, cast: Any, must: Any = SAME, words: Any = (), close: float = 1e-9) -> None:
+    """A class in which the table's columns have other types."""
+
+    @trial(PARQUET, name, came, must, words, BOTH)
+    def _(kit: Kit, form: str) -> Call:
+        return kit.estimate(
+            target=_put(kit.path(f"t.{form}"), cast(_table(kit.target()))),
+            methods=METHODS if close < 1e-8 else ("source", "ac", "atc", "bbse"),
+            close=close,
+        )
+
+
+def _cast(column: str, to: str) -> Any:
+    def change(table: Any) -> Any:
+        import pyarrow as pa
+
+        types: dict[str, Any] = {
+            "dictionary": pa.dictionary(pa.int8(), pa.string()),
+            "large": pa.large_string(),
+            "half": pa.float16(),
+            "decimal": pa.decimal128(12, 9),
+            "binary": pa.binary(),
+            "view": pa.string_view(),
+        }
+        at = table.column_names.index(column)
+        cells = table.column(column)
+        if to == "half":
+            cells = pa.chunked_array([pa.array(np.array(cells.to_pylist(), np.float16))])
+        elif to == "decimal":
+            cells = cells.cast(pa.decimal128(38, 18)).cast(types[to], safe=False)
+        else:
+            cells = cells.cast(types[to])
+        return table.set_column(at, column, cells)
+
+    return change
+
+
+_typed("labels as a dictionary", "`dictionary<int8, string>`", _cast("label", "dictionary"))
+_typed("labels as large strings", "`large_string`", _cast("label", "large"))
+_typed("labels as bytes", "`binary`", _cast("label", "binary"), (SAME, REFUSED))
+_typed(
+    "half precision",
+    "`halffloat` probabilities in one column",
+    _cast("prob_cat", "half"),
+    (SAME, REFUSED, WARNED),
+    (),
+    1e-2,
+)
+_typed("decimals", "`decimal128(12, 9)`", _cast("prob_cat", "decimal"), (SAME, REFUSED), (), 1e-7)
+_typed(
+    "many chunks",
+    "24 pieces of 10 rows",
+    lambda t: __import__("pyarrow").concat_tables([t.slice(i, 10) for i in range(0, t.num_rows, 10)]),
+)
+_typed(
+    "metadata of a frame library",
+    "a pandas index in the schema",
+    lambda t: t.replace_schema_metadata({"pandas": '{"index_columns": ["nothing"], "columns": []}'}),
+)
+_typed("no rows", "a schema alone", lambda t: t.slice(0, 0), REFUSED, "at least one row")
+_typed(
+    "structures for numbers",
+    "`struct<p: double>`",
+    lambda t: t.set_column(0, "prob_cat", _struct(t)),
+    REFUSED,
+    "prob_cat",
+)
+_typed(
+    "a column twice",
+    "`prob_cat` twice",
+    lambda t: t.append_column("prob_cat", t.column("prob_cat")),
+    REFUSED,
+    "prob_cat twice",
+)
+
+
+def _struct(table: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.array([{"p": v} for v in table.column("prob_cat").to_pylist()])
+
+
+@trial(
+    PARQUET,
+    "lists of fixed size and of views",
+    "`fixed_size_list`, `large_list`",
+    SAME,
+    (),
+    ("fixed", "large"),
+)
+def _(kit: Kit, form: str) -> Call:
+    import pyarrow as pa
+
+    columns = as_lists(kit.reference())
+    kind = pa.list_(pa.float64(), 3) if form == "fixed" else pa.large_list(pa.float64())
+    table = pa.table({"probabilities": pa.array(columns["probabilities"], kind), "label": columns["label"]})
+    return kit.evaluate(_put(kit.path("r.parquet"), table))
+
+
+@trial(PARQUET, "a null list", "null for row 7's `probabilities`", REFUSED, ("row 7", "probabilities"), BOTH)
+def _(kit: Kit, form: str) -> Call:
+    columns = as_lists(kit.reference())
+    columns["probabilities"][6] = None
+    return kit.evaluate(_put(kit.path(f"r.{form}"), _table(columns)))
+
+
+@trial(
+    PARQUET,
+    "lists of other lengths",
+    "2 numbers in row 150, 3 elsewhere",
+    REFUSED,
+    ("row 150", "probabilities"),
+    BOTH,
+)
+def _(kit: Kit, form: str) -> Call:
+    columns = as_lists(kit.reference())
+    columns["probabilities"][149] = columns["probabilities"][149][:2]
+    return kit.evaluate(_put(kit.path(f"r.{form}"), _table(columns)))
+
+
+@trial(PARQUET, "bytes behind the schema's back", "text of broken UTF-8 as labels", REFUSED, (), BOTH)
+def _(kit: Kit, form: str) -> Call:
+    import pyarrow as pa
+
+    columns = kit.reference()
+    raw = pa.array([b"em\xff" if i == 6 else v.encode() for i, v in enumerate(columns["label"])], pa.binary())
+    broken = pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
+    table = _table(columns).set_column(3, "label", broken)
+    return kit.evaluate(_put(kit.path(f"r.{form}"), table))

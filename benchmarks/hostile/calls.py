@@ -1,0 +1,379 @@
+"""Classes of calls: options of the command line, files that belong together, and places for outputs."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from .base import DONE, FAILED, REFUSED, SAME, WARNED, Call, Kit, Outcome, trial
+from .material import ROWS, jsonl_text
+
+CALLS, OUTPUTS, JOINS = (
+    "Options of the command line",
+    "Places for outputs",
+    "Labels and slices beside the target",
+)
+
+
+def _call(name: str, came: str, words: Any, *more: str, must: Any = REFUSED) -> None:
+    @trial(CALLS, name, came, must, words, ("estimate",))
+    def _(kit: Kit, form: str) -> Call:
+        return kit.estimate(None, None, *more)
+
+
+_call("an unknown method", "`--method act`", "atc", "--method", "act")
+_call("a method without a name", "`--method ''`", (), "--method", "")
+_call("a level in percent", "`--level 95`", "level", "--level", "95")
+_call("a level of zero", "`--level 0`", "level", "--level", "0")
+_call("a level of one", "`--level 1`", "level", "--level", "1")
+_call("a level that is not a number", "`--level nan`", "level", "--level", "nan")
+_call("a level as text", "`--level high`", "level", "--level", "high")
+_call("a duration that is none", "`--every 7x`", "7x", "--every", "7x")
+_call("a duration of nothing", "`--every 0d`", "0d", "--every", "0d")
+_call("chunks without a column of times", "`--every 7d`", "time", "--every", "7d")
+_call("slices by a column that is not there", "`--by site`", "site", "--by", "site")
+_call("slices and chunks at once", "`--by group --every 7d`", "not both", "--by", "label", "--every", "7d")
+_call("a mapping without a sign", "`--map label`", "theirs=ours", "--map", "label")
+_call("a mapping of a column that is not there", "`--map y=label`", "y", "--map", "y=label")
+_call(
+    "a mapping onto a column that is there",
+    "`--map prob_cat=prob_dog`",
+    "prob_dog",
+    "--map",
+    "prob_cat=prob_dog",
+)
+_call("class names of another number", "`--classes cat,dog`", "prob_emu", "--classes", "cat,dog")
+_call("a class name twice", "`--classes cat,dog,dog`", (), "--classes", "cat,dog,dog")
+_call("class names in another order", "`--classes emu,cat,dog`", (), "--classes", "emu,cat,dog", must=SAME)
+_call("no worker", "`--workers 0`", "worker", "--workers", "0")
+_call("workers below zero", "`--workers -3`", "worker", "--workers", "-3")
+_call("a fraction of a worker", "`--workers 1.5`", "worker", "--workers", "1.5")
+_call("an engine that is not there", "`--engine moon`", "moon", "--engine", "moon")
+_call("a calibrator that is not there", "`--calibrator hot`", "hot", "--calibrator", "hot")
+_call("an accuracy in percent", "`--accuracy 95`", "95", "--accuracy", "95")
+_call("a negative seed", "`--seed -1`", "seed", "--seed", "-1")
+_call(
+    "a huge seed",
+    "`--seed 1000000000000000000000000`",
+    "seed",
+    "--seed",
+    "1" + "0" * 24,
+    must=(REFUSED, DONE),
+)
+_call("an unknown option", "`--fast`", "--fast", "--fast")
+_call(
+    "a method that the data cannot feed",
+    "`--method gde` alone, without members",
+    "members",
+    "--method",
+    "gde",
+    must=(SAME, REFUSED, WARNED),
+)
+
+
+@trial(CALLS, "two files in the wrong order", "TARGET before REFERENCE", REFUSED, "REFERENCE", ("estimate",))
+def _(kit: Kit, form: str) -> Call:
+    return kit.estimate(kit.clean("target", kit.target("prob_*")), kit.clean("reference"))
+
+
+@trial(CALLS, "the same file twice", "the reference as the target", (WARNED,), "same", ("estimate",))
+def _(kit: Kit, form: str) -> Call:
+    return kit.estimate(kit.clean("reference"), kit.clean("reference"), clean=None)
+
+
+def _no_file(name: str, came: str, words: Any, make: Any) -> None:
+    @trial(CALLS, name, came, REFUSED, words, ("estimate", "evaluate", "audit", "backtest", "diagnose"))
+    def _(kit: Kit, form: str) -> Call:
+        path = str(make(kit))
+        files = [str(kit.clean("reference")), path] if form in ("estimate", "audit", "diagnose") else [path]
+        return Call([form, *files])
+
+
+def _folder(kit: Kit) -> Path:
+    path = kit.path("folder.csv")
+    path.mkdir(exist_ok=True)
+    return path
+
+
+def _pipe(kit: Kit) -> Path:
+    path = kit.path("pipe.csv")
+    os.mkfifo(path)
+    return path
+
+
+def _loop(kit: Kit) -> Path:
+    path = kit.path("loop.csv")
+    path.symlink_to(path)
+    return path
+
+
+_no_file("a file that is not there", "`none.csv`", "none.csv", lambda kit: kit.path("none.csv"))
+_no_file("a folder", "a folder named `folder.csv`", "folder.csv", _folder)
+_no_file("a link to itself", "a symbolic link", "loop.csv", _loop)
+_no_file("a pickle", "`model.pkl`", "pickle is never read", lambda kit: kit.path("model.pkl", b"\x80\x04N."))
+_no_file("an unknown ending", "`data.xlsx`", "xlsx", lambda kit: kit.path("data.xlsx", b"PK\x03\x04"))
+_no_file("no ending", "a file `data`", "data", lambda kit: kit.path("data", "prob_a,prob_b\n0.5,0.5\n"))
+_no_file("a device", "`/dev/null`", "/dev/null", lambda kit: "/dev/null")
+_no_file("an empty name", "`''`", (), lambda kit: "")
+_no_file(
+    "an address of the web",
+    "`https://example.org/p.csv`",
+    "example.org",
+    lambda kit: "https://example.org/p.csv",
+)
+_no_file("a zero byte in a name", "`a\\0b.csv`", (), lambda kit: "a\0b.csv")
+_no_file("a name too long", "300 letters", (), lambda kit: "a" * 300 + ".csv")
+
+
+# ------------------------------------------------------------------------------------------------ joins
+
+
+def _joined(kit: Kit, labels: dict[str, list[Any]], form: str = "csv", **call: Any) -> Call:
+    """`estimate` with labels in a file of their own; its answer is that of the labels in the right order."""
+    with_id = ("id", "prob_*")
+    target = kit.clean("target", kit.target(*with_id))
+    right = kit.clean("labels", kit.target("label"))
+    clean = kit.estimate(None, target, "--labels", str(right), clean=None)
+    return kit.estimate(None, target, "--labels", str(kit.put(f"labels.{form}", labels)), clean=clean, **call)
+
+
+@trial(
+    JOINS,
+    "labels in another order, with an `id`",
+    "the rows of LABELS turned round",
+    (SAME, REFUSED),
+    (),
+    ("csv", "jsonl", "parquet"),
+)
+def _(kit: Kit, form: str) -> Call:
+    return _joined(kit, {k: v[::-1] for k, v in kit.target("id", "label").items()}, form)
+
+
+@trial(
+    JOINS, "an `id` twice in the labels", "row 2 repeats row 1's", REFUSED, "id", ("csv", "jsonl", "parquet")
+)
+def _(kit: Kit, form: str) -> Call:
+    columns = kit.target("id", "label")
+    columns["id"][1] = columns["id"][0]
+    return _joined(kit, columns, form)
+
+
+@trial(
+    JOINS, "fewer labels, with an `id`", "every second row of LABELS", (SAME, REFUSED), (), ("csv", "parquet")
+)
+def _(kit: Kit, form: str) -> Call:
+    columns = kit.target("id", "label")
+    holed = {"label": [v if i % 2 else None for i, v in enumerate(columns["label"])]}
+    call = _joined(kit, {k: v[1::2] for k, v in columns.items()}, form)
+    target = kit.clean("target", kit.target("id", "prob_*"))
+    clean = kit.estimate(None, target, "--labels", str(kit.put("holed.parquet", holed)), clean=None)
+    return Call(call.run, clean, call.close)
+
+
+@trial(JOINS, "fewer labels, with a `row`", "a column `row` that counts from 0", SAME, (), ("csv", "parquet"))
+def _(kit: Kit, form: str) -> Call:
+    labels = kit.target()["label"]
+    holed = {"label": [v if i % 2 else None for i, v in enumerate(labels)]}
+    clean = kit.estimate(None, None, "--labels", str(kit.put("holed.parquet", holed)), clean=None)
+    given = kit.put(f"labels.{form}", {"row": list(range(1, ROWS, 2)), "label": labels[1::2]})
+    return kit.estimate(None, None, "--labels", str(given), clean=clean)
+
+
+@trial(
+    JOINS,
+    "too few labels, with nothing to join by",
+    "239 labels for 240 rows",
+    REFUSED,
+    "240",
+    ("csv", "jsonl", "parquet"),
+)
+def _(kit: Kit, form: str) -> Call:
+    return kit.estimate(
+        None, None, "--labels", str(kit.put(f"l.{form}", {"label": kit.target()["label"][:-1]}))
+    )
+
+
+@trial(JOINS, "too many labels", "241 labels for 240 rows", REFUSED, "240", ("csv", "jsonl", "parquet"))
+def _(kit: Kit, form: str) -> Call:
+    labels = kit.target()["label"]
+    return kit.estimate(None, None, "--labels", str(kit.put(f"l.{form}", {"label": [*labels, labels[0]]})))
+
+
+@trial(JOINS, "a `row` beyond the target", "`row` 240 of rows 0 to 239", REFUSED, "row", ("csv", "parquet"))
+def _(kit: Kit, form: str) -> Call:
+    given = kit.put(f"l.{form}", {"row": [0, ROWS], "label": ["cat", "dog"]})
+    return Call(["audit", str(kit.clean("reference")), str(kit.clean("target")), "--labels", str(given)])
+
+
+@trial(
+    JOINS,
+    "a slice of nothing beside a slice of the text `(missing)`",
+    "null and `(missing)` in `group`",
+    DONE,
+    (),
+    ("jsonl", "parquet"),
+)
+def _(kit: Kit, form: str) -> Call:
+    columns = {**kit.target("prob_*"), "group": [("(missing)", None, "south")[i % 3] for i in range(ROWS)]}
+
+    def sizes(found: Outcome) -> str | None:
+        rows = sorted(s["rows"] for s in found.answer.get("slices", ()))
+        return None if rows == [ROWS // 3] * 3 else f"slices of {rows} rows"
+
+    return kit.estimate(None, kit.put(f"t.{form}", columns), "--by", "group", check=sizes)
+
+
+@trial(
+    JOINS, "times in words", "`yesterday` in row 7 of `time`", REFUSED, ("time", "row 7"), ("csv", "jsonl")
+)
+def _(kit: Kit, form: str) -> Call:
+    columns = kit.target("prob_*", "time")
+    columns["time"][6] = "yesterday"
+    return kit.estimate(None, kit.put(f"t.{form}", columns), "--every", "7d")
+
+
+# ------------------------------------------------------------------------------------------------ outputs
+
+
+def _unchanged(*paths: Path) -> Any:
+    """A check that these files have kept their bytes."""
+    before = {path: path.read_bytes() for path in paths}
+
+    def check(found: Outcome) -> str | None:
+        changed = [p.name for p, content in before.items() if p.read_bytes() != content]
+        return f"{changed[0]} was overwritten" if changed else None
+
+    return check
+
+
+def _copies(kit: Kit) -> tuple[Path, Path]:
+    return (
+        kit.path("r.parquet", kit.clean("reference").read_bytes()),
+        kit.path("t.parquet", kit.clean("target").read_bytes()),
+    )
+
+
+def _over(name: str, came: str, arguments: Any, forms: Any) -> None:
+    """A class in which an output names a file that is an input, or another output."""
+
+    @trial(OUTPUTS, name, came, REFUSED, (), forms)
+    def _(kit: Kit, form: str) -> Call:
+        reference, target = _copies(kit)
+        return Call(arguments(kit, form, reference, target), check=_unchanged(reference, target))
+
+
+VERBS = ("estimate", "evaluate", "audit", "backtest", "diagnose")
+
+
+def _verb(form: str, reference: Path, target: Path) -> list[str]:
+    if form == "backtest":
+        return ["backtest", str(reference), "--repeats", "1", "--method", "ac"]
+    if form == "evaluate":
+        return ["evaluate", str(target)]
+    few = ["--backtest", "none", "--method", "ac"] if form == "estimate" else []
+    return [form, str(reference), str(target), *few]
+
+
+_over(
+    "the JSON over an input",
+    "`--json t.parquet`",
+    lambda kit, form, r, t: [*_verb(form, r, t), "--json", str(r if form == "backtest" else t)],
+    VERBS,
+)
+_over(
+    "the JSON over an input by another path",
+    "`--json ./sub/../t.parquet`",
+    lambda kit, form, r, t: [
+        *_verb(form, r, t),
+        "--json",
+        str(_aside(kit) / ".." / (r if form == "backtest" else t).name),
+    ],
+    VERBS,
+)
+_over(
+    "the JSON over an input by a link",
+    "a symbolic link to `t.parquet`",
+    lambda kit, form, r, t: [*_verb(form, r, t), "--json", str(_link(kit, r if form == "backtest" else t))],
+    VERBS,
+)
+_over(
+    "the page over an input",
+    "`--report t.parquet`",
+    lambda kit, form, r, t: [*_verb(form, r, t), "--report", str(r if form == "backtest" else t)],
+    VERBS,
+)
+_over(
+    "two outputs of one name",
+    "`--json out.html --report out.html`",
+    lambda kit, form, r, t: [
+        *_verb(form, r, t),
+        "--json",
+        str(kit.path("out.html")),
+        "--report",
+        str(kit.path("out.html")),
+    ],
+    VERBS,
+)
+_over(
+    "the suggested rows over an input",
+    "`audit --suggest 5 --out t.parquet`",
+    lambda kit, form, r, t: [*_verb("audit", r, t), "--suggest", "5", "--out", str(t)],
+    ("audit",),
+)
+
+
+def _aside(kit: Kit) -> Path:
+    (kit.folder / "sub").mkdir(exist_ok=True)
+    return kit.folder / "sub"
+
+
+def _link(kit: Kit, to: Path) -> Path:
+    path = kit.folder / "link.json"
+    path.symlink_to(to)
+    return path
+
+
+def _nowhere(name: str, came: str, place: Any) -> None:
+    """A class in which an output cannot be written: the work fails with one line, or the call is refused before it."""
+
+    @trial(OUTPUTS, name, came, (REFUSED, FAILED), "cannot write", ("json",))
+    def _(kit: Kit, form: str) -> Call:
+        return kit.estimate(None, None, "--json", str(place(kit)), methods=("ac",))
+
+
+_nowhere("a folder that is not there", "`--json none/out.json`", lambda kit: kit.folder / "none" / "out.json")
+_nowhere("a folder for a file", "`--json folder`", lambda kit: _aside(kit))
+_nowhere("a full device", "`--json /dev/full`", lambda kit: "/dev/full")
+_nowhere("a name too long", "300 letters", lambda kit: kit.folder / ("a" * 300))
+
+
+@trial(OUTPUTS, "JSON on standard output", "`--json -`", SAME, (), ("estimate",))
+def _(kit: Kit, form: str) -> Call:
+    return kit.estimate(None, None, "--json", "-")
+
+
+@trial(OUTPUTS, "an output that was there before", "`--json out.json` a second time", SAME, (), ("estimate",))
+def _(kit: Kit, form: str) -> Call:
+    out = kit.path("out.json", "of before")
+    return kit.estimate(
+        None, None, "--json", str(out), check=lambda found: None if json.loads(out.read_text()) else "no JSON"
+    )
+
+
+@trial(CALLS, "standard input", "`-` for the target, JSONL through a pipe", SAME, (), ("stdin",))
+def _(kit: Kit, form: str) -> Call:
+    return kit.estimate(None, "-", process=True, stdin=jsonl_text(kit.target()).encode())
+
+
+@trial(
+    CALLS, "nothing on standard input", "`-` for the target, an empty pipe", REFUSED, "nothing", ("stdin",)
+)
+def _(kit: Kit, form: str) -> Call:
+    return kit.estimate(None, "-", process=True, stdin=b"")
+
+
+@trial(CALLS, "binary data on standard input", "a Parquet file through a pipe", REFUSED, "binary", ("stdin",))
+def _(kit: Kit, form: str) -> Call:
+    return kit.estimate(None, "-", process=True, stdin=kit.clean("target").read_bytes())

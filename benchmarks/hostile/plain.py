@@ -1,0 +1,297 @@
+"""An independent reading of a predictions file: csv, json, pyarrow and numpy alone, with none of our own code.
+
+It says what a file holds by the rules of the interface, or that nothing should be made of it. What the program makes of
+the same bytes is set against it.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+WIDE = {
+    "prob_": "probabilities",
+    "logit_": "logits",
+    "feature_": "features",
+    "member_": "members",
+    "view_": "views",
+    "vote_": "votes",
+}
+CODED = ("label", "prediction")
+NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+TRUE, FALSE = ("true", "1", "1.0"), ("false", "0", "0.0")
+
+
+class Unreadable(Exception):
+    """Nothing should be made of this file."""
+
+
+@dataclass
+class Plain:
+    """What a file holds: cells of one column (`label`, ...), and of named axes (`probabilities`: name -> cells)."""
+
+    rows: int
+    single: dict[str, list[Any]] = field(default_factory=dict)
+    named: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
+
+
+def read_plain(path: Path, form: str) -> Plain:
+    """The file's content; `Unreadable` where it has none that could be told without a guess."""
+    try:
+        table = {"csv": _csv, "jsonl": _jsonl, "parquet": _arrow, "arrow": _arrow, "npz": _npz}[form](path)
+    except Unreadable:
+        raise
+    except Exception as error:
+        raise Unreadable(f"{type(error).__name__}: {error}") from None
+    return _meant(table)
+
+
+def _csv(path: Path) -> dict[str, list[Any]]:
+    text = path.read_bytes().decode("utf-8-sig")
+    lines = [line for line in re.split(r"\r\n|\n|\r", text) if line]
+    delimiter = max(",;\t|", key=lines[0].count)
+    rows = [
+        row
+        for row in csv.reader(re.split(r"(?<=\n)", text.replace("\r\n", "\n")), delimiter=delimiter)
+        if row
+    ]
+    header, body = rows[0], rows[1:]
+    if any(len(row) != len(header) for row in body):
+        raise Unreadable("rows of other lengths")
+    if len(set(header)) < len(header):
+        raise Unreadable("a column twice")
+    unknown = ("", "nan", "null")  # the guide says so of labels
+    return {
+        name: [None if cell.strip().lower() in unknown else _Text(cell) for cell in cells]
+        for name, cells in zip(header, zip(*body, strict=True), strict=True)
+    }
+
+
+class _Text(str):
+    """A cell of CSV, which has no type of its own."""
+
+    __slots__ = ()
+
+
+def _jsonl(path: Path) -> dict[str, list[Any]]:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len({name for name, _ in pairs}) < len(pairs):
+            raise Unreadable("a key twice")
+        return dict(pairs)
+
+    text = path.read_bytes().decode("utf-8-sig")
+    rows = [json.loads(line, object_pairs_hook=once) for line in text.split("\n") if line.strip()]
+    if not all(isinstance(row, dict) for row in rows):
+        raise Unreadable("a line that is no object")
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _arrow(path: Path) -> dict[str, list[Any]]:
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    if path.suffix == ".parquet":
+        table = parquet.read_table(path, use_threads=False)
+    else:
+        with pa.OSFile(str(path)) as file:
+            table = pa.ipc.open_file(file).read_all()
+    if len(set(table.column_names)) < len(table.column_names):
+        raise Unreadable("a column twice")
+    table.validate(full=True)
+    return {name: table.column(name).to_pylist() for name in table.column_names}
+
+
+def _npz(path: Path) -> dict[str, list[Any]]:
+    with np.load(path, allow_pickle=False) as archive:
+        if len(set(archive.files)) < len(archive.files):
+            raise Unreadable("an array twice")
+        ours = ("label", "prediction", "confidence", "correct", "group", "classes", *WIDE.values())
+        arrays = {
+            n: archive[n] for n in archive.files if n.strip() in ours or n.lstrip().startswith(tuple(WIDE))
+        }
+    out = {}
+    for name, array in arrays.items():
+        values = array.T if name in ("members", "views", "votes") else array
+        out[name] = ["" if v is None else v for v in values.tolist()]
+    if "classes" in out:
+        out["classes"] = [out["classes"]]  # one cell: names of the axis, not rows
+    return out
+
+
+def _meant(table: Mapping[str, list[Any]]) -> Plain:
+    """The columns by the rules of the interface; unknown ones are ignored."""
+    stated = table.get("classes", [None])[0]
+    columns = {k: v for k, v in table.items() if k != "classes"}
+    found = Plain(0)
+    lengths = set()
+    for raw, cells in columns.items():
+        name = raw.strip()
+        prefix = next((p for p in WIDE if raw.lstrip().startswith(p)), None)
+        if name in ("label", "prediction", "confidence", "correct", "group"):
+            found.single[name] = [_cell(name, v) for v in cells]
+        elif name in WIDE.values():
+            lists = [json.loads(v) if isinstance(v, _Text) else v for v in cells]
+            if any(not isinstance(v, list) or len(v) != len(lists[0]) for v in lists):
+                raise Unreadable(f"{name}: lists of other lengths")
+            axis = (
+                [str(n) for n in stated]
+                if stated and name in ("probabilities", "logits")
+                else range(len(lists[0]))
+            )
+            found.named[name] = {str(n): [_cell(name, row[i]) for row in lists] for i, n in enumerate(axis)}
+        elif prefix is not None:
+            here = found.named.setdefault(WIDE[prefix], {})
+            here[raw.lstrip().removeprefix(prefix)] = [_cell(WIDE[prefix], v) for v in cells]
+        else:
+            continue
+        lengths.add(len(cells))
+    if len(lengths) != 1:
+        raise Unreadable("columns of other lengths, or none")
+    found.rows = lengths.pop()
+    return found
+
+
+def _cell(name: str, value: Any) -> Any:
+    """A cell as its column means it: a number, a class by name, or true and false; None where unknown."""
+    if value is None:
+        return None
+    if name in ("probabilities", "logits", "confidence", "features"):
+        return _number(value)
+    if name in ("correct", "votes"):
+        said = str(value).strip().lower()
+        if said in TRUE or said in FALSE:
+            return said in TRUE
+        raise Unreadable(f"{name}: {value!r} is no truth")
+    if name == "group":
+        return str(value)
+    if isinstance(value, bool):
+        return str(int(value)) if not isinstance(value, _Text) else str(value)
+    if isinstance(value, float):
+        if not value.is_integer():
+            raise Unreadable(f"{name}: {value!r} is no class")
+        return str(int(value))
+    text = value.decode() if isinstance(value, bytes) else str(value)
+    if isinstance(value, _Text):  # blanks around a cell of CSV mean nothing
+        text = text.strip()
+    return text if text != "" else None
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or (isinstance(value, str) and not isinstance(value, _Text)):
+        raise Unreadable(f"{value!r} is no number")
+    if isinstance(value, _Text) and not NUMBER.fullmatch(value):
+        raise Unreadable(f"{value!r} is no number")
+    number = float(value)
+    if not math.isfinite(number):
+        raise Unreadable(f"{value!r} is no finite number")
+    return number
+
+
+# ------------------------------------------------------------------------------- set against the program's record
+
+
+def differs(plain: Plain, record: Any) -> str:
+    """Where the program's record says something else than the file, or nothing."""
+    if record.rows != plain.rows:
+        return f"{record.rows} rows for {plain.rows}"
+    classes = [_name(c) for c in record.classes or ()]
+    for name, cells in plain.single.items():
+        got = getattr(record, name)
+        if got is None:
+            return f"{name} is dropped"
+        if name in CODED:
+            said = [None if c < 0 else classes[c] for c in got.tolist()]
+            cells = [None if v is None else _name(v) for v in cells]
+        elif name == "correct":
+            said = [None if c < 0 else bool(c) for c in got.tolist()]
+        elif name == "group":
+            said = [None if v is None else str(v) for v in got.tolist()]
+        else:
+            said = got.tolist()
+        wrong = next((i for i, (a, b) in enumerate(zip(said, cells, strict=True)) if not _equal(a, b)), None)
+        if wrong is not None:
+            return f"{name}, row {wrong + 1}: {said[wrong]!r} for {cells[wrong]!r}"
+    for name, columns in plain.named.items():
+        problem = _axis_differs(name, columns, record, classes)
+        if problem:
+            return problem
+    return ""
+
+
+def _axis_differs(name: str, columns: dict[str, list[Any]], record: Any, classes: list[str]) -> str:
+    got = getattr(record, name)
+    if got is None:
+        return f"{name} is dropped"
+    by_column = got if name in ("members", "views", "votes") else got.T
+    axis = {"members": "model", "views": "view", "votes": "judge", "features": "feature"}.get(name)
+    held = record.names.get(axis) if axis else None
+    names = classes if axis is None else list(held) if held else [str(i) for i in range(len(by_column))]
+    if sorted(names) != sorted(map(_name, columns)):
+        return f"{name}: columns {names} for {list(columns)}"
+    for key, cells in columns.items():
+        said = by_column[names.index(_name(key))].tolist()
+        if name in ("members", "views"):
+            said = [classes[c] for c in said]
+        slack = 1e-6
+        if name == "probabilities":  # rounded rows may be scaled to sum to 1
+            slack += 2 * max(abs(sum(row) - 1) for row in zip(*columns.values(), strict=True))
+        wrong = next(
+            (i for i, (a, b) in enumerate(zip(said, cells, strict=True)) if not _equal(a, b, slack)), None
+        )
+        if wrong is not None:
+            return f"{name}[{key}], row {wrong + 1}: {said[wrong]!r} for {cells[wrong]!r}"
+    return ""
+
+
+def _name(value: Any) -> str:
+    """A class by its name, whatever its type."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, bool | np.bool_):
+        return str(int(value))
+    return str(value)
+
+
+def _equal(one: Any, other: Any, slack: float = 1e-6) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-6, abs_tol=slack)
+    return bool(one == other)
+
+
+def as_arrays(plain: Plain) -> dict[str, Any]:
+    """The content as arrays for the library: classes in the order of their names, labels by name."""
+    out: dict[str, Any] = {}
+    if "probabilities" in plain.named:
+        columns = {_name(k): v for k, v in plain.named["probabilities"].items()}
+        out["classes"] = sorted(columns)
+        out["probabilities"] = np.array([columns[k] for k in out["classes"]]).T
+    if "label" in plain.single:
+        out["label"] = np.array([None if v is None else _name(v) for v in plain.single["label"]], object)
+    return out
+
+
+def accuracy_and_brier(plain: Plain) -> tuple[float, float] | None:
+    """Accuracy and Brier score by their definitions, where labels and probabilities are there."""
+    held = as_arrays(plain)
+    if "probabilities" not in held or "label" not in held:
+        return None
+    known = np.array([v is not None for v in held["label"]])
+    if not known.any():
+        return None
+    p = held["probabilities"][known]
+    truth = np.array([held["classes"].index(v) for v in held["label"][known]])
+    predicted = p.argmax(axis=1)
+    if "prediction" in plain.single:
+        said = np.array(plain.single["prediction"], object)[known]
+        predicted = np.array([held["classes"].index(_name(v)) for v in said])
+    hot = np.eye(p.shape[1])[truth]
+    return float((predicted == truth).mean()), float(((p - hot) ** 2).sum(axis=1).mean())
