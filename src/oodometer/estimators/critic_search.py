@@ -45,7 +45,7 @@ def fit_critics(x: Array, y: Array, on_target: Array, classes: int, seed: int = 
     First `critic_loss` with a little weight decay: for several trades by L-BFGS from a common start, and for the
     paper's, log 2 / log K, by gradient descent from random weights, all starts in one matrix product. Its minimum is
     unique, but not where the discrepancy is largest. So the best critics on the way are kept, and improved by the
-    discrepancy itself with a sigmoid for the step (`_sharpened`): that has many minima, and each start leads to its own.
+    discrepancy itself with a sigmoid for the step (`_sharpened`): that has many minima, each start leads to its own.
     Shapes as in `critic_loss`.
     """
     rows = _Rows.of(x, y, on_target)
