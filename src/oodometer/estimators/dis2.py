@@ -172,7 +172,9 @@ def class_order(inputs: Sequence[Array], said: Sequence[Array], classes: int, of
     [1, 0]
     """
     counts = np.array([np.bincount(s, minlength=classes) for s in said])
-    marks = np.zeros((len(inputs), classes), dtype=np.uint64)  # sums that wrap: no order of rows or classes in them
+    marks = np.zeros(
+        (len(inputs), classes), dtype=np.uint64
+    )  # sums that wrap: no order of rows or classes in them
     for x, s, mark in zip(inputs, said, marks, strict=True):
         if of_classes:
             bits = mix(np.ascontiguousarray(x, dtype=np.float64).view(np.uint64))
