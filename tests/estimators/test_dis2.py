@@ -114,8 +114,8 @@ def test_the_bound_holds_where_the_truth_is_a_critic() -> None:
 
 
 def test_a_better_critic_than_the_loss_finds_is_found() -> None:
-    """Half of the target is called 1, half 0, and the paper's loss at its minimum leaves one half alone: the truth calls
-    all of it 1 and disagrees more.
+    """Half of the target is called 1, half 0, and the paper's loss at its minimum leaves one half alone: the truth is
+    1 everywhere and disagrees more.
     """
     rng = np.random.default_rng(3)
     x = rng.standard_normal((2000, 2))
