@@ -114,6 +114,63 @@ def test_mano_of_probabilities_alone_takes_them_as_they_are() -> None:
         MaNo(normalization="soft")  # type: ignore[arg-type]
 
 
+def answers(accuracy: float, sizes: tuple[float, ...], seed: int, rows: int = 1000) -> Predictions:
+    """Logits of ten classes, 3 more for the class that is predicted; each share of the rows has its own size."""
+    rng = np.random.default_rng([seed, 5])
+    label = np.arange(rows) % 10
+    said = np.where(rng.random(rows) < accuracy, label, (label + rng.integers(1, 10, rows)) % 10)
+    z = rng.standard_normal((rows, 10)) + 3 * np.eye(10)[said]
+    return Predictions.from_logits(z * np.resize(np.repeat(sizes, 10), rows)[:, None], label=label)
+
+
+def test_a_ranking_by_mano_has_one_normalisation() -> None:
+    """The wrong model is sure on half of the rows and knows nothing on the others: its criterion lies above 5 and its
+    number below that of the others under either normalisation, but softmax's numbers are larger than Taylor's.
+    """
+    records = {
+        "right": answers(1.0, (1.6,), 1),
+        "middle": answers(0.7, (1.55,), 2),
+        "wrong": answers(0.1, (3.5, 0.1), 3),
+    }
+    criteria = [-scipy.special.log_softmax(r.logits, axis=1).mean() for r in records.values()]
+    assert criteria[0] < 5 < criteria[2]
+    assert records["wrong"].accuracy < 0.25
+    alone = {name: MaNo().score(record) for name, record in records.items()}
+    assert max(alone, key=lambda name: alone[name]) == "wrong", "numbers that do not compare"
+    found = rank_models(records, "mano")
+    assert found.models == ("right", "middle", "wrong")
+    assert found.p_best[2] < 0.01
+    (note,) = found.warnings
+    assert "both sides of its criterion" in note
+    assert rank_models({n: records[n] for n in ("right", "middle")}, "mano").warnings == ()
+
+
+@given(sizes=st.lists(st.floats(0.5, 4), min_size=1, max_size=4), bare=st.booleans())
+def test_numbers_in_a_ranking_by_mano_are_of_one_normalisation(sizes: list[float], bare: bool) -> None:
+    records = {str(i): answers(0.5, (size,), i, 40) for i, size in enumerate(sizes)}
+    if bare:
+        records["bare"] = Predictions.from_probabilities(softmax(logits_of(40, 10)))
+    criteria = [-np.log(r.probabilities).mean() for r in records.values()]
+    want = "softmax" if np.mean(criteria) > 5 or bare else "taylor"
+    found = rank_models(records, "mano")
+    for name, record in records.items():
+        assert found.evidence[name].value == MaNo(normalization=want).score(record)  # type: ignore[arg-type]
+    logits = [record.has("logits") for record in records.values()]
+    alone = {"taylor" if c <= 5 and has else "softmax" for c, has in zip(criteria, logits, strict=True)}
+    assert bool(found.warnings) == (len(alone) > 1)
+
+
+def test_taylor_beside_the_published_code() -> None:
+    """The authors' code takes the smallest entry of each row away before it divides: its numbers are larger."""
+    for classes, apart in ((2, 0.2), (10, 0.1), (100, 0.05)):
+        z = logits_of(500, classes)
+        v = 1 + z + z**2 / 2
+        v = v - v.min(axis=1, keepdims=True)
+        published = np.mean((v / v.sum(axis=1, keepdims=True)) ** 4) ** 0.25
+        ours = MaNo(normalization="taylor").score(Predictions.from_logits(z))
+        assert ours <= published <= ours + apart
+
+
 def test_softmax_correlation_is_the_cosine_of_matrices() -> None:
     p = softmax(logits_of(300, 5))
     matrix = sum(np.outer(row, row) for row in p) / len(p)
@@ -257,8 +314,10 @@ def test_order_is_that_of_the_scores(name: str) -> None:
     assert found.models == ("0.7", "1.5", "2.5")
     assert sum(found.p_best) == pytest.approx(1)
     assert found.p_best[0] > 0.9
+    ranker = registry.create("ranker", name)
+    ranker, _ = ranker.settled({model: ranker.state_of(record) for model, record in records.items()})
     for model in found.models:
-        assert found.evidence[model].value == registry.create("ranker", name).score(records[model])
+        assert found.evidence[model].value == ranker.score(records[model])
     assert all(p > 0.5 for _, _, p in found.pairs)
 
 

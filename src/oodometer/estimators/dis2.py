@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import final
 
 import numpy as np
@@ -10,21 +10,21 @@ import numpy as np
 from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..intervals import wilson_from_variance
+from ..kernels import mix, row_hash
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
 from .base import Estimator, Sums, mean_and_variance
+from .critic_search import fit_critics
 from .domain_classifier import narrow, one_thread, standardised
 from .row_sample import RowSample, sample_limit
 
-__all__ = ["DisagreementDiscrepancy", "critic_loss", "fit_critics", "slack"]
+__all__ = ["DisagreementDiscrepancy", "slack"]
 
 _LEAST_ROWS = 40  # of either sample: half of them train the critic
 _MOST_ROWS = 10_000
 _MOST_CLASSES = 50
 _MOST_PRODUCTS = 5_000_000  # rows x classes x columns of a fit: bounds its time
-_TRADES = (0.3, 1.0, 3.0)
-_DECAY = 5e-4
 
 
 @final
@@ -33,14 +33,14 @@ class DisagreementDiscrepancy(Estimator):
     """``dis2``: acc_S - (agr_S - agr_T), agr = how often a critic h' says what the model h says.
 
     h' is linear in `logits` (else log-probabilities, else `features`; 50 principal components of more), trained on one
-    half of both samples to agree with h on the reference and to disagree on the target (`critic_loss`); the loss is
-    convex, so that instead of random starts it is fitted for several trades between its two terms, and the critic
-    with the largest discrepancy on that half, or h itself (discrepancy 0), is evaluated on the other half.
+    half of both samples to agree with h on the reference and to disagree on the target (`fit_critics`: the paper's
+    loss for several trades and from random starts, the best of each path, then the discrepancy itself, smoothed). The
+    critic with the largest discrepancy on that half, or h itself (discrepancy 0), is evaluated on the other half.
     ``details``: the discrepancy; eps = sqrt((n_S + 4 n_T) ln(1/delta) / (2 n_S n_T)) of the halves, delta = 1 -
     level; bound = value - eps, which is also ``lower``: acc_T lies above it with probability ``level`` if the
     assumption holds. ``upper`` is the sampling error of the value alone: acc_T may be higher. Of many classes the
-    49 most predicted are kept and the others joined: a critic of those is a critic of all. The loss stands in for the
-    discrepancy and may miss a better critic (one that disagrees on one half of the classes alone, for example).
+    49 most predicted are kept and the others joined: a critic of those is a critic of all. The search may miss a better
+    critic, the more so the fewer rows there are for each class. The order of rows and of classes changes nothing.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class DisagreementDiscrepancy(Estimator):
             raise NotApplicable(
                 f"needs {_LEAST_ROWS} target rows to train and judge a critic, got {len(target)}"
             )
-        x, y, cut = self._prepared(target)
+        x, y, verdicts, cut = self._prepared(target)
         classes = max(int(y.max()) + 1, 2)
         place = np.concatenate([np.arange(cut), np.arange(len(x) - cut)])  # in an order without meaning
         on_target = np.arange(len(x)) >= cut
@@ -117,12 +117,12 @@ class DisagreementDiscrepancy(Estimator):
         enough = learns & (place < _MOST_PRODUCTS // (classes * x.shape[1]))
         agrees, best = np.ones(len(x), dtype=bool), 0.0  # h itself is a critic, too
         with one_thread():
-            for weights in fit_critics(x[enough], y[enough], on_target[enough], classes):
+            for weights in fit_critics(x[enough], y[enough], on_target[enough], classes, self.seed):
                 same = (x @ weights).argmax(axis=1) == y
                 gain = float(same[learns & ~on_target].mean() - same[learns & on_target].mean())
                 if gain > best:
                     agrees, best = same, gain
-        verdicts = self._sample["verdicts"][judges[:cut]]
+        verdicts = verdicts[judges[:cut]]
         here, there = agrees[judges & ~on_target], agrees[judges & on_target]
         discrepancy = max(float(here.mean() - there.mean()), 0.0)  # h itself would do as well
         value = float(verdicts.mean()) - discrepancy
@@ -136,19 +136,52 @@ class DisagreementDiscrepancy(Estimator):
                    "reference_accuracy": float(verdicts.mean()), "input": self._input}  # fmt: skip
         return self._estimate(state, value, value - eps, upper, details=details)
 
-    def _prepared(self, target: RowSample) -> tuple[Array, Array, int]:
-        """Inputs with a column of ones, shape (sample, column), what h says of each row, number of reference rows."""
-        parts = [self._sample, target]
-        said = np.concatenate([p["predicted"] for p in parts])
-        counts = np.bincount(said, minlength=2)
-        most_said = np.argsort(-counts, kind="stable")
-        code = np.empty(len(counts), dtype=np.intp)
-        code[most_said] = np.minimum(np.arange(len(counts)), _MOST_CLASSES - 1)
-        x = np.concatenate([p[self._input] for p in parts]).astype(np.float64)
+    def _prepared(self, target: RowSample) -> tuple[Array, Array, Array, int]:
+        """Inputs with a column of ones, shape (sample, column), what h says of each row, verdicts on the reference rows
+        and their number. Neither the order of rows nor that of classes matters, to the last bit.
+        """
+        parts = [self._sample.arrays, target.arrays]
+        inputs = [np.asarray(p[self._input], dtype=np.float64) for p in parts]
+        said = [p["predicted"] for p in parts]
+        marks = [x.astype(np.float32) for x in inputs]  # sums over the classes differ in the last digit
+        of_classes = self._input != "features"
+        classes = inputs[0].shape[1] if of_classes else int(max(map(np.max, said))) + 1
+        order = class_order(marks, said, classes, of_classes)
+        if of_classes:
+            inputs, marks = [x[:, order] for x in inputs], [m[:, order] for m in marks]
+        place = np.argsort(order)
+        said = [place[s] for s in said]
+        verdicts = parts[0]["verdicts"]
+        first = np.argsort(row_hash(marks[0], said[0], verdicts), kind="stable")
+        second = np.argsort(row_hash(marks[1], said[1]), kind="stable")
+        x = np.concatenate([inputs[0][first], inputs[1][second]])
+        y = np.minimum(np.concatenate([said[0][first], said[1][second]]), _MOST_CLASSES - 1)
         if self._input == "probabilities":
             x = np.log(np.maximum(x, 1e-6))
         x = standardised(narrow(x))
-        return np.hstack([x, np.ones((len(x), 1))]), code[said], len(self._sample)
+        return np.hstack([x, np.ones((len(x), 1))]), y, verdicts[first], len(first)
+
+
+def class_order(inputs: Sequence[Array], said: Sequence[Array], classes: int, of_classes: bool) -> Array:
+    """The classes by how often h says them, most first; what ties is put in order by what the rows hold, so that
+    classes given in another order come out in the same one.
+
+    ``inputs`` (sample, column) and ``said`` (sample,) of reference and target; ``of_classes``: a column is a class's.
+
+    >>> class_order([np.array([[0.2, 0.8]]), np.array([[0.4, 0.6]])], [np.array([1]), np.array([1])], 2, True).tolist()
+    [1, 0]
+    """
+    counts = np.array([np.bincount(s, minlength=classes) for s in said])
+    marks = np.zeros(
+        (len(inputs), classes), dtype=np.uint64
+    )  # sums that wrap: no order of rows or classes in them
+    for x, s, mark in zip(inputs, said, marks, strict=True):
+        if of_classes:
+            bits = mix(np.ascontiguousarray(x, dtype=np.float64).view(np.uint64))
+            mark[:] = mix(bits ^ mix(bits.sum(axis=1))[:, None]).sum(axis=0)
+        else:
+            np.add.at(mark, s, row_hash(x))
+    return np.lexsort((*marks, counts[0], -counts.sum(axis=0)))
 
 
 def slack(reference_rows: int, target_rows: int, delta: float) -> float:
@@ -159,52 +192,3 @@ def slack(reference_rows: int, target_rows: int, delta: float) -> float:
     """
     both = (reference_rows + 4 * target_rows) / (2 * reference_rows * target_rows)
     return float(np.sqrt(both * np.log(1 / delta)))
-
-
-def critic_loss(weights: Array, x: Array, y: Array, on_target: Array, trade: float) -> tuple[float, Array]:
-    """mean_S -log softmax_h(z) / log K + trade * mean_T log2(1 + exp(z_h - mean_{k != h} z_k)), and its gradient.
-
-    z = x @ weights. Agreement on the reference, disagreement on the target; both terms are convex in weights. Shapes:
-    weights (column, class), x (sample, column), y (sample,) the class that h says, on_target (sample,) bool.
-
-    >>> critic_loss(np.zeros((1, 2)), np.ones((2, 1)), np.array([0, 0]), np.array([False, True]), 1.0)[0]
-    2.0
-    """
-    from scipy.special import expit
-
-    classes, rows = weights.shape[1], np.arange(len(x))
-    z = x @ weights
-    own = z[rows, y]
-    z -= z.max(axis=1, keepdims=True)
-    top = own - z[rows, y]
-    slope = np.exp(z)
-    norm = slope.sum(axis=1)
-    margin = own - (z.sum(axis=1) + classes * top - own) / (classes - 1)
-    agree = (np.log(norm) + top - own) / np.log(classes)
-    disagree = np.logaddexp(0.0, margin) / np.log(2)
-    there = max(int(on_target.sum()), 1)
-    here = max(len(x) - there, 1)
-    # the slope of both terms at every logit, S rows and T rows by their own formula
-    slope /= norm[:, None] * np.log(classes) * here
-    slope[rows, y] -= 1 / (np.log(classes) * here)
-    pull = trade * expit(margin[on_target]) / (np.log(2) * there)
-    slope[on_target] = -(pull / (classes - 1))[:, None]
-    slope[np.flatnonzero(on_target), y[on_target]] = pull
-    value = agree[~on_target].sum() / here + trade * disagree[on_target].sum() / there
-    return float(value), x.T @ slope
-
-
-def fit_critics(x: Array, y: Array, on_target: Array, classes: int) -> Iterator[Array]:
-    """Weights (column, class) that minimise `critic_loss` with a little weight decay, one for each trade."""
-    from scipy.optimize import minimize
-
-    shape = (x.shape[1], classes)
-    start = np.zeros(shape[0] * shape[1])
-    for trade in _TRADES:
-
-        def loss(flat: Array, trade: float = trade) -> tuple[float, Array]:
-            value, slope = critic_loss(flat.reshape(shape), x, y, on_target, trade)
-            return value + _DECAY / 2 * float(flat @ flat), slope.ravel() + _DECAY * flat
-
-        start = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 60}).x
-        yield start.reshape(shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from ..errors import NotApplicable
@@ -50,6 +51,10 @@ class Ranker(ABC):
 
     def score(self, record: Predictions, *, batch_rows: int = 65_536) -> float:
         """The number of a record in memory; `NotApplicable` without rows or without a needed field."""
+        return self.finish(self.state_of(record, batch_rows=batch_rows))
+
+    def state_of(self, record: Predictions, *, batch_rows: int = 65_536) -> State:
+        """The state of a record in memory; errors as in `score`."""
         if not len(record):
             raise NotApplicable("needs at least one row")
         why = self.why_not(record)
@@ -60,7 +65,13 @@ class Ranker(ABC):
             part = self.summarize(batch)
             state = part if state is None else self.merge(state, part)
         assert state is not None
-        return self.finish(state)
+        return state
+
+    def settled(self, states: Mapping[str, State]) -> tuple[Self, tuple[str, ...]]:
+        """A ranker whose numbers compare over all these records, by name, and notes on what had to be decided; most
+        rankers decide nothing.
+        """
+        return self, ()
 
     @abstractmethod
     def summarize(self, batch: Predictions) -> State:

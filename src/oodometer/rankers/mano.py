@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, final
+import copy
+from collections.abc import Mapping
+from typing import Literal, Self, final
 
 import numpy as np
 
@@ -40,8 +42,9 @@ class MaNo(Ranker):
 
     s is the softmax where the model is sure on average, Phi = -mean_ik log softmax(z)_ik > 5, and `taylor_softmax`
     otherwise, because logits of an unsure model are not to be trusted with an exponential. Numbers of different
-    normalisations do not compare: ``normalization`` fixes one for all models. The Taylor form is not
-    indifferent to a constant added to the logits. `NotApplicable` without `logits` or `probabilities`; with
+    normalisations do not compare (at Phi = 5 the softmax's is half as large again), so a ranking has one: softmax where
+    the mean of all records' Phi is above 5 or one record has no logits; ``normalization`` fixes it. The Taylor form is
+    not indifferent to a constant added to the logits. `NotApplicable` without `logits` or `probabilities`; with
     probabilities alone they are taken as they are. Source: Xie et al. (2024).
 
     Parameters
@@ -86,13 +89,38 @@ class MaNo(Ranker):
             "surprise": surprise, "softmax": powers, "taylor": taylor,
         }  # fmt: skip
 
+    def settled(self, states: Mapping[str, State]) -> tuple[Self, tuple[str, ...]]:
+        """The same with one normalisation for all, by the mean of their criteria; a note where they would differ."""
+        if self._normalization != "auto":
+            return self, ()
+        own = {name: self._chosen(state) for name, state in states.items()}
+        criteria = [state["surprise"] / state["rows"] for state in states.values()]
+        unsure = sum(criteria) / len(criteria) <= _THRESHOLD
+        fixed = copy.copy(self)
+        fixed._normalization = "taylor" if unsure and all(map(_has_logits, states.values())) else "softmax"
+        if len(set(own.values())) == 1:
+            return fixed, ()
+        apart = sorted(name for name, choice in own.items() if choice != fixed._normalization)
+        return fixed, (
+            f"mano: the records lie on both sides of its criterion ({min(criteria):.2f} to {max(criteria):.2f}, "
+            f"threshold {_THRESHOLD:g}); all were normalised by {fixed._normalization}, alone "
+            f"{', '.join(apart)} would not have been; normalization= fixes one, and the order may depend on it",
+        )
+
     def finish(self, state: State) -> float:
         """The norm under the normalisation that the criterion, or the caller, chose."""
-        all_logits = state["with_logits"] == state["rows"]
-        if self._normalization == "taylor" and not all_logits:
+        if self._normalization == "taylor" and not _has_logits(state):
             raise NotApplicable(
                 "needs `logits`; the Taylor normalization cannot be worked out from probabilities"
             )
-        unsure = state["surprise"] / state["rows"] <= _THRESHOLD and all_logits
-        chosen = self._normalization if self._normalization != "auto" else "taylor" if unsure else "softmax"
-        return float((state[chosen] / state["entries"]) ** (1 / _ORDER))
+        return float((state[self._chosen(state)] / state["entries"]) ** (1 / _ORDER))
+
+    def _chosen(self, state: State) -> str:
+        if self._normalization != "auto":
+            return self._normalization
+        unsure = state["surprise"] / state["rows"] <= _THRESHOLD
+        return "taylor" if unsure and _has_logits(state) else "softmax"
+
+
+def _has_logits(state: State) -> bool:
+    return bool(state["with_logits"] == state["rows"])

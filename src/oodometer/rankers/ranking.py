@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, final
@@ -86,12 +87,16 @@ def rank_models(
     made: Ranker = create("ranker", ranker) if isinstance(ranker, str) else ranker
     made = answer(made, lambda: made.fit(reference))
     names = list(records)
+    states: dict[str, State] = {}
     scores, moves = np.empty(len(names)), np.zeros((len(names), _BLOCKS))
+    for name in names:
+        with _named(name):
+            states[name] = answer(made, partial(made.state_of, records[name]))
+    made, decided = answer(made, partial(made.settled, states))
     for i, name in enumerate(names):
-        try:
-            scores[i], moves[i] = answer(made, partial(_jackknife, made, records[name]), _check)
-        except NotApplicable as error:
-            raise NotApplicable(f"{name}: {error}") from None
+        with _named(name):
+            work = partial(_score_and_moves, made, states[name], records[name])
+            scores[i], moves[i] = answer(made, work, _check)
     rng = np.random.default_rng([seed, 31])
     paired = len({len(r) for r in records.values()}) == 1
     noise = rng.standard_normal((1 if paired else len(names), _BLOCKS, _DRAWS))
@@ -117,7 +122,7 @@ def rank_models(
             for place, i in enumerate(order)
             for j in order[place + 1 :]
         ),
-        warnings=_notes(made, records, paired),
+        warnings=(*_notes(made, records, paired), *decided),
     )
 
 
@@ -127,12 +132,23 @@ def _check(found: tuple[float, Array]) -> None:
         raise ValueError(f"gave {found[0]}")
 
 
-def _jackknife(ranker: Ranker, record: Predictions) -> tuple[float, Array]:
-    """The score, and per block its change when the block is left out, scaled so that squares add up to the variance."""
-    score = ranker.score(record)
-    moves = np.zeros(_BLOCKS)
+def _score_and_moves(ranker: Ranker, state: State, record: Predictions) -> tuple[float, Array]:
+    return ranker.finish(state), _jackknife(ranker, record)
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Put the name of the record before what it lacks."""
+    try:
+        yield
+    except NotApplicable as error:
+        raise NotApplicable(f"{name}: {error}") from None
+
+
+def _jackknife(ranker: Ranker, record: Predictions) -> Array:
+    """Per block the change of the score when it is left out, scaled so that squares add up to the variance."""
     if len(record) < 2 * _BLOCKS:
-        return score, moves
+        return np.zeros(_BLOCKS)
     block = np.arange(len(record)) % _BLOCKS
     states = [ranker.summarize(record.take(block == b)) for b in range(_BLOCKS)]
     after: list[State | None] = [None] * (_BLOCKS + 1)
@@ -147,8 +163,8 @@ def _jackknife(ranker: Ranker, record: Predictions) -> tuple[float, Array]:
         assert kept is not None
         left[b] = ranker.finish(kept)
         before = states[b] if before is None else ranker.merge(before, states[b])
-    moves = (left - left.mean()) * np.sqrt((_BLOCKS - 1) / _BLOCKS)
-    return score, moves
+    moves: Array = (left - left.mean()) * np.sqrt((_BLOCKS - 1) / _BLOCKS)
+    return moves
 
 
 def _notes(ranker: Ranker, records: Mapping[str, Predictions], paired: bool) -> tuple[str, ...]:
