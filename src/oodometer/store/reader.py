@@ -65,6 +65,10 @@ class Reader(ABC):
         """Arguments of `Predictions.from_arrays` for consecutive rows; rows in errors count from the reader's first."""
 
     @abstractmethod
+    def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
+        """Record batches of at most ``rows`` rows that hold the columns of ``kinds`` (perhaps more)."""
+
+    @abstractmethod
     def widths(self, layout: Layout) -> dict[str, int]:
         """Lengths of the lists in list columns, as the first row has them."""
 
@@ -83,10 +87,6 @@ class Reader(ABC):
 
 class TableReader(Reader):
     """A format that gives Arrow record batches."""
-
-    @abstractmethod
-    def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
-        """Record batches of at most ``rows`` rows that hold the columns of ``kinds`` (perhaps more)."""
 
     def chunks(self, plan: Plan) -> Iterator[dict[str, Any]]:
         """Decode batch after batch."""

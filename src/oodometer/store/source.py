@@ -244,7 +244,9 @@ class ReaderSource(Source):
         }
         if self.reader.classes is not None and layout.wide_classes is None:
             listed["class"] = self.reader.classes
-        return Axes(plan.classes, plan.named, sizes, listed | (self._wanted.listed if self._wanted else {}))
+        if self._wanted is not None:  # what a user said of lists holds for those that follow
+            listed |= self._wanted.listed
+        return Axes(plan.classes, plan.named, sizes, listed)
 
     def aligned(self, axes: Axes | None) -> Source:
         """The same file read with other class names or another order of them, or of models, judges and so on."""
