@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import plugins
 from ..diagnoses import Diagnosis
-from ..errors import InputError, NotApplicable
+from ..errors import InputError
 from ..estimators.domain_classifier import compared_once
 from ..intervals import clopper_pearson
 from ..predictions import Predictions
