@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -102,7 +103,7 @@ def as_numpy(value: Any) -> Array:
             value = value.to_numpy()
         elif isinstance(value, (list, tuple)):
             value = _with_masks(value)
-    if isinstance(value, np.ma.MaskedArray):
+    if _is_masked(value):
         value = _unmasked(value)
     array = np.asarray(value)
     if not array.dtype.isnative:
@@ -114,10 +115,17 @@ def as_numpy(value: Any) -> Array:
 
 def _with_masks(cells: Sequence[Any]) -> Any:
     """Lists of masked arrays, or with masked entries, so that numpy does not drop the masks."""
-    if not any(issubclass(kind, np.ma.MaskedArray) for kind in {*map(type, cells)}):
+    if "numpy.ma" not in sys.modules or not any(
+        issubclass(t, np.ma.MaskedArray) for t in {*map(type, cells)}
+    ):
         return cells
-    bare = [_unmasked(cell) if isinstance(cell, np.ma.MaskedArray) else cell for cell in cells]
+    bare = [_unmasked(cell) if _is_masked(cell) else cell for cell in cells]
     return [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in bare]
+
+
+def _is_masked(value: Any) -> bool:
+    """Whether a value is a masked array; nobody has one before numpy's module for them is loaded, which takes 10 ms."""
+    return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray)
 
 
 def _unmasked(array: Any) -> Array:
@@ -132,7 +140,7 @@ def _unmasked(array: Any) -> Array:
 
 def _unpadded(row: Any) -> Any:
     """A row whose masked end is padding is cut there; another masked entry is null."""
-    if not isinstance(row, np.ma.MaskedArray):
+    if not _is_masked(row):
         return row
     real = np.flatnonzero(~np.ma.getmaskarray(row))
     return _unmasked(row[: real[-1] + 1 if len(real) else 0])

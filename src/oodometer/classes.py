@@ -97,7 +97,7 @@ def _truth_of(cell: Any) -> int | None:
 def is_null(cell: Any) -> bool:
     """Whether a cell says "unknown": None, NaN, or the NA and NaT of a library of frames."""
     is_nan = isinstance(cell, float) and cell != cell
-    return cell is None or is_nan or cell is np.ma.masked or type(cell).__name__ in ("NAType", "NaTType")
+    return cell is None or is_nan or type(cell).__name__ in ("NAType", "NaTType", "MaskedConstant")
 
 
 def class_of_truth(value: bool, names: Collection[str]) -> str:

@@ -193,7 +193,7 @@ class _Inner(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         """At least one byte unless at the end; line ends are held back until something follows."""
         while True:
-            data = bytes(self._stream.read(None if size is None or size < 0 else size))
+            data = bytes(self._stream.read(None if size < 0 else size))
             if not data:
                 held, self._held = self._held, b""
                 return b"\n" if held else b""

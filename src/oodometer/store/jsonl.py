@@ -167,7 +167,7 @@ def _objects(block: bytes, file: str, done: int) -> Iterator[dict[str, Any]]:
         except (ValueError, RecursionError) as error:
             raise InputError("a JSON object on the line", got=str(error), file=file, row=row,
                              remedy="write one object a line, in UTF-8") from None  # fmt: skip
-        if not isinstance(value, dict):
+        if not isinstance(value, _Object):
             raise InputError("a JSON object on the line", got=repr(value)[:60], file=file, row=row,
                              remedy='write {"name": value, ...} on every line')  # fmt: skip
         if value.twice is not None:
