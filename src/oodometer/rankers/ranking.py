@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ..arguments import checked
+from ..arguments import checked, record
 from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..intervals import check_level, normal_quantile
@@ -56,7 +56,7 @@ class ScoreRanking(Ranking):
         return {"ranking": rows, "pairs": pairs, "ranker": self.ranker, "warnings": list(self.warnings)}
 
 
-@checked()
+@checked(reference=record)
 def rank_models(
     records: Mapping[str, Predictions],
     ranker: str | Ranker = "nuclear-norm",
