@@ -33,20 +33,26 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     oodometer.diagnose: {"reference": RECORD, "target": TARGET},
     oodometer.backtest: {"reference": RECORD, "methods": ["source"], "families": ["none"], "repeats": 1, "cache": None},
     oodometer.read: {"data": RECORD},
-    oodometer.write: {"record": RECORD, "path": "/nowhere/p.csv"},
-    oodometer.write_report: {"result": EVALUATION, "path": "/nowhere/p.html"},
+    oodometer.write: {"record": RECORD, "path": "/dev/null/p.csv"},
+    oodometer.write_report: {"result": EVALUATION, "path": "/dev/null/p.html"},
     oodometer.cite: {"method": "atc"},
     oodometer.methods: {},
-    demo: {"out": "/nowhere"},
+    demo: {"out": "/dev/null"},
     rank_models: {"records": {"a": RECORD, "b": RECORD}},
-    train_judges: {"pairs": {"input": ["a"], "gold": ["A"], "output": ["B"]}, "out": "/nowhere/judges"},
+    train_judges: {"pairs": {"input": ["a"], "gold": ["A"], "output": ["B"]}, "out": "/dev/null/judges"},
     judge_outputs: {"judges": None, "outputs": {"input": ["a"], "output": ["B"]}},
-    reproduce: {"paper": "selective-answering", "out": "/nowhere/out"},
+    reproduce: {"paper": "selective-answering", "out": "/dev/null/out"},
 }  # fmt: skip
 WRONG: list[Any] = [
     None, True, 5, -1, 1.5, float("nan"), 10**30, "0.95", "nothing-like-it", b"bytes", object(), [None], [[]], {1},
     {2: 3}, len, np.zeros((2, 2)), np.datetime64("NaT"), 1j,
 ]  # fmt: skip
+# Of the right type after all: any function may be called, any text may name a place.
+RIGHT: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("progress", "report"), callable),
+    **dict.fromkeys(("out", "path", "cache"), lambda value: isinstance(value, str)),
+    "seed": lambda value: value is None or value == 5,
+}
 ODD: dict[str, Any] = {repr(value)[:20]: value for value in WRONG}
 
 
@@ -73,6 +79,8 @@ def test_a_wrong_argument_is_one_line(
     answered = []
     for said, value in ODD.items():
         given = {**CALLS[function], parameter.name: value}
+        if RIGHT.get(parameter.name, lambda value: False)(value):
+            continue
         several = [given.pop(p.name) for p in parameters(function) if p.kind is p.VAR_POSITIONAL]
         try:
             function(*several, **given)
@@ -80,7 +88,7 @@ def test_a_wrong_argument_is_one_line(
             assert str(error).splitlines() == [str(error)]  # noqa: PT017 - some of the values are right
         else:
             answered.append(said)
-    assert len(answered) < len(ODD), "not one of them is refused"
+    assert len(answered) < len(ODD) / 2, "not one of them is refused"
 
 
 def test_every_argument_has_a_check() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from .errors import UsageError
 from .intervals import check_level
 
-__all__ = ["CHECKS", "anything", "check_seed", "checked", "several", "texts"]
+__all__ = ["CHECKS", "check_seed", "checked", "judges_or_folder", "one_of", "record", "several", "texts"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -164,6 +164,54 @@ def _weighed_by(name: str, value: Any) -> Any:
     return value
 
 
+def one_of(*known: str) -> Check:
+    """A check that a text is one of those known.
+
+    >>> one_of("cpu", "cuda")("device", "cpu")
+    'cpu'
+    """
+
+    def check(name: str, value: Any) -> str:
+        if not isinstance(value, str) or value not in known:
+            raise _wrong(name, f"one of {', '.join(known)}", value)
+        return value
+
+    return check
+
+
+def _record(name: str, value: Any) -> Any:
+    if not hasattr(value, "fields") or not hasattr(value, "columns") or not hasattr(value, "source"):
+        raise _wrong(name, "a Predictions record (oodometer.read gives one)", value)
+    return value
+
+
+def _records(name: str, value: Any) -> Any:
+    for key, one in _mapping(name, value).items():
+        _record(f"{name}[{key!r}]", one)
+    return value
+
+
+def _ranker(name: str, value: Any) -> Any:
+    if not isinstance(value, str) and (
+        isinstance(value, type) or not callable(getattr(value, "score", None))
+    ):
+        raise _wrong(name, "the name of a ranker, or a ranker", value)
+    return value
+
+
+def judges_or_folder(name: str, value: Any) -> Any:
+    """A check that something is a panel of judges, or the folder of one."""
+    return value if hasattr(value, "members") else _place(name, value)
+
+
+def _result(name: str, value: Any) -> Any:
+    if not isinstance(value, Mapping) and (
+        isinstance(value, type) or not callable(getattr(value, "to_dict", None))
+    ):
+        raise _wrong(name, "what a verb found, or the mapping that --json writes", value)
+    return value
+
+
 def _anything(name: str, value: Any) -> Any:
     return value  # data: whoever opens it says what it should be
 
@@ -171,7 +219,8 @@ def _anything(name: str, value: Any) -> Any:
 CHECKS: dict[str, Check] = {
     "level": lambda name, value: check_level(value), "seed": lambda name, value: check_seed(value, name),
     "workers": _workers, "engine": _engine, "progress": _function, "report": _function, "backtest": _weighed_by,
-    "classes": _classes, "mapping": _renaming, "config": _mapping, "records": _mapping,
+    "record": _record, "result": _result,
+    "classes": _classes, "mapping": _renaming, "config": _mapping, "records": _records, "ranker": _ranker,
     **dict.fromkeys(("methods", "metrics", "families", "names", "existing", "only", "tasks", "extra_columns"),
                     _texts),
     **dict.fromkeys(("wanted", "require", "weights", "energy", "parameters", "didma_weights", "nidma_weights"),
@@ -184,8 +233,8 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("diagnosis", "outlook"), _truth),
     **dict.fromkeys(("out", "path", "cache", "pseudo", "folder"), _place),
     **dict.fromkeys(("models",), _several),
-    **dict.fromkeys(("reference", "target", "labels", "sources", "data", "pairs", "dev", "outputs", "record", "result",
-                     "ranker", "axes"), _anything),
+    **dict.fromkeys(("reference", "target", "labels", "sources", "data", "pairs", "dev", "outputs", "axes"),
+                    _anything),
 }  # fmt: skip
 """Name of an argument -> its check; None passes where it is the default."""
 
@@ -229,7 +278,7 @@ def checked(**special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return wrap
 
 
-anything: Check = _anything
+record: Check = _record
 
 
 def _may_be_none(parameter: inspect.Parameter) -> bool:

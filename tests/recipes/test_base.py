@@ -42,8 +42,14 @@ def test_done_once_and_again_when_settings_or_files_change(tmp_path: Path) -> No
     log.clear()
     (tmp_path / "c" / "out.json").unlink()
     (tmp_path / ".steps" / "b.json").write_text("nonsense")
-    follow(chain(log, settings=1), place)
+    with pytest.warns(UserWarning, match=r"b.json: what was kept there \(step\) is damaged"):
+        follow(chain(log, settings=1), place)
     assert log == ["b", "c"]
+    log.clear()
+    (tmp_path / "c" / "out.json").write_text("4")
+    with pytest.warns(UserWarning, match="a file of the step c has changed since; it is made anew"):
+        follow(chain(log, settings=1), place)
+    assert log == ["c"]
 
 
 def test_goes_on_behind_the_last_finished_step(tmp_path: Path) -> None:

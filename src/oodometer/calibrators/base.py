@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from functools import partial
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -73,7 +73,7 @@ def brier(probabilities: Array, label: Array) -> Array:
     return out
 
 
-def _check(found: Predictions, rows: int) -> None:
+def _check(found: Any, rows: int) -> None:
     """An error where what a calibrator of someone else gives is no record with probabilities."""
     if not isinstance(found, Predictions) or len(found) != rows:
         raise TypeError(f"expected a record of {rows} rows, got {type(found).__name__}")
@@ -104,7 +104,8 @@ class Calibrator(ABC):
         """The record with calibrated probabilities."""
         if record.probabilities is None:
             raise NotApplicable("needs `probabilities` (or `logits`)")
-        return answer(self, lambda: self._calibrate(record), partial(_check, rows=len(record)))
+        made: Predictions = answer(self, lambda: self._calibrate(record), partial(_check, rows=len(record)))
+        return made
 
     @abstractmethod
     def _fit(self, reference: Predictions) -> None:

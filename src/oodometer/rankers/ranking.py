@@ -10,7 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ..arguments import checked
+from ..arguments import checked, record
 from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..intervals import check_level, normal_quantile
@@ -57,7 +57,7 @@ class ScoreRanking(Ranking):
         return {"ranking": rows, "pairs": pairs, "ranker": self.ranker, "warnings": list(self.warnings)}
 
 
-@checked()
+@checked(reference=record)
 def rank_models(
     records: Mapping[str, Predictions],
     ranker: str | Ranker = "nuclear-norm",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from functools import partial
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def lacking(needs: tuple[str, ...], record: Predictions) -> str | None:
     return None
 
 
-def _check(found: Array, rows: int) -> None:
+def _check(found: Any, rows: int) -> None:
     """`ValueError` where a score of someone else is not one finite number for each row."""
     if not isinstance(found, np.ndarray) or found.shape != (rows,) or found.dtype.kind not in "fiub":
         raise ValueError(f"expected {rows} numbers, one for each row, got {type(found).__name__}")

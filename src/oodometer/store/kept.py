@@ -71,5 +71,5 @@ def read_kept(path: Path, kind: str) -> Any:
             return json.loads(whole["value"])
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         pass
-    made_anew(path, f"the {kind} kept there are damaged or of another version")
+    made_anew(path, f"what was kept there ({kind}) is damaged or of another version")
     return None

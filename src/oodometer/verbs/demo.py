@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arguments import checked
 from ..arrays import Array
+from ..errors import WorkError
 from ..predictions import Predictions
 from ..results import percent
 from ..store import write_predictions
@@ -96,7 +97,12 @@ def demo(
     [0, 1, 2, 3, 4, 5]
     """
     folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkError(
+            f"cannot make the folder {folder}: {error.strerror}; name another with --out"
+        ) from error
     images, labels = _digits(seed)
     train, held, far = slice(0, 700), slice(700, 1200), slice(1200, None)
     models = _train(images[train], labels[train], seed)
@@ -139,7 +145,9 @@ def _train(images: Array, labels: Array, seed: int) -> list[Any]:
 
     models = []
     for i in range(_MODELS):
-        model = MLPClassifier((32,), max_iter=80, learning_rate_init=0.005, random_state=1000 * seed + i)
+        model = MLPClassifier(
+            (32,), max_iter=80, learning_rate_init=0.005, random_state=(1000 * seed + i) % 2**32
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # a short training is meant to be short
             models.append(model.fit(images / 16, labels))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import anything, checked, texts
+from ..arguments import checked, judges_or_folder, texts
 from ..arrays import Array
 from ..errors import UsageError
 from ..intervals import check_level
@@ -37,7 +37,7 @@ __all__ = ["judge_outputs"]
 _STUDY = ("rows", "gold", "inside", "methods", "rules", "ladder", "by_judge", "bounds", "skipped")
 
 
-@checked(judges=anything, labels=texts)
+@checked(judges=judges_or_folder, labels=texts)
 def judge_outputs(
     judges: Panel | str | os.PathLike[str] | None,
     outputs: Any,

@@ -62,11 +62,8 @@ def checked_estimate(method: Any, found: Any) -> Estimate:
         raise TypeError(f"expected an Estimate, got {type(found).__name__}")
     _check_order(found, (0.0, 1.0))
     if plugins.is_foreign(method):
-        if not (
-            isinstance(found.assumes, str)
-            and isinstance(found.citation, str)
-            and isinstance(found.method, str)
-        ):
+        texts: list[Any] = [found.assumes, found.citation, found.method]
+        if not all(isinstance(text, str) for text in texts):
             raise TypeError("`method`, `assumes` or `citation` of its estimate is not what it should be")
         _check_json(found.to_dict())
     return found

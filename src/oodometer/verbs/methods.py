@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from ..arguments import checked
+from ..arguments import checked, one_of
 from ..predictions import Predictions
 from ..registry import METHOD_KINDS, MethodKind, find, names
 
@@ -26,7 +26,7 @@ def _needs(cls: Any, what: MethodKind) -> str:
     return ", ".join(need.replace("|", " or ") for need in cls.needs)
 
 
-@checked()
+@checked(kind=one_of(*METHOD_KINDS))
 def methods(kind: MethodKind | None = None) -> list[dict[str, Any]]:
     """One mapping a method: what, name, summary, needs, assumes, kind (of interval), citation.
 

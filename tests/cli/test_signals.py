@@ -1,0 +1,90 @@
+"""Signals in processes of their own: one line, the exit code of the signal, nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+
+ROWS = "prob_a,prob_b,label\n" + "0.9,0.1,a\n0.4,0.6,a\n0.2,0.8,b\n" * 2000
+# Says on standard error that the work has begun, and makes it endless.
+ENDLESS = """
+import sys, time, runpy
+import oodometer.{module} as module
+
+def endless(*given, **named):
+    from oodometer.store import as_source
+    if "-" in given:
+        as_source("-")
+    print("ready", file=sys.stderr, flush=True)
+    while True:
+        time.sleep(0.05)
+
+module.{verb} = endless
+sys.argv = ["oodometer", *sys.argv[1:]]
+runpy.run_module("oodometer", run_name="__main__", alter_sys=True)
+"""
+COMMANDS = {
+    "estimate": ("verbs.estimate", "estimate", ["r.csv", "-"]),
+    "evaluate": ("verbs.evaluate", "evaluate", ["-"]),
+    "diagnose": ("verbs.diagnose", "diagnose", ["r.csv", "-"]),
+    "audit": ("verbs.audit", "audit", ["r.csv", "-"]),
+    "backtest": ("verbs.backtest", "backtest", ["-", "--no-cache"]),
+    "compare": ("verbs.compare", "compare", ["r.csv", "r.csv"]),
+    "demo": ("verbs.demo", "demo", ["--out", "demo"]),
+    "reproduce": ("recipes", "reproduce", ["selective-answering", "--out", "run"]),
+    "discriminate train": ("verbs.discriminate", "train_judges", ["-", "--out", "judges"]),
+    "discriminate predict": ("verbs.discriminate", "judge_outputs", ["judges", "-"]),
+    "cite": ("verbs.cite", "cite", ["atc"]),
+    "methods": ("verbs.methods", "methods", []),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_command_with_one_line(command: str, number: signal.Signals, tmp_path: Path) -> None:
+    module, verb, arguments = COMMANDS[command]
+    (tmp_path / "r.csv").write_text(ROWS)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    with subprocess.Popen(
+        [sys.executable, "-c", ENDLESS.format(module=module, verb=verb), *command.split(), *arguments],
+        cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(ROWS.encode())
+        process.stdin.close()
+        assert process.stderr.readline() == b"ready\n"
+        time.sleep(0.1)
+        assert bool(list(temporary.iterdir())) == ("-" in arguments)
+        process.send_signal(number)
+        assert process.wait(60) == 128 + number
+        said = process.stderr.read().decode()
+        assert said.startswith("oodometer: interrupted")
+        assert said.count("\n") == 1
+    assert list(temporary.iterdir()) == []
+    assert not [one for one in tmp_path.rglob("*") if one.name.endswith(".part")]
+
+
+def test_a_signal_while_libraries_are_loaded_ends_with_one_line_or_none(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text(ROWS)
+    for wait in (0.3, 0.6, 1.0):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "oodometer", "estimate", "r.csv", "r.csv", "--json", "out.json"],
+            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        time.sleep(wait)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+        assert said.count(b"\n") <= 1
+        assert b"Traceback" not in said
+        assert not [one for one in tmp_path.iterdir() if one.name.endswith(".part")]
