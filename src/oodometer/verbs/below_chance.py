@@ -68,8 +68,8 @@ def below_chance(who: str, counts: Array, classes: Sequence[Any]) -> str | None:
 
     >>> counts = np.array([[0, 90, 10], [10, 0, 90], [90, 10, 0]])
     >>> print(below_chance("the reference", counts, (0, 1, 2)))
-    the accuracy of the reference, 0.0 %, is far below chance, 33.3 %; with label + 1 in place of label (after the last \
-class comes the first) it would be 90.0 %: check how the classes are numbered and named
+    the accuracy of the reference, 0.0 %, is far below chance, 33.3 %; with label + 1 in place of label (after the \
+last class comes the first) it would be 90.0 %: check how the classes are numbered and named
     >>> below_chance("the reference", counts.T[::-1].copy(), (0, 1, 2)) is None
     True
     """
