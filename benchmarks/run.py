@@ -45,7 +45,9 @@ class Side:
     runs: int = 5  # timed runs inside one process, after one that is thrown away; 1 means one cold run
     rounds: int = 99  # at most this many processes: for sides that take minutes
     threads: int = 1  # of numerical libraries; 0 leaves it to them
-    command: tuple[str, ...] = ()  # instead of module and job; only the whole process is timed; {folder}: the data
+    command: tuple[
+        str, ...
+    ] = ()  # instead of module and job; only the whole process is timed; {folder}: the data
     note: str = ""
 
 
@@ -136,7 +138,14 @@ SPEED = (
         TYPED_LIMITS,
         rounds=9,
     ),
-    Case("typed-1m-10-parquet", "the same from Parquet", "1m-10", typed_sides("parquet"), TYPED_LIMITS, rounds=9),
+    Case(
+        "typed-1m-10-parquet",
+        "the same from Parquet",
+        "1m-10",
+        typed_sides("parquet"),
+        TYPED_LIMITS,
+        rounds=9,
+    ),
     Case(
         "typed-2k-10-csv",
         "the same from two CSV files of 2,000 rows",
@@ -476,7 +485,10 @@ def table(title: str, result: dict[str, Any]) -> str:
     ]
     for case in result["cases"]:
         lines += ["", f"## {case['name']}", "", f"{case['what'][0].upper()}{case['what'][1:]}.", ""]
-        lines += ["| side | seconds | beside ours | process | CPU | MB | value |", "|---|---|---|---|---|---|---|"]
+        lines += [
+            "| side | seconds | beside ours | process | CPU | MB | value |",
+            "|---|---|---|---|---|---|---|",
+        ]
         for name, side in case["sides"].items():
             if "pending" in side or "failed" in side:
                 lines.append(f"| {name} | {'pending' if 'pending' in side else 'failed'} | | | | | |")

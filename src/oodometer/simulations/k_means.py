@@ -74,7 +74,9 @@ def _middles(points: Array, part: Array, centres: Array, norms: Array) -> Array:
     sums = np.stack([np.bincount(part, column, count) for column in points.T], axis=1)
     empty = np.flatnonzero(sizes == 0)
     if len(empty):
-        apart = norms - 2 * np.einsum("ij,ij->i", points, centres[part]) + np.square(centres).sum(axis=1)[part]
+        apart = (
+            norms - 2 * np.einsum("ij,ij->i", points, centres[part]) + np.square(centres).sum(axis=1)[part]
+        )
         for k, row in zip(empty, np.argsort(-apart), strict=False):
             sums[part[row]] -= points[row]
             sizes[part[row]] -= 1
