@@ -30,7 +30,8 @@ FIGURES = ("seconds", "process_seconds", "cpu_seconds", "peak_mb")
 HOW_TO_READ = (
     "Median (minimum-maximum) over fresh processes that take turns. Seconds: the job alone, data loaded,"
     " after one run thrown away where a run is short; beside ours: the same divided by ours; process:"
-    " interpreter, imports and loading too; CPU: user and system seconds of that process; MB: peak resident memory of the process."
+    " interpreter, imports and loading too; CPU: user and system seconds of that process;"
+    " MB: peak resident memory of the process."
 )
 
 
@@ -129,8 +130,8 @@ TYPED_LIMITS = (
 SPEED = (
     Case(
         "typed-1m-10-npz",
-        "the command as it is typed, a whole process in a fresh interpreter, files in the page cache, no backtest kept: "
-        "`oodometer estimate reference.npz target.npz --json -`, 1,000,000 + 1,000,000 rows of 10 classes, with five "
+        "the command as it is typed, a whole process in a fresh interpreter, files in the page cache, no backtest "
+        "kept: `oodometer estimate reference.npz target.npz --json -`, 1,000,000 + 1,000,000 rows of 10 classes, with five "
         "methods (source, ac, doc, atc, cbpe, `--backtest none`) and by default (every method, diagnosis, backtest, "
         "headline); beside it a lean numpy pass over the same files, a whole process too",
         "1m-10",

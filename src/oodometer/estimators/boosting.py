@@ -136,7 +136,7 @@ class _Grower:
             np.bincount(places, np.repeat(values[rows], columns), size).reshape(shape)
             for values in (self._gradient, self._curvature)
         ]
-        return _Sums(*made, np.bincount(places, minlength=size).reshape(shape))
+        return _Sums(made[0], made[1], np.bincount(places, minlength=size).reshape(shape))
 
     def _grow(
         self, rows: Array, sums: _Sums | None, total: tuple[float, float], depth: int

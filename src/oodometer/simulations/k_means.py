@@ -41,7 +41,7 @@ def k_means(points: Array, count: int) -> Array:
 
 
 def _first_centres(points: Array, norms: Array, count: int) -> Array:
-    """Rows drawn with chances that grow with the squared distance to those drawn before, the best of a few each time."""
+    """Rows drawn with chances that grow with the squared distance to those drawn before, the best of a few each."""
     rng = np.random.RandomState(0)
     tries = 2 + int(np.log(count))
     centres = np.empty((count, points.shape[1]))
