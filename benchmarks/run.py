@@ -30,7 +30,8 @@ FIGURES = ("seconds", "process_seconds", "cpu_seconds", "peak_mb")
 HOW_TO_READ = (
     "Median (minimum-maximum) over fresh processes that take turns. Seconds: the job alone, data loaded,"
     " after one run thrown away where a run is short; beside ours: the same divided by ours; process:"
-    " interpreter, imports and loading too; CPU: user and system seconds of that process; MB: peak resident memory of the process."
+    " interpreter, imports and loading too; CPU: user and system seconds of that process;"
+    " MB: peak resident memory of the process."
 )
 
 
@@ -45,7 +46,9 @@ class Side:
     runs: int = 5  # timed runs inside one process, after one that is thrown away; 1 means one cold run
     rounds: int = 99  # at most this many processes: for sides that take minutes
     threads: int = 1  # of numerical libraries; 0 leaves it to them
-    command: tuple[str, ...] = ()  # instead of module and job; only the whole process is timed; {folder}: the data
+    command: tuple[
+        str, ...
+    ] = ()  # instead of module and job; only the whole process is timed; {folder}: the data
     note: str = ""
 
 
@@ -127,8 +130,8 @@ TYPED_LIMITS = (
 SPEED = (
     Case(
         "typed-1m-10-npz",
-        "the command as it is typed, a whole process in a fresh interpreter, files in the page cache, no backtest kept: "
-        "`oodometer estimate reference.npz target.npz --json -`, 1,000,000 + 1,000,000 rows of 10 classes, with five "
+        "the command as it is typed, a whole process in a fresh interpreter, files in the page cache, no backtest "
+        "kept: `oodometer estimate reference.npz target.npz --json -`, 1,000,000 + 1,000,000 rows of 10 classes, with five "
         "methods (source, ac, doc, atc, cbpe, `--backtest none`) and by default (every method, diagnosis, backtest, "
         "headline); beside it a lean numpy pass over the same files, a whole process too",
         "1m-10",
@@ -136,7 +139,14 @@ SPEED = (
         TYPED_LIMITS,
         rounds=9,
     ),
-    Case("typed-1m-10-parquet", "the same from Parquet", "1m-10", typed_sides("parquet"), TYPED_LIMITS, rounds=9),
+    Case(
+        "typed-1m-10-parquet",
+        "the same from Parquet",
+        "1m-10",
+        typed_sides("parquet"),
+        TYPED_LIMITS,
+        rounds=9,
+    ),
     Case(
         "typed-2k-10-csv",
         "the same from two CSV files of 2,000 rows",
@@ -476,7 +486,10 @@ def table(title: str, result: dict[str, Any]) -> str:
     ]
     for case in result["cases"]:
         lines += ["", f"## {case['name']}", "", f"{case['what'][0].upper()}{case['what'][1:]}.", ""]
-        lines += ["| side | seconds | beside ours | process | CPU | MB | value |", "|---|---|---|---|---|---|---|"]
+        lines += [
+            "| side | seconds | beside ours | process | CPU | MB | value |",
+            "|---|---|---|---|---|---|---|",
+        ]
         for name, side in case["sides"].items():
             if "pending" in side or "failed" in side:
                 lines.append(f"| {name} | {'pending' if 'pending' in side else 'failed'} | | | | | |")

@@ -19,7 +19,7 @@ from oodometer.testing import example_record
 
 
 def case(seed: int, rows: int, columns: int, distinct: int, strength: float) -> tuple[Array, Array]:
-    """Standardised columns, some of a few values and some the mirror of others, and two classes that they tell apart."""
+    """Standardised columns, some of a few values and one the mirror of another, and two classes they tell apart."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(rows, columns))
     x[:, ::2] = rng.integers(0, distinct, size=x[:, ::2].shape)

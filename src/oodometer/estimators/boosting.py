@@ -37,9 +37,7 @@ class _Sums:
 
     def without(self, other: _Sums) -> _Sums:
         """What is left for the other child."""
-        return _Sums(
-            self.gradient - other.gradient, self.curvature - other.curvature, self.rows - other.rows
-        )
+        return _Sums(self.gradient - other.gradient, self.curvature - other.curvature, self.rows - other.rows)
 
 
 def fit_boosting(x: Array, y: Array) -> Callable[[Array], Array]:
@@ -60,7 +58,9 @@ def fit_boosting(x: Array, y: Array) -> Callable[[Array], Array]:
     """
     cuts = [_cuts(column) for column in x.T]
     codes = _binned(x, cuts)
-    places = np.ascontiguousarray(codes.T) + np.arange(x.shape[1]) * _BINS  # (sample, column), one number a cell
+    places = (
+        np.ascontiguousarray(codes.T) + np.arange(x.shape[1]) * _BINS
+    )  # (sample, column), one number a cell
     share = y.mean()
     start = float(np.log(share / (1 - share)))
     odds = np.full(len(y), start)
@@ -122,10 +122,11 @@ class _Grower:
         self._gradient, self._curvature = gradient.astype(np.float64), curvature.astype(np.float64)
 
     def tree(self) -> _Split | float:
-        """The tree; totals are summed row by row, as the library does, so that ties fall alike."""
+        """The tree; sums are taken in the library's order, so that splits which are equally good fall alike."""
         rows = np.arange(len(self._odds))
-        total = float(np.cumsum(self._gradient)[-1]), float(np.cumsum(self._curvature)[-1])
-        return self._grow(rows, self._sums(rows), total, _DEPTH)
+        sums = self._sums(rows)
+        total = float(sums.gradient[0].sum()), float(sums.curvature[0].sum())
+        return self._grow(rows, sums, total, _DEPTH)
 
     def _sums(self, rows: Array) -> _Sums:
         columns = len(self._codes)
@@ -135,10 +136,16 @@ class _Grower:
             np.bincount(places, np.repeat(values[rows], columns), size).reshape(shape)
             for values in (self._gradient, self._curvature)
         ]
-        return _Sums(*made, np.bincount(places, minlength=size).reshape(shape))
+        return _Sums(made[0], made[1], np.bincount(places, minlength=size).reshape(shape))
 
-    def _grow(self, rows: Array, sums: _Sums | None, total: tuple[float, float], depth: int) -> _Split | float:
-        found = None if sums is None or len(rows) < 2 * _LEAST_ROWS else _best(sums, *total)
+    def _grow(
+        self, rows: Array, sums: _Sums | None, total: tuple[float, float], depth: int
+    ) -> _Split | float:
+        found = (
+            None
+            if sums is None or len(rows) < 2 * _LEAST_ROWS
+            else _best(sums, *total, is_root=depth == _DEPTH)
+        )
         if found is None:
             value = -_RATE * (total[0] / (total[1] + _TINY))
             self._odds[rows] += value
@@ -159,7 +166,9 @@ class _Grower:
         )
 
 
-def _best(sums: _Sums, gradient: float, curvature: float) -> tuple[int, int, tuple[float, float]] | None:
+def _best(
+    sums: _Sums, gradient: float, curvature: float, is_root: bool
+) -> tuple[int, int, tuple[float, float]] | None:
     """Column and bin of the first best split, and the totals of its left side; None where none is allowed or brings
     anything.
     """
@@ -169,7 +178,8 @@ def _best(sums: _Sums, gradient: float, curvature: float) -> tuple[int, int, tup
     high_gradient, high_curvature = gradient - low_gradient, curvature - low_curvature
     allowed = (low_rows >= _LEAST_ROWS) & (low_rows[0, -1] - low_rows >= _LEAST_ROWS)
     allowed &= (low_curvature >= _LEAST_CURVATURE) & (high_curvature >= _LEAST_CURVATURE)
-    gain = gradient * (-gradient / (curvature + _TINY))
+    # what the node loses undivided; the same for all its splits, and left out of the root's
+    gain = 0.0 if is_root else gradient * (-gradient / (curvature + _TINY))
     # an empty side has no curvature to divide by; no such split is allowed
     left = low_gradient * (-low_gradient / np.where(allowed, low_curvature + _TINY, 1.0))
     right = high_gradient * (-high_gradient / np.where(allowed, high_curvature + _TINY, 1.0))

@@ -54,7 +54,9 @@ _LEAST_COVERED, _HALF_COVERED = 0.1, 0.5
 Learner = Callable[[Array, Array], Callable[[Array], Array]]  # rows and their domain -> log-odds of others
 
 
-_comparisons: ContextVar[dict[Any, DomainComparison] | None] = ContextVar("oodometer_comparisons", default=None)
+_comparisons: ContextVar[dict[Any, DomainComparison] | None] = ContextVar(
+    "oodometer_comparisons", default=None
+)
 
 
 @dataclass(frozen=True, eq=False)

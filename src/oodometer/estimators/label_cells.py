@@ -21,7 +21,10 @@ _MOST_BINS = 10
 _ROWS_PER_CELL = 25
 _FEW_ROWS = 30
 _FEW_ROWS_A_CLASS = 20
-_DENSE, _DENSE_SIZE = 4, 1 << 16  # cells a row, and beside them, up to which a count over all cells is quickest
+_DENSE, _DENSE_SIZE = (
+    4,
+    1 << 16,
+)  # cells a row, and beside them, up to which a count over all cells is quickest
 
 
 @dataclass(frozen=True, eq=False)

@@ -90,7 +90,7 @@ class RowSample:
         found = blake2b(digest_size=16)
         for name, value in self.arrays.items():
             found.update(f"{name} {value.dtype} {value.shape}".encode())
-            found.update(np.ascontiguousarray(value))
+            found.update(value.tobytes())
         return found.digest()
 
     def content_order(self) -> Array:

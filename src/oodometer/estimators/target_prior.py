@@ -181,7 +181,7 @@ class ShiftTest:
     @property
     def null_median(self) -> float:
         """Median of the statistic where the hypothesis holds."""
-        return median(self.null.tolist())  # that of numpy would import masked arrays
+        return float(median(self.null.tolist()))  # that of numpy would import masked arrays
 
     @property
     def ratio(self) -> float:

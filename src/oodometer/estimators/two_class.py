@@ -1,4 +1,4 @@
-"""Two-class logistic regression by Newton's method: what a domain classifier needs, without a library's start-up time."""
+"""Two-class logistic regression by Newton's method: all that a domain classifier needs, quick to load."""
 
 from __future__ import annotations
 

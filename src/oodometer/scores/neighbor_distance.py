@@ -108,8 +108,8 @@ class _Tree:
         return int(self._tree.n)
 
     def __call__(self, features: Array, count: int) -> Array:
-        found: Array = self._tree.query(features.astype(np.float64), np.arange(1, count + 1))[0]
-        return found
+        found = self._tree.query(features.astype(np.float64), np.arange(1, count + 1))[0]
+        return np.asarray(found)
 
 
 @final

@@ -40,9 +40,7 @@ class Clusters(Simulation):
 
     def why_not(self, pool: Predictions) -> str | None:
         """Something to cluster is needed."""
-        return (
-            None if _count(pool) >= 2 else "needs `features`, `probabilities` or `confidence` that vary"
-        )
+        return None if _count(pool) >= 2 else "needs `features`, `probabilities` or `confidence` that vary"
 
     def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
         """Rows of each cluster by the drawn shares."""

@@ -41,7 +41,7 @@ def k_means(points: Array, count: int) -> Array:
 
 
 def _first_centres(points: Array, norms: Array, count: int) -> Array:
-    """Rows drawn with chances that grow with the squared distance to those drawn before, the best of a few each time."""
+    """Rows drawn with chances that grow with the squared distance to those drawn before, the best of a few each."""
     rng = np.random.RandomState(0)
     tries = 2 + int(np.log(count))
     centres = np.empty((count, points.shape[1]))
@@ -74,7 +74,9 @@ def _middles(points: Array, part: Array, centres: Array, norms: Array) -> Array:
     sums = np.stack([np.bincount(part, column, count) for column in points.T], axis=1)
     empty = np.flatnonzero(sizes == 0)
     if len(empty):
-        apart = norms - 2 * np.einsum("ij,ij->i", points, centres[part]) + np.square(centres).sum(axis=1)[part]
+        apart = (
+            norms - 2 * np.einsum("ij,ij->i", points, centres[part]) + np.square(centres).sum(axis=1)[part]
+        )
         for k, row in zip(empty, np.argsort(-apart), strict=False):
             sums[part[row]] -= points[row]
             sizes[part[row]] -= 1
