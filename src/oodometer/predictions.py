@@ -190,6 +190,12 @@ class Predictions:
         return top
 
     @property
+    def uncalibrated(self) -> Array | None:
+        """The probabilities before `with_probabilities` made new ones, where they are remembered."""
+        found: Array | None = self._cache.get("uncalibrated")
+        return found
+
+    @property
     def predicted(self) -> Array:
         """Predicted class of each sample, int32, shape (sample,): `prediction`, the argmax, or the first member."""
         if self.prediction is None and self.probabilities is None and self.members is not None:
@@ -279,12 +285,18 @@ class Predictions:
         """The same samples with other (calibrated) probabilities; the predicted class stays.
 
         ``top`` is the best class and its new probability where the order of classes is known to be the same.
+        The record remembers the probabilities as they were (`uncalibrated`), until rows are taken from it.
         """
         if top is None:
             return replace(
                 self, probabilities=probabilities, prediction=self.predicted, calibrated=calibrated, _cache={}
             )
-        return replace(self, probabilities=probabilities, calibrated=calibrated, _cache={"top": top})
+        return replace(
+            self,
+            probabilities=probabilities,
+            calibrated=calibrated,
+            _cache={"top": top, "uncalibrated": self.probabilities},
+        )
 
     @staticmethod
     def concat(parts: Sequence[Predictions]) -> Predictions:

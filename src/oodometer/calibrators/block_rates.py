@@ -17,7 +17,7 @@ from .binned_map import nearest
 __all__ = ["BlockRates", "fit_block_rates"]
 
 _BLOCK = 10  # rows of a block: more would tie samples that the score can tell apart
-_ENOUGH_ROWS = 20  # of one class, before it gets rates of its own
+_ENOUGH_ROWS = 5  # of one class, before it gets rates of its own
 _UNSEEN = 5  # of a kind: with fewer, another sample may well hold some where this one holds none
 
 
@@ -76,7 +76,7 @@ def _blocks(rows: Array) -> Array:
 def fit_block_rates(rows: Array, hits: Array, least_hits: int = 0) -> BlockRates:
     """Rates from counts with axes (class, bin): samples, and those where the event happened.
 
-    A class with fewer than 20 rows, or ``least_hits`` hits, takes the rates of all classes together.
+    A class with fewer than 5 rows, or ``least_hits`` hits, takes the rates of all classes together.
 
     >>> rows, hits = np.array([[30, 0, 10], [0, 0, 0]]), np.array([[3, 0, 8], [0, 0, 0]])
     >>> fit_block_rates(rows, hits).rate.tolist()

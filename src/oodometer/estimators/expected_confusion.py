@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
+from ..calibrators.base import seeded_sample
 from ..calibrators.binned_map import bin_numbers, bins_for, count_cells
 from ..calibrators.block_rates import BlockRates, fit_block_rates
 from ..intervals import from_spread
@@ -28,8 +29,10 @@ _REPLICATES = 60
 _VALUES_AT_A_TIME = 1 << 20  # cells of replicates drawn together
 _REDRAWN_BINS = 120  # a divisor of every number of bins
 _LARGEST_CONFUSION = 100  # classes up to which the matrix itself is printed
-_LEAST_HITS = 5  # of a class among the errors of the reference, before it gets rates of its own there
+_LEAST_HITS = 2  # of a class among the errors of the reference, before it gets rates of its own there
 _FITTING_STEPS = 50
+_VALUES_ORDERED = 200_000  # by which the AUC of two orders is compared
+_LEAST_ORDERED = 1000
 
 
 class Cells(NamedTuple):
@@ -69,10 +72,12 @@ class ClassRates(NamedTuple):
     Parameters
     ----------
     top, others : rates for the cells of the same names.
+    moved : by how much the AUC of each class is larger in the order of the model's own scores, shape (class,).
     """
 
     top: BlockRates
     others: BlockRates
+    moved: Array
 
 
 def fit_class_rates(
@@ -91,7 +96,31 @@ def fit_class_rates(
         np.minimum(bins, bins_for(classes) // 2 - 1, out=bins)
     rows = cells_of(top, counted["others"], counted["mass"]).others
     found = mirrored(hits[:, :, 0]) if classes == 2 else count_cells(label, bins, classes)
-    return ClassRates(fit_block_rates(top, hits[:, :, 1]), fit_block_rates(rows, found, _LEAST_HITS))
+    rates = fit_block_rates(top, hits[:, :, 1]), fit_block_rates(rows, found, _LEAST_HITS)
+    return ClassRates(*rates, _moved_auc(reference))
+
+
+def _moved_auc(reference: Predictions) -> Array:
+    """AUC of each class by the probabilities as they came, less that by the calibrated ones; 0 where it is unknown.
+
+    With more than two classes a temperature changes the order of samples by the probability of one class.
+    """
+    own, now, label = reference.uncalibrated, reference.probabilities, reference.label
+    classes = reference.num_classes
+    if own is None or classes == 2 or now is None or label is None:
+        return np.zeros(classes)
+    rows = seeded_sample(len(label), max(_VALUES_ORDERED // classes, _LEAST_ORDERED))
+    hits = label[rows, None] == np.arange(classes)
+    return _auc_of(own[rows], hits) - _auc_of(now[rows], hits)
+
+
+def _auc_of(scores: Array, hits: Array) -> Array:
+    """AUC of each column, ties counted half; 0 where there is nothing on one side."""
+    from scipy.stats import rankdata
+
+    positive = hits.sum(axis=0).astype(np.float64)
+    ranks = (rankdata(scores, axis=0) * hits).sum(axis=0)
+    return _ratio(ranks - positive * (positive + 1) / 2, positive * (len(hits) - positive))
 
 
 def count_others(probabilities: Array, predicted: Array, *, is_argmax: bool = True) -> dict[str, Array]:
@@ -189,6 +218,7 @@ def expected_metrics(
     """
     found, elsewhere = _positives(cells.top, rates.top.rate, cells.others, rates.others.rate)
     point = class_metrics(cells.top, found, cells.others, elsewhere)
+    point[3] = np.clip(point[3] + rates.moved, 0, 1)
     present = (cells.top.sum(axis=1) > 0) | (cells.mass.sum(axis=0) >= 0.5)
     if not present.any():
         present[:] = True
