@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oodometer import registry
+from oodometer import Predictions, registry
+from oodometer.arrays import Array
 from oodometer.errors import (
     InputError,
     MissingExtraError,
@@ -24,6 +25,7 @@ from oodometer.errors import (
     WorkError,
 )
 from oodometer.results import KINDS, Curve, Estimate, Interval, Ranking, Skipped, plain
+from oodometer.scores import Score
 
 
 def strict(value: Any) -> Any:
@@ -237,22 +239,36 @@ def test_a_name_holds_no_colon() -> None:
         registry.register("score")(type("Fair", (), {"name": "coin:fair"}))
 
 
+class Tossed(Score):
+    """A score as a plugin defines it."""
+
+    name = "test-coin"
+    needs = ()
+    citation = "guo2017"
+
+    def _score(self, record: Predictions) -> Array:
+        return np.zeros(len(record))
+
+
 def test_plugins_are_loaded_and_a_broken_one_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken() -> Any:
         raise RuntimeError("no such thing")
 
     entries = [
         SimpleNamespace(name="bad", value="plugin:Bad", load=broken),
-        SimpleNamespace(name="good", value="plugin:Good", load=lambda: Coin),
+        SimpleNamespace(name="good", value="plugin:Good", load=lambda: Tossed),
     ]
     monkeypatch.setattr(
         importlib.metadata, "entry_points", lambda group: entries if group == "oodometer.scores" else []
     )
     monkeypatch.setattr(registry, "_plugins_loaded", set())
+    monkeypatch.setattr(registry, "_broken", {kind: {} for kind in registry.METHOD_KINDS})
     assert registry.find("score", "margin").name == "margin"  # a name of our own: nobody asks for plugins
     assert not registry._plugins_loaded
     try:
-        with pytest.warns(UserWarning, match=r"the plugin 'bad' \(plugin:Bad\) was left out: no such thing"):
+        with pytest.warns(
+            UserWarning, match=r"plugin bad failed: RuntimeError: no such thing; it was left out"
+        ):
             assert "test-coin" in registry.names("score")
         assert "margin" in registry.names("score")
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from oodometer.models import (
 )
 from oodometer.models.embeddings import WordVectors
 from oodometer.models.training import Plan
+from oodometer.store.kept import checksum
 
 QUICK = Plan(epochs=4, batch_size=16, learning_rate=0.02)
 SHAPE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
@@ -145,7 +147,8 @@ def test_a_checkpoint_of_other_data_or_options_is_left_alone(
         )
         assert steps[0] == 1
     (tmp_path / "checkpoint.safetensors").write_bytes(b"nonsense")
-    BagOfWords(plan=QUICK).fit(texts, labels, checkpoint=tmp_path)
+    with pytest.warns(UserWarning, match="it is made anew"):
+        BagOfWords(plan=QUICK).fit(texts, labels, checkpoint=tmp_path)
 
 
 def test_states_are_kept_after_an_interruption(tiny_encoder: Path, reviews: Any, tmp_path: Path) -> None:
@@ -160,12 +163,18 @@ def test_states_are_kept_after_an_interruption(tiny_encoder: Path, reviews: Any,
         model.fit(texts, labels, checkpoint=tmp_path, progress=stop)
     kept = sorted(tmp_path.rglob("*.npy"))
     assert len(kept) == 2
-    marked = np.load(kept[0]) + 1  # a mark: it must be read, not computed again
-    np.save(kept[0], marked)
+    plain = BytesIO()
+    np.save(plain, np.load(kept[0]) + 1)  # a mark: it must be read, not computed again
+    kept[0].write_bytes(plain.getvalue() + checksum(plain.getvalue()).encode())
     fresh = FrozenEncoder(str(tiny_encoder), longest=32, batch_size=32)
     states = fresh.states(texts, checkpoint=tmp_path)
     bare = fresh.states(texts)
     assert int((np.abs(states - bare) > 0.5).all(1).sum()) == 32
+    damaged = bytearray(kept[0].read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    kept[0].write_bytes(damaged)
+    with pytest.warns(UserWarning, match="it is made anew"):
+        np.testing.assert_array_equal(fresh.states(texts, checkpoint=tmp_path), bare)
 
 
 def test_bag_of_words_by_hand(torch: Any, reviews: Any) -> None:

@@ -25,7 +25,7 @@ from .torch_library import torch as load_torch
 
 __all__ = ["FrozenEncoder"]
 
-_SEAL = 24  # bytes of the checksum in front of kept states
+_SEAL = 24  # bytes of the checksum behind kept states
 
 
 @final
@@ -201,8 +201,8 @@ class _Kept:
             return None
         try:
             content = path.read_bytes()
-            if content[:_SEAL].decode() == checksum(content[_SEAL:]):
-                found: Array = np.load(BytesIO(content[_SEAL:]), allow_pickle=False)
+            if content[-_SEAL:].decode() == checksum(content[:-_SEAL]):
+                found: Array = np.load(BytesIO(content[:-_SEAL]), allow_pickle=False)
                 return found
         except (OSError, ValueError):
             pass
@@ -212,4 +212,4 @@ class _Kept:
     def write(self, batch: int, states: Array) -> None:
         plain = BytesIO()
         np.save(plain, states)
-        write_atomic(self.folder / f"{batch:06d}.npy", checksum(plain.getvalue()).encode() + plain.getvalue())
+        write_atomic(self.folder / f"{batch:06d}.npy", plain.getvalue() + checksum(plain.getvalue()).encode())

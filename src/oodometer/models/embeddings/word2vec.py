@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError, MissingExtraError
+from ...store.kept import made_anew
 from ..base import Progress
 from ..checkpoint import read_tensors, write_tensors
 from ..torch_library import torch as load_torch
@@ -121,8 +122,11 @@ def _restore(folder: Path, model: Any, mark: str) -> int:
     """Load the state if there is one of this very training; returns the passes done, 0 where there is none."""
     try:
         tensors, about = read_tensors(folder / _FILE)
-    except (OSError, InputError):
-        return 0  # an unreadable checkpoint is none: the training starts again
+    except OSError:
+        return 0
+    except InputError as error:  # an unreadable checkpoint is none: the training starts again
+        made_anew(folder / _FILE, f"expected {error.expected}, got {error.got}")
+        return 0
     if about.get("fingerprint") != mark:
         return 0
     model.wv.vectors[:] = tensors["vectors"].numpy()
