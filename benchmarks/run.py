@@ -131,9 +131,9 @@ SPEED = (
     Case(
         "typed-1m-10-npz",
         "the command as it is typed, a whole process in a fresh interpreter, files in the page cache, no backtest "
-        "kept: `oodometer estimate reference.npz target.npz --json -`, 1,000,000 + 1,000,000 rows of 10 classes, with five "
-        "methods (source, ac, doc, atc, cbpe, `--backtest none`) and by default (every method, diagnosis, backtest, "
-        "headline); beside it a lean numpy pass over the same files, a whole process too",
+        "kept: `oodometer estimate reference.npz target.npz --json -`, 1,000,000 + 1,000,000 rows of 10 classes, with "
+        "five methods (source, ac, doc, atc, cbpe, `--backtest none`) and by default (every method, diagnosis, "
+        "backtest, headline); beside it a lean numpy pass over the same files, a whole process too",
         "1m-10",
         typed_sides("npz"),
         TYPED_LIMITS,

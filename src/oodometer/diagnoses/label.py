@@ -13,6 +13,7 @@ from ..estimators.target_prior import (
     label_shift_test,
     pooled_statistic,
 )
+from ..kernels.quantiles import quantiles
 from ..results import percent
 from .base import ASKS_LABEL_SHIFT, Finding
 
@@ -60,7 +61,7 @@ def power_against_harder(cells: Cells, rows: int, null: Array, seed: int = 0) ->
     for i, counts in enumerate(drawn.astype(np.float64)):
         prior = fit_prior(given, counts[None], cells.prior[None], tolerance=1e-5, most_cycles=40)
         fitted[i] = pooled_statistic(counts[None], rows * given.mix(prior), pools)[0]
-    return float(np.mean(fitted > np.quantile(null, 1 - _LEVEL)))
+    return float(np.mean(fitted > quantiles(null, [1 - _LEVEL])[0]))
 
 
 def label_shift_finding(cells: Cells, counts: Array, seed: int = 0) -> Finding:

@@ -9,9 +9,6 @@ import numpy as np
 
 from ..errors import NotApplicable, UsageError
 from ..intervals import check_level
-from ..metrics.base import checked_pair
-from ..metrics.vote_bounds import mean_of
-from ..metrics.vote_counts import absolute, paired_gap
 from ..results import Interval, plain
 from .threshold import Cut, credit, find_cut
 
@@ -57,6 +54,9 @@ def max_prob_oracle(
     >>> found.lower.value, found.upper.value, found.lower_threshold, found.upper_threshold
     (0.2, 0.8, 0.8, 0.6)
     """
+    from ..metrics.base import checked_pair
+    from ..metrics.vote_counts import absolute, paired_gap
+
     check_level(level)
     for name, recall in (("correct_recall", correct_recall), ("incorrect_recall", incorrect_recall)):
         if not 0 <= recall <= 1:
@@ -89,6 +89,8 @@ def _reaching(scores: Any, recall: float) -> Cut:
 
 def _share(values: Any, level: float) -> Interval:
     """Their mean, with the sampling error that is left once the thresholds are given."""
+    from ..metrics.vote_bounds import mean_of
+
     return _given(mean_of(float(values.sum()), float(np.square(values).sum()), len(values), level))
 
 

@@ -9,9 +9,6 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError, NotApplicable, UsageError
 from ..intervals import clopper_pearson, wilson
-from ..metrics.vote_bounds import against_truth
-from ..metrics.vote_counts import VoteCounts
-from ..metrics.vote_rules import agreements, check_agree, count_votes
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate, percent, plain
@@ -77,6 +74,11 @@ class VotingBounds(Estimator):
         self._seen: dict[str, Any] | None = None
         if reference.votes is None:
             return
+        # the floor of metrics has many files; a file without votes needs none of them
+        from ..metrics.vote_bounds import against_truth
+        from ..metrics.vote_counts import VoteCounts
+        from ..metrics.vote_rules import check_agree
+
         check_agree(self.agree, len(reference.votes))
         try:
             known = reference.known()
@@ -100,6 +102,8 @@ class VotingBounds(Estimator):
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows by the number of judges that accept them, and the rows that each judge accepts."""
+        from ..metrics.vote_rules import count_votes
+
         assert batch.votes is not None
         judges = len(batch.votes)
         counts = np.bincount(count_votes(batch.votes), minlength=judges + 1)
@@ -115,6 +119,8 @@ class VotingBounds(Estimator):
 
     def finish(self, state: Sums) -> Estimate:
         """The two shares and their mean."""
+        from ..metrics.vote_rules import check_agree
+
         rows, judges = state["rows"], len(state["accepted"])
         agree = check_agree(self.agree, judges)
         reached = state["counts"][::-1].cumsum()[::-1]
@@ -142,6 +148,8 @@ class VotingBounds(Estimator):
 
     def _shares(self, reached: Array, accepted: Array, rows: int) -> dict[str, Any]:
         """The ladder, the bounds of every k, and each judge alone."""
+        from ..metrics.vote_rules import agreements
+
         judges = len(accepted)
 
         def share(count: int) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from threading import Lock
 from typing import IO, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ..classes import ClassNames
 from .bounds import check_unpacked
@@ -98,6 +97,8 @@ class ParquetReader(TableReader):
 
 
 def _opened(path: str) -> Any:
+    import pyarrow.parquet as pq  # with its file systems: other formats need none of it
+
     with translated(path, "parquet"), _frugal_memory():
         return pq.ParquetFile(path, memory_map=False, pre_buffer=False, buffer_size=_BUFFER)
 
@@ -136,6 +137,8 @@ def stated_classes(schema: Any) -> ClassNames | None:
 
 def write(file: IO[bytes], schema: Any, batches: Iterator[Any]) -> None:
     """Write record batches, two to a row group."""
+    import pyarrow.parquet as pq
+
     with pq.ParquetWriter(file, schema, compression="zstd") as writer:
         for batch in batches:
             writer.write_table(pa.Table.from_batches([batch]), row_group_size=GROUP_ROWS)
