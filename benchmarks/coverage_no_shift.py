@@ -1,6 +1,6 @@
 """How often nominal 95 % intervals hold the truth on simulated data without a shift; prints tables in Markdown.
 
-python benchmarks/coverage_no_shift.py estimators|calibration|macro [--draws N]
+python benchmarks/coverage_no_shift.py estimators|calibration|macro [--draws N] [--sizes N ...]
 
 Real outputs, drawn from one pool, are the matter of `benchmarks/real/coverage.py`; here the population is known.
 """
@@ -8,6 +8,7 @@ Real outputs, drawn from one pool, are the matter of `benchmarks/real/coverage.p
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -17,6 +18,7 @@ import numpy as np
 
 from oodometer import Predictions
 from oodometer.arrays import softmax
+from oodometer.calibrators import choose_calibrator
 from oodometer.estimators import SourceAccuracy
 from oodometer.estimators.base import Sums
 from oodometer.registry import create
@@ -53,21 +55,22 @@ def outputs(rows: int, rng: np.random.Generator) -> Predictions:
     return Predictions.from_arrays(probabilities=softmax(1.3 * z), label=label, members=others)
 
 
-def estimators(draws: int) -> Iterator[str]:
+def estimators(draws: int, sizes: tuple[int, ...]) -> Iterator[str]:
     """The share of draws in which the interval holds the accuracy of the target rows."""
-    sizes = [(s, t) for s in SIZES for t in SIZES]
-    rows = [["source", *(source_coverage(s, t, 20 * draws) for s, t in sizes)]]
-    held: Counter[tuple[str, int, int]] = Counter()
     made: dict[str, Any] = {name: create("estimator", name, level=LEVEL).lighter() for name in ESTIMATORS}
-    for s, t in sizes:
+    yield from table(["n_S / n_T", "source", *ESTIMATORS], [])
+    for s, t in itertools.product(sizes, repeat=2):
+        held: Counter[str] = Counter()
         for i in range(draws):
             rng = np.random.default_rng([i, s, t])
             reference, target = outputs(s, rng), outputs(t, rng)
+            choice = choose_calibrator(reference)  # as `estimate` does
+            reference, target = choice.apply(reference), choice.apply(target)
             for name, method in made.items():
                 found = method.fit(reference).estimate(target)
-                held[name, s, t] += found.lower <= target.accuracy <= found.upper
-    rows += [[name, *(f"{held[name, s, t] / draws:.0%}" for s, t in sizes)] for name in ESTIMATORS]
-    yield from table(["method", *(f"{s:,} / {t:,}" for s, t in sizes)], rows)
+                held[name] += found.lower <= target.accuracy <= found.upper
+        cells = (f"{held[name] / draws:.0%}" for name in ESTIMATORS)
+        yield f"| {s:,} / {t:,} | " + " | ".join([source_coverage(s, t, 20 * draws), *cells]) + " |"
 
 
 def source_coverage(s: int, t: int, draws: int, accuracy: float = 0.9) -> str:
@@ -86,21 +89,20 @@ def judged(law: Callable[[Any], Any], rows: int, rng: np.random.Generator) -> Pr
     return Predictions.from_confidence(confidence, correct=rng.random(rows) < law(confidence))
 
 
-def calibration(draws: int) -> Iterator[str]:
+def calibration(draws: int, sizes: tuple[int, ...]) -> Iterator[str]:
     """The share of draws in which the interval holds the error of the population: 0 for a calibrated model."""
-    rows = []
+    yield from table(["confidences", "rows", *(f"`{m}`" for m in ERRORS)], [])
     for name, law in LAWS.items():
         many = judged(law, 2_000_000, np.random.default_rng(0))
         truth = {m: 0.0 if name == "calibrated" else create("metric", m).compute(many).value for m in ERRORS}
-        for n in SIZES:
+        for n in sizes:
             held: Counter[str] = Counter()
             for i in range(draws):
                 record = judged(law, n, np.random.default_rng([i, n]))
                 for m in ERRORS:
                     found = create("metric", m).compute(record, level=LEVEL)
                     held[m] += found.lower <= truth[m] <= found.upper
-            rows.append([name, f"{n:,}", *(f"{held[m] / draws:.0%}" for m in ERRORS)])
-    yield from table(["confidences", "rows", *(f"`{m}`" for m in ERRORS)], rows)
+            yield f"| {name} | {n:,} | " + " | ".join(f"{held[m] / draws:.0%}" for m in ERRORS) + " |"
 
 
 def classes(kinds: int, skew: float, sharp: float, rows: int, rng: np.random.Generator) -> Predictions:
@@ -111,14 +113,14 @@ def classes(kinds: int, skew: float, sharp: float, rows: int, rng: np.random.Gen
     return Predictions.from_classes(seen.argmax(axis=1), label=label, classes=list(range(kinds)))
 
 
-def macro(draws: int) -> Iterator[str]:
+def macro(draws: int, sizes: tuple[int, ...]) -> Iterator[str]:
     """The share of draws in which the interval holds the population's mean over the classes that the sample holds."""
     rows = []
     for kinds, skew, sharp in CLASSES:
         draw = partial(classes, kinds, skew, sharp)
         per_class = create("metric", "per_class").compute(draw(1_000_000, np.random.default_rng(0)))
         truth = {m: np.array([row[m[6:]].value if row[m[6:]] else 0.0 for row in per_class]) for m in MACRO}
-        for n in (200, 1000):
+        for n in sizes:
             held: Counter[str] = Counter()
             for i in range(draws):
                 record = draw(n, np.random.default_rng([i, n]))
@@ -139,10 +141,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("estimators", "calibration", "macro"))
     parser.add_argument("--draws", type=int, default=100, help="draws a cell (source: 20 times as many)")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="rows of a sample")
     options = parser.parse_args()
-    for line in {"estimators": estimators, "calibration": calibration, "macro": macro}[options.what](
-        options.draws
-    ):
+    run = {"estimators": estimators, "calibration": calibration, "macro": macro}[options.what]
+    for line in run(options.draws, tuple(options.sizes)):
         print(line, flush=True)
 
 

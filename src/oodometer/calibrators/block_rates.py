@@ -43,22 +43,22 @@ class BlockRates:
         out: Array = (self.hits / np.maximum(self.rows, 1))[self.block]
         return out
 
-    def redraw(self, rng: np.random.Generator) -> Array:
-        """The rates as another sample of the same size might have given them, shape (class, bin).
+    def redraw(self, many: int, rng: np.random.Generator) -> Array:
+        """The rates as other samples of the same size might have given them, shape (replicate, class, bin).
 
         Hits and misses of a block are Poisson. Where a group holds fewer than five of a kind, as many again as an equal
         sample might hold (Poisson, of an exponential mean 1) are spread over it.
         """
-        hits = rng.poisson(self.hits).astype(np.float64)
-        drawn = hits + rng.poisson(self.rows - self.hits)
+        hits = rng.poisson(self.hits, (many, len(self.hits))).astype(np.float64)
+        drawn = hits + rng.poisson(self.rows - self.hits, hits.shape)
         rate = np.where(drawn > 0, hits / np.maximum(drawn, 1), self.hits / np.maximum(self.rows, 1))
         all_rows = np.maximum(np.bincount(self.group, weights=self.rows), 1)
         all_hits = np.bincount(self.group, weights=self.hits)
         for seen, event in ((all_rows - all_hits, 0.0), (all_hits, 1.0)):
-            unseen = rng.poisson(rng.exponential(size=len(seen))) * (seen < _UNSEEN)
-            share = np.minimum(unseen / all_rows, 1)[self.group]
+            unseen = rng.poisson(rng.exponential(size=(many, len(seen)))) * (seen < _UNSEEN)
+            share = np.minimum(unseen / all_rows, 1)[:, self.group]
             rate += share * (event - rate)
-        out: Array = rate[self.block]
+        out: Array = rate[:, self.block]
         return out
 
 

@@ -72,11 +72,14 @@ class ClassRates(NamedTuple):
     Parameters
     ----------
     top, others : rates for the cells of the same names.
+    coarse_top, coarse_others : the same in coarse bins, for the spread.
     moved : by how much the AUC of each class is larger in the order of the model's own scores, shape (class,).
     """
 
     top: BlockRates
     others: BlockRates
+    coarse_top: BlockRates
+    coarse_others: BlockRates
     moved: Array
 
 
@@ -96,7 +99,10 @@ def fit_class_rates(
         np.minimum(bins, bins_for(classes) // 2 - 1, out=bins)
     rows = cells_of(top, counted["others"], counted["mass"]).others
     found = mirrored(hits[:, :, 0]) if classes == 2 else count_cells(label, bins, classes)
-    rates = fit_block_rates(top, hits[:, :, 1]), fit_block_rates(rows, found, _LEAST_HITS)
+    rates = []
+    for merge in (np.asarray, _merge_bins):
+        rates.append(fit_block_rates(merge(top), merge(hits[:, :, 1])))
+        rates.append(fit_block_rates(merge(rows), merge(found), _LEAST_HITS))
     return ClassRates(*rates, _moved_auc(reference))
 
 
@@ -269,17 +275,15 @@ def _redraw(cells: Cells, rates: ClassRates, many: int, rng: np.random.Generator
 
     def draw(counts: Array, learnt: BlockRates) -> tuple[Array, Array]:
         coarse = _merge_bins(counts)
-        rate = np.stack([_merge_bins(counts * learnt.redraw(rng)) for _ in range(many)]) / np.maximum(
-            coarse, 1
-        )
+        rate = learnt.redraw(many, rng)
         drawn = rng.poisson(coarse, (many, *coarse.shape))
         return drawn.astype(np.float64), rng.binomial(drawn, np.clip(rate, 0, 1)).astype(np.float64)
 
-    top, right = draw(cells.top, rates.top)
+    top, right = draw(cells.top, rates.coarse_top)
     if len(cells.top) == 2:
         others, elsewhere = mirrored(top), mirrored(top - right)
     else:
-        others, elsewhere = draw(cells.others, rates.others)
+        others, elsewhere = draw(cells.others, rates.coarse_others)
         wrong = (top - right).sum(axis=(1, 2)) / np.maximum(elsewhere.sum(axis=(1, 2)), 1)
         elsewhere *= wrong[:, None, None]  # an error of one class is a miss of another
     drawn = class_metrics(top, right, others, elsewhere)
