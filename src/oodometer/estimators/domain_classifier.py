@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import NormalDist
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ _LEAST_COVERED, _HALF_COVERED = 0.1, 0.5
 Learner = Callable[[Array, Array], Callable[[Array], Array]]  # rows and their domain -> log-odds of others
 
 
-_comparisons: ContextVar[dict[Any, DomainComparison] | None] = ContextVar(
+_comparisons: ContextVar[tuple[Lock, dict[Any, DomainComparison]] | None] = ContextVar(
     "oodometer_comparisons", default=None
 )
 
@@ -313,12 +314,14 @@ def compare_samples(reference: RowSample, target: RowSample) -> DomainComparison
     """
     shared = [name for name in FIELDS if name in reference.arrays and name in target.arrays]
     here, there = (replace(s, arrays={name: s.arrays[name] for name in shared}) for s in (reference, target))
-    kept = _comparisons.get()
-    key = None if kept is None else (tuple(shared), here.digest(), there.digest())
-    found = None if kept is None else kept.get(key)
-    if found is None:
-        found = compare_domains(*representation({n: here[n] for n in shared}, {n: there[n] for n in shared}))
-        if kept is not None:
+    lock, kept = _comparisons.get() or (Lock(), {})
+    key = (tuple(shared), here.digest(), there.digest())
+    with lock:  # who comes second waits, and finds it done
+        found = kept.get(key)
+        if found is None:
+            found = compare_domains(
+                *representation({n: here[n] for n in shared}, {n: there[n] for n in shared})
+            )
             kept[key] = found
     weights = np.empty_like(found.weights)
     weights[here.content_order()] = found.weights
@@ -332,7 +335,7 @@ def compared_once() -> Iterator[None]:
     >>> with compared_once():
     ...     pass
     """
-    token = _comparisons.set({})
+    token = _comparisons.set((Lock(), {}))
     try:
         yield
     finally:

@@ -99,11 +99,15 @@ def fit_class_rates(
         np.minimum(bins, bins_for(classes) // 2 - 1, out=bins)
     rows = cells_of(top, counted["others"], counted["mass"]).others
     found = mirrored(hits[:, :, 0]) if classes == 2 else count_cells(label, bins, classes)
-    rates = []
-    for merge in (np.asarray, _merge_bins):
-        rates.append(fit_block_rates(merge(top), merge(hits[:, :, 1])))
-        rates.append(fit_block_rates(merge(rows), merge(found), _LEAST_HITS))
-    return ClassRates(*rates, _moved_auc(reference))
+    coarse_top = fit_block_rates(_merge_bins(top), _merge_bins(hits[:, :, 1]))
+    coarse_others = fit_block_rates(_merge_bins(rows), _merge_bins(found), _LEAST_HITS)
+    return ClassRates(
+        fit_block_rates(top, hits[:, :, 1]),
+        fit_block_rates(rows, found, _LEAST_HITS),
+        coarse_top,
+        coarse_others,
+        _moved_auc(reference),
+    )
 
 
 def _moved_auc(reference: Predictions) -> Array:

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextvars import copy_context
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .. import plugins
 from ..diagnoses import Diagnosis
+<<<<<<< HEAD
 from ..errors import InputError
 from ..estimators.domain_classifier import compared_once
+=======
+from ..errors import InputError, NotApplicable
+from ..estimators.domain_classifier import compared_once, one_thread
+>>>>>>> speed
 from ..intervals import clopper_pearson
+from ..kernels import side_by_side
 from ..predictions import Predictions
 from ..results import Estimate, Interval, Skipped
 from ..store import Source
@@ -44,9 +52,7 @@ def finish(
 ) -> Estimation:
     """The result from the states of the whole target, its slices and its chunks."""
     whole = state[WHOLE]
-    with compared_once():
-        estimates, late = _estimates(plan, whole)
-        diagnosis = None if plan.diagnostician is None else plan.diagnostician.finish(whole["diagnosis"])
+    estimates, late, diagnosis = _answers(plan, whole)
     skipped = [*skipped, *late]
     if not estimates:
         reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
@@ -114,6 +120,27 @@ class _Weigher:
         )  # fmt: skip
         assert made is not None  # there is at least one estimate
         return made
+
+
+def _answers(plan: Plan, whole: Mapping[str, Any]) -> tuple[list[Estimate], list[Skipped], Diagnosis | None]:
+    """What the methods and the diagnostician say of the whole target, the heavy methods side by side."""
+    heavy = [name for name, method in plan.methods.items() if method.heavy]
+    light = [name for name in plan.methods if name not in heavy]
+    parts = [replace(plan, methods={n: plan.methods[n] for n in names}) for names in ([h] for h in heavy)]
+    parts.append(replace(plan, methods={n: plan.methods[n] for n in light}))
+    jobs: list[Callable[[], Any]] = [partial(_estimates, part, whole) for part in parts]
+    if plan.diagnostician is not None:
+        jobs.insert(0, partial(plan.diagnostician.finish, whole["diagnosis"]))
+    # the limit of one thread for linear algebra is the process's own: set here, so that none lifts it for the others
+    with compared_once(), one_thread():
+        found = side_by_side([partial(copy_context().run, job) for job in jobs])
+    diagnosis: Diagnosis | None = None if plan.diagnostician is None else found.pop(0)
+    place = {method.name: i for i, method in enumerate(plan.methods.values())}
+    estimates = [e for some, _ in found for e in some]
+    late = [s for _, some in found for s in some]
+    estimates.sort(key=lambda e: place.get(e.method, len(place)))
+    late.sort(key=lambda s: list(plan.methods).index(s.method))
+    return estimates, late, diagnosis
 
 
 def _estimates(
