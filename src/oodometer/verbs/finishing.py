@@ -12,13 +12,8 @@ import numpy as np
 
 from .. import plugins
 from ..diagnoses import Diagnosis
-<<<<<<< HEAD
 from ..errors import InputError
-from ..estimators.domain_classifier import compared_once
-=======
-from ..errors import InputError, NotApplicable
 from ..estimators.domain_classifier import compared_once, one_thread
->>>>>>> speed
 from ..intervals import clopper_pearson
 from ..kernels import side_by_side
 from ..predictions import Predictions
