@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from .classes import named_classes
 from .errors import UsageError
 from .intervals import check_level
 
@@ -127,11 +128,7 @@ def _numbers(name: str, value: Any) -> tuple[float, ...]:
 
 
 def _classes(name: str, value: Any) -> list[Any]:
-    some = _list(name, value, "class names in the order of the probabilities")
-    for one in some:
-        if not isinstance(one, (str, numbers.Integral, np.generic)):
-            raise _wrong(f"every entry of {name}", "a text or a whole number", one)
-    return some
+    return list(named_classes(value))
 
 
 def _renaming(name: str, value: Any) -> dict[str, str]:

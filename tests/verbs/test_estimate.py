@@ -82,7 +82,11 @@ def test_by_default_every_method_that_the_data_can_feed_is_run() -> None:
     assert found.diagnosis is not None
     assert found.diagnosis.kind == "support", "noise on the features is new to the reference"
     assert found.headline.trust in ("low", "none")
-    assert found.headline.interval.value == pytest.approx(truth, abs=0.11)
+    # where nothing overlaps the middle of three kinds of estimate answers, one of them a lower bound
+    voices = [found[name].value for name in ("agreement", "threshold-distance", "dis2")]
+    assert found.headline.interval.value == pytest.approx(np.median(voices))
+    assert found.headline.interval.value == pytest.approx(truth, abs=0.16)
+    assert found["dis2"].value <= truth, "a bound"
     assert found.headline.interval.lower <= truth <= found.headline.interval.upper
 
 
@@ -678,7 +682,7 @@ def test_one_worker_and_two_give_the_same() -> None:
     assert done == [(1, 4), (2, 4), (3, 4), (4, 4)]
     for workers in (2, 4):
         assert as_json(estimate(REFERENCE, UNLABELLED, workers=workers, by="group")) == as_json(one)
-    with pytest.raises(UsageError, match=r"expected at least one worker, got 0"):
+    with pytest.raises(UsageError, match=r"at least one worker.* got 0"):
         estimate(REFERENCE, UNLABELLED, workers=0)
     with pytest.raises(UsageError, match=r"unknown engine 'cloud'; expected local"):
         estimate(REFERENCE, UNLABELLED, engine="cloud")

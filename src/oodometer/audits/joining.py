@@ -113,10 +113,10 @@ def numbers_of_column(record: Predictions, name: str, file: str | None) -> Array
 
 
 def _count(target: Source) -> int:
-    """Rows of the target, by a pass over one column where nothing else tells."""
+    """Rows of the target, by a pass over one field where nothing else tells."""
     if target.rows is not None:
         return target.rows
-    return len(target.keys(target.columns[0]))
+    return sum(map(len, target.batches(target.fields[:1])))
 
 
 def _row_numbers(number: Array, rows: int, file: str | None) -> Array:

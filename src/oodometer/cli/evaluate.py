@@ -76,7 +76,9 @@ def show(found: Evaluation) -> None:
     output.say(f"{found.name}: {found.rows} labelled rows")
     output.print_table(["metric", "value", "lower", "upper", "kind"], metric_rows(found))
     if "disca" in found.metrics:
-        print(f"disca is that of {found.rows} rows: it does not compare with that of another number of rows")
+        output.say(
+            f"disca is that of {found.rows} rows: it does not compare with that of another number of rows"
+        )
     if found.slices:
         names = [n for n in ("accuracy", "brier", "ece", "aurc") if n in found.slices[0].metrics]
         output.print_table(
