@@ -47,11 +47,11 @@ WRONG: list[Any] = [
     None, True, 5, -1, 1.5, float("nan"), 10**30, "0.95", "nothing-like-it", b"bytes", object(), [None], [[]], {1},
     {2: 3}, len, np.zeros((2, 2)), np.datetime64("NaT"), 1j,
 ]  # fmt: skip
-# Of the right type after all: any function may be called, any text may name a place.
+# Of the right type after all: any function may be called, any text may name a place, and none is the usual one.
 RIGHT: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("progress", "report"), callable),
-    **dict.fromkeys(("out", "path", "cache"), lambda value: isinstance(value, str)),
-    "seed": lambda value: value is None or value == 5,
+    **dict.fromkeys(("out", "path", "cache"), lambda value: value is None or isinstance(value, str)),
+    "seed": lambda value: value is None or (isinstance(value, int) and value == 5),
 }
 ODD: dict[str, Any] = {repr(value)[:20]: value for value in WRONG}
 

@@ -105,7 +105,7 @@ def _(kit: Kit, form: str) -> Call:
     return kit.evaluate(kit.put(f"r.{form}", {**columns, "label": kit.reference()["label"]}))
 
 
-@trial(NAMES, "labels off by one", "each label is the next class", WARNED, ("label", "shift"), FORMATS)
+@trial(NAMES, "labels off by one", "each label is the next class", WARNED, ("label", "chance"), FORMATS)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.reference()
     columns["label"] = [CLASSES[(CLASSES.index(v) + 1) % 3] for v in columns["label"]]

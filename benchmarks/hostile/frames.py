@@ -172,7 +172,7 @@ _option("no level", "`level=None`", "level", level=None)
 _option("a level of true", "`level=True`", "level", level=True)
 _option("a negative seed", "`seed=-1`", "seed", seed=-1)
 _option("a huge seed", "`seed=10**40`", "seed", (REFUSED, DONE), seed=10**40)
-_option("no seed", "`seed=None`", "seed", seed=None)
+_option("no seed", "`seed=None`: one is drawn", "seed", DONE, seed=None)
 _option("a seed in text", "`seed='zero'`", "seed", seed="zero")
 _option(
     "a generator for a seed", "`seed=default_rng(0)`", "seed", (REFUSED, DONE), seed=np.random.default_rng(0)

@@ -78,15 +78,17 @@ def _argv(arguments: list[str]) -> Iterator[None]:
 def _library(run: Callable[[], Any]) -> Outcome:
     from oodometer import OodometerError
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("error")
+        warnings.filterwarnings("always", category=UserWarning)  # ours; those of libraries beneath are faults
         try:
             found = run()
         except OodometerError as error:
             return Outcome(REFUSED if error.exit_code == 2 else FAILED, error.exit_code, str(error))
         except BaseException:
             return Outcome(TRACEBACK, None, traceback.format_exc().strip().splitlines()[-1])
-    return Outcome(DONE, 0, "", found if isinstance(found, dict) else found.to_dict())
+    told = "".join(f"warning: {one.message}\n" for one in said)
+    return Outcome(DONE, 0, told, found if isinstance(found, dict) else found.to_dict())
 
 
 def _in_process_of_its_own(call: Call) -> Outcome:

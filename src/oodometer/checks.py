@@ -40,6 +40,7 @@ _OFF = (
 )  # where a row's sum is off: float32 sums of decimals end a little above the tolerance
 _NEGATIVE_TOLERANCE = 1e-6
 _MOST_ROUNDING = 0.1
+_HALF_PRECISION = 0.02  # by which sums of numbers with eight bits are off
 _DECIDING_ROWS = 32  # of a file, by which logits are told from probabilities
 _LEAST_DECIDING = 2
 _ROUNDED_SUM = 0.02  # probabilities of a few digits
@@ -252,11 +253,16 @@ def _explain_probabilities(array: Array, column: str, names: Sequence[Any] | Non
             row=row + 1,
             column=cell,
         )
+    half_precision = (
+        "; if the model computed in half precision (bfloat16), take the softmax in float32"
+        if abs(sums[row] - 1) <= _HALF_PRECISION
+        else ""
+    )
     return InputError(
         f"probabilities that sum to 1 (±{SUM_TOLERANCE})",
         got=f"a row that sums to {sums[row]:.6g}",
         remedy="if these are logits, use column prefix logit_ (or `logits`) or Predictions.from_logits; "
-        "if a class is missing, give all of them",
+        "if a class is missing, give all of them" + half_precision,
         row=row + 1,
         column=column,
     )

@@ -76,7 +76,8 @@ def _rows(lines: Iterable[list[str]], columns: int) -> Iterator[list[str]]:
 
 def _is_number(cell: str, decimal: str) -> bool:
     bare = cell.strip()
-    if "_" in bare or (decimal == "," and "." in bare):  # Python reads 1_000, data files do not mean it
+    odd = "_" in bare or not bare.isascii()  # Python reads 1_000 and digits of other scripts
+    if odd or (decimal == "," and "." in bare):
         return False
     try:
         float(bare.replace(",", ".") if decimal == "," else bare or "0")
