@@ -97,11 +97,15 @@ def fit_class_rates(
         np.minimum(bins, bins_for(classes) // 2 - 1, out=bins)
     rows = cells_of(top, counted["others"], counted["mass"]).others
     found = mirrored(hits[:, :, 0]) if classes == 2 else count_cells(label, bins, classes)
-    rates = []
-    for merge in (np.asarray, _merge_bins):
-        rates.append(fit_block_rates(merge(top), merge(hits[:, :, 1])))
-        rates.append(fit_block_rates(merge(rows), merge(found), _LEAST_HITS))
-    return ClassRates(*rates, class_order(reference))
+    right = hits[:, :, 1]
+    coarse = [_merge_bins(counts) for counts in (top, right, rows, found)]
+    return ClassRates(
+        fit_block_rates(top, right),
+        fit_block_rates(rows, found, _LEAST_HITS),
+        fit_block_rates(coarse[0], coarse[1]),
+        fit_block_rates(coarse[2], coarse[3], _LEAST_HITS),
+        class_order(reference),
+    )
 
 
 def count_others(probabilities: Array, predicted: Array, *, is_argmax: bool = True) -> dict[str, Array]:
