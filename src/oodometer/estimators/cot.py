@@ -12,7 +12,9 @@ from ..intervals import wilson_from_variance
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate, percent
+from ..scores import natural_confidence
 from .base import Sums, root_sum_square
+from .confidence import confidence_gap
 from .label_cells import CellEstimator
 from .prior_choice import PriorFit, check_choice, choose_prior
 from .row_sample import RowSample
@@ -79,7 +81,8 @@ class COT(TransportEstimator):
     prior : ``"mle"`` (default), ``"sld"``, ``"bbse"``, or ``"source"`` (published; only without label shift).
 
     Variance from the potentials f of the dual, which are derivatives: (sd_T(cost - f)/sqrt(n_T) + sd(f . q*))^2 with
-    q* the redrawn priors, plus v(1-v)/n_T. `NotApplicable` without probabilities or true classes. Source: Lu et al.
+    q* the redrawn priors, plus v(1-v)/n_T, plus Var_S(correct - max p)/n_S where the probabilities were calibrated on
+    the reference, as in AC. `NotApplicable` without probabilities or true classes. Source: Lu et al.
     (2023), Predicting Out-of-Distribution Error with Confidence Optimal Transport.
 
     >>> p = [[0.9, 0.1]] * 50 + [[0.1, 0.9]] * 50
@@ -91,6 +94,13 @@ class COT(TransportEstimator):
     name = "cot"
     citation = "lu2023confidence"
 
+    def _fit(self, reference: Predictions) -> None:
+        super()._fit(reference)
+        calibrated = reference.calibrated is not None and reference.probabilities is not None
+        self._reference_variance = (
+            confidence_gap(reference, natural_confidence(reference))[1] if calibrated else 0.0
+        )
+
     def finish(self, state: Sums) -> Estimate:
         """Estimate the prior, solve the transport."""
         rows = state["rows"]
@@ -101,6 +111,7 @@ class COT(TransportEstimator):
         by_rows = np.sqrt(spread / used)
         by_prior = (fit.priors @ plan.potentials).std(ddof=1)  # correlated with the rows in an unknown way
         variance = float(by_rows + by_prior) ** 2 + max(value * (1 - value), 0.0) / rows
+        variance += self._reference_variance
         lower, upper = wilson_from_variance(value, variance, min(used, self._cells.total), self.level)
         details = {
             "prior": fit.prior, "prior_by": self._choice, "reference_prior": self._cells.prior,

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from ..calibrators.base import seeded_sample
 from ..calibrators.binned_map import bin_numbers, bins_for, count_cells
 from ..calibrators.block_rates import BlockRates, fit_block_rates
 from ..intervals import from_spread
 from ..kernels import others_and_mass
 from ..predictions import Predictions
 from ..results import Interval, Kind
+from .class_order import ClassOrder, class_order
 
 __all__ = [
     "Cells",
@@ -31,8 +31,6 @@ _REDRAWN_BINS = 120  # a divisor of every number of bins
 _LARGEST_CONFUSION = 100  # classes up to which the matrix itself is printed
 _LEAST_HITS = 2  # of a class among the errors of the reference, before it gets rates of its own there
 _FITTING_STEPS = 50
-_VALUES_ORDERED = 200_000  # by which the AUC of two orders is compared
-_LEAST_ORDERED = 1000
 
 
 class Cells(NamedTuple):
@@ -73,14 +71,14 @@ class ClassRates(NamedTuple):
     ----------
     top, others : rates for the cells of the same names.
     coarse_top, coarse_others : the same in coarse bins, for the spread.
-    moved : by how much the AUC of each class is larger in the order of the model's own scores, shape (class,).
+    order : what the order of the reference's rows says of the AUC.
     """
 
     top: BlockRates
     others: BlockRates
     coarse_top: BlockRates
     coarse_others: BlockRates
-    moved: Array
+    order: ClassOrder
 
 
 def fit_class_rates(
@@ -99,38 +97,15 @@ def fit_class_rates(
         np.minimum(bins, bins_for(classes) // 2 - 1, out=bins)
     rows = cells_of(top, counted["others"], counted["mass"]).others
     found = mirrored(hits[:, :, 0]) if classes == 2 else count_cells(label, bins, classes)
-    coarse_top = fit_block_rates(_merge_bins(top), _merge_bins(hits[:, :, 1]))
-    coarse_others = fit_block_rates(_merge_bins(rows), _merge_bins(found), _LEAST_HITS)
+    right = hits[:, :, 1]
+    coarse = [_merge_bins(counts) for counts in (top, right, rows, found)]
     return ClassRates(
-        fit_block_rates(top, hits[:, :, 1]),
+        fit_block_rates(top, right),
         fit_block_rates(rows, found, _LEAST_HITS),
-        coarse_top,
-        coarse_others,
-        _moved_auc(reference),
+        fit_block_rates(coarse[0], coarse[1]),
+        fit_block_rates(coarse[2], coarse[3], _LEAST_HITS),
+        class_order(reference),
     )
-
-
-def _moved_auc(reference: Predictions) -> Array:
-    """AUC of each class by the probabilities as they came, less that by the calibrated ones; 0 where it is unknown.
-
-    With more than two classes a temperature changes the order of samples by the probability of one class.
-    """
-    own, now, label = reference.uncalibrated, reference.probabilities, reference.label
-    classes = reference.num_classes
-    if own is None or classes == 2 or now is None or label is None:
-        return np.zeros(classes)
-    rows = seeded_sample(len(label), max(_VALUES_ORDERED // classes, _LEAST_ORDERED))
-    hits = label[rows, None] == np.arange(classes)
-    return _auc_of(own[rows], hits) - _auc_of(now[rows], hits)
-
-
-def _auc_of(scores: Array, hits: Array) -> Array:
-    """AUC of each column, ties counted half; 0 where there is nothing on one side."""
-    from scipy.stats import rankdata
-
-    positive = hits.sum(axis=0).astype(np.float64)
-    ranks = (rankdata(scores, axis=0) * hits).sum(axis=0)
-    return _ratio(ranks - positive * (positive + 1) / 2, positive * (len(hits) - positive))
 
 
 def count_others(probabilities: Array, predicted: Array, *, is_argmax: bool = True) -> dict[str, Array]:
@@ -228,7 +203,7 @@ def expected_metrics(
     """
     found, elsewhere = _positives(cells.top, rates.top.rate, cells.others, rates.others.rate)
     point = class_metrics(cells.top, found, cells.others, elsewhere)
-    point[3] = np.clip(point[3] + rates.moved, 0, 1)
+    point[3] = np.clip(point[3] + rates.order.moved, 0, 1)
     present = (cells.top.sum(axis=1) > 0) | (cells.mass.sum(axis=0) >= 0.5)
     if not present.any():
         present[:] = True
@@ -241,7 +216,10 @@ def expected_metrics(
         used = present & np.isfinite(point[i])
         if used.any():
             value = float(point[i][used].mean())
-            lower, upper = from_spread(_mean_of_finite(draws[:, i][:, used]), value, level)
+            means = _mean_of_finite(draws[:, i][:, used])
+            if metric == "macro_auc":  # classes are drawn as independent ones
+                means = means * rates.order.together
+            lower, upper = from_spread(means, value, level)
             metrics[metric] = Interval(value, lower, upper, level, kind).to_dict()
     per_class = []
     for k, name in enumerate(names):

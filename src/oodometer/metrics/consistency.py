@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
+from ..kernels import quantiles
 from .base import Measure, measure
 from .spread import from_bootstrap
 
@@ -51,8 +52,9 @@ def population_error(
     replicates : bootstrap replicates of the plug-in. null : the plug-in of labels drawn from the confidences.
     observed : the plug-in on the cells from which both were made. The ends are those of the bootstrap; the lower one
     moves down by the bias that the bootstrap shows (not if ``debiased``), and to 0 where at least (1 - level) / 2 of
-    the null is as large as what was observed: a calibrated model would then be no surprise. So the 0 of a calibrated
-    model is held in nearly ``level`` + (1 - level) / 2 of all samples of any size.
+    the null is as large as what was observed: a calibrated model would then be no surprise. Nor is it above what was
+    observed less that quantile of the null, which bounds what noise can add. So the 0 of a calibrated model is held in
+    nearly ``level`` + (1 - level) / 2 of all samples of any size.
 
     >>> m = population_error(0.1, np.array([0.08, 0.12]), 0.1, np.array([0.05, 0.11]), 100, 40, 0.95)
     >>> m.lower, round(m.extras["p_calibrated"], 2)
@@ -61,7 +63,10 @@ def population_error(
     lower, upper = from_bootstrap(value, replicates, rows, rarer, level)
     if not debiased:
         lower = max(0.0, lower - max(float(replicates.mean()) - observed, 0.0))
+    tail = (1 - level) / 2
+    # a norm of gap and noise is at most the norm of the gap and that of the noise
+    lower = min(lower, max(0.0, observed - float(quantiles(null, [1 - tail])[0])))
     p = (1 + int((null >= observed * (1 - 1e-9)).sum())) / (1 + len(null))
-    if p > (1 - level) / 2:
+    if p > tail:
         lower = 0.0
     return measure(value, (lower, upper), level, "asymptotic", **extras, interval_of=_OF, p_calibrated=p)
