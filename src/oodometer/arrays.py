@@ -158,10 +158,12 @@ def _of_tensor(value: Any) -> Array:
             "a dense tensor", got="a sparse or quantized one", remedy="call to_dense() or dequantize()"
         )
     value = value.detach().cpu()
+    for lazy in ("resolve_conj", "resolve_neg"):
+        value = getattr(value, lazy)() if hasattr(value, lazy) else value
     try:
-        return np.asarray(value.resolve_conj().resolve_neg().numpy())
+        return np.asarray(value)
     except TypeError:
-        return np.asarray(value.float().numpy())
+        return np.asarray(value.float())
 
 
 def as_cells(value: Any) -> Array:
