@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.neighbors import NearestNeighbors
 
 from oodometer import Predictions, estimate, registry
 from oodometer.arrays import softmax
@@ -107,7 +108,8 @@ def test_trap_weights_compared_with_equality() -> None:
     record = Predictions.from_arrays(features=features)
     score = NeighborDistance().fit(record)
     own, new = score.leave_one_out(record), score(Predictions.from_arrays(features=features + 0))
-    distances, _ = score._index.kneighbors(features)
+    index = NearestNeighbors(n_neighbors=1, algorithm="brute").fit(features)
+    distances, _ = index.kneighbors(features)
     assert (distances[:, 0] != 0).any(), "a distance of a row to itself that is not exactly 0"
     assert (own < new).all(), "each row without itself is farther from the rest"
 
