@@ -281,10 +281,13 @@ def test_comparison_of_samples_is_that_of_their_columns() -> None:
     reference, target = tilted(1, 200), tilted(2, 300, shift=1.0)
     a, b = domain_sample(reference, "verdicts"), domain_sample(target)
     found = compare_samples(a, b)
-    pair = representation(
-        *({k: s[k] for k in ("features", "confidence")} for s in (a, b))  # type: ignore[arg-type]
-    )
-    assert found.weights == pytest.approx(compare_domains(*pair).weights)
+    # The folds follow the rows as the shared columns order them: weights are matched by the rows' values.
+    shared = [domain_sample(reference), b]
+    columns = [{k: s[k] for k in ("features", "confidence")} for s in shared]
+    weights = compare_domains(*representation(*columns)).weights
+    of_row = {row.tobytes(): weight for row, weight in zip(columns[0]["features"], weights, strict=True)}
+    assert len(of_row) == 200
+    assert found.weights == pytest.approx([of_row[row.tobytes()] for row in a["features"]])
     assert found.weights @ a["verdicts"] / 200 > reference.accuracy
 
 

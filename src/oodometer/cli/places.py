@@ -65,6 +65,7 @@ def going_on(words: str | Callable[[], str]) -> Iterator[None]:
 def places_of(run: Callable[..., Any]) -> dict[str, tuple[str, Place]]:
     """Parameters of a command that name a place: parameter -> what a user calls it, and what becomes of it.
 
+    >>> from typing import Annotated
     >>> def copy(source: Annotated[str, typer.Argument(), READ], to: Annotated[str, typer.Option(), WRITTEN]): ...
     >>> places_of(copy)
     {'source': ('SOURCE', 'read'), 'to': ('--to', 'written')}

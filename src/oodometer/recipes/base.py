@@ -48,6 +48,11 @@ class Workspace:
         """Read it back."""
         return json.loads((self.folder / name).read_text(encoding="utf-8"))
 
+    def stamp(self, step: str) -> dict[str, Any]:
+        """What is remembered of a finished step, such as its seconds; empty where nothing is, or it is damaged."""
+        found: dict[str, Any] | None = read_kept(self.folder / _stamp_of(step), "step")
+        return found or {}
+
 
 @dataclass(frozen=True)
 class Step:
@@ -143,9 +148,9 @@ def follow(steps: Sequence[Step], workspace: Workspace, report: Report | None = 
     marks: dict[str, str] = {}
     runs = []
     for step in steps:
-        stamp = f"{_STAMPS}/{step.name}.json"
+        stamp = _stamp_of(step.name)
         marks[step.name] = mark = _mark(step, [marks[name] for name in step.needs])
-        known = _stamp(workspace, stamp)
+        known = workspace.stamp(step.name)
         kept = known.get("mark") == mark and not step.always and _unchanged(workspace, stamp, known, step)
         if not kept:
             if report is not None:
@@ -178,9 +183,9 @@ def _mark(step: Step, needs: Sequence[str]) -> str:
     return hashlib.sha256(said.encode()).hexdigest()[:24]
 
 
-def _stamp(workspace: Workspace, name: str) -> dict[str, Any]:
-    found: dict[str, Any] | None = read_kept(workspace.folder / name, "step")
-    return found or {}
+def _stamp_of(step: str) -> str:
+    """The file in which a step is remembered."""
+    return f"{_STAMPS}/{step}.json"
 
 
 def _unchanged(workspace: Workspace, stamp: str, known: Mapping[str, Any], step: Step) -> bool:

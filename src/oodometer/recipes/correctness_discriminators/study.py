@@ -47,7 +47,7 @@ def study_task(data: TaskData, workspace: Workspace, home: str, more: Mapping[st
         tick(done, len(task.tests))
     start = [] if task.sizes.pretraining is None else ["pretraining"]
     steps = [*_STEPS, *start, *(f"ask-{name}" for name in ("dev", *sets))]
-    stamps = {name: workspace.read_json(f".steps/{home}/{name}.json") for name in steps}
+    stamps = {name: workspace.stamp(f"{home}/{name}") for name in steps}
     result: dict[str, Any] = {
         "form": FORM,
         "task": task.name,

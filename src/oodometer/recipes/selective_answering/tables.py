@@ -102,7 +102,7 @@ def _work(workspace: Workspace, entries: Sequence[Entry]) -> dict[str, Any]:
     """Seconds that vectors, training and prediction took in all, on this machine."""
     names = [f"vectors-{kind}" for kind in sorted({e.vectors for e in entries if e.vectors})]
     names += [f"{what}-{entry.name}" for entry in entries for what in ("train", "predict")]
-    stamps = [workspace.read_json(f".steps/{name}.json") for name in names]
+    stamps = [workspace.stamp(name) for name in names]
     return {
         "cores": os.cpu_count(),
         "threads": max(workspace.read_json(f"costs/{entry.name}.json")["threads"] for entry in entries),
@@ -113,7 +113,7 @@ def _work(workspace: Workspace, entries: Sequence[Entry]) -> dict[str, Any]:
 
 def _model(workspace: Workspace, entry: Entry, judged: Mapping[str, Any]) -> dict[str, Any]:
     cost = workspace.read_json(f"costs/{entry.name}.json")
-    stamp = workspace.read_json(f".steps/train-{entry.name}.json")
+    stamp = workspace.stamp(f"train-{entry.name}")
     out: dict[str, Any] = {
         "name": entry.name,
         "stands_for": entry.stands_for,
