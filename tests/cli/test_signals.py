@@ -21,7 +21,7 @@ import oodometer.{module} as module
 
 def endless(*given, **named):
     from oodometer.store import as_source
-    if "-" in given:
+    if "-" in given or ["-"] in given:  # some commands take one file, some a list of them
         as_source("-")
     print("ready", file=sys.stderr, flush=True)
     while True:
@@ -59,18 +59,21 @@ def test_a_signal_ends_a_command_with_one_line(command: str, number: signal.Sign
         cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env={**os.environ, "TMPDIR": str(temporary)},
     ) as process:  # fmt: skip
-        assert process.stdin is not None
-        assert process.stderr is not None
-        process.stdin.write(ROWS.encode())
-        process.stdin.close()
-        assert process.stderr.readline() == b"ready\n"
-        time.sleep(0.1)
-        assert bool(list(temporary.iterdir())) == ("-" in arguments)
-        process.send_signal(number)
-        assert process.wait(60) == 128 + number
-        said = process.stderr.read().decode()
-        assert said.startswith("oodometer: interrupted")
-        assert said.count("\n") == 1
+        try:
+            assert process.stdin is not None
+            assert process.stderr is not None
+            process.stdin.write(ROWS.encode())
+            process.stdin.close()
+            assert process.stderr.readline() == b"ready\n"
+            time.sleep(0.1)
+            assert bool(list(temporary.iterdir())) == ("-" in arguments)
+            process.send_signal(number)
+            assert process.wait(60) == 128 + number
+            said = process.stderr.read().decode()
+            assert said.startswith("oodometer: interrupted")
+            assert said.count("\n") == 1
+        finally:
+            process.kill()  # else leaving the block would wait for ever where something above failed
     assert list(temporary.iterdir()) == []
     assert not [one for one in tmp_path.rglob("*") if one.name.endswith(".part")]
 

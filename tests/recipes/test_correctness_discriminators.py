@@ -160,7 +160,9 @@ def test_self_training_by_hand(finished: Any, tmp_path: Path) -> None:
     lucky = np.arange(60) % 10 == 0
     votes = np.stack([right | lucky, right | lucky, np.ones(60, dtype=bool)]).astype(np.int8)
     # A record is never written over the file it was read from; one that says of no file that it came from it is new.
-    write_predictions(replace(record, votes=votes, source=None, _cache={}), home / "cogs/predictions/gen.parquet")
+    write_predictions(
+        replace(record, votes=votes, source=None, _cache={}), home / "cogs/predictions/gen.parquet"
+    )
     data, steps = TaskData(tiny_tasks("small")[0]), []
     self_training.self_train(data, Workspace(home), "cogs", lambda a, b: steps.append(a / b))
     said = json.loads((home / "cogs/self_training.json").read_text())
