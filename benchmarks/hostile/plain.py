@@ -7,6 +7,7 @@ the same bytes is set against it.
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import re
@@ -27,6 +28,8 @@ WIDE = {
 }
 CODED = ("label", "prediction")
 NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+WHOLE = re.compile(r"[+-]?\d+\.0*", re.ASCII)
+UNKNOWN = ("", "nan", "null")
 TRUE, FALSE = ("true", "1", "1.0"), ("false", "0", "0.0")
 
 
@@ -58,21 +61,21 @@ def _csv(path: Path) -> dict[str, list[Any]]:
     text = path.read_bytes().decode("utf-8-sig")
     lines = [line for line in re.split(r"\r\n|\n|\r", text) if line]
     delimiter = max(",;\t|", key=lines[0].count)
-    rows = [
-        row
-        for row in csv.reader(re.split(r"(?<=\n)", text.replace("\r\n", "\n")), delimiter=delimiter)
-        if row
-    ]
+    rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
     header, body = rows[0], rows[1:]
     if any(len(row) != len(header) for row in body):
         raise Unreadable("rows of other lengths")
     if len(set(header)) < len(header):
         raise Unreadable("a column twice")
-    unknown = ("", "nan", "null")  # the guide says so of labels
     return {
-        name: [None if cell.strip().lower() in unknown else _Text(cell) for cell in cells]
+        name: [None if cell.strip().lower() in _unknown(name) else _Text(cell) for cell in cells]
         for name, cells in zip(header, zip(*body, strict=True), strict=True)
     }
+
+
+def _unknown(column: str) -> tuple[str, ...]:
+    """The cells of CSV that say nothing: a class may be written as null, a group may be called so."""
+    return ("",) if column.strip() == "group" else UNKNOWN
 
 
 class _Text(str):
@@ -164,10 +167,20 @@ def _cell(name: str, value: Any) -> Any:
     """A cell as its column means it: a number, a class by name, or true and false; None where unknown."""
     if value is None:
         return None
+    if name == "features" and isinstance(value, bool | np.bool_):
+        return float(value)  # an indicator
+    if (
+        name == "features"
+        and isinstance(value, _Text)
+        and value.strip() in ("True", "False", "true", "false")
+    ):
+        return float(value.strip().lower() == "true")
     if name in ("probabilities", "logits", "confidence", "features"):
         return _number(value)
     if name in ("correct", "votes"):
         said = str(value).strip().lower()
+        if said in UNKNOWN and isinstance(value, str):
+            return None
         if said in TRUE or said in FALSE:
             return said in TRUE
         raise Unreadable(f"{name}: {value!r} is no truth")
@@ -258,6 +271,8 @@ def _name(value: Any) -> str:
         return str(int(value))
     if isinstance(value, bool | np.bool_):
         return str(int(value))
+    if isinstance(value, str) and WHOLE.fullmatch(value):  # how CSV writes a column of whole floats
+        return str(int(float(value)))
     return str(value)
 
 

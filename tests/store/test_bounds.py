@@ -122,3 +122,25 @@ def test_memory_stays_bounded(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "a.csv.gz")], capture_output=True, text=True,
                           check=True, env={**os.environ, "OODOMETER_MAX_ROW_MB": "4"}, timeout=120)  # fmt: skip
     assert int(done.stdout) < 100_000  # kB
+
+
+def test_a_message_of_an_arrow_file_that_says_to_be_longer_than_the_file_takes_no_memory(
+    tmp_path: Path,
+) -> None:
+    """Python gives `read` all the memory that it is asked for before it looks how much there is."""
+    path = tmp_path / "a.arrow"
+    table = pa.table({"confidence": [0.9, 0.8], "correct": [1, 0]})
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    content = bytearray(path.read_bytes())
+    content[12:16] = (2**31 - 8).to_bytes(4, "little")
+    path.write_bytes(content)
+    code = (
+        "import resource, sys; from oodometer.store.arrow_sizes import check_messages; "
+        ""
+        "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)); check_messages(sys.argv[1])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from oodometer import estimate, evaluate
@@ -278,3 +279,52 @@ def test_an_npz_that_ends_early(tmp_path: Path) -> None:
     (tmp_path / "a.npz").write_bytes(data[: start - 40_000] + data[start:])
     with pytest.raises(InputError, match=r"a\.npz: "):
         read_predictions(tmp_path / "a.npz")
+
+
+INDICATOR = [True, False, True]
+WITH_INDICATOR = {"confidence": [0.9, 0.8, 0.6], "correct": [1, 1, 0], "feature_new": INDICATOR}
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet", "arrow", "npz", "pandas"])
+def test_a_feature_may_be_an_indicator_in_every_format(tmp_path: Path, form: str) -> None:
+    data: Any = tmp_path / f"a.{form}"
+    table = pa.table(WITH_INDICATOR)
+    if form == "csv":
+        table.to_pandas().to_csv(data, index=False)
+    elif form == "jsonl":
+        data.write_text("\n".join(json.dumps(row) for row in table.to_pylist()))
+    elif form == "parquet":
+        pq.write_table(table, data)
+    elif form == "arrow":
+        with pa.OSFile(str(data), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    elif form == "npz":
+        np.savez(data, **{k: np.array(v) for k, v in WITH_INDICATOR.items()})
+    else:
+        data = table.to_pandas()
+    found = read_predictions(data)
+    assert found.features is not None
+    assert found.features.tolist() == [[1], [0], [1]]
+
+
+@pytest.mark.parametrize("column", ["confidence", "feature_new"])
+def test_an_indicator_is_one_in_every_row_and_no_other_number_is_one(put: Put, column: str) -> None:
+    rows = [
+        ["confidence", "correct", "feature_new"],
+        ["0.9", "1", "True"],
+        ["0.8", "1", "False"],
+        ["0.7", "0", "True"],
+    ]
+    place = rows[0].index(column)
+    for row in rows[1:3]:
+        row[place] = "True"
+    rows[3][place] = "0.5"
+    path = put("a.csv", "\n".join(",".join(row) for row in rows))
+    expected, row = ("a number", 1) if column == "confidence" else ("true or false, as in row 1", 3)
+    with pytest.raises(InputError, match=f"row {row}: column {column}: expected {expected}"):
+        read_predictions(path)
+    lines = [
+        json.dumps(dict(zip(rows[0], map(json.loads, map(str.lower, row)), strict=True))) for row in rows[1:]
+    ]
+    with pytest.raises(InputError, match=f"row {row}: column {column}: expected a number"):
+        read_predictions(put("a.jsonl", "\n".join(lines)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from typing import IO
 
@@ -20,6 +21,7 @@ def check_messages(path: str) -> None:
     tables of the format's Message.fbs. What is not as the format has it is left for its reader to complain about.
     """
     with open(path, "rb") as file:
+        whole = os.fstat(file.fileno()).st_size
         at = 8 if file.read(6) == b"ARROW1" else 0
         try:
             while True:
@@ -28,7 +30,7 @@ def check_messages(path: str) -> None:
                 before = 8
                 if mark != -1:  # files written before 2019 have no mark
                     size, before = mark, 4
-                if size <= 0:
+                if size <= 0 or at + before + size > whole:  # the end, or a length that is damaged
                     return
                 file.seek(at + before)
                 meta = file.read(size)

@@ -41,8 +41,12 @@ def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | Non
                         row=row, remedy="quote cells that hold the delimiter, or complete the line",
                     )  # fmt: skip
                 for position, name in numeric:
-                    if not _is_number(cells[position], reader.decimal):
-                        return _no_number(cells[position], name, row, reader.file)
+                    cell = cells[position]
+                    if name in reader.truths and cell.strip().lower() not in ("", "true", "false", "1", "0"):
+                        return InputError("true or false, as in row 1", got=repr(cell[:60]), row=row, column=name,
+                                          file=reader.file, remedy="write 1 and 0 in every row")  # fmt: skip
+                    if name not in reader.truths and not _is_number(cell, reader.decimal):
+                        return _no_number(cell, name, row, reader.file)
     except InputError as error:
         error.row = row + 1
         return error.at()

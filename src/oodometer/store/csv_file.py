@@ -26,6 +26,7 @@ __all__ = ["CsvReader", "write"]
 _BLOCK = 1 << 20
 _DECIMAL = r"(?:^|[;\t])[ \"]*[-+]?\d*{}\d+(?:[eE][-+]?\d+)?[ \"]*(?=[;\t]|\r?$)"
 _COMMA, _POINT = (re.compile(_DECIMAL.format(sign), re.MULTILINE) for sign in (",", r"\."))
+_TRUTHS = ("true", "True", "TRUE", "false", "False", "FALSE")
 _WHOLE = re.compile(r"\s*(-?\d+),0+\s*")
 _LISTS: dict[str, Any] = {
     "numbers": pa.list_(pa.float64()),
@@ -46,6 +47,7 @@ class CsvReader(TableReader):
     delimiter: str
     decimal: str
     block: int
+    truths: frozenset[str] = frozenset()  # features that say true or false in the first row
     loose: dict[str, Any] = field(
         default_factory=dict
     )  # types of columns that no name gives, found by a pass
@@ -78,12 +80,16 @@ class CsvReader(TableReader):
         unquoted = re.sub(r'"[^"]*"', "", first)
         delimiter = max(",;\t", key=unquoted.count) if "," not in unquoted else ","
         try:
-            names = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+            lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+            names = next(lines)
         except (csv.Error, StopIteration) as error:
             raise InputError("a header line with column names", got=str(error), file=path) from None
         # A decimal comma can only be meant where the comma is not the delimiter.
         comma = delimiter != "," and _has_decimal_commas(text.partition("\n")[2])
-        return CsvReader(path, tuple(names), delimiter, "," if comma else ".", max(_BLOCK, 8 * len(first)))
+        decimal = "," if comma else "."
+        return CsvReader(
+            path, tuple(names), delimiter, decimal, max(_BLOCK, 8 * len(first)), _truths(names, lines)
+        )
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
         """Stream blocks; a block that does not parse is explained by `find_fault`."""
@@ -145,7 +151,7 @@ class CsvReader(TableReader):
 
     def _type(self, name: str, kind: Kind) -> Any:
         if kind == "number":
-            return pa.float64()
+            return pa.bool_() if name in self.truths else pa.float64()
         if kind in ("class", "truth"):
             return _WORDS
         if kind != "any":
@@ -166,6 +172,19 @@ class CsvReader(TableReader):
             if not fitting:
                 break
         return fitting[0] if fitting else pa.string()
+
+
+def _truths(names: list[str], lines: Iterator[list[str]]) -> frozenset[str]:
+    """Wide features whose first cell is true or false, as indicators are written; no other number may be so."""
+    try:
+        first = next((cells for cells in lines if cells), [])
+    except csv.Error:  # told by the pass that reads all rows
+        return frozenset()
+    return frozenset(
+        name
+        for name, cell in zip(names, first, strict=False)
+        if name.strip().startswith("feature_") and cell.strip() in _TRUTHS
+    )
 
 
 def _has_decimal_commas(text: str) -> bool:

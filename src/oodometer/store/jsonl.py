@@ -62,7 +62,7 @@ class JsonlReader(TableReader):
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
         """Parse block after block."""
-        schema = {name: _FIXED.get(kind, self.types[name]) for name, kind in kinds.items()}
+        schema = {name: self._type(name, kind) for name, kind in kinds.items()}
         known = pa.schema([(name, kind) for name, kind in schema.items() if kind is not None])
         # A column without a known type is inferred in each block, and with it every other column.
         others = "ignore" if len(known) == len(schema) else "infer"
@@ -83,6 +83,12 @@ class JsonlReader(TableReader):
                     table = table.append_column(name, pa.nulls(table.num_rows))
             yield from table.combine_chunks().to_batches(max_chunksize=rows)
             done += table.num_rows
+
+    def _type(self, name: str, kind: Kind) -> Any:
+        """A feature may be an indicator, true or false in every row; no other number may be so."""
+        if name.strip().startswith("feature_") and self.types[name] == pa.bool_():
+            return pa.bool_()
+        return _FIXED.get(kind, self.types[name])
 
 
 def _blocks(path: str, size: int) -> Iterator[bytes]:
@@ -188,7 +194,7 @@ def _carefully(
         if kind in ("class", "truth", "any"):
             wanted = None  # integers, whole floats or strings may come together; the decoder judges
         try:
-            if _mixes_truth(cells, kind):
+            if _mixes_truth(cells, kind, wanted):
                 raise ValueError
             columns[name] = pa.array(cells, wanted)
         except (pa.ArrowException, ValueError, TypeError, OverflowError):
@@ -202,7 +208,9 @@ def _cell_by_cell(cells: list[Any], wanted: Any, name: str, kind: Kind, file: st
     seen: Any = wanted
     for row, cell in enumerate(cells, start=done + 1):
         try:
-            if holds_truth(cell) and (kind in _FIXED or not (seen is None or pa.types.is_boolean(seen))):
+            if holds_truth(cell) and (
+                (kind in _FIXED and wanted != pa.bool_()) or not (seen is None or pa.types.is_boolean(seen))
+            ):
                 raise ValueError
             got = pa.array([cell], seen)
         except (pa.ArrowException, ValueError, TypeError, OverflowError):
@@ -216,9 +224,9 @@ def _cell_by_cell(cells: list[Any], wanted: Any, name: str, kind: Kind, file: st
     return pa.array([None if c is None else str(c) for c in cells])
 
 
-def _mixes_truth(cells: list[Any], kind: Kind) -> bool:
+def _mixes_truth(cells: list[Any], kind: Kind, wanted: Any) -> bool:
     """Whether true or false stands where a number belongs, or between other classes: Arrow would take it for 1 or 0."""
-    if kind in _FIXED:
+    if kind in _FIXED and wanted != pa.bool_():
         return any(map(holds_truth, cells))
     known = {isinstance(cell, bool) for cell in cells if cell is not None}
     return len(known) > 1
