@@ -1,6 +1,6 @@
 """How often nominal 95 % intervals hold the truth on simulated data without a shift; prints tables in Markdown.
 
-python benchmarks/coverage_no_shift.py estimators|calibration|macro [--draws N] [--sizes N ...]
+python benchmarks/coverage_no_shift.py estimators|calibration|macro|auc [--draws N] [--sizes N ...]
 
 Real outputs, drawn from one pool, are the matter of `benchmarks/real/coverage.py`; here the population is known.
 """
@@ -19,12 +19,14 @@ import numpy as np
 from oodometer import Predictions
 from oodometer.arrays import softmax
 from oodometer.calibrators import choose_calibrator
-from oodometer.estimators import SourceAccuracy
+from oodometer.estimators import CBPE, SourceAccuracy
 from oodometer.estimators.base import Sums
+from oodometer.estimators.class_order import placements
 from oodometer.registry import create
 
 LEVEL = 0.95
 SIZES = (200, 2_000, 20_000)
+_FRESH = 26  # draws that no rule was chosen on
 # AC and GDE are left out: they are not corrected by the reference, so that a shift is not needed to mislead them.
 ESTIMATORS = ("doc", "atc", "atc-entropy", "threshold-classwise", "im", "cbpe", "gde-difference", "bbse", "sld",
               "s-leap", "leap", "cot", "cott")  # fmt: skip
@@ -98,7 +100,7 @@ def calibration(draws: int, sizes: tuple[int, ...]) -> Iterator[str]:
         for n in sizes:
             held: Counter[str] = Counter()
             for i in range(draws):
-                record = judged(law, n, np.random.default_rng([i, n]))
+                record = judged(law, n, np.random.default_rng([_FRESH, i, n]))
                 for m in ERRORS:
                     found = create("metric", m).compute(record, level=LEVEL)
                     held[m] += found.lower <= truth[m] <= found.upper
@@ -123,7 +125,7 @@ def macro(draws: int, sizes: tuple[int, ...]) -> Iterator[str]:
         for n in sizes:
             held: Counter[str] = Counter()
             for i in range(draws):
-                record = draw(n, np.random.default_rng([i, n]))
+                record = draw(n, np.random.default_rng([_FRESH, i, n]))
                 true = np.bincount(record.label, minlength=kinds) > 0
                 either = true | (np.bincount(record.predicted, minlength=kinds) > 0)
                 for m in MACRO:
@@ -136,14 +138,54 @@ def macro(draws: int, sizes: tuple[int, ...]) -> Iterator[str]:
     yield from table(["classes", "each rarer by", "rows", *(f"`{m}`" for m in MACRO)], rows)
 
 
+LIES: dict[str, Callable[[Any], Any]] = {
+    "calibrated": softmax,
+    "too sure, temperature 3": lambda z: softmax(3 * z),
+    "one-sided": lambda z: softmax(z + np.eye(z.shape[1])[0] * (1.5 + (z[:, :1] > 0))),
+    "not monotone": lambda z: softmax(2 * z + 3 * np.sin(3 * z)),
+    "swings with one class": lambda z: softmax(z * (1.5 + np.sin(2 * z[:, :1]))),
+}
+
+
+def believed(lie: Callable[[Any], Any], rows: int, kinds: int, rng: np.random.Generator) -> Predictions:
+    """Labels drawn from the true probabilities, and what the model states."""
+    z = 1.8 * rng.standard_normal((rows, kinds)) + np.linspace(0, 1, kinds)
+    label = (softmax(z).cumsum(axis=1) > rng.random((rows, 1)) * (1 - 1e-9)).argmax(axis=1)
+    return Predictions.from_probabilities(lie(z), label=label)
+
+
+def auc(draws: int, sizes: tuple[int, ...]) -> Iterator[str]:
+    """The share of draws in which the interval holds the macro AUC of the target's own scores; mean error in points."""
+    yield from table(["classes", "rows on each side", *LIES], [])
+    for kinds, n in itertools.product((2, 3, 10), sizes):
+        cells = []
+        for lie in LIES.values():
+            held, errors = 0, []
+            for i in range(draws):
+                rng = np.random.default_rng([_FRESH, i, kinds, n])
+                reference, target = believed(lie, n, kinds, rng), believed(lie, n, kinds, rng)
+                choice = choose_calibrator(reference)
+                fitted = CBPE(level=LEVEL).fit(choice.apply(reference))
+                found = fitted.estimate(choice.apply(target)).details["metrics"]["macro_auc"]
+                scores, label = target.probabilities, target.label
+                truth = np.mean([
+                    placements(scores[:, k], label == k)[label == k].mean()
+                    for k in range(kinds) if 0 < (label == k).sum() < n
+                ])  # fmt: skip
+                held += found["lower"] <= truth <= found["upper"]
+                errors.append(100 * (found["value"] - truth))
+            cells.append(f"{held / draws:.1%} ({np.mean(errors):+.2f})")
+        yield f"| {kinds} | {n:,} | " + " | ".join(cells) + " |"
+
+
 def main() -> None:
-    """Run one of the three and print its table."""
+    """Run one of them and print its table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("estimators", "calibration", "macro"))
+    parser.add_argument("what", choices=("estimators", "calibration", "macro", "auc"))
     parser.add_argument("--draws", type=int, default=100, help="draws a cell (source: 20 times as many)")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="rows of a sample")
     options = parser.parse_args()
-    run = {"estimators": estimators, "calibration": calibration, "macro": macro}[options.what]
+    run = {"estimators": estimators, "calibration": calibration, "macro": macro, "auc": auc}[options.what]
     for line in run(options.draws, tuple(options.sizes)):
         print(line, flush=True)
 

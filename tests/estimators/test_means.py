@@ -131,7 +131,7 @@ def test_difference_of_confidences_is_acc_plus_the_fall(data: Any) -> None:
     assert found.value == pytest.approx(value, abs=1e-12)
     gaps = [c - s for c, s in zip(correct, confidence, strict=True)]
     m = mean(there)
-    variance = smoothed_variance(gaps) / len(gaps) + m * (1 - m) / len(there)
+    variance = smoothed_variance(gaps) / len(gaps) + max(m * (1 - m), smoothed_variance(gaps)) / len(there)
     want = wilson_from_variance(value, variance, min(len(gaps), len(there)), 0.9)
     assert (found.lower, found.upper) == pytest.approx(want)
     assert found.details["reference_gap"] == pytest.approx(mean(gaps), abs=1e-12)

@@ -68,6 +68,20 @@ def test_source_holds_the_accuracy_of_these_rows(reference_rows: int, target_row
     assert 0.88 <= held / 2000 <= 0.96
 
 
+def test_doc_holds_the_accuracy_of_these_rows_where_confidence_is_far_too_high() -> None:
+    """Confidence near 1 hardly varies, correctness does: the rows' own gaps are the chance, not m (1 - m)."""
+    method, held = create("estimator", "doc", level=LEVEL), 0
+    for seed in range(REPEATS):
+        rng = np.random.default_rng(seed)
+        reference, target = (
+            Predictions.from_confidence(rng.uniform(0.97, 1, n), correct=rng.random(n) < 0.7)
+            for n in (5000, 200)
+        )
+        found = method.fit(reference).estimate(target)
+        held += found.lower <= target.accuracy <= found.upper
+    assert held / REPEATS >= LEAST
+
+
 def test_overconfidence_that_is_the_same_on_both_sides_does_no_harm() -> None:
     """All but AC read off the reference how often a confidence is right; AC believes it, and is wrong every time."""
     found = coverage(tuple(m for m in METHODS if m != "source"), 1.0, 200, 1500)

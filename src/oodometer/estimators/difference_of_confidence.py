@@ -20,7 +20,9 @@ __all__ = ["DifferenceOfConfidence"]
 class DifferenceOfConfidence(Estimator):
     """acc_S + mean_T s - mean_S s, s = max probability (or the record's natural confidence).
 
-    Variance: Var_S(correct - s)/n_S + m(1-m)/n_T with m = mean_T s. The value is cut to [0, 1], with a warning.
+    Variance: Var_S(correct - s)/n_S + max(m(1-m), Var_S(correct - s))/n_T with m = mean_T s: the accuracy of these very
+    rows differs from the estimate by their own gaps, which may vary more than confidence does. The value is cut to
+    [0, 1], with a warning.
     `NotApplicable` without confidences. Confidence that does not move with the errors breaks it.
     Source: Guillory et al. (2021).
 
@@ -49,7 +51,8 @@ class DifferenceOfConfidence(Estimator):
         rows = state["rows"]
         mean = state["total"] / rows
         value = mean + self._gap
-        variance = self._gap_variance + max(mean * (1 - mean), 0.0) / rows
+        own = max(mean * (1 - mean), self._gap_variance * self._rows)  # the population, or these very rows
+        variance = self._gap_variance + own / rows
         inside = min(max(value, 0.0), 1.0)
         lower, upper = wilson_from_variance(inside, variance, min(rows, self._rows), self.level)
         return self._estimate(

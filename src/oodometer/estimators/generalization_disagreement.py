@@ -60,7 +60,8 @@ class GeneralizationDisagreement(Estimator):
 class DisagreementDifference(Estimator):
     """``gde-difference``: acc_S + agr_T - agr_S, so that what the models share on the reference cancels.
 
-    agr = mean over the other models of [h_0 = h_i]. Variance: Var_S(correct - agr)/n_S + a(1-a)/n_T. Needs
+    agr = mean over the other models of [h_0 = h_i]. Variance: Var_S(correct - agr)/n_S +
+    max(a(1-a), Var_S(correct - agr))/n_T, a = agr_T: wide enough for the population and for these very rows. Needs
     `members` and labels on the reference; `NotApplicable` without. Source: Jiang et al. (2022), with the
     correction of DoC.
 
@@ -94,7 +95,8 @@ class DisagreementDifference(Estimator):
         rows = state["rows"]
         mean = state["total"] / rows
         value = mean + self._gap
-        variance = self._gap_variance + max(mean * (1 - mean), 0.0) / rows
+        own = max(mean * (1 - mean), self._gap_variance * self._rows)  # the population, or these very rows
+        variance = self._gap_variance + own / rows
         inside = min(max(value, 0.0), 1.0)
         lower, upper = wilson_from_variance(inside, variance, min(rows, self._rows), self.level)
         return self._estimate(
