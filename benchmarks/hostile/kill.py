@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 # What differs between two runs of the same command: how long they took, on what, what was kept from before.
 RESTLESS = re.compile(
-    r"seconds|energy|kwh|emissions|power|watts|started|finished|took|date|kept|duration|machine|resumed|per_second"
+    r"seconds|energy|kwh|emissions|power|watts|started|finished|took|date|kept|duration|machine|resumed|reused|per_second"
 )
 PAGES = re.compile(r"[\d.,]+ (s|ms|min|kWh|Wh|J|rows a second)\b")
 
@@ -233,8 +233,15 @@ def _content(path: Path, folder: Path) -> str:
 
 
 def _still(value: Any) -> Any:
-    """The value without times and energy."""
+    """The value without times and energy; of a record that is kept with its checksum, what it says."""
     if isinstance(value, dict):
+        if isinstance(value.get("value"), str) and "checksum" in value:
+            said = _still(json.loads(value["value"]))
+            if (
+                value.get("kind") == "step"
+            ):  # hashes of files that tell their time; the files are compared as well
+                said["files"] = sorted(said.get("files", {}))
+            return said
         return {k: _still(v) for k, v in value.items() if not RESTLESS.search(str(k))}
     return [_still(v) for v in value] if isinstance(value, list) else value
 
@@ -305,9 +312,14 @@ def run(times: int, seed: int, wanted: list[str] | None = None) -> list[dict[str
         unsteady = [name for name in clean if other.get(name) != clean[name]]
         print(
             f"{job.name}: {seconds:.1f} s undisturbed"
-            + (f"; differs without a kill: {unsteady}" if unsteady else ""),
+            + (f"; differs without a kill: {unsteady}" if unsteady else "")
+            + ".",
             flush=True,
         )
+        if unsteady:
+            raise RuntimeError(
+                f"{job.name} gives other results without a kill: nothing can be said of a killed one"
+            )
         known[job.name] = clean, seconds
     for i in range(times):
         job = jobs[i % len(jobs)]

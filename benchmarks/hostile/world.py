@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .base import DONE, REFUSED, SAME, SIGNALS, STOPPED, Call, Kit, Outcome, trial
-from .material import Columns, jsonl_text
+from .material import Columns, csv_text, jsonl_text
 
 PLUGINS, SIGNALLED, BOMBS, CACHE = (
     "Plugins",
@@ -219,6 +219,14 @@ def _gzip_of(head: bytes, block: bytes, times: int, tail: bytes) -> bytes:
 )
 def _(kit: Kit, form: str) -> Call:
     content = _gzip_of(b"prob_cat,prob_dog,prob_emu,label\n1,0,0,", b"a" * (10 << 20), 300, b"\n")
+    return kit.estimate(
+        target=kit.path("t.csv.gz", content), process=True, memory=LIMIT, check=_bounded, seconds=90
+    )
+
+
+@trial(BOMBS, "gzip that unpacks to blank lines", "2 GB of newlines", REFUSED, "t.csv.gz", ("process",))
+def _(kit: Kit, form: str) -> Call:
+    content = _gzip_of(csv_text(kit.target()).encode(), b"\n" * (10 << 20), 200, b"\n")
     return kit.estimate(
         target=kit.path("t.csv.gz", content), process=True, memory=LIMIT, check=_bounded, seconds=90
     )

@@ -144,3 +144,11 @@ def test_a_message_of_an_arrow_file_that_says_to_be_longer_than_the_file_takes_n
         [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("text", ["confidence,correct\n0.9,1\n", "label\n1\n"])
+def test_blank_lines_without_an_end(put: Put, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = put("a.csv.gz", gzip.compress((text + "\n" * (20 << 20) + text[-4:]).encode()))
+    monkeypatch.setenv("OODOMETER_MAX_ROW_MB", "1")
+    with pytest.raises(InputError, match="expected rows, got more than 1 MB of blank lines"):
+        read_predictions(path)

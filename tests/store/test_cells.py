@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from oodometer import estimate, evaluate
-from oodometer.errors import InputError
+from oodometer.errors import InputError, UsageError
 from oodometer.predictions import Predictions
 from oodometer.store import open_predictions, read_predictions
 
@@ -328,3 +328,14 @@ def test_an_indicator_is_one_in_every_row_and_no_other_number_is_one(put: Put, c
     ]
     with pytest.raises(InputError, match=f"row {row}: column {column}: expected a number"):
         read_predictions(put("a.jsonl", "\n".join(lines)))
+
+
+def test_a_column_that_a_user_names_may_come_late_in_json_lines(put: Put) -> None:
+    late = {"prediction": 1, "truth": 0, "place": "there"}
+    path = put("l.jsonl", LONG * 1500 + json.dumps(late) + "\n")
+    source = open_predictions(path, mapping={"truth": "label"}, extra_columns=["place"])
+    record = source.read()
+    assert told(record)[-2:] == [-1, record.classes.index(0) if record.classes else None]
+    assert record.columns["place"].tolist() == [None] * 1500 + ["there"]
+    with pytest.raises(UsageError, match=r"no column .*plaice"):
+        open_predictions(path, extra_columns=["plaice"])

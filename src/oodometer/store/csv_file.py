@@ -61,6 +61,7 @@ class CsvReader(TableReader):
         """Read the header line and find out the delimiter and the decimal sign."""
         with translated(path, "csv"), opened(path) as stream:
             head = stream.read(_BLOCK)
+            _check_blank_lines(head, stream, path)
         try:
             text = head.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -172,6 +173,18 @@ class CsvReader(TableReader):
             if not fitting:
                 break
         return fitting[0] if fitting else pa.string()
+
+
+def _check_blank_lines(head: bytes, stream: Any, path: str) -> None:
+    """Blank lines behind the first rows come to an end: packed, a few bytes may stand for gigabytes of them."""
+    data, blank = head, len(head) - len(head.rstrip(b"\r\n"))
+    while len(data) == _BLOCK and data.endswith((b"\n\n", b"\n\r\n")) and blank <= most_row():
+        data = stream.read(_BLOCK)
+        filled = data.rstrip(b"\r\n")
+        blank = len(data) - len(filled) + (0 if filled else blank)
+    if blank > most_row():
+        raise InputError("rows", got=f"more than {most_row() >> 20} MB of blank lines", file=path,
+                         remedy="check what wrote the file")  # fmt: skip
 
 
 def _truths(names: list[str], lines: Iterator[list[str]]) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any
 
 import pyarrow as pa
@@ -59,6 +59,24 @@ class JsonlReader(TableReader):
             raise InputError("at least one row", got="none", remedy="check what wrote it", file=path)
         first |= _later(path, first.keys())
         return JsonlReader(path, tuple(first), {name: _type_of(value) for name, value in first.items()})
+
+    def with_columns(self, names: Collection[str]) -> JsonlReader:
+        """The same with those of these columns that come first further down; as it is where there are none."""
+        tokens = {
+            name: {json.dumps(name, ensure_ascii=ascii).encode() for ascii in (True, False)} for name in names
+        }
+        found: dict[str, Any] = {}
+        for block in _blocks(self.file, _BLOCK):
+            for name in [
+                n for n in names if found.get(n) is None and any(map(block.__contains__, tokens[n]))
+            ]:
+                rows = (row for row in _objects(block, self.file, 0) if name in row)
+                for row in rows:
+                    found[name] = row[name]
+                    if row[name] is not None:
+                        break
+        types = {name: _type_of(value) for name, value in found.items()}
+        return replace(self, columns=(*self.columns, *found), types={**self.types, **types})
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
         """Parse block after block."""

@@ -63,7 +63,13 @@ def open_predictions(
     for part in name.split("."):
         opener = getattr(opener, part)
     reader: Reader = opener(str(path))
-    return ReaderSource.over(reader, _wanted(classes, axes), mapping, extra_columns, stamp=stamp)
+    extra = tuple(extra_columns)
+    missing = {*(mapping or {}), *extra} - set(reader.columns)
+    if missing and form == "jsonl":  # a name may come first far down
+        from .jsonl import JsonlReader
+
+        reader = reader.with_columns(missing) if isinstance(reader, JsonlReader) else reader
+    return ReaderSource.over(reader, _wanted(classes, axes), mapping, extra, stamp=stamp)
 
 
 @checked()
