@@ -35,14 +35,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Audit": ("verbs.audit", "Audit"),
-    "Backtest": ("verbs.backtest", "Backtest"),
-    "Comparison": ("verbs.comparison", "Comparison"),
+    "Audit": ("audits.result", "Audit"),
+    "Backtest": ("results.backtest", "Backtest"),
+    "Comparison": ("results.comparison", "Comparison"),
     "Curve": ("results", "Curve"),
-    "Diagnosis": ("diagnoses", "Diagnosis"),
+    "Diagnosis": ("results.diagnosis", "Diagnosis"),
     "Estimate": ("results", "Estimate"),
-    "Estimation": ("verbs.estimation", "Estimation"),
-    "Evaluation": ("verbs.evaluate", "Evaluation"),
+    "Estimation": ("results.estimation", "Estimation"),
+    "Evaluation": ("results.evaluation", "Evaluation"),
     "InputError": ("errors", "InputError"),
     "Interval": ("results", "Interval"),
     "OodometerError": ("errors", "OodometerError"),
@@ -78,15 +78,15 @@ if TYPE_CHECKING:
     from .predictions import Predictions
     from .reports import write_report
     from .results import Curve, Estimate, Interval
+    from .results.comparison import Comparison
+    from .results.estimation import Estimation
     from .store import read_predictions as read
     from .store import write_predictions as write
     from .verbs.audit import Audit, audit
     from .verbs.backtest import Backtest, backtest
     from .verbs.cite import cite
     from .verbs.compare import compare
-    from .verbs.comparison import Comparison
     from .verbs.diagnose import diagnose
     from .verbs.estimate import estimate
-    from .verbs.estimation import Estimation
     from .verbs.evaluate import Evaluation, evaluate
     from .verbs.methods import methods

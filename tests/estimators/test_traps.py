@@ -13,10 +13,10 @@ from oodometer import Predictions, estimate, registry
 from oodometer.arrays import softmax
 from oodometer.errors import InputError, NotApplicable
 from oodometer.estimators.threshold import Cut, find_cut, total_credit
+from oodometer.passes.fitting import default_methods
 from oodometer.registry import create
 from oodometer.scores import NegativeEntropy, NeighborDistance
 from oodometer.testing import example_record
-from oodometer.verbs.estimate import default_methods
 
 
 def overconfident(rows: int, seed: int, sharpness: float = 3.0) -> Predictions:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import IO
 
@@ -90,3 +93,36 @@ def test_unused_class_names_survive_where_the_format_holds_them(tmp_path: Path) 
         assert open_predictions(write_predictions(record, tmp_path / f"p.{form}")).classes == ("c", "b", "a")
     for form in ("csv", "jsonl"):
         assert open_predictions(write_predictions(record, tmp_path / f"p.{form}")).classes == ("a",)
+
+
+def _dead() -> int:
+    """The number of a process that has ended."""
+    done = subprocess.Popen([sys.executable, "-c", ""])
+    done.wait()
+    return done.pid
+
+
+@pytest.mark.parametrize("folder", [True, False], ids=["folder", "file"])
+def test_what_a_killed_process_left_beside_a_result_is_swept_by_the_next_writer(
+    tmp_path: Path, folder: bool
+) -> None:
+    code = (
+        "import os, pathlib, sys; from oodometer.store import whole_folder, write_atomic\n"
+        "home = pathlib.Path(sys.argv[1])\n"
+        "def fill(file):\n    file.write(b'half'); file.flush(); os.kill(os.getpid(), 9)\n"
+        + (
+            "with whole_folder(home) as part:\n    part.mkdir(); (part / 'a').touch(); os.kill(os.getpid(), 9)"
+            if folder
+            else "write_atomic(home, fill)"
+        )
+    )
+    home = tmp_path / "result"
+    other = tmp_path / f".result.ffffff-{_dead()}-0123456789ab.part"  # of another machine
+    other.write_text("half")
+    subprocess.run([sys.executable, "-c", code, str(home)], check=False)
+    left = {one.name for one in tmp_path.iterdir()} - {other.name}
+    assert len(left) == 1, "the process left one thing unfinished"
+    living = tmp_path / re.sub(r"-\d+-", f"-{os.getpid()}-", left.pop())  # of a process that goes on
+    living.write_text("half")
+    write_atomic(home, "done")
+    assert {one.name for one in tmp_path.iterdir()} == {"result", other.name, living.name}

@@ -15,7 +15,7 @@ import oodometer
 from oodometer import Comparison, Predictions, compare
 from oodometer.errors import InputError, UsageError
 from oodometer.metrics import computation_score, didma, disca, nidma
-from oodometer.verbs import rows as rows_module
+from oodometer.verbs.compare import rows as rows_module
 
 ROWS = 3000
 
@@ -290,7 +290,7 @@ def test_another_order() -> None:
 
 
 def test_files_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from oodometer.verbs import judging
+    from oodometer.passes import judging
 
     paths = []
     for name, rates in {"a": STEADY, "b": BROAD}.items():

@@ -20,12 +20,12 @@ from oodometer.predictions import Predictions
 from oodometer.results import Interval
 from oodometer.store import open_predictions
 from oodometer.verbs.discriminate import judge_outputs, train_judges
-from oodometer.verbs.discriminate_folder import open_judges, revived
-from oodometer.verbs.discriminate_judged import metric_numbers, vote_numbers
-from oodometer.verbs.discriminate_pairs import Pairs, pairs_of, split
-from oodometer.verbs.discriminate_range import holds_between, outside
-from oodometer.verbs.discriminate_rows import read_texts
-from oodometer.verbs.discriminate_worth import no_better_than_a_coin
+from oodometer.verbs.discriminate.folder import open_judges, revived
+from oodometer.verbs.discriminate.judged import metric_numbers, vote_numbers
+from oodometer.verbs.discriminate.pairs import Pairs, pairs_of, split
+from oodometer.verbs.discriminate.range import holds_between, outside
+from oodometer.verbs.discriminate.rows import read_texts
+from oodometer.verbs.discriminate.worth import no_better_than_a_coin
 from oodometer.verbs.opening import Opener
 
 TINY = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}

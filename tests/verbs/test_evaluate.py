@@ -12,9 +12,9 @@ import pytest
 
 from oodometer import Predictions
 from oodometer.errors import InputError, UsageError
-from oodometer.verbs import judging
+from oodometer.passes import judging
+from oodometer.results.evaluation import Evaluation, Evaluations
 from oodometer.verbs.evaluate import evaluate
-from oodometer.verbs.evaluation import Evaluation, Evaluations
 
 NAMES = ["ant", "bee", "cat"]
 RANKED = ("auc_coverage", "aurc", "e_aurc", "augrc")

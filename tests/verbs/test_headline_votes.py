@@ -9,8 +9,8 @@ import pytest
 
 from oodometer import Predictions, estimate
 from oodometer.estimators import VotingBounds
+from oodometer.headline.headline import make_headline
 from oodometer.results import Estimate
-from oodometer.verbs.headline import make_headline
 
 
 def outputs(

@@ -17,13 +17,8 @@ from oodometer import Predictions
 from oodometer.calibrators import Choice
 from oodometer.errors import InputError, UsageError
 from oodometer.estimators import AverageConfidence, SourceAccuracy
-from oodometer.results import Estimate
-from oodometer.scores import natural_confidence
-from oodometer.store import as_source
-from oodometer.store.memory import RecordSource
-from oodometer.testing import example_record
-from oodometer.verbs.headline import make_headline
-from oodometer.verbs.plan import (
+from oodometer.headline.headline import make_headline
+from oodometer.passes.plan import (
     WHOLE,
     Plan,
     batch_rows,
@@ -32,6 +27,11 @@ from oodometer.verbs.plan import (
     merge_states,
     parse_duration,
 )
+from oodometer.results import Estimate
+from oodometer.scores import natural_confidence
+from oodometer.store import as_source
+from oodometer.store.memory import RecordSource
+from oodometer.testing import example_record
 from oodometer.verbs.reference import read_reference
 
 REFERENCE = example_record(200, seed=1)

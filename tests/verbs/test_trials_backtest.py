@@ -17,17 +17,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oodometer import Predictions
+from oodometer.backtests import trial_store
+from oodometer.backtests.run import run_backtest
+from oodometer.backtests.trial_store import TrialStore, cache_folder, fingerprint
+from oodometer.backtests.trials import Key, Trial, run_trials, trial_keys
 from oodometer.errors import InputError, UsageError
+from oodometer.passes.fitting import fit_plan
+from oodometer.passes.plan import Plan
 from oodometer.registry import create, register, unregister
 from oodometer.results import Skipped
+from oodometer.results.backtest import Backtest
 from oodometer.simulations import Simulation
 from oodometer.testing import example_record
-from oodometer.verbs import trial_store
-from oodometer.verbs.backtest import Backtest, backtest, run_backtest
-from oodometer.verbs.fitting import fit_plan
-from oodometer.verbs.plan import Plan
-from oodometer.verbs.trial_store import TrialStore, cache_folder, fingerprint
-from oodometer.verbs.trials import Key, Trial, run_trials, trial_keys
+from oodometer.verbs.backtest import backtest
 
 RECORD = example_record(300, difficulty=1.3)
 METHODS = ["source", "ac", "doc", "atc"]

@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 
 import oodometer
 from oodometer import Predictions
+from oodometer.backtests.run import run_backtest
+from oodometer.backtests.trials import Trial
 from oodometer.diagnoses import Diagnosis, Finding
+from oodometer.headline.headline import _spell, make_headline
+from oodometer.headline.panel import PANEL
+from oodometer.headline.weighing import LEAST_TRIALS, Scales, Weighed
+from oodometer.passes.fitting import quick_methods
 from oodometer.results import Estimate
+from oodometer.results.estimation import Headline
 from oodometer.testing import example_record
-from oodometer.verbs.backtest import run_backtest
-from oodometer.verbs.estimation import Headline
-from oodometer.verbs.fitting import quick_methods
-from oodometer.verbs.headline import _spell, make_headline
-from oodometer.verbs.panel import PANEL
-from oodometer.verbs.trials import Trial
-from oodometer.verbs.weighing import LEAST_TRIALS, Scales, Weighed
 
 MANY = 10**9  # reference rows: the panel has no weight
 KINDS = ("none", "label", "covariate", "support", "unknown")

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..audits.result import audit_lines
 from ..results import percent
-from ..verbs.summary import audit_lines
 from . import options, output, places
 
 if TYPE_CHECKING:
-    from ..verbs.audit import Audit
+    from ..audits.result import Audit
 
 __all__ = ["add_to"]
 

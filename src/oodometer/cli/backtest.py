@@ -17,7 +17,7 @@ from . import options, output
 from .places import going_on
 
 if TYPE_CHECKING:
-    from ..verbs.backtest import Backtest
+    from ..results.backtest import Backtest
 
 __all__ = ["add_to"]
 
@@ -90,7 +90,7 @@ class _Count:
 
 
 def _kept_in(cache: str | None, no_cache: bool) -> Path | None:
-    from ..verbs.trial_store import cache_folder
+    from ..backtests.trial_store import cache_folder
 
     if no_cache:
         return None

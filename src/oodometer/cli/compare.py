@@ -12,7 +12,7 @@ from . import options, output, places
 from .evaluate import threshold_text
 
 if TYPE_CHECKING:
-    from ..verbs.comparison import Comparison
+    from ..results.comparison import Comparison
 
 __all__ = ["add_to"]
 

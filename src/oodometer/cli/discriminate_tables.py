@@ -117,7 +117,7 @@ def _accepting(count: int, judges: int) -> str:
 
 def _show_truth(found: JudgedOutputs, truth: Mapping[str, Any]) -> None:
     """The truth of the rows where it is known, beside what the judges said of them."""
-    from ..verbs.discriminate_folder import revived
+    from ..verbs.discriminate.folder import revived
 
     if found.metric != "exact":
         inside = "lies" if truth["inside"] else "does not lie"

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..results import percent
-from ..verbs.summary import headline_lines
+from ..results.estimation import headline_lines
 from . import options, output, places
 
 if TYPE_CHECKING:
-    from ..verbs.estimation import Estimation
+    from ..results.estimation import Estimation
 
 __all__ = ["add_to"]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..results import percent
-from ..verbs.summary import metric_rows
+from ..results.evaluation import metric_rows
 from . import options, output, places
 
 if TYPE_CHECKING:
-    from ..verbs.evaluation import Evaluation
+    from ..results.evaluation import Evaluation
 
 __all__ = ["add_to", "threshold_text"]
 
@@ -45,7 +45,7 @@ def evaluate(
     report: options.Report = None,
 ) -> None:
     """Judge labelled predictions: accuracy, calibration, risk-coverage."""
-    from ..verbs.evaluate import Evaluations
+    from ..results.evaluation import Evaluations
     from ..verbs.evaluate import evaluate as run
 
     output.check_page(report)

@@ -1,99 +1,16 @@
-"""What a diagnosis says: its kind, and findings with their strength and what they support or refute."""
+"""What looks at a shift share: the methods that a finding speaks for or against, and Holm's correction."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
 
-from ..results import aligned, plain
+from ..results.diagnosis import Diagnosis, Finding, ShiftKind
 
 __all__ = ["Diagnosis", "Finding", "ShiftKind", "holm"]
-
-ShiftKind = Literal["none", "label", "covariate", "support", "unknown"]
 
 READS_CONFIDENCE = ("ac", "doc", "atc", "atc-entropy", "cbpe", "im", "threshold-classwise")
 ASKS_LABEL_SHIFT = ("label-shift", "bbse", "sld", "leap", "s-leap")
 ASKS_OVERLAP = ("cbpe", "im", "importance", "pape", "mandoline")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One look at the shift.
-
-    Parameters
-    ----------
-    name : what was looked at.
-    says : the finding in a sentence.
-    statistic, p_value : of its test, where there is one. power : chance that the test sees what it looks for.
-    supports, refutes : names of the methods whose assumption it speaks for or against.
-    strength : "strong", "weak" or "none" (nothing found, or nothing could have been).
-    """
-
-    name: str
-    says: str
-    statistic: float | None = None
-    p_value: float | None = None
-    power: float | None = None
-    supports: tuple[str, ...] = ()
-    refutes: tuple[str, ...] = ()
-    strength: Literal["strong", "weak", "none"] = "none"
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {
-            "name": self.name,
-            "says": self.says,
-            "statistic": plain(self.statistic),
-            "p_value": plain(self.p_value),
-            "power": plain(self.power),
-            "supports": list(self.supports),
-            "refutes": list(self.refutes),
-            "strength": self.strength,
-            "details": plain(self.details),
-        }
-
-
-@dataclass(frozen=True, repr=False)
-class Diagnosis:
-    """What kind of shift the target shows, as far as data without labels can tell.
-
-    kind : "none"; "label" (a change of the class prior explains it); "covariate" (other inputs, within what the
-    reference holds); "support" (inputs unlike the reference's, or models that no longer agree: no re-weighting of the
-    reference explains it); "unknown" (too little to tell).
-
-    At a prompt and in a notebook it shows what each look found.
-
-    >>> Diagnosis("none", (), "nothing moved").to_dict()["kind"]
-    'none'
-    """
-
-    kind: ShiftKind
-    findings: tuple[Finding, ...]
-    why: str
-    signs: Mapping[str, float] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        looks = aligned(["look", "finding"], [[f.name, f.says] for f in self.findings])
-        return "\n".join(
-            [f"Kind of shift: {self.kind}", f"  {self.why}", *([looks] if self.findings else [])]
-        )
-
-    def __getitem__(self, name: str) -> Finding:
-        for finding in self.findings:
-            if finding.name == name:
-                return finding
-        raise KeyError(name)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {
-            "kind": self.kind,
-            "why": self.why,
-            "findings": [f.to_dict() for f in self.findings],
-            "signs": plain(self.signs),
-        }
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, final
@@ -10,15 +9,16 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from ..arrays import Ragged
-from ..errors import InputError, UsageError
+from ..errors import UsageError
 from .base import Text
+from .hub import load_pretrained
 from .network import NetworkClassifier
 from .tokens import ends
 from .torch_library import transformers as load_transformers
 from .training import Plan
 from .wordpiece import learn_wordpiece
 
-__all__ = ["Encoder", "TransformerClassifier", "counted_ids", "load_pretrained", "piece_ids"]
+__all__ = ["Encoder", "TransformerClassifier", "counted_ids", "piece_ids"]
 
 
 class TransformerClassifier(NetworkClassifier):
@@ -139,25 +139,6 @@ class Encoder(TransformerClassifier):
 
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
         return net(input_ids=ids, attention_mask=real.long(), **self._types(net, ids)).logits
-
-
-def load_pretrained(loader: str, source: str, **options: Any) -> Any:
-    """``transformers.<loader>.from_pretrained(source)``; a path is read from the disk, any other name from the hub.
-
-    Raises `InputError` where neither has it.
-    """
-    library = load_transformers()
-    local = Path(source).expanduser()
-    try:
-        if local.is_dir():
-            return getattr(library, loader).from_pretrained(str(local), local_files_only=True, **options)
-        return getattr(library, loader).from_pretrained(source, **options)
-    except (OSError, ValueError, json.JSONDecodeError) as error:
-        raise InputError(
-            "a folder or a hub name of an encoder and its tokenizer",
-            got=repr(source),
-            remedy=f"check the name and the network, or download it and give the folder ({type(error).__name__})",
-        ) from error
 
 
 def piece_ids(tokenizer: Any, texts: Sequence[Text], longest: int) -> Ragged:

@@ -18,7 +18,8 @@ from ..store.kept import checksum, made_anew
 from .base import Progress, SequenceClassifier, Text, check_labels, check_texts
 from .batches import padded, sorted_batches
 from .checkpoint import read_tensors, write_tensors
-from .encoder import load_pretrained, piece_ids
+from .encoder import piece_ids
+from .hub import load_pretrained
 from .network import DESCRIPTION, WEIGHTS, read_description
 from .torch_library import choose_device
 from .torch_library import torch as load_torch

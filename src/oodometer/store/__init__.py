@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .atomic import refuse_clashes, together, when_written, write_atomic, write_result
+from .atomic import refuse_clashes, together, when_written, whole_folder, write_atomic, write_result
 from .axes import Axes
 from .base import BATCH_ROWS, PART_ROWS, Part, Source
 from .in_place import InPlace
@@ -24,6 +24,7 @@ __all__ = [
     "refuse_clashes",
     "together",
     "when_written",
+    "whole_folder",
     "write_atomic",
     "write_predictions",
     "write_result",

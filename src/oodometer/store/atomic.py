@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
+import re
 import secrets
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -14,7 +17,15 @@ from typing import IO, Any
 
 from ..errors import UsageError, WorkError
 
-__all__ = ["Content", "refuse_clashes", "together", "when_written", "write_atomic", "write_result"]
+__all__ = [
+    "Content",
+    "refuse_clashes",
+    "together",
+    "when_written",
+    "whole_folder",
+    "write_atomic",
+    "write_result",
+]
 
 Content = bytes | str | Callable[[IO[bytes]], Any]
 
@@ -167,9 +178,68 @@ def _is_device(target: Path) -> bool:
     return target.exists() and not target.is_file() and not target.is_dir()
 
 
+@contextmanager
+def whole_folder(home: Path) -> Iterator[Path]:
+    """A place beside ``home`` to fill; it becomes ``home``, in place of what was there, once the block has ended.
+
+    On an error nothing is left of it, and what stood at ``home`` stays.
+
+    >>> import tempfile
+    >>> home = Path(tempfile.mkdtemp()) / "model"
+    >>> with whole_folder(home) as part:
+    ...     part.mkdir()
+    ...     _ = (part / "weights").write_text("1")
+    ...     home.exists()
+    False
+    >>> (home / "weights").read_text()
+    '1'
+    """
+    part = _beside(home)
+    try:
+        yield part
+        shutil.rmtree(home, ignore_errors=True)
+        part.rename(home)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
 def _beside(target: Path) -> Path:
-    """A name that is not taken, in the folder of the target."""
-    return target.with_name(f".{target.name[:80]}.{secrets.token_hex(6)}.part")
+    """A name that is not taken, in the folder of the target; it tells whose it is, so that no lost one stays."""
+    name = f".{target.name[:80]}."
+    _sweep(target.parent, name)
+    return target.with_name(f"{name}{_machine()}-{os.getpid()}-{secrets.token_hex(6)}.part")
+
+
+def _sweep(folder: Path, name: str) -> None:
+    """Remove what processes of this machine left unfinished beside a result when they were killed."""
+    mine = re.compile(rf"{re.escape(name)}{_machine()}-(\d+)-[0-9a-f]{{12}}\.part")
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            found = mine.fullmatch(entry.name)
+            if found and not _lives(int(found[1])):
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                else:
+                    os.unlink(entry.path)
+
+
+def _lives(process: int) -> bool:
+    """Whether there is such a process; where that cannot be asked without harm, yes."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def _machine() -> str:
+    """A few letters for this machine: a folder may be shared with others, whose processes are not known here."""
+    name = os.uname().nodename if hasattr(os, "uname") else "here"
+    return hashlib.blake2b(name.encode(), digest_size=3).hexdigest()
 
 
 def _write_new(temporary: Path, target: Path, content: Content) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,122 +13,28 @@ from ..arrays import Array
 from ..audits.drawn import Drawn
 from ..audits.joining import by_position
 from ..audits.judge import Judgement, judge, refutes
-from ..audits.label_only import effective_labels
 from ..audits.labels import LabelledRows, collect, open_labels, read_labels
 from ..audits.outlook import COUNTS, Outlook
 from ..audits.outlook import outlook as look_ahead
 from ..audits.power import Noticeable, noticeable
 from ..audits.proxy import Proxy, choose_proxy
+from ..audits.result import Audit
 from ..audits.strata import Stratum, strata
 from ..audits.suggestion import Suggestion
 from ..audits.suggestion import suggest as draw_rows
 from ..errors import NotApplicable, UsageError
 from ..intervals import check_level
+from ..passes.below_chance import label_warnings
 from ..predictions import Predictions
-from ..results import Estimate, plain
+from ..results.estimation import Headline
 from ..store import Source, refuse_clashes, write_predictions
-from .below_chance import label_warnings
 from .estimate import estimate
-from .estimation import Headline
 from .opening import Opener
 from .reference import read_reference
-from .summary import summary_of_audit
 
 __all__ = ["Audit", "audit"]
 
 _REFERENCE = ("name", "rows", "accuracy", "lower", "upper", "level", "kind")
-
-
-@dataclass(frozen=True, repr=False)
-class Audit:
-    """What `audit` found.
-
-    labels : labelled target rows; rows : target rows. estimate : the interval to believe, None without labels;
-    label_only : from the labels alone; intervals : all of them. effective_labels : how many random labels
-    Clopper and Pearson would need for so short an interval. headline : the label-free estimate; p_value : of "the truth
-    lies in its interval"; refuted : p_value < 1 - level. suggestion : rows to label next, where asked for.
-
-    reference, target : names, rows, the reference's accuracy. correct : labelled rows that are right; weighted :
-    whether some rows were more likely to be labelled than others. slope, explained : how far the audit leans on the
-    proxy, and the share of a label's variance that this is predicted to take away. proxy : what stands for labels that
-    are missing, "confidence" or the judges' "votes". noticeable : accuracies at which the test would speak (even draws
-    only). strata : tenths of the target by the proxy. outlook : the width to expect of more labels, where asked for. A
-    page: `oodometer.write_report(audit, path)`.
-    """
-
-    labels: int
-    rows: int
-    headline: Headline
-    estimate: Estimate | None
-    label_only: Estimate | None
-    intervals: tuple[Estimate, ...]
-    effective_labels: float | None
-    p_value: float | None
-    level: float
-    seed: int
-    warnings: tuple[str, ...]
-    suggestion: Suggestion | None = None
-    argv: str | None = None
-    reference: Mapping[str, Any] = field(default_factory=dict)
-    target: Mapping[str, Any] = field(default_factory=dict)
-    correct: int | None = None
-    weighted: bool = False
-    slope: float = 0.0
-    explained: float = 0.0
-    noticeable: Noticeable | None = None
-    strata: tuple[Stratum, ...] = ()
-    outlook: Outlook | None = None
-    proxy: str = "confidence"
-
-    def __repr__(self) -> str:
-        return summary_of_audit(self)
-
-    @property
-    def refuted(self) -> bool:
-        """Whether the labels contradict the label-free interval at the level."""
-        return self.p_value is not None and self.p_value < 1 - self.level
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        from ..version import __version__
-
-        chosen = self.estimate
-        return {
-            "command": "audit",
-            "version": __version__,
-            "argv": self.argv,
-            "level": self.level,
-            "seed": self.seed,
-            "reference": plain(self.reference),
-            "target": {**plain(self.target), "rows": self.rows},
-            "labels": self.labels,
-            "correct": self.correct,
-            "weighted": self.weighted,
-            "estimate": None if chosen is None else chosen.interval.to_dict(),
-            "method": None if chosen is None else chosen.method,
-            "assumes": None if chosen is None else chosen.assumes,
-            "label_only": None if self.label_only is None else self.label_only.interval.to_dict(),
-            "effective_labels": plain(self.effective_labels),
-            "headline": self.headline.to_dict(),
-            "refuted": self.refuted,
-            "p_value": plain(self.p_value),
-            "noticeable": plain(self.noticeable),
-            "intervals": [{**e.to_dict(), "effective_labels": plain(self._worth(e))} for e in self.intervals],
-            "confidence": {"slope": plain(self.slope), "explained": plain(self.explained)},
-            "proxy": self.proxy,
-            "strata": plain(self.strata),
-            "outlook": plain(self.outlook),
-            "suggested": None if self.suggestion is None else plain(self.suggestion.row),
-            "warnings": list(self.warnings),
-        }
-
-    def _worth(self, one: Estimate) -> float | None:
-        """What the labels are worth by this interval, in labels drawn at random and read alone."""
-        if self.estimate is not None and one.method == self.estimate.method:
-            return self.effective_labels
-        if one.method == "clopper-pearson":
-            return float(self.labels)
-        return effective_labels(one.value, one.upper - one.lower, self.level, self.rows)
 
 
 @checked()

@@ -15,9 +15,9 @@ from ..arrays import Array
 from ..errors import WorkError
 from ..predictions import Predictions
 from ..results import percent
+from ..results.estimation import Estimation
 from ..store import write_predictions
 from .estimate import estimate
-from .estimation import Estimation
 
 __all__ = ["Demo", "Step", "demo"]
 

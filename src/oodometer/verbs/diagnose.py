@@ -9,9 +9,9 @@ from ..arguments import checked
 from ..diagnoses import Diagnosis, Diagnostician
 from ..engines import LocalEngine
 from ..estimators import Sums
-from .fitting import choose
+from ..passes.fitting import choose
+from ..passes.plan import batch_rows
 from .opening import Opener
-from .plan import batch_rows
 from .reference import read_reference
 
 __all__ = ["diagnose"]

@@ -12,12 +12,12 @@ from ..engines import Engine
 from ..errors import UsageError
 from ..intervals import check_level
 from ..metrics import ordered_by
+from ..passes.judging import judge
 from ..predictions import FIELDS
 from ..registry import broken, create, find, names
 from ..results import Skipped
+from ..results.evaluation import Evaluation, Evaluations
 from ..store import as_source
-from .evaluation import Evaluation, Evaluations
-from .judging import judge
 from .opening import in_name_order
 
 __all__ = ["Evaluation", "Evaluations", "evaluate"]

@@ -98,6 +98,11 @@ def test_saved_and_loaded(judge: Any, held: Pairs, tmp_path: Path) -> None:
     assert again.parameters == judge.parameters > 0
     np.testing.assert_allclose(again.probabilities(*held[:2]), judge.probabilities(*held[:2]), atol=1e-6)
     assert not list(home.rglob("*.bin")) + list(home.rglob("*.pt")) + list(home.rglob("*.pkl"))
+    copy = again.save(tmp_path / "copy")
+    for file in (one for one in home.rglob("*") if one.is_file()):
+        assert (copy / file.relative_to(home)).read_bytes() == file.read_bytes(), (
+            f"{file.name} tells where it was read"
+        )
     other = GenerativeDiscriminator if judge.kind == "classifier" else ClassifierDiscriminator
     with pytest.raises(
         InputError, match=f"a saved {other.kind} discriminator, got one of the kind '{judge.kind}'"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from ...store.atomic import whole_folder
 from ...store.kept import checksum_of_files, made_anew, read_kept, write_kept
 
 __all__ = ["keep", "trained_as"]
@@ -16,15 +15,10 @@ TRAINING = "training.json"
 
 def keep(home: Path, training: str, write: Callable[[Path], object]) -> None:
     """Let ``write`` fill a new folder, put the name of the training into it, and move it to ``home``."""
-    part = home.with_name(f".{home.name}.{secrets.token_hex(6)}.part")
-    try:
+    with whole_folder(home) as part:
         write(part)
         names = sorted(str(one.relative_to(part)) for one in part.rglob("*") if one.is_file())
         write_kept(part / TRAINING, "training", [training, checksum_of_files(part, names)])
-        shutil.rmtree(home, ignore_errors=True)
-        part.rename(home)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 def trained_as(home: Path) -> str | None:

@@ -15,7 +15,8 @@ from ...errors import InputError, UsageError
 from ...store import write_atomic
 from ..base import Progress
 from ..batches import padded, sorted_batches
-from ..encoder import counted_ids, load_pretrained
+from ..encoder import counted_ids
+from ..hub import load_pretrained
 from ..torch_library import choose_device
 from ..torch_library import torch as load_torch
 from .base import Discriminator, check_pairs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,24 +9,23 @@ import numpy as np
 
 from ...errors import InputError
 from ..checkpoint import load_weights, read_tensors
+from ..hub import load_pretrained
 from ..network import DESCRIPTION, WEIGHTS, read_description
 from ..torch_library import torch as load_torch
 from ..torch_library import transformers as load_transformers
 
 __all__ = ["build", "load_config", "load_tokenizer", "load_weights_of", "marks", "stand_ins_of"]
 
-_REMEDY = "check the name and the network, or download it and give the folder"
-
 
 def load_tokenizer(source: str) -> Any:
     """The tokenizer of a folder or a hub name; `InputError` where there is none."""
     home = _saved_here(source)
-    return _from_pretrained("AutoTokenizer", source if home is None else str(home / "tokenizer"))
+    return _read("AutoTokenizer", source if home is None else str(home / "tokenizer"))
 
 
 def load_config(source: str) -> Any:
     """transformers' configuration of a folder or a hub name; `InputError` where it is of no encoder-decoder."""
-    found = _from_pretrained("AutoConfig", source)
+    found = _read("AutoConfig", source)
     if not getattr(found, "is_encoder_decoder", False):
         raise InputError(
             "an encoder-decoder such as T5 or BART", got=f"a model of the type {found.model_type!r}",
@@ -43,7 +41,7 @@ def load_weights_of(source: str) -> Any:
         net = build(config)
         load_weights(net, read_tensors(home / WEIGHTS)[0])
         return net
-    return _plain(_from_pretrained("AutoModelForSeq2SeqLM", source, dtype=load_torch().float32))
+    return _plain(_read("AutoModelForSeq2SeqLM", source, dtype=load_torch().float32))
 
 
 def build(config: Any) -> Any:
@@ -99,16 +97,5 @@ def _saved_here(source: str) -> Path | None:
     return home if (home / DESCRIPTION).is_file() else None
 
 
-def _from_pretrained(loader: str, source: str, **options: Any) -> Any:
-    library = load_transformers()
-    local = Path(source).expanduser()
-    try:
-        if local.is_dir():
-            return getattr(library, loader).from_pretrained(str(local), local_files_only=True, **options)
-        return getattr(library, loader).from_pretrained(source, **options)
-    except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
-        raise InputError(
-            "a folder or a hub name of an encoder-decoder and its tokenizer",
-            got=repr(source),
-            remedy=f"{_REMEDY} ({type(error).__name__})",
-        ) from error
+def _read(loader: str, source: str, **options: Any) -> Any:
+    return load_pretrained(loader, source, expected="an encoder-decoder", **options)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import final
 
 from ...errors import InputError, UsageError
+from ...store import whole_folder
 from ..network import read_description
 
 __all__ = ["Snapshots", "snapshot_folders"]
@@ -88,9 +87,5 @@ class Snapshots:
         if not self.wanted(step) or target.is_dir():
             return
         self.home.mkdir(parents=True, exist_ok=True)
-        part = self.home / f".{target.name}.{secrets.token_hex(6)}.part"
-        try:
+        with whole_folder(target) as part:
             self._save(part, step)
-            part.rename(target)
-        finally:
-            shutil.rmtree(part, ignore_errors=True)

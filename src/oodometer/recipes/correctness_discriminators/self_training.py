@@ -12,7 +12,7 @@ from ...arrays import Array
 from ...metrics.vote_counts import paired_gap, share
 from ...models.seq2seq import EncoderDecoder
 from ...models.torch_library import use_threads
-from ...verbs.pseudo_labels import PseudoLabels, pseudo_labels
+from ...verbs.discriminate.pseudo_labels import PseudoLabels, pseudo_labels
 from ..base import Tick, Workspace
 from .data import TaskData
 from .files import read_judged

@@ -12,7 +12,7 @@ from ...metrics.vote_bounds import bounds_by_agreement
 from ...metrics.vote_counts import VoteCounts, share
 from ...predictions import Predictions
 from ...results import Interval
-from ...verbs.vote_study import vote_study
+from ...verbs.discriminate.vote_study import vote_study
 from ...version import __version__
 from ..base import Tick, Workspace
 from .data import TaskData

@@ -1,0 +1,117 @@
+"""Trials: every method fitted on one part of the reference and tried on shifted draws of the other part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from .. import plugins
+from ..diagnoses import Signs
+from ..passes.guarding import Failed, checked_estimate, guarded, unless_failed
+from ..passes.plan import WHOLE, Plan
+from ..predictions import Predictions
+from ..registry import create
+from ..results.backtest import Key, Trial, Triple
+from ..simulations import Simulation
+
+__all__ = ["LEAST_REFERENCE", "MOST_ROWS", "Key", "Trial", "run_trials", "trial_keys"]
+
+LEAST_REFERENCE = 80  # labelled rows; with fewer, half of them say too little about any method
+_FITTED_SHARE = 0.5
+MOST_ROWS = 20_000  # of the reference: half is fitted on, half is drawn from
+_SPLITS = 4
+
+
+def trial_keys(families: Sequence[str], repeats: int) -> list[Key]:
+    """All trials of these families, in the order in which they run: split by split.
+
+    >>> trial_keys(["none"], 2)
+    [('none', 0.0, 0), ('none', 0.0, 1)]
+    """
+    simulations: list[Simulation] = [create("simulation", name) for name in families]
+    return [
+        (s.name, severity, repeat)
+        for part in range(_SPLITS)
+        for s in simulations
+        for severity in s.severities
+        for repeat in range(part, repeats, _SPLITS)
+    ]
+
+
+def run_trials(
+    record: Predictions,
+    fit: Callable[[Predictions], Plan],
+    keys: Sequence[Key],
+    *,
+    seed: int = 0,
+    on_failure: Callable[[str, str], None] | None = None,
+) -> Iterator[tuple[Key, Trial | None]]:
+    """Run these trials, one after another; None where a family cannot be drawn from this reference.
+
+    The reference is split in four ways (by the number of the repeat); of each, one half is fitted on and the other is
+    drawn from. A trial has a seed of its own, so that it does not matter which were run before: an interrupted run goes
+    on with the keys that are left. A family that fails is told to ``on_failure`` (its name, why).
+    """
+    simulations: dict[str, Simulation] = {}
+    part, plan, signs, pool, source = -1, None, Signs(), None, 0.0
+    for key in keys:
+        family, severity, repeat = key
+        if repeat % _SPLITS != part:
+            part = repeat % _SPLITS
+            fitting, pool = _split(record, np.random.default_rng([seed, 0x51, part]))
+            plan, source = fit(fitting), fitting.accuracy
+            signs = Signs().fit(plan.choice.apply(fitting))
+        assert plan is not None
+        assert pool is not None
+        simulation = simulations.setdefault(family, create("simulation", family))
+        rng = np.random.default_rng(
+            [seed, repeat, round(1000 * abs(severity)), *family.encode(), *[1][: severity < 0]]
+        )
+        target = guarded(family, simulation, partial(_drawn, simulation, pool, severity, rng))
+        if isinstance(target, Failed):
+            if on_failure is not None:
+                on_failure(family, target.why)
+            target = None
+        yield key, None if target is None else _try(plan, signs, source, target, key)
+
+
+def _drawn(
+    simulation: Simulation, pool: Predictions, severity: float, rng: np.random.Generator
+) -> Predictions | None:
+    """A shifted target whose accuracy is known, or None."""
+    if simulation.why_not(pool):
+        return None
+    target = simulation.draw(pool, severity, rng)
+    if target is None:
+        return None
+    if not isinstance(target, Predictions):
+        raise TypeError(f"draw gave no record but {type(target).__name__}")
+    return target if len(target) and np.isfinite(target.accuracy) else None
+
+
+def _split(record: Predictions, rng: np.random.Generator) -> tuple[Predictions, Predictions]:
+    """Rows to fit on and rows to draw targets from, both bounded."""
+    order = rng.permutation(len(record))[:MOST_ROWS]
+    cut = int(len(order) * _FITTED_SHARE)
+    fitted, pool = order[:cut], order[cut:]
+    return record.take(np.sort(fitted)), record.take(np.sort(pool))
+
+
+def _try(plan: Plan, signs: Signs, source: float, target: Predictions, key: Key) -> Trial:
+    truth = target.accuracy
+    hidden = replace(target.without_labels(), first_row=0)
+    plan, _ = plan.restricted_to(hidden)
+    state = plan.summarize(hidden)[WHOLE]
+    estimates: dict[str, Triple] = {}
+    for name, method in plan.methods.items():
+        try:
+            found = checked_estimate(method, method.finish(unless_failed(state[name])))
+        except plugins.FAILURES as error:
+            plugins.why_failed(name, method, error)  # raises what is meant for the user
+            continue
+        estimates[name] = (found.value, found.lower, found.upper)
+    seen = signs.finish(signs.summarize(plan.choice.apply(hidden)))
+    return Trial(*key, len(target), truth, source, estimates, seen)

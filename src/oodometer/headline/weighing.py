@@ -1,0 +1,235 @@
+"""Weighing: which methods were right on simulated targets like this one, and by how much were they wrong?"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from ..arrays import Array
+from ..backtests.trials import Trial
+from ..diagnoses.base import ShiftKind
+from .panel import middle, panel_share
+
+__all__ = ["LEAST_TRIALS", "Scales", "Weighed"]
+
+LEAST_TRIALS = 20
+# Families that change what the outputs mean instead of which rows there are; they are rarer than the others.
+_RARE = {"logit_noise": 0.1, "logit_temperature": 0.1}
+# What a diagnosis says of the families: label shift that explains everything, or that is refuted.
+_LIKELY: dict[str, dict[str, float]] = {"label": {"class_prior": 20.0}, "covariate": {"class_prior": 0.2}}
+# Between methods that the trials cannot tell apart: what natural shifts of deep networks have shown (Trivedi et al.
+# 2023, Jiang et al. 2022; methods that share no bias with the reference come first).
+_FAVOUR = {"agreement": 16.0, "gde-difference": 0.5, "gde": 0.1, "source": 0.5}
+_SCALE_OF_SIGNS = 0.1
+_SCALE_OF_MOVES = 0.1
+_SCALE_WITHOUT_SIGNS = 0.03
+_MOVES = ("label-shift", "doc", "cbpe", "atc-entropy", "agreement")
+_NEIGHBOURS = 12
+_LEAST_WIDTH = 0.5
+_ERROR_FLOOR = 0.005  # of accuracy: no method is taken to be better than this
+_CHANCE_IN_FLOOR = 0.1
+_NOISE_SHARE = 0.7  # of the binomial variance of a target's accuracy, given what the model says of its rows
+_LEAST_MASS = 0.2  # of the weights of trials in which a method answered, before it gets a say
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """What the trials make of a target's estimates.
+
+    Parameters
+    ----------
+    value : weighted mean of the methods and the middle of the panel.
+    half : half the width of the interval, from the weighted quantile of the errors of the same rule on the trials.
+    shares : method -> its weight by the trials, largest first.
+    panel : weight of the middle of the panel; the shares have the rest.
+    families : family -> its share of the trials that the target resembles.
+    covered : whether the target's signs lie among those of the trials.
+    """
+
+    value: float
+    half: float
+    shares: Mapping[str, float]
+    panel: float
+    families: Mapping[str, float]
+    covered: bool
+
+
+class Scales:
+    """Weights for methods from trials of known truth: each trial counts by how much its signs resemble the target's.
+
+    With x the vector of signs (how far the target moved, what label shift leaves unexplained, and how far some
+    methods moved from the reference accuracy), trial j has weight w_j ~ prior_j exp(-|x - x_j|^2 / 2h). The mean
+    squared error of method m is e_m = sum_j w_j ((a_mj - truth_j)^2 - 0.7 truth_j (1 - truth_j) / rows_j), the last
+    term being what chance adds to every method alike; methods count by 1 / e_m^2. Beside them stands
+    the `middle` of a panel, the heavier the smaller the reference (`panel_share`). The interval is the weighted
+    quantile of the errors of this very rule on the trials, each with itself left out. Families have equal weight,
+    those that change what outputs mean a tenth of it.
+
+    Source: weighted conformal quantiles after Tibshirani et al. (2019); kernel weights after Atkeson et al. (1997).
+    """
+
+    def __init__(self, trials: Sequence[Trial], methods: Sequence[str], reference_rows: int) -> None:
+        self.trials = tuple(trials)
+        self.methods = methods = tuple(dict.fromkeys(methods))
+        counts = Counter(t.family for t in trials)
+        self._favour = np.array([_FAVOUR.get(m, 1.0) for m in methods])
+        self._prior = np.array([_RARE.get(t.family, 1.0) / counts[t.family] for t in trials])
+        self._truth = np.array([t.truth for t in trials])
+        self._noise = _NOISE_SHARE * self._truth * (1 - self._truth) / np.array([t.rows for t in trials])
+        values = [_values(t) for t in trials]
+        said = [[v.get(m, np.nan) for m in methods] for v in values]
+        self._said: Array = np.array(said).reshape(len(self.trials), len(methods))
+        self._panel = panel_share(reference_rows)
+        self._middles = np.array([middle(v) for v in values])
+        self._signs: Array = np.array(
+            [_vector(t.signs, v, t.source) for t, v in zip(trials, values, strict=True)]
+        ).reshape(len(self.trials), 2 + len(_MOVES))
+
+    def weigh(
+        self,
+        estimates: Mapping[str, float],
+        signs: Mapping[str, float],
+        source: float,
+        rows: int,
+        level: float,
+        kind: ShiftKind | None = None,
+    ) -> Weighed | None:
+        """The weighted value of a target and its interval; None with too few trials, or where no method answered."""
+        if len(self.trials) < LEAST_TRIALS or not any(m in estimates for m in self.methods):
+            return None
+        points, here = self._points(_vector(signs, estimates, source))
+        distance = np.square(points - here).sum(axis=1)
+        prior = self._prior * self._likely(kind)
+        weights = self._weights(distance, prior)
+        said = np.array([estimates.get(m, np.nan) for m in self.methods])
+        shares = self._shares(weights, ~np.isnan(said))
+        if shares is None:
+            return None
+        value = self._mix(float(np.nansum(shares * np.nan_to_num(said))), middle(estimates))
+        between = np.square(points[:, None, :] - points[None, :, :]).sum(axis=2)
+        np.fill_diagonal(between, np.inf)
+        half = self._half(weights, between, prior, ~np.isnan(said), value, rows, level)
+        nearest = np.quantile(between.min(axis=1), 0.95)
+        covered = bool(distance.min() <= 4 * max(nearest, _LEAST_WIDTH))
+        if not covered:
+            half *= 1 + float(np.sqrt(distance.min() / max(nearest, _LEAST_WIDTH))) / 4
+        order = np.argsort(-shares)
+        alike: dict[str, float] = defaultdict(float)
+        for trial, weight in zip(self.trials, weights, strict=True):
+            alike[trial.family] += float(weight)
+        return Weighed(
+            value,
+            half,
+            {self.methods[i]: float(shares[i]) for i in order if shares[i] > 0.01},
+            0.0 if np.isnan(middle(estimates)) else self._panel,
+            dict(sorted(alike.items(), key=lambda item: -item[1])),
+            covered,
+        )
+
+    def _points(self, here: Array) -> tuple[Array, Array]:
+        """Signs of the trials, shape (trial, sign), and of the target, in their scales.
+
+        What the target lacks is left out. A trial that lacks what the target has counts as one that did not move in it.
+        """
+        seen = ~np.isnan(here)
+        scale = np.full(len(here), _SCALE_OF_MOVES if seen[0] else _SCALE_WITHOUT_SIGNS)
+        scale[:2] = _SCALE_OF_SIGNS
+        return np.nan_to_num(self._signs)[:, seen] / scale[seen], here[seen] / scale[seen]
+
+    def _likely(self, kind: ShiftKind | None) -> Array:
+        """How much likelier the diagnosis makes each trial's family."""
+        factors = _LIKELY.get(kind or "unknown", {})
+        return np.array([factors.get(t.family, 1.0) for t in self.trials])
+
+    def _weights(self, distance: Array, prior: Array) -> Array:
+        near = np.partition(distance, _NEIGHBOURS)[_NEIGHBOURS]
+        width = max(float(near) if np.isfinite(near) else _LEAST_WIDTH, _LEAST_WIDTH)
+        weights = prior * np.exp(-(distance - distance.min()) / (2 * width))
+        out: Array = weights / weights.sum()
+        return out
+
+    def _shares(self, weights: Array, answered: Array) -> Array | None:
+        """Weight of each method, from its error on the trials; 0 where it did not answer."""
+        known = ~np.isnan(self._said)
+        squares = np.where(known, np.square(self._said - self._truth[:, None]) - self._noise[:, None], 0.0)
+        mass = weights @ known
+        # where targets are small, what chance adds hides differences between methods: they are then weighed more alike
+        floor = _ERROR_FLOOR**2 + _CHANCE_IN_FLOOR * float(weights @ self._noise)
+        error = np.maximum(weights @ squares / np.maximum(mass, 1e-12), 0) + floor
+        usable = answered & (mass >= _LEAST_MASS)
+        if not usable.any():
+            return None
+        shares = np.where(usable, self._favour * error**-2.0, 0.0)
+        out: Array = shares / shares.sum()
+        return out
+
+    def _mix(self, weighed: float, panel: float) -> float:
+        mixed = weighed if np.isnan(panel) else (1 - self._panel) * weighed + self._panel * panel
+        return float(np.clip(mixed, 0, 1))
+
+    def _half(
+        self,
+        weights: Array,
+        between: Array,
+        prior: Array,
+        answered: Array,
+        value: float,
+        rows: int,
+        level: float,
+    ) -> float:
+        """Half-width: weighted quantile of the rule's errors on the trials, with the target's own sampling error."""
+        heavy = np.flatnonzero(weights > 1e-4 * weights.max())
+        errors, mass, noise = [], [], []
+        for i in heavy:
+            shares = self._shares(self._weights(between[i], prior), answered & ~np.isnan(self._said[i]))
+            if shares is not None:
+                weighed = float(np.nansum(shares * np.nan_to_num(self._said[i])))
+                errors.append(self._mix(weighed, float(self._middles[i])) - self._truth[i])
+                mass.append(weights[i])
+                noise.append(self._noise[i])
+        if not errors:
+            return 1.0
+        error, share = np.abs(np.array(errors)), np.array(mass) / np.sum(mass)
+        effective = 1 / float(np.square(share).sum())
+        quantile = _weighted_quantile(error, share, min(1.0, level * (1 + 1 / effective)))
+        square = float(share @ np.square(error))
+        own = max(square - float(share @ np.array(noise)), square / 9)
+        there = _NOISE_SHARE * max(value * (1 - value), 0.5 / (rows + 1)) / max(rows, 1)
+        least = NormalDist().inv_cdf((1 + level) / 2) * float(np.sqrt(_ERROR_FLOOR**2 + there))
+        # the weights of so many methods were chosen on so few trials: widened for these degrees of freedom
+        chosen = self._shares(weights, answered)
+        methods = 1.0 if chosen is None else 1 / float(np.square(chosen).sum())
+        widened = 1 + methods / effective
+        return max(quantile * float(np.sqrt(widened * (own + there) / max(square, 1e-12))), least)
+
+
+def _values(trial: Trial) -> dict[str, float]:
+    """What each method said; that of label shift is among the signs where the method itself was not tried."""
+    return _with_label_shift({m: three[0] for m, three in trial.estimates.items()}, trial.signs)
+
+
+def _with_label_shift(estimates: Mapping[str, float], signs: Mapping[str, float]) -> dict[str, float]:
+    return ({"label-shift": signs["label_shift"]} if "label_shift" in signs else {}) | dict(estimates)
+
+
+def _vector(signs: Mapping[str, float], estimates: Mapping[str, float], source: float) -> Array:
+    """Signs and moves of some methods from the reference accuracy; NaN where one is missing."""
+    values = _with_label_shift(estimates, signs)
+    found = [signs.get(k, np.nan) for k in ("moved", "unexplained")]
+    found += [values.get(m, np.nan) - source for m in _MOVES]
+    return np.array(found)
+
+
+def _weighted_quantile(values: Array, shares: Array, level: float) -> float:
+    """Smallest value at or below which the shares reach the level.
+
+    >>> _weighted_quantile(np.array([3.0, 1.0, 2.0]), np.full(3, 1 / 3), 0.6)
+    2.0
+    """
+    order = np.argsort(values)
+    reached = np.cumsum(shares[order])
+    return float(values[order][min(int(np.searchsorted(reached, level - 1e-12)), len(values) - 1)])

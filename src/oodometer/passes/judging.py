@@ -1,0 +1,288 @@
+"""Judging: one pass over a source of labelled predictions, small states for every metric, and the result from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .. import plugins
+from ..arrays import Array
+from ..engines import Engine, create_engine
+from ..errors import InputError
+from ..metrics import Accuracy, Metric
+from ..predictions import FIELDS, Predictions
+from ..registry import create
+from ..results import Interval, Skipped
+from ..results.evaluation import Evaluation, Slice
+from ..store import Source
+from .below_chance import FIELDS_NEEDED, label_warnings
+from .guarding import Failed, checked_metric, guarded, merged, unless_failed
+from .plan import MOST_SLICES, batch_rows, check_slices, column_of, rounding, slice_name
+
+__all__ = ["JudgingPlan", "State", "finish_judging", "judge", "merge_judged", "plan_judging"]
+
+_FEW_ROWS = 30
+_MOST_CLASSES = 50  # in a confusion matrix that was not asked for by name
+# Metrics of a slice, unless others are asked for: the quick ones.
+_SLICED = ("accuracy", "brier", "nll", "ece", "auc_coverage", "aurc", "e_aurc", "augrc", "disca", "macro_f1")
+
+Key = tuple[str, Any]  # ("whole", None) or ("by", value)
+State = dict[Key, dict[str, Any]]
+_WHOLE: Key = ("whole", None)
+
+
+@dataclass(frozen=True)
+class JudgingPlan:
+    """Which metrics to feed; small, picklable, and the same for every batch."""
+
+    metrics: tuple[Metric[Any, Any], ...]
+    sliced: tuple[Metric[Any, Any], ...]
+    by: str | None
+    fields: tuple[str, ...]
+    rows: int
+
+    def __call__(self, part: Any) -> State:
+        """The state of one part, read batch by batch."""
+        total: State = {}
+        for batch in part.batches(fields=self.fields, rows=self.rows):
+            total = merge_judged(total, self.summarize(batch), self)
+        return total
+
+    def summarize(self, batch: Predictions) -> State:
+        """The state of one batch: the whole of it, and each slice."""
+        known = batch.known()
+        out: State = {_WHOLE: {"read": len(batch), "rows": len(known)}}
+        if not len(known):
+            return out
+        if batch.rounded is not None:
+            out[_WHOLE][f"rounded to {batch.rounded}"] = 1
+        out[_WHOLE] |= _states(self.metrics, known)
+        if self.by is not None:
+            for value, index in _cuts(known, self.by):
+                out[("by", value)] = {"read": len(index), "rows": len(index)}
+                out[("by", value)] |= _states(self.sliced, known.take(index))
+        return out
+
+
+def _states(metrics: Sequence[Metric[Any, Any]], batch: Predictions) -> dict[str, Any]:
+    """One state of each kind, shared by the metrics that read it."""
+    makers = _makers(metrics)
+    return {key: guarded(m.name, m, partial(m.summarize, batch)) for key, m in makers.items()}
+
+
+def _makers(metrics: Sequence[Metric[Any, Any]]) -> dict[str, Metric[Any, Any]]:
+    """Who makes the state of each kind: where metrics share one, never a plugin in the place of ours."""
+    makers: dict[str, Metric[Any, Any]] = {}
+    for metric in sorted(metrics, key=plugins.is_foreign):
+        makers.setdefault(metric.state_key, metric)
+    return makers
+
+
+def merge_judged(a: State, b: State, plan: JudgingPlan) -> State:
+    """Two states as one."""
+    makers = _makers(plan.metrics)
+    out = dict(a)
+    for key, states in b.items():
+        mine = dict(out.get(key, {}))
+        for name, state in states.items():
+            if name not in mine:
+                mine[name] = state
+            else:
+                maker = makers.get(name)
+                mine[name] = (
+                    mine[name] + state
+                    if maker is None
+                    else merged(maker.name, maker, maker.merge, mine[name], state)
+                )
+        out[key] = mine
+    if plan.by is not None:
+        check_slices([k for k in out if k[0] == "by"], plan.by)
+    return out
+
+
+def _cuts(batch: Predictions, by: str) -> Iterator[tuple[Any, Array]]:
+    """Each value of a column and the rows that have it."""
+    if by == "label" and batch.label is not None and batch.classes is not None:
+        named = np.array([*batch.classes, None], dtype=object)
+        values = named[batch.label]
+    else:
+        values = column_of(batch, by)
+    groups: dict[Any, list[int]] = {}
+    for i, value in enumerate(values if values.dtype.kind == "M" else values.tolist()):
+        groups.setdefault(slice_name(value), []).append(i)
+    if len(groups) > MOST_SLICES:
+        check_slices([("by", value) for value in groups], by)
+    for value, index in groups.items():
+        yield value, np.array(index, dtype=np.intp)
+
+
+def plan_judging(
+    source: Source, chosen: Sequence[Metric[Any, Any]], asked: Sequence[str] | None, by: str | None
+) -> tuple[JudgingPlan, list[Skipped]]:
+    """What the source can feed of the metrics chosen, and what was left out, with its reason.
+
+    ``asked`` are the names that a user gave, or None where the metrics are the usual ones. Raises `InputError` where
+    no row can be judged.
+    """
+    fields = _fields(source, chosen, by)
+    first = next(iter(source.batches(fields=fields, rows=1024)), None)
+    if first is None or Accuracy.missing(first) is not None:
+        raise _no_truth(source)
+    used, skipped = [], []
+    for metric in chosen:
+        found = guarded(metric.name, metric, partial(_asked, metric, first))
+        why = found.why if isinstance(found, Failed) else found
+        if why is None and metric.name == "confusion" and asked is None and first.num_classes > _MOST_CLASSES:
+            why = f"{first.num_classes} classes make a large table; ask for it by name"
+        if why is None:
+            used.append(metric)
+        elif asked is not None or not metric.quiet:
+            skipped.append(Skipped(metric.name, why))
+    sliced = [m for m in used if m.gives == "number" and (asked is not None or m.name in _SLICED)]
+    rows = batch_rows(first.num_classes)
+    return JudgingPlan(tuple(used), tuple(sliced) if by else (), by, fields, rows), skipped
+
+
+def _asked(metric: Metric[Any, Any], first: Predictions) -> str | None:
+    """Why a metric cannot answer, or None; of a plugin, whether it says what the pass needs to know of it."""
+    if metric.gives not in ("number", "curve", "table") or not isinstance(metric.state_key, str):
+        raise TypeError(f"`gives` is {metric.gives!r}; expected number, curve or table")
+    return metric.why_not(first)
+
+
+def judge(
+    source: Source,
+    chosen: Sequence[Metric[Any, Any]],
+    asked: Sequence[str] | None,
+    level: float,
+    by: str | None,
+    seed: int,
+    engine: str | Engine,
+    workers: int | None,
+    progress: Callable[[int, int], None] | None,
+) -> Evaluation:
+    """Everything that the metrics chosen say of a source, in one pass."""
+    plan, skipped = plan_judging(source, chosen, asked, by)
+    state = _fold(plan, source, engine, workers, progress)
+    return finish_judging(source, plan, state, skipped, level, seed)
+
+
+def finish_judging(
+    source: Source, plan: JudgingPlan, state: State, skipped: Sequence[Skipped], level: float, seed: int
+) -> Evaluation:
+    """The result from the state of all rows; `InputError` where no row is labelled or no metric can answer."""
+    skipped = list(skipped)
+    whole = state.get(_WHOLE, {"read": 0, "rows": 0})
+    if not whole["rows"]:
+        raise _no_truth(source)
+    found: dict[str, dict[str, Any]] = {"number": {}, "curve": {}, "table": {}}
+    for metric in plan.metrics:
+        try:
+            made = metric.finish(unless_failed(whole[metric.state_key]), level, seed)
+            found[metric.gives][metric.name] = checked_metric(metric, made)
+        except plugins.FAILURES as error:
+            skipped.append(Skipped(metric.name, plugins.why_failed(metric.name, metric, error)))
+    if not any(found.values()):
+        reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
+        raise InputError("data that at least one metric can use", got=f"none applies ({reasons})", file=source.name,
+                         remedy="ask for other metrics")  # fmt: skip
+    slices = sorted((key for key in state if key[0] == "by"), key=lambda k: (-state[k]["rows"], str(k[1])))
+    warnings = _warnings(whole, found["number"])
+    accuracy = found["number"].get("accuracy")
+    if accuracy is not None:  # read again only where it is low
+        warnings += label_warnings("these predictions", source.batches(fields=FIELDS_NEEDED), accuracy.value)
+    return Evaluation(
+        name=source.name,
+        rows=whole["rows"],
+        unlabelled=whole["read"] - whole["rows"],
+        metrics=found["number"],
+        curves=found["curve"],
+        tables=found["table"],
+        skipped=tuple(skipped),
+        warnings=tuple(warnings),
+        level=level,
+        seed=seed,
+        slices=tuple(
+            Slice(str(plan.by), key[1], state[key]["rows"], _numbers(plan.sliced, state[key], level, seed))
+            for key in slices
+        ),
+    )
+
+
+def _fields(source: Source, chosen: Sequence[Metric[Any, Any]], by: str | None) -> tuple[str, ...]:
+    """Fields to read: what the metrics need and the truth, not embeddings and the like."""
+    needs = [Accuracy.needs, *(metric.needs for metric in chosen)]
+    wanted = {name for alternatives in needs for group in alternatives for name in group}
+    orderings = {score for metric in chosen if (score := getattr(metric, "score", None)) is not None}
+    for score in orderings:
+        wanted |= {name for need in create("score", score).needs for name in need.split("|")}
+    wanted |= {"logits", "prediction"} | ({by} if by in FIELDS else set())
+    return tuple(name for name in FIELDS if name in wanted)
+
+
+def _no_truth(source: Source) -> InputError:
+    return InputError(
+        "at least one row of known truth: `correct`, or `label` with `prediction` or `probabilities`",
+        got="none",
+        remedy="add the column, or estimate without labels: `oodometer estimate`",
+        file=source.name,
+    )
+
+
+def _fold(
+    plan: JudgingPlan,
+    source: Source,
+    engine: str | Engine,
+    workers: int | None,
+    progress: Callable[[int, int], None] | None,
+) -> State:
+    parts = source.parts()
+    runner = create_engine(engine, workers) if isinstance(engine, str) else engine
+    count = 0
+
+    def on_done(part: Any) -> None:
+        nonlocal count
+        count += 1
+        if progress is not None:
+            progress(count, len(parts))
+
+    return runner.fold(parts, plan, lambda a, b: merge_judged(a, b, plan), on_done)
+
+
+def _numbers(
+    metrics: Sequence[Metric[Any, Any]], states: Mapping[str, Any], level: float, seed: int
+) -> dict[str, Interval]:
+    out: dict[str, Interval] = {}
+    for metric in metrics:
+        try:
+            made = metric.finish(unless_failed(states[metric.state_key]), level, seed)
+            out[metric.name] = checked_metric(metric, made)
+        except plugins.FAILURES as error:
+            plugins.why_failed(metric.name, metric, error)  # raises what is meant for the user
+            continue  # the reason stands where the whole is skipped, or is this slice's alone
+    return out
+
+
+def _warnings(whole: Mapping[str, Any], numbers: Mapping[str, Interval]) -> list[str]:
+    warnings = []
+    rows, unlabelled = whole["rows"], whole["read"] - whole["rows"]
+    if unlabelled:
+        warnings.append(f"{unlabelled} of {whole['read']} rows have no known truth and were left out")
+    if rows < _FEW_ROWS:
+        warnings.append(f"only {rows} labelled rows; intervals are wide")
+    warnings += [
+        rounding(int(key.split()[-1]), "the") for key in sorted(whole) if key.startswith("rounded to ")
+    ]
+    accuracy = numbers.get("accuracy")
+    if accuracy is not None and accuracy.value in (0, 1):
+        kind = "correct" if accuracy.value else "wrong"
+        warnings.append(f"every row is {kind}: how well confidence tells right from wrong cannot be seen")
+    if any("rounding" in getattr(number, "extras", {}) for number in numbers.values()):
+        warnings.append(
+            "so many rows that ranks were read from a fine histogram; `rounding` bounds what that may have cost"
+        )
+    return warnings

@@ -1,0 +1,218 @@
+"""Estimation: the result of the verb `estimate`, and its JSON form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import UsageError
+from .diagnosis import Diagnosis
+from .values import Curve, Estimate, Interval, Kind, Skipped, aligned, percent, plain
+
+__all__ = ["Estimation", "Headline", "Part"]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The one number: value, interval, which method, how far it may be trusted and why.
+
+    ``trust`` is "high", "low" or "none". The number and its ends are there as in an `Estimate`, too.
+
+    >>> found = Headline(Interval(0.8, 0.7, 0.9, 0.95, "backtest"), "doc", "nothing changed", "low", "a guess")
+    >>> found.value, found.lower, found.upper
+    (0.8, 0.7, 0.9)
+    """
+
+    interval: Interval
+    method: str
+    assumes: str
+    trust: str
+    why: str
+
+    @property
+    def value(self) -> float:
+        """Accuracy as a fraction."""
+        return self.interval.value
+
+    @property
+    def lower(self) -> float:
+        """Lower end of the interval."""
+        return self.interval.lower
+
+    @property
+    def upper(self) -> float:
+        """Upper end of the interval."""
+        return self.interval.upper
+
+    @property
+    def level(self) -> float:
+        """Nominal coverage of the interval."""
+        return self.interval.level
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of the interval."""
+        return self.interval.kind
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return {
+            **self.interval.to_dict(),
+            "method": self.method,
+            "assumes": self.assumes,
+            "trust": self.trust,
+            "why": self.why,
+        }
+
+
+@dataclass(frozen=True)
+class Part:
+    """A slice or a chunk of the target with its own headline and estimates.
+
+    ``place`` holds ``by`` and ``value``, or ``start`` and ``end``; ``truth`` is the accuracy where rows are labelled.
+    """
+
+    place: Mapping[str, Any]
+    rows: int
+    headline: Headline
+    estimates: tuple[Estimate, ...]
+    truth: Interval | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return {
+            **plain(self.place),
+            "rows": self.rows,
+            "headline": self.headline.to_dict(),
+            "estimates": [e.to_dict() for e in self.estimates],
+            "truth": None if self.truth is None else self.truth.to_dict(),
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class Estimation:
+    """What `estimate` found: a headline, every method's estimate, what was skipped and what to beware of.
+
+    ``estimation["atc"]`` is the estimate of one method; ``to_dict()`` is the JSON of the command line. At a prompt and
+    in a notebook it shows its summary.
+    """
+
+    reference: Mapping[str, Any]
+    target: Mapping[str, Any]
+    headline: Headline
+    estimates: tuple[Estimate, ...]
+    skipped: tuple[Skipped, ...]
+    warnings: tuple[str, ...]
+    level: float
+    seed: int
+    calibration: Mapping[str, Any] = field(default_factory=dict)
+    risk_coverage: Curve | None = None
+    reliability: Mapping[str, Any] | None = None
+    confidence: Mapping[str, Any] | None = None
+    slices: tuple[Part, ...] = ()
+    chunks: tuple[Part, ...] = ()
+    argv: str | None = None
+    diagnosis: Diagnosis | None = None
+    backtest: Mapping[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        return summary_of_estimation(self)
+
+    def __getitem__(self, method: str) -> Estimate:
+        for estimate in self.estimates:
+            if estimate.method == method:
+                return estimate
+        why = next((s.why for s in self.skipped if s.method == method), "it was not asked for")
+        raise UsageError(f"there is no estimate by {method!r}: {why}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        from ..version import __version__
+
+        out: dict[str, Any] = {
+            "command": "estimate",
+            "version": __version__,
+            "argv": self.argv,
+            "level": self.level,
+            "seed": self.seed,
+            "reference": plain(self.reference),
+            "target": plain(self.target),
+            "headline": self.headline.to_dict(),
+            "estimates": [e.to_dict() for e in self.estimates],
+            "skipped": [s.to_dict() for s in self.skipped],
+            "warnings": list(self.warnings),
+            "calibration": plain(self.calibration),
+        }
+        if self.diagnosis is not None:
+            out["diagnosis"] = self.diagnosis.to_dict()
+        if self.backtest is not None:
+            out["backtest"] = plain(self.backtest)
+        if self.risk_coverage is not None:
+            out["risk_coverage"] = self.risk_coverage.to_dict()
+        if self.reliability is not None:
+            out["reliability"] = plain(self.reliability)
+        if self.confidence is not None:
+            out["confidence"] = plain(self.confidence)
+        if self.slices:
+            out["slices"] = [p.to_dict() for p in self.slices]
+        if self.chunks:
+            out["chunks"] = [p.to_dict() for p in self.chunks]
+        return out
+
+
+def headline_lines(found: Estimation) -> list[str]:
+    """The headline, what it rests on, how far to trust it, the kind of shift, the reference, and the truth if known."""
+    i, reference = found.headline.interval, found.reference
+    made = f"{percent(i.level, None)} {i.kind} interval, {found.headline.method}"
+    lines = [
+        f"Estimated accuracy: {_ends(found.headline)}  ({made})",
+        f"  rests on: {found.headline.assumes}",
+        _trust(found),
+    ]
+    if found.diagnosis is not None:
+        lines.append(f"  kind of shift: {found.diagnosis.kind}: {found.diagnosis.why}")
+    lines.append(f"Reference accuracy: {percent(reference['accuracy'])} on {reference['rows']} rows")
+    truth = found.target["accuracy"]
+    if truth is not None:
+        ends = f"[{percent(truth['lower'])}, {percent(truth['upper'])}]"
+        rows = f"{found.target['labelled']} labelled target rows"
+        lines.append(f"True accuracy:      {percent(truth['value'])}  {ends} on {rows}")
+    return lines
+
+
+def _ends(one: Headline | Estimate) -> str:
+    return f"{percent(one.value)}  [{percent(one.lower)}, {percent(one.upper)}]"
+
+
+def _trust(found: Estimation) -> str:
+    """How far to trust the headline and why; the diagnosis, which has a line of its own, is not said twice."""
+    why = found.headline.why
+    if found.diagnosis is not None and found.diagnosis.why:
+        for said in (f": {found.diagnosis.why}", f"{found.diagnosis.why}; ", found.diagnosis.why):
+            why = why.replace(said, "")
+    return f"  trust {found.headline.trust}: {why or 'see the kind of shift'}"
+
+
+def summary_of_estimation(found: Estimation) -> str:
+    """Headline, every method, slices or chunks, and how many methods were left out."""
+    lines = headline_lines(found)
+    lines.append(
+        aligned(
+            ["method", "accuracy", "lower", "upper", "assumes"],
+            [
+                [e.method, percent(e.value), percent(e.lower), percent(e.upper), e.assumes]
+                for e in found.estimates
+            ],
+        )
+    )
+    for title, parts in (("slice", found.slices), ("chunk", found.chunks)):
+        if parts:
+            rows = [
+                [str(p.place.get("value", p.place.get("start"))), str(p.rows), _ends(p.headline)]
+                for p in parts
+            ]
+            lines.append(aligned([title, "rows", "accuracy"], rows))
+    if found.skipped:
+        lines.append(f"{len(found.skipped)} methods were left out; `.skipped` says why")
+    return "\n".join([*lines, *(f"warning: {warning}" for warning in found.warnings)])

@@ -1,0 +1,270 @@
+"""Judging: outputs of a sequence model in, the judges' votes beside them, bounds of accuracy and accepted pairs out."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...arguments import checked, judges_or_folder, texts
+from ...arrays import Array
+from ...errors import UsageError
+from ...intervals import check_level
+from ...metrics.vote_rules import check_agree
+from ...models.discriminators import Discriminator, Panel
+from ...predictions import Predictions
+from ...store import refuse_clashes, when_written, write_predictions
+from ...store.files import format_of
+from ..opening import Opener
+from .asking import ask_judges, existing_judges, forget, judging_home, stamp
+from .folder import open_judges, revived
+from .judged import JudgedOutputs, metric_numbers, vote_numbers
+from .pairs import METRICS
+from .pseudo_labels import PseudoLabels, pseudo_labels
+from .range import outside
+from .rows import TextRows, read_texts
+from .vote_study import vote_study
+from .worth import judge_names
+
+__all__ = ["judge_outputs"]
+
+_STUDY = ("rows", "gold", "inside", "methods", "rules", "ladder", "by_judge", "bounds", "skipped")
+
+
+@checked(judges=judges_or_folder, labels=texts)
+def judge_outputs(
+    judges: Panel | str | os.PathLike[str] | None,
+    outputs: Any,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    agree: int | None = None,
+    pseudo: str | os.PathLike[str] | None = None,
+    existing: Sequence[str] = (),
+    labels: Sequence[str] = (),
+    longest: int = 512,
+    level: float = 0.95,
+    seed: int = 0,
+    mapping: Mapping[str, str] | None = None,
+    device: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> JudgedOutputs:
+    """Let judges vote on outputs: accuracy between bounds, without labels.
+
+    Parameters
+    ----------
+    judges :
+        The folder that `train_judges` wrote, or a `Panel`; None where ``existing`` ones are enough.
+    outputs :
+        File, frame, mapping of arrays or record with ``input`` and ``output``; ``gold`` or ``correct`` where known. An
+        output that is empty or null is judged Incorrect without asking. Votes that the rows have already count as
+        further judges, unless they are of judges of the same names, which are asked anew.
+    out :
+        File for the rows with their votes, all other columns kept: .jsonl, .csv, .parquet, .arrow or .npz. Interrupted,
+        the answers of the judges that are done are kept beside it.
+    agree :
+        How many judges must accept for the lower bound, a majority; all by default.
+    pseudo :
+        File for (input, gold) rows, gold being the outputs that ``agree`` judges accept, to train a model on.
+    existing, labels :
+        Hugging Face classifiers as further judges, by hub name or path, and their label that means Correct.
+    longest :
+        Tokens of a pair that the existing ones read.
+    level, seed, mapping, device, progress :
+        As in `train_judges`.
+
+    The bounds are empirical: judges that fail alike put the truth outside. Raises `InputError` for rows without texts
+    and for a folder without judges, `UsageError` for a call that makes no sense. Source: Yao and Koller (2024).
+
+    >>> from oodometer.models.discriminators import Panel, RuleDiscriminator
+    >>> rules = [RuleDiscriminator(lambda i, o: len(i) == len(o)), RuleDiscriminator(lambda i, o: o.isupper())]
+    >>> found = judge_outputs(Panel(rules), {"input": ["a", "b", "c"], "output": ["A", "bb", "c"]})
+    >>> found.lower.value.__round__(3), found.upper.value.__round__(3), found.estimate.kind
+    (0.333, 0.667, 'empirical')
+    """
+    check_level(level)
+    for path in (out, pseudo):
+        if path is not None:
+            _check_place(path)
+    refuse_clashes({"out": out, "pseudo": pseudo}, [outputs])
+    opener = Opener(mapping)
+    rows = read_texts(outputs, opener, mapping, everything=True)
+    opener.check()
+    if rows.outputs is None:
+        raise rows.lacks("output", "name the column with --map theirs=output")
+    members, metric, held = _members(judges, existing, labels, longest, device)
+    if metric != "exact" and pseudo is not None:
+        raise UsageError(f"pseudo-labels need judges of right and wrong; these predict {metric}")
+    names = judge_names([one for one, _ in members])
+    record, further, warnings = _without(rows.record, names)
+    check_agree(agree, len(members) + further)
+    texts = [one or "" for one in rows.outputs]
+    home = None if out is None else judging_home(out)
+    said, cut, cuts = ask_judges(members, rows.inputs, texts, home=home, progress=progress)
+    empty = sum(not one.strip() for one in texts)
+    if empty:
+        warnings.append(
+            f"{empty} of {len(texts)} outputs are empty: they are judged Incorrect without asking"
+        )
+    record = _with_truth(record, rows)
+    if metric == "exact":
+        record = _voted(record, said, names)
+        numbers: dict[str, Any] = vote_numbers(record, agree, level)
+        numbers["truth"] = _study(record, level, seed)
+        warnings += numbers.pop("warnings")
+        if 1 < len(record.names["judge"]) == len(held.get("ladder", ())):
+            warnings += outside(held["ladder"], numbers["mean"].value, numbers["agree"])
+    else:
+        true = _true_metric(rows, texts, metric)
+        record = _predicted(record, said, names, metric, true)
+        numbers = metric_numbers(said, agree, level, true)
+    names = record.names["judge"] if metric == "exact" else names
+    if out is not None:
+        write_predictions(_flat(record) if format_of(Path(out)) == "csv" else record, out)
+    when_written(partial(forget, home))
+    accepted = None
+    if pseudo is not None:
+        accepted = pseudo_labels(record, agree=numbers["agree"], level=level)
+        warnings += _export(accepted, pseudo)
+    return JudgedOutputs(
+        name=rows.name, rows=len(texts), metric=metric, judges=tuple(names), **numbers, empty=empty, cut=cut,
+        warnings=(*warnings, *cuts), level=level, seed=seed, record=record, out=None if out is None else str(out),
+        pseudo_labels=accepted, pseudo_out=None if pseudo is None else str(pseudo),
+    )  # fmt: skip
+
+
+def _members(
+    judges: Panel | str | os.PathLike[str] | None,
+    existing: Sequence[str],
+    labels: Sequence[str],
+    longest: int,
+    device: str | None,
+) -> tuple[list[tuple[Discriminator, str]], str, Mapping[str, Any]]:
+    """Judges with a name that tells them apart, what they judge, and what they were worth on held-out pairs."""
+    found: list[tuple[Discriminator, str]] = []
+    metric = "exact"
+    held: Mapping[str, Any] = {}
+    if isinstance(judges, Panel):
+        found += [(one, f"{place} {one.options()}") for place, one in enumerate(judges.members)]
+    elif judges is not None:
+        panel, about = open_judges(judges)
+        metric, mark, held = str(about["metric"]), stamp(Path(judges)), revived(about.get("held_out", {}))
+        found += [(one, f"{place} {mark}") for place, one in enumerate(panel.members)]
+    for one in existing_judges(existing, labels, longest=longest, device=device):
+        found.append((one, f"{len(found)} {one.options()}"))
+    if not found:
+        raise UsageError("name a folder of judges, or an existing classifier with --judge")
+    if existing and metric != "exact":
+        raise UsageError(
+            f"existing classifiers judge right and wrong, the judges of the folder predict {metric}"
+        )
+    return found, metric, held
+
+
+def _without(record: Predictions, names: Sequence[str]) -> tuple[Predictions, int, list[str]]:
+    """The record without the votes of judges that are asked anew, the number of others, a warning."""
+    if record.votes is None:
+        return record, 0, []
+    known = record.names.get("judge") or tuple(f"judge_{place}" for place in range(len(record.votes)))
+    keep = [place for place, name in enumerate(known) if name not in names]
+    warnings = []
+    if len(keep) < len(known):
+        gone = ", ".join(name for name in known if name in names)
+        warnings.append(f"the rows held votes of {gone}: these judges were asked anew")
+    if not keep:
+        return replace(record, votes=None, _cache={}), 0, warnings
+    axes = {**record.names, "judge": tuple(known[place] for place in keep)}
+    return replace(record, votes=record.votes[keep], names=axes, _cache={}), len(keep), warnings
+
+
+def _voted(record: Predictions, said: Array, names: Sequence[str]) -> Predictions:
+    """The record with the new votes first, so that `single` is one of them; those it had follow."""
+    votes = (said >= 0.5).astype(np.int8)
+    axis = tuple(names)
+    if record.votes is not None:
+        votes, axis = np.concatenate([votes, record.votes]), (*axis, *record.names["judge"])
+    return replace(record, votes=votes, names={**record.names, "judge": axis}, _cache={})
+
+
+def _with_truth(record: Predictions, rows: TextRows) -> Predictions:
+    """The record with `correct` where gold tells it and the file does not."""
+    correct = np.where(rows.correct >= 0, rows.correct, rows.equal).astype(np.int8)
+    return replace(record, correct=correct, _cache={}) if (correct >= 0).any() else record
+
+
+def _study(record: Predictions, level: float, seed: int) -> dict[str, Any] | None:
+    if record.correct is None or not (record.correct >= 0).any():
+        return None
+    found = vote_study(record, draws=1, level=level, seed=seed)
+    told = found.to_dict()
+    return {name: told[name] for name in _STUDY} | {"gold": found.gold}
+
+
+def _true_metric(rows: TextRows, texts: Sequence[str], metric: str) -> Array | None:
+    """The metric of each row, NaN where there is no gold output; None where there is none at all."""
+    measure = METRICS.get(metric)
+    if rows.golds is None or measure is None:
+        return None
+    known = np.array([gold is not None for gold in rows.golds])
+    out = np.full(len(texts), np.nan)
+    pairs = [(text, gold) for text, gold in zip(texts, rows.golds, strict=True) if gold is not None]
+    if pairs:
+        out[known] = measure([text for text, _ in pairs], [gold for _, gold in pairs])
+    return out if pairs else None
+
+
+def _predicted(
+    record: Predictions, said: Array, names: Sequence[str], metric: str, true: Array | None
+) -> Predictions:
+    """The record with a column for each judge's prediction, their mean, and the true metric."""
+    column = metric.replace("-", "_")
+    found: dict[str, Any] = {f"{column}_{name}": one for name, one in zip(names, said, strict=True)}
+    found[f"{column}_predicted"] = said.mean(axis=0)
+    if true is not None:
+        found[column] = np.array([None if np.isnan(one) else float(one) for one in true], dtype=object)
+    return replace(record, columns={**record.columns, **found}, _cache={})
+
+
+def _export(found: PseudoLabels, path: str | os.PathLike[str]) -> list[str]:
+    """Write accepted rows as (input, gold), with their number and id; a warning where there are none."""
+    record = found.record
+    if not len(found) or record.output is None:
+        return [
+            f"no row is accepted by {found.agree} of {found.judges} judges: nothing was written to {path}; ask for "
+            "fewer with --agree"
+        ]
+    columns = {"gold": record.output, **record.columns}
+    write_predictions(replace(record, output=None, columns=columns, _cache={}), path)
+    return []
+
+
+def _flat(record: Predictions) -> Predictions:
+    """The record with lists and mappings of further columns as JSON, which a cell of CSV can hold."""
+
+    def text(cell: Any) -> Any:
+        return json.dumps(cell, ensure_ascii=False, default=str) if isinstance(cell, list | dict) else cell
+
+    columns = dict(record.columns)
+    for name, values in columns.items():
+        if values.dtype.kind == "O" and any(isinstance(cell, list | dict) for cell in values.tolist()):
+            out = np.empty(len(values), dtype=object)
+            out[:] = [text(cell) for cell in values.tolist()]
+            columns[name] = out
+    return replace(record, columns=columns, _cache={})
+
+
+def _check_place(path: str | os.PathLike[str]) -> None:
+    """Say before the work, not after it, that a file cannot be written there."""
+    place = Path(os.path.abspath(path))
+    if not place.parent.is_dir() or place.is_dir() or not os.access(place.parent, os.W_OK):
+        why = "it is a folder" if place.is_dir() else f"{place.parent} is no folder that may be written"
+        raise UsageError(f"cannot write {path}: {why}; choose a file in a folder that exists")
+    if place.suffix.lower() not in (".jsonl", ".csv", ".parquet", ".arrow", ".feather", ".npz"):
+        raise UsageError(
+            f"cannot write {path}: end the name in .parquet, .csv, .jsonl, .arrow, .feather or .npz"
+        )

@@ -1,0 +1,330 @@
+"""Training of judges: from rows of right and wrong outputs to a folder of discriminators, and what they are worth."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ...arguments import checked
+from ...errors import UsageError
+from ...intervals import check_level
+from ...models.discriminators import (
+    SMALL,
+    ClassifierDiscriminator,
+    Discriminator,
+    GenerativeDiscriminator,
+    Panel,
+    RegressionDiscriminator,
+    pretrain,
+)
+from ...models.discriminators.masked_pretraining import PLAN
+from ...models.torch_library import idle_cores
+from ...models.torch_library import torch as load_torch
+from ...models.training import Plan, fingerprint
+from ...results import plain
+from ...store import write_predictions
+from ..opening import Opener
+from .folder import HELD_OUT, finish, finished, noting_cuts, revived, training_home
+from .pairs import Pairs, pairs_of, split
+from .rows import read_texts, squeezed
+from .worth import no_better_than_a_coin, worth
+
+__all__ = ["KINDS", "TrainedJudges", "train_judges"]
+
+KINDS = ("encoder", "encoder-decoder")
+SEEDS = 1000  # between the seeds of two panels
+_HELD, _PRETRAINED = 0.02, 0.2  # of the work: what the judges are worth, and learning before them
+
+
+@dataclass(frozen=True)
+class TrainedJudges:
+    """What `train_judges` left in a folder.
+
+    folder : where the judges are. judges : their number. metric : "exact", or what they predict. settings : how they
+    were trained. examples : counts of the pairs to learn from. dev : the same of the held-out ones, and where they come
+    from. held_out : what the judges are worth on these (see `worth`); empty where nothing is known. kept : whether the
+    very same training had been finished before.
+    """
+
+    folder: Path
+    judges: int
+    metric: str
+    settings: Mapping[str, Any]
+    examples: Mapping[str, Any]
+    dev: Mapping[str, Any]
+    held_out: Mapping[str, Any]
+    warnings: tuple[str, ...]
+    level: float
+    seed: int
+    kept: bool = False
+    argv: str | None = None
+
+    @property
+    def panel(self) -> Panel:
+        """The judges, read from the folder."""
+        return Panel.load(self.folder)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        from ...version import __version__
+
+        return {
+            "command": "discriminate train",
+            "version": __version__,
+            "argv": self.argv,
+            "folder": str(self.folder),
+            "kept": self.kept,
+            "level": self.level,
+            "seed": self.seed,
+            "judges": self.judges,
+            "metric": self.metric,
+            "settings": plain(self.settings),
+            "examples": plain(self.examples),
+            "dev": plain(self.dev),
+            "held_out": plain(self.held_out),
+            "warnings": list(self.warnings),
+        }
+
+
+@checked()
+def train_judges(
+    pairs: Any,
+    out: str | os.PathLike[str],
+    *,
+    dev: Any = None,
+    judges: int = 5,
+    kind: str = "encoder",
+    source: str | None = None,
+    config: Mapping[str, Any] | None = None,
+    head: str | None = None,
+    pretraining: int = 0,
+    epochs: int | None = None,
+    batch_size: int | None = None,
+    learning_rate: float | None = None,
+    longest: int = 512,
+    balance: float = 1.0,
+    metric: str = "exact",
+    level: float = 0.95,
+    seed: int = 0,
+    mapping: Mapping[str, str] | None = None,
+    device: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> TrainedJudges:
+    """Train judges that tell right outputs from wrong ones, and say what they are worth.
+
+    Parameters
+    ----------
+    pairs :
+        One or several files, frames, mappings of arrays or records with ``input``, ``output`` and ``gold`` (or
+        ``correct``). A row without an output is a right pair of its gold one; see `pairs_of`.
+    out :
+        Folder for the judges; a new one, or one of the very same training, which is then kept. While it lasts the
+        training lies beside it (``OUT.training``), and an interrupted one goes on from there.
+    dev :
+        Rows, as ``pairs``, that choose the best weights and show what the judges are worth. None: a tenth of the
+        inputs of ``pairs``, drawn by the seed, with all their rows.
+    judges :
+        How many, which differ in their first weights and in the order of the data.
+    kind :
+        "encoder" (a classifier of pairs) or "encoder-decoder" (answers Correct or Incorrect, as in the paper).
+    source, config :
+        Hub name or path of a pretrained model, or sizes of one from scratch; a small one by default.
+    head :
+        What an encoder's verdict is read from: "tokens", every token of the output, which small encoders learn better;
+        or "mark", the mark before the pair. None: tokens from scratch, mark for a ``source``.
+    pretraining :
+        Passes over the right pairs in which an encoder from scratch learns to fill gaps, before all judges start from
+        it; 0 for none. See `pretrain`.
+    epochs, batch_size, learning_rate :
+        Of the training; None for what suits the model.
+    longest :
+        Tokens of a pair that are read; longer ones lose the end of their longer side and are counted.
+    balance :
+        Most wrong pairs for each right one, 0 for all.
+    metric :
+        "exact", or a metric that the judges learn to predict: "token-f1" or "bleu", against ``gold``.
+    level, seed, mapping, device, progress :
+        Of the intervals; of all draws; {their column: our column}; "cpu" or "cuda"; called with (done, all).
+
+    Raises `InputError` for rows that cannot be judged or that are all right, `UsageError` for a call that makes no
+    sense, `MissingExtraError` without torch. Source: Yao and Koller (2024).
+
+    >>> train_judges({"input": ["a b"] * 20, "gold": ["A B"] * 20, "output": ["A  B"] * 20}, "judges")
+    Traceback (most recent call last):
+    oodometer.errors.InputError: expected outputs that are wrong, got none: all 1 pairs are right; judges learn from ...
+    """
+    check_level(level)
+    if judges < 1:
+        raise UsageError(f"expected at least 1 judge, got {judges}; 5 are usual")
+    if pretraining < 0:
+        raise UsageError(f"expected 0 or more passes of pretraining, got {pretraining}")
+    if pretraining and (source is not None or kind != "encoder"):
+        raise UsageError("--pretraining is for encoders from scratch; leave it out, or --source and --kind")
+    make = _maker(kind, metric, source=source, config=config, head=head, longest=longest, epochs=epochs,
+                  batch_size=batch_size, learning_rate=learning_rate, device=device)  # fmt: skip
+    learnt, held, examples, dev_counts, warnings = _pairs(pairs, dev, mapping, metric, balance, seed)
+    settings = {"kind": kind, "seed": seed, **make(0).options()}
+    if pretraining:
+        settings["pretraining"] = pretraining
+    home = Path(os.path.abspath(out))
+    data = [[one.inputs, one.outputs, one.targets.tolist()] for one in (learnt, held)]
+    training = fingerprint({**settings, "judges": judges, "metric": metric, "data": data})
+    common: dict[str, Any] = {"folder": Path(out), "judges": judges, "metric": metric, "settings": settings,
+                              "examples": examples, "dev": dev_counts, "level": level, "seed": seed}  # fmt: skip
+    done = finished(home, training)
+    if done is not None:
+        return TrainedJudges(
+            **common, held_out=revived(done["held_out"]), warnings=tuple(done["warnings"]), kept=True
+        )
+    load_torch()  # its absence is told before a folder is made
+    state = training_home(home)
+    state.mkdir(parents=True, exist_ok=True)
+    first = _PRETRAINED if pretraining else 0.0
+    with idle_threads(), noting_cuts(state) as cuts:
+        if pretraining:
+            start = _pretrained(learnt, state, config, longest, replace(PLAN, epochs=pretraining, seed=seed), device,
+                                _part(progress, 0.0, first))  # fmt: skip
+            make = partial(make, start=str(start))
+        panel = Panel.train(
+            make, range(seed * SEEDS, seed * SEEDS + judges), learnt.inputs, learnt.outputs, _targets(learnt, metric),
+            dev=(held.inputs, held.outputs, _targets(held, metric)), checkpoint=state,
+            progress=_part(progress, first, 1 - _HELD),
+        )  # fmt: skip
+    with idle_threads(), noting_cuts(None):
+        found, record = worth(
+            panel, held, metric=metric, level=level, seed=seed, progress=_part(progress, 1 - _HELD, 1.0)
+        )
+    warnings += [*cuts, *no_better_than_a_coin(found)]
+    result = TrainedJudges(**common, held_out=found, warnings=tuple(warnings))
+    finish(home, panel, {**result.to_dict(), "argv": None, "folder": None, "training": training},
+           lambda folder: write_predictions(record, folder / HELD_OUT))  # fmt: skip
+    return result
+
+
+def _pairs(
+    pairs: Any, dev: Any, mapping: Mapping[str, str] | None, metric: str, balance: float, seed: int
+) -> tuple[Pairs, Pairs, dict[str, Any], dict[str, Any], list[str]]:
+    """Pairs to learn from and held-out ones, the counts of both, warnings."""
+    opener = Opener(mapping)
+    files = [
+        read_texts(one, opener, mapping) for one in (pairs if isinstance(pairs, list | tuple) else [pairs])
+    ]
+    if not files:
+        raise UsageError("give at least one file of pairs")
+    away = None if dev is None else read_texts(dev, opener, mapping)
+    opener.check()
+    learnt = pairs_of(files, metric=metric, balance=balance, seed=seed)
+    warnings = []
+    if learnt.counts["contradictions"]:
+        count = learnt.counts["contradictions"]
+        warnings.append(f"{count} pairs are judged differently by two rows; the better verdict is taken")
+    examples = learnt.statistics()
+    if away is None:
+        learnt, held = split(learnt, seed)
+        origin = "a tenth of the inputs"
+    else:
+        held = pairs_of([away], metric=metric, balance=balance, seed=seed)
+        origin = away.name
+        both = {squeezed(one) for one in learnt.inputs} & {squeezed(one) for one in held.inputs}
+        if both:
+            warnings.append(f"{len(both)} inputs are in both the pairs and {origin}: what the judges are worth may be "
+                            "flattered; hold out other inputs")  # fmt: skip
+    return learnt, held, examples, {"from": origin, "learnt": len(learnt), **held.statistics()}, warnings
+
+
+def _pretrained(
+    pairs: Pairs,
+    state: Path,
+    config: Mapping[str, Any] | None,
+    longest: int,
+    plan: Plan,
+    device: str | None,
+    progress: Callable[[int, int], None] | None,
+) -> Path:
+    """An encoder that has learnt the right pairs, in the folder of the training."""
+    right = [row for row, good in enumerate(pairs.correct.tolist()) if good]
+    if not right:
+        raise UsageError("there is no right pair to learn from before the judges; leave out --pretraining")
+    return pretrain(
+        [pairs.inputs[row] for row in right], [pairs.outputs[row] for row in right], state / "pretrained",
+        config=config or SMALL, longest=longest, plan=plan, device=device, checkpoint=state / "pretraining",
+        progress=progress,
+    )  # fmt: skip
+
+
+def _targets(pairs: Pairs, metric: str) -> Sequence[Any]:
+    found: list[Any] = (pairs.correct if metric == "exact" else pairs.targets).tolist()
+    return found
+
+
+def _maker(
+    kind: str,
+    metric: str,
+    *,
+    source: str | None,
+    config: Mapping[str, Any] | None,
+    head: str | None,
+    longest: int,
+    device: str | None,
+    **plan: Any,
+) -> Callable[..., Discriminator]:
+    """Gives the untrained judge of a seed; ``start`` is a folder with an encoder that was pretrained here."""
+    if kind not in KINDS:
+        raise UsageError(f"expected a kind of {' or '.join(KINDS)}, got {kind!r}")
+    if kind == "encoder-decoder" and metric != "exact":
+        raise UsageError(f"a judge that predicts {metric} is an encoder; leave out --kind encoder-decoder")
+    if longest < 8:
+        raise UsageError(f"expected longest of at least 8 tokens, got {longest}")
+    if source is not None and config is not None:
+        raise UsageError("give source or config, not both")
+    if head is not None and (kind != "encoder" or metric != "exact"):
+        raise UsageError("--head is for encoders that tell right from wrong; leave it out")
+    more: dict[str, Any] = {"longest": longest, "device": device}
+    verdict = head or ("mark" if source is not None else "tokens")
+    given = {name: value for name, value in plan.items() if value is not None}
+
+    def make(seed: int, start: str | None = None) -> Discriminator:
+        def built(how: Plan | None, source: str | None = source) -> Any:
+            if kind == "encoder-decoder":
+                sizes = None if source is not None else dict(config or {})
+                return GenerativeDiscriminator(source, config=sizes, tokens="pieces", plan=how, **more)
+            sizes = None if source is not None else dict(config or SMALL)
+            if metric != "exact":
+                return RegressionDiscriminator(source, config=sizes, plan=how, **more)
+            return ClassifierDiscriminator(source, config=sizes, head=verdict, plan=how, **more)
+
+        usual = built(None)
+        how = replace(getattr(usual, "plan", None) or usual.model.plan, seed=seed, **given)
+        return built(how, start or source)  # type: ignore[no-any-return]
+
+    return make
+
+
+def _part(
+    progress: Callable[[int, int], None] | None, start: float, stop: float
+) -> Callable[[int, int], None] | None:
+    """Progress of a part of the work, told as a share of the whole."""
+    if progress is None:
+        return None
+
+    def tell(done: int, total: int) -> None:
+        progress(round(10_000 * (start + (stop - start) * done / max(total, 1))), 10_000)
+
+    return tell
+
+
+@contextmanager
+def idle_threads() -> Iterator[None]:
+    """Let torch use no more threads than there are idle cores, for as long as the work lasts."""
+    torch = load_torch()
+    before = torch.get_num_threads()
+    torch.set_num_threads(min(before, idle_cores()))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,135 @@
+"""Worth of judges: what they say of held-out pairs beside the truth, and whether that is better than a coin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Array
+from ...intervals import check_level
+from ...metrics.vote_bounds import mean_of
+from ...metrics.vote_counts import absolute, paired_gap
+from ...metrics.votes import Votes
+from ...models.base import Progress
+from ...models.discriminators import Discriminator, Panel
+from ...predictions import Predictions
+from ...results import Interval
+from .pairs import Pairs
+from .range import holds_between
+
+__all__ = ["ASSUMES", "judge_names", "metric_table", "no_better_than_a_coin", "worth"]
+
+ASSUMES = (
+    "held-out pairs are like new ones, each by itself; they also chose the weights, which flatters a little"
+)
+FEW = 100
+
+
+def judge_names(members: Sequence[Discriminator]) -> tuple[str, ...]:
+    """A name for each judge: its kind and its place, as in `Panel.vote`."""
+    return tuple(f"{one.kind}_{place}" for place, one in enumerate(members))
+
+
+def worth(
+    panel: Panel,
+    held: Pairs,
+    *,
+    metric: str,
+    level: float = 0.95,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> tuple[dict[str, Any], Predictions]:
+    """What the judges are worth on held-out pairs, and these pairs as a judged record.
+
+    For judges of right and wrong: ``rules`` and ``by_judge``, recall and precision of Correct and Incorrect as of
+    `oodometer.metrics.Votes`, and the bounds. For judges of a metric: ``metric_table`` on the same pairs. Every
+    interval is conditional on `ASSUMES`.
+    """
+    check_level(level)
+    said = panel.probabilities(held.inputs, held.outputs, progress=progress)
+    names = judge_names(panel.members)
+    base = {"pairs": len(held), "inputs": len(set(held.inputs)), "assumes": ASSUMES}
+    texts: dict[str, Any] = {
+        "input": np.array(held.inputs, dtype=object),
+        "output": np.array(held.outputs, dtype=object),
+    }
+    columns: dict[str, Any] = {"origin": held.origin}
+    if metric != "exact":
+        column = metric.replace("-", "_")
+        columns |= {column: held.targets, **{f"{column}_{n}": s for n, s in zip(names, said, strict=True)}}
+        record = Predictions.from_arrays(**texts, columns=columns)
+        return {**base, "metric": metric, **conditional(metric_table(held.targets, said, level))}, record
+    votes = (said >= 0.5).astype(np.int8)
+    record = Predictions.from_arrays(
+        **texts, votes=votes, correct=held.correct.astype(np.int8), columns=columns, names={"judge": names}
+    )
+    made = Votes(draws=1)
+    tables = made.finish(made.summarize(record), level, seed)
+    kept = {name: tables[name] for name in ("rules", "ladder", "by_judge")}
+    widest = tables["bounds"][0]
+    bounds = {name: widest[name] for name in ("lower", "upper", "mean", "inside")}
+    found = {**base, "metric": metric, "accuracy": tables["accuracy"], **conditional({**kept, **bounds})}
+    return {**found, "holds": holds_between(found["ladder"], len(names))}, record
+
+
+def metric_table(true: Array, said: Array, level: float) -> dict[str, Any]:
+    """A metric as judges predict it, axes (judge, sample), beside the true one, shape (sample,).
+
+    true, predicted : mean of the metric, and of the judges' mean prediction. error : |true - predicted|, from the
+    differences row by row. distance : the mean of |true - predicted| over the rows. correlation : Pearson's, None where
+    one of the two never varies.
+    """
+    mean = said.mean(axis=0, dtype=np.float64)
+    gap = true - mean
+    varies = len(true) > 2 and float(np.std(true)) > 0 and float(np.std(mean)) > 0
+    return {
+        "true": spread(true, level),
+        "predicted": spread(mean, level),
+        "error": absolute(paired_gap(float(gap.sum()), float(np.square(gap).sum()), len(gap), level)),
+        "distance": spread(np.abs(gap), level),
+        "correlation": float(np.corrcoef(true, mean)[0, 1]) if varies else None,
+    }
+
+
+def spread(values: Array, level: float) -> Interval:
+    """The mean of values in [0, 1] with its asymptotic interval.
+
+    >>> spread(np.array([0.0, 1.0] * 50), 0.95).value
+    0.5
+    """
+    exact = np.asarray(values, dtype=np.float64)
+    return mean_of(float(exact.sum()), float(np.square(exact).sum()), len(exact), level)
+
+
+def conditional(table: Any) -> Any:
+    """The same tables, their intervals conditional."""
+    if isinstance(table, Interval):
+        return replace(table, kind="conditional")
+    if isinstance(table, Mapping):
+        return {name: conditional(value) for name, value in table.items()}
+    if isinstance(table, list | tuple):
+        return [conditional(value) for value in table]
+    return table
+
+
+def no_better_than_a_coin(found: Mapping[str, Any]) -> list[str]:
+    """Warnings about judges that tell nothing, and about pairs too few to say.
+
+    A judge is suspect where the intervals of the share that it accepts of right pairs and of wrong ones overlap.
+    """
+    out = []
+    if found["pairs"] < FEW:
+        out.append(f"only {found['pairs']} pairs are held out: what they say of the judges is rough")
+    if "rules" not in found:
+        return out
+    rules = {row["rule"]: row for row in found["rules"]}
+    right, wrong = rules["majority"]["correct_recall"], rules["majority"]["incorrect_recall"]
+    if right is not None and wrong is not None and right.lower <= 1 - wrong.lower:
+        out.append(
+            "on held-out pairs most judges accept right outputs about as often as wrong ones: their votes tell "
+            "nothing; train longer (--epochs), on more mistakes, or from a pretrained model (--source)"
+        )
+    return out

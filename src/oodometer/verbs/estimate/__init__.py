@@ -1,0 +1,7 @@
+"""The verb `estimate`: how accurate is the model on a target without labels?"""
+
+from __future__ import annotations
+
+from .run import estimate
+
+__all__ = ["estimate"]

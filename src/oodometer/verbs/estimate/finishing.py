@@ -1,0 +1,199 @@
+"""Finishing: from merged states to the result of the verb `estimate`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ... import plugins
+from ...diagnoses import Diagnosis
+from ...errors import InputError
+from ...estimators.domain_classifier import compared_once, one_thread
+from ...headline.headline import make_headline
+from ...headline.weighing import Scales
+from ...intervals import clopper_pearson
+from ...kernels import side_by_side
+from ...passes.guarding import checked_estimate, unless_failed
+from ...passes.plan import WHOLE, Key, Plan, State
+from ...predictions import Predictions
+from ...results import Estimate, Interval, Skipped
+from ...results.estimation import Estimation, Headline, Part
+from ...store import Source
+from ..backtest import Backtest
+from ..reference import Reference
+from .reference_figures import ReferenceFigures
+
+__all__ = ["finish"]
+
+
+def finish(
+    plan: Plan,
+    state: State,
+    read: Sequence[Reference],
+    record: Predictions,
+    figures: Callable[[], ReferenceFigures | None],
+    goal: Source,
+    first: Source,
+    skipped: list[Skipped],
+    warnings: list[str],
+    level: float,
+    seed: int,
+    trials: Backtest | None = None,
+) -> Estimation:
+    """The result from the states of the whole target, its slices and its chunks."""
+    whole = state[WHOLE]
+    estimates, late, diagnosis = _answers(plan, whole)
+    skipped = [*skipped, *late]
+    if not estimates:
+        reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
+        raise InputError("data that at least one method can use", got=f"none applies ({reasons})", file=goal.name,
+                         remedy="`oodometer methods` says what each one needs")  # fmt: skip
+    curve = None if plan.curve is None else plan.curve.finish(whole["risk_coverage"])
+    drawn = figures()
+    rows, correct = sum(r.rows for r in read), sum(r.correct for r in read)
+    scales = None if trials is None else Scales(trials.trials, [*trials.methods, "label-shift"], len(record))
+    weigher = _Weigher(plan, scales, diagnosis, correct / rows, rows, level)
+    headline = weigher(estimates, whole)
+    low, high = clopper_pearson(correct, rows, level)
+    truth = _truth(whole, level)
+    slices, chunks = _parts(plan, state, level, weigher)
+    if headline.trust == "none" and len(estimates) > 1:
+        warnings = [*warnings, headline.why]
+    if truth is not None and plan.labels is None:
+        warnings = [
+            *warnings,
+            "the target holds labels; they were used for the truth only, not for any estimate",
+        ]
+    choice = plan.choice
+    return Estimation(
+        reference={"name": first.name, "rows": rows, "accuracy": correct / rows, "lower": low, "upper": high,
+                   "level": level, "kind": "exact", "classes": record.num_classes},
+        target={"name": goal.name, "rows": int(whole["truth"]["rows"]), "labelled": int(whole["truth"]["known"]),
+                "accuracy": None if truth is None else truth.to_dict()},
+        headline=headline,
+        estimates=tuple(estimates),
+        skipped=tuple(skipped),
+        warnings=tuple(warnings),
+        level=level,
+        seed=seed,
+        calibration={"name": None if choice.calibrator is None else choice.calibrator.name, "why": choice.why,
+                     "scores": choice.scores, "temperature": getattr(choice.calibrator, "temperature", None)},
+        risk_coverage=curve,
+        reliability=None if drawn is None else drawn.reliability,
+        confidence=None if drawn is None else drawn.confidence(whole["confidence"]["counts"]),
+        slices=slices,
+        chunks=chunks,
+        diagnosis=diagnosis,
+        backtest=None if trials is None else {"trials": len(trials.trials),
+                                              "families": trials.families, "methods": trials.methods},
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Weigher:
+    """From estimates and the signs of a state to a headline, alike for the whole target and its parts."""
+
+    plan: Plan
+    scales: Scales | None
+    diagnosis: Diagnosis | None
+    source: float
+    rows: int
+    level: float
+
+    def __call__(
+        self, estimates: Sequence[Estimate], states: Mapping[str, Any], part: bool = False
+    ) -> Headline:
+        signs = {} if self.plan.signs is None else self.plan.signs.finish(states["signs"])
+        made = make_headline(
+            estimates, self.level, scales=self.scales, signs=signs, diagnosis=self.diagnosis, source=self.source,
+            reference_rows=self.rows, part=part,
+        )  # fmt: skip
+        assert made is not None  # there is at least one estimate
+        return made
+
+
+def _answers(plan: Plan, whole: Mapping[str, Any]) -> tuple[list[Estimate], list[Skipped], Diagnosis | None]:
+    """What the methods and the diagnostician say of the whole target, the heavy methods side by side."""
+    heavy = [name for name, method in plan.methods.items() if method.heavy]
+    light = [name for name in plan.methods if name not in heavy]
+    parts = [replace(plan, methods={n: plan.methods[n] for n in names}) for names in ([h] for h in heavy)]
+    parts.append(replace(plan, methods={n: plan.methods[n] for n in light}))
+    jobs: list[Callable[[], Any]] = [partial(_estimates, part, whole) for part in parts]
+    if plan.diagnostician is not None:
+        jobs.insert(0, partial(plan.diagnostician.finish, whole["diagnosis"]))
+    # the limit of one thread for linear algebra is the process's own: set here, so that none lifts it for the others
+    with compared_once(), one_thread():
+        found = side_by_side([partial(copy_context().run, job) for job in jobs])
+    diagnosis: Diagnosis | None = None if plan.diagnostician is None else found.pop(0)
+    place = {method.name: i for i, method in enumerate(plan.methods.values())}
+    estimates = [e for some, _ in found for e in some]
+    late = [s for _, some in found for s in some]
+    estimates.sort(key=lambda e: place.get(e.method, len(place)))
+    late.sort(key=lambda s: list(plan.methods).index(s.method))
+    return estimates, late, diagnosis
+
+
+def _estimates(
+    plan: Plan, states: Mapping[str, Any], lighter: bool = False
+) -> tuple[list[Estimate], list[Skipped]]:
+    """What each method says of the states, and which cannot say anything of them."""
+    out, skipped = [], []
+    for name, method in plan.methods.items():
+        if name not in states:
+            continue  # left out of parts
+        try:
+            made = (method.lighter() if lighter else method).finish(unless_failed(states[name]))
+            out.append(checked_estimate(method, made))
+        except plugins.FAILURES as error:
+            skipped.append(Skipped(name, plugins.why_failed(name, method, error)))
+    return out, skipped
+
+
+def _truth(states: Mapping[str, Any], level: float) -> Interval | None:
+    known, correct = int(states["truth"]["known"]), int(states["truth"]["correct"])
+    if not known:
+        return None
+    return Interval(correct / known, *clopper_pearson(correct, known, level), level, "exact")
+
+
+def _parts(
+    plan: Plan, state: State, level: float, weigher: _Weigher
+) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    """Slices, largest first, or chunks in order of time."""
+    slices = sorted((k for k in state if k[0] == "by"), key=lambda k: (-state[k]["truth"]["rows"], str(k[1])))
+    chunks = _merge_short_chunk([(k, state[k]) for k in sorted(k for k in state if k[0] == "every")])
+    made_slices = tuple(_part(plan, {"by": plan.by, "value": k[1]}, state[k], level, weigher) for k in slices)
+    made_chunks = []
+    for first, last, states in chunks:
+        place = {"start": plan.chunk_start(first[1]), "end": plan.chunk_start(last[1] + 1)}
+        made_chunks.append(_part(plan, place, states, level, weigher))
+    return made_slices, tuple(made_chunks)
+
+
+def _merge_short_chunk(chunks: list[tuple[Key, Any]]) -> list[tuple[Key, Key, Any]]:
+    """A last chunk with less than half the usual rows joins the one before: one leftover row is no chunk."""
+    out = [(key, key, states) for key, states in chunks]
+    if len(out) > 1:
+        usual = float(np.median([s["truth"]["rows"] for _, _, s in out[:-1]]))
+        if out[-1][2]["truth"]["rows"] < usual / 2:
+            (first, _, a), (_, last, b) = out[-2], out[-1]
+            out[-2:] = [(first, last, {name: a[name] + b[name] for name in a})]
+    return out
+
+
+def _part(
+    plan: Plan, place: Mapping[str, Any], states: Mapping[str, Any], level: float, weigher: _Weigher
+) -> Part:
+    estimates, skipped = _estimates(plan, states, lighter=True)
+    if not estimates:
+        reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
+        named = ", ".join(f"{key} {value}" for key, value in place.items())
+        raise InputError("rows that at least one method can use", got=f"none applies ({reasons})", column=named,
+                         remedy="cut the target into larger parts, or ask for more methods")  # fmt: skip
+    headline = weigher(estimates, states, part=True)
+    return Part(place, int(states["truth"]["rows"]), headline, tuple(estimates), _truth(states, level))
