@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..audits.result import audit_lines
 from ..results import percent
 from . import options, output, places
 
@@ -101,6 +100,8 @@ def _check_place(report: str) -> None:
 
 def show(found: Audit, out: str | None) -> None:
     """The interval, what the labels are worth, the verdict on the label-free headline, all intervals, warnings."""
+    from ..audits.result import audit_lines
+
     output.say(*audit_lines(found))
     if found.intervals:
         output.print_table(

@@ -85,8 +85,11 @@ last class comes the first) it would be 90.0 %: check how the classes are number
     guessed = rows / k
     low |= right < guessed - _SIGMAS * math.sqrt(guessed * (1 - 1 / k)) and right < _FAR * guessed
     chance = max(shuffled / rows, 1 / k)
+    clearly = max(_CLEARLY, _TIMES * accuracy)
+    if not low and float(counts.max(axis=1).sum()) / rows < clearly:
+        return None  # no renaming can be that right
     told, better = _explained(counts, classes, max(accuracy, shuffled / rows))
-    if not low and not (told and better >= max(_CLEARLY, _TIMES * accuracy)):
+    if not low and not (told and better >= clearly):
         return None
     found = f"is far below chance, {percent(chance)}" if low else "is low"
     text = f"the accuracy of {who}, {percent(accuracy)}, {found}"
