@@ -23,11 +23,18 @@ def k_means(points: Array, count: int) -> Array:
     >>> k_means(np.array([[0.0], [0.1], [5.0], [5.1]]), 2).tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
     True
     """
-    points = points - points.mean(axis=0)
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    with threadpool_limits(1, user_api="blas"):  # a few columns: threads would wait for each other, and for other work
+        return _clustered(points - points.mean(axis=0), count)
+
+
+def _clustered(points: Array, count: int) -> Array:
+    """Cluster of each row; the columns of ``points`` have the mean 0."""
     norms = np.einsum("ij,ij->i", points, points)
     centres = _first_centres(points, norms, count)
     settled = _CLOSE * float(points.var(axis=0).mean())
-    part = np.full(len(points), -1)
+    part: Array = np.full(len(points), -1)
     for _ in range(_STEPS):
         before, part = part, _nearest(points, centres)
         moved = _middles(points, part, centres, norms)
