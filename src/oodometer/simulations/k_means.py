@@ -25,7 +25,9 @@ def k_means(points: Array, count: int) -> Array:
     """
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    with threadpool_limits(1, user_api="blas"):  # a few columns: threads would wait for each other, and for other work
+    with threadpool_limits(
+        1, user_api="blas"
+    ):  # a few columns: threads would wait for each other, and for other work
         return _clustered(points - points.mean(axis=0), count)
 
 
