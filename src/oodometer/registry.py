@@ -88,6 +88,17 @@ def _load_plugins(kind: MethodKind) -> None:
             warnings.warn(f"{why}; it was left out ({entry.value})", stacklevel=2)
 
 
+# What a method says of itself is read by others, whom an odd word must not stop.
+_TRAITS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "family": (lambda v: isinstance(v, str), "text"),
+    "order": (lambda v: isinstance(v, int), "whole number"),
+    "cost": (lambda v: v in ("quick", "slow"), '"quick" or "slow"'),
+    "favour": (lambda v: isinstance(v, (int, float)) and 0 < v < float("inf"), "number above 0"),
+    "voice": (lambda v: isinstance(v, int), "whole number"),
+    "runs_as": (lambda v: v is None or isinstance(v, tuple), "tuple of names or None"),
+}
+
+
 def _checked(kind: MethodKind, found: Any) -> type:
     """A class that the contract of its floor fits; `TypeError` otherwise."""
     floor = importlib.import_module(f"{__package__}.{kind}s.base")
@@ -102,6 +113,11 @@ def _checked(kind: MethodKind, found: Any) -> type:
     needs = getattr(found, "needs", ())
     if not (isinstance(needs, tuple) and all(isinstance(need, (str, tuple)) for need in needs)):
         raise TypeError(f"{found.__name__} has `needs` that is no tuple of names: {needs!r}")
+    for trait, (fits, expected) in _TRAITS.items():
+        if hasattr(found, trait) and not fits(getattr(found, trait)):
+            raise TypeError(
+                f"{found.__name__} has `{trait}` that is no {expected}: {getattr(found, trait)!r}"
+            )
     return found
 
 
@@ -137,6 +153,25 @@ def find(kind: MethodKind, name: str) -> Any:
         hint = f"did you mean {' or '.join(near)}" if near else "`oodometer methods` lists them"
         raise UsageError(f"unknown {kind} {name!r}; {hint}")
     return cls
+
+
+def those(kind: MethodKind, holds: Callable[[Any], bool]) -> tuple[str, ...]:
+    """Names of the classes of a kind for which something holds, in the order that the classes state.
+
+    Plugins are among them once they are loaded, which a list of all names asks for.
+
+    >>> those("estimator", lambda cls: cls.family == "label shift")[:2]
+    ('label-shift', 'bbse')
+    """
+    _load(kind)
+    chosen = [cls for cls in _table[kind].values() if holds(cls)]
+    return tuple(cls.name for cls in sorted(chosen, key=lambda cls: getattr(cls, "order", 0)))  # type: ignore[attr-defined]
+
+
+def known(kind: MethodKind, name: str) -> Any:
+    """The class under a name, or None where none is loaded: `find` for names that may be anybody's."""
+    _load(kind)
+    return _table[kind].get(name.partition(":")[0])
 
 
 def create(kind: MethodKind, name: str, **options: Any) -> Any:

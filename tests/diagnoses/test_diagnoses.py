@@ -16,7 +16,7 @@ from oodometer import Predictions
 from oodometer.arrays import softmax
 from oodometer.diagnoses import Diagnosis, Diagnostician, Finding, Signs
 from oodometer.diagnoses.alarm import alarm_finding
-from oodometer.diagnoses.base import READS_CONFIDENCE, holm
+from oodometer.diagnoses.base import holm, reading_confidence
 from oodometer.diagnoses.change import change_of_cells, change_of_mean
 from oodometer.diagnoses.columns import columns_finding
 from oodometer.diagnoses.label import label_shift_finding, power_against_harder
@@ -136,7 +136,7 @@ def test_models_that_no_longer_agree_are_a_shift_of_support() -> None:
     found = first.diagnose(Predictions.from_arrays(**fields))
     assert found.kind == "support"
     assert found["confidence alarm"].strength == "strong"
-    assert set(found["confidence alarm"].refutes) == set(READS_CONFIDENCE)
+    assert set(found["confidence alarm"].refutes) == set(reading_confidence())
 
 
 def test_what_no_test_can_look_at_is_unknown() -> None:
@@ -443,7 +443,7 @@ def test_the_alarm(confidence: Any, agreement: Any, overlap: Finding | None, str
     )
     assert found is not None
     assert found.strength == strength
-    assert found.refutes == (READS_CONFIDENCE if strength != "none" else ())
+    assert found.refutes == (reading_confidence() if strength != "none" else ())
 
 
 def test_no_alarm_without_something_to_hold_confidence_against() -> None:

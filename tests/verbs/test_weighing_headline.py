@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oodometer
-from oodometer import Predictions
+from oodometer import Predictions, estimate
 from oodometer.backtests.run import run_backtest
 from oodometer.backtests.trials import Trial
 from oodometer.diagnoses import Diagnosis, Finding
+from oodometer.estimators import AverageConfidence
 from oodometer.headline.headline import _spell, make_headline
-from oodometer.headline.panel import PANEL
+from oodometer.headline.panel import panel
 from oodometer.headline.weighing import LEAST_TRIALS, Scales, Weighed
-from oodometer.passes.fitting import quick_methods
+from oodometer.passes.fitting import default_methods, quick_methods
+from oodometer.registry import _checked, register, unregister
 from oodometer.results import Estimate
 from oodometer.results.estimation import Headline
 from oodometer.testing import example_record
@@ -450,7 +453,7 @@ def test_new_inputs_without_a_method_for_them_are_at_most_lowly_trusted() -> Non
 
 def test_without_trials_the_voices_answer() -> None:
     found = headline([made_by("atc", 0.7), made_by("doc", 0.74)], scales=None, source=None, reference_rows=0)
-    assert found.method == "median of atc, doc"
+    assert found.method == "median of doc, atc"
     assert found.interval.value == pytest.approx(0.72)
     assert (found.trust, found.interval.kind) == ("low", "empirical")
     assert "2 methods with different assumptions agree within 4.0 %; all can fail alike" in found.why
@@ -461,10 +464,12 @@ def test_without_trials_the_voices_answer() -> None:
 
 
 def test_without_trials_the_panel_answers_where_four_of_it_do() -> None:
-    estimates = [made_by(m, v) for m, v in zip(PANEL, (0.7, 0.72, 0.74, 0.76, 0.71, 0.73, 0.2), strict=True)]
+    estimates = [
+        made_by(m, v) for m, v in zip(panel(), (0.7, 0.72, 0.74, 0.76, 0.71, 0.73, 0.2), strict=True)
+    ]
     found = headline([*estimates, made_by("ac", 0.99)], scales=None)
     assert found.interval.value == pytest.approx((0.71 + 0.72 + 0.73) / 3), "without two at each end"
-    assert found.method == "middle of " + ", ".join(PANEL)
+    assert found.method == "middle of " + ", ".join(panel())
     assert (found.interval.lower, found.interval.upper) == pytest.approx((0.1, 0.86))
     assert found.trust == "none", "one of seven is far off, and nothing says that it is not the right one"
     heard = headline([*estimates, made_by("agreement", 0.5)], scales=None)
@@ -473,9 +478,9 @@ def test_without_trials_the_panel_answers_where_four_of_it_do() -> None:
 
 def test_a_small_reference_is_weighed_with_the_panel() -> None:
     """By hand: with 250 rows the panel has 1000/1250 of the weight; trials say that `source` is always right."""
-    methods = {"source": 0.0, **dict.fromkeys(PANEL, 0.2)}
+    methods = {"source": 0.0, **dict.fromkeys(panel(), 0.2)}
     trials = made_trials(100, methods)
-    said = {"source": 0.9, **dict.fromkeys(PANEL, 0.6)}
+    said = {"source": 0.9, **dict.fromkeys(panel(), 0.6)}
     small = weigh(Scales(trials, list(methods), 250), said)
     assert small.panel == pytest.approx(0.8)
     assert small.value == pytest.approx(0.2 * 0.9 + 0.8 * 0.6, abs=0.003)
@@ -598,3 +603,47 @@ def test_a_change_of_the_truth_itself_goes_unseen_and_is_said_to(tried: Any) -> 
     assert seen[0].diagnosis == seen[1].diagnosis
     assert seen[0].target["accuracy"]["value"] > seen[1].target["accuracy"]["value"] + 0.05
     assert "a change of the truth itself (P(y | x)) would go unseen" in seen[1].headline.why
+
+
+class Guest(AverageConfidence):
+    """An estimator of somebody else."""
+
+    name = "guest"
+    family = "guests"
+    order = 2000
+    cost = "quick"
+    favour = 1e6
+    voice = 1
+
+
+@pytest.fixture
+def guest() -> Iterator[None]:
+    register("estimator")(Guest)
+    yield
+    unregister("estimator", "guest")
+
+
+def test_a_method_from_outside_is_backtested_weighed_and_heard(guest: None) -> None:
+    assert default_methods()[-1] == "guest"
+    assert quick_methods(None)[-1] == "guest"
+    found = estimate(REFERENCE, REFERENCE, backtest="auto")
+    assert found.headline.method.startswith("backtest: guest "), "its favour is large"
+    alone = estimate(REFERENCE, REFERENCE, methods=["guest", "doc"], backtest=None, diagnosis=False)
+    assert alone.headline.method == "median of doc, guest"
+
+
+@pytest.mark.parametrize(
+    ("trait", "value"),
+    [
+        ("order", "first"),
+        ("cost", "dear"),
+        ("favour", -1.0),
+        ("favour", "much"),
+        ("runs_as", "guest"),
+        ("voice", None),
+    ],
+)
+def test_a_method_that_says_odd_things_of_itself_is_left_out(trait: str, value: Any) -> None:
+    odd = type("Odd", (Guest,), {trait: value})
+    with pytest.raises(TypeError, match=f"Odd has `{trait}`"):
+        _checked("estimator", odd)

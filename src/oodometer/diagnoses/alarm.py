@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..results import percent
-from .base import READS_CONFIDENCE, Finding
+from .base import Finding, reading_confidence
 
 __all__ = ["alarm_finding"]
 
@@ -45,6 +45,6 @@ def alarm_finding(
         "confidence alarm",
         says,
         float(gap),
-        refutes=READS_CONFIDENCE if alarmed else (),
+        refutes=reading_confidence() if alarmed else (),
         strength="strong" if gap >= 2 * _LEAST_GAP else "weak" if alarmed else "none",
     )

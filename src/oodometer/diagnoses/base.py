@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..registry import those
 from ..results.diagnosis import Diagnosis, Finding, ShiftKind
 
-__all__ = ["Diagnosis", "Finding", "ShiftKind", "holm"]
+__all__ = ["Diagnosis", "Finding", "ShiftKind", "asking_for", "holm", "reading_confidence"]
 
-READS_CONFIDENCE = ("ac", "doc", "atc", "atc-entropy", "cbpe", "im", "threshold-classwise")
-ASKS_LABEL_SHIFT = ("label-shift", "bbse", "sld", "leap", "s-leap")
-ASKS_OVERLAP = ("cbpe", "im", "importance", "pape", "mandoline")
+
+def reading_confidence() -> tuple[str, ...]:
+    """Methods that read the confidence, which an alarm about it speaks against."""
+    return those("estimator", lambda cls: cls.reads == "confidence")
+
+
+def asking_for(stable: str) -> tuple[str, ...]:
+    """Methods that ask this to be unchanged under the shift: "P(x | y)", as label shift has it, or "P(y | x)".
+
+    >>> asking_for("P(x | y)")
+    ('label-shift', 'bbse', 'sld', 'leap', 's-leap')
+    """
+    return those("estimator", lambda cls: cls.stable == stable)
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:

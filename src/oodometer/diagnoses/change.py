@@ -7,7 +7,7 @@ import math
 from ..arrays import Array
 from ..estimators.label_cells import Cells
 from ..estimators.target_prior import no_shift_test
-from .base import READS_CONFIDENCE, Finding
+from .base import Finding, reading_confidence
 
 __all__ = ["change_of_cells", "change_of_mean"]
 
@@ -76,5 +76,5 @@ def change_of_mean(
         p_value,
         refutes=("source",) if moved and name == "confidence" else (),
         strength="none" if not moved else "strong" if p_value < 1e-4 else "weak",
-        details={"reference": means[0], "target": means[1], "reads_it": list(READS_CONFIDENCE)},
+        details={"reference": means[0], "target": means[1], "reads_it": list(reading_confidence())},
     )

@@ -15,7 +15,7 @@ from ..estimators.target_prior import (
 )
 from ..kernels.quantiles import quantiles
 from ..results import percent
-from .base import ASKS_LABEL_SHIFT, Finding
+from .base import Finding, asking_for
 
 __all__ = ["label_shift_finding", "power_against_harder"]
 
@@ -96,8 +96,8 @@ def label_shift_finding(cells: Cells, counts: Array, seed: int = 0) -> Finding:
         test.ratio,
         test.p_value,
         power,
-        supports=ASKS_LABEL_SHIFT if trusted else (),
-        refutes=ASKS_LABEL_SHIFT if refuted else (),
+        supports=asking_for("P(x | y)") if trusted else (),
+        refutes=asking_for("P(x | y)") if refuted else (),
         strength="strong" if refuted or trusted else "none",
         details={"prior": test.prior.tolist(), "reference_prior": cells.prior.tolist()},
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..estimators.domain_classifier import DomainComparison
-from .base import ASKS_OVERLAP, Finding
+from .base import Finding, asking_for
 
 __all__ = ["LEAST_SHARE", "overlap_finding"]
 
@@ -43,8 +43,8 @@ def overlap_finding(found: DomainComparison, by_features: bool) -> Finding:
         says,
         found.auc,
         found.p_value,
-        supports=ASKS_OVERLAP if moved and not apart and by_features else (),
-        refutes=ASKS_OVERLAP if apart else (),
+        supports=asking_for("P(y | x)") if moved and not apart and by_features else (),
+        refutes=asking_for("P(y | x)") if apart else (),
         strength="strong" if moved else "none",
         details={
             "effective_rows": found.effective_rows,

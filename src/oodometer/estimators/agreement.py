@@ -25,6 +25,11 @@ class Agreement(ThresholdOfScore):
     """
 
     name = "agreement"
+    family = "agreement"
+    reads = "models"
+    order = 140
+    favour = 16.0
+    voice = 1
     citation = "trivedi2023"
     needs = ("members",)
     score_name = "model_agreement"

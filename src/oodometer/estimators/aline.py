@@ -160,6 +160,10 @@ class ALineS(_AgreementLine):
     """
 
     name = "aline-s"
+    family = "agreement on the line"
+    reads = "models"
+    order = 280
+    cost = "slow"
     assumes = "accuracy and agreement of the models follow one and the same line on the probit scale"
 
     def _read(self, line: Line, y: Array) -> tuple[Array, Array, float]:
@@ -187,6 +191,10 @@ class ALineD(_AgreementLine):
     """
 
     name = "aline-d"
+    family = "agreement on the line"
+    reads = "models"
+    order = 290
+    cost = "slow"
     assumes = "each model's accuracy is as far from the line of agreements as its agreement is"
 
     def _read(self, line: Line, y: Array) -> tuple[Array, Array, float]:

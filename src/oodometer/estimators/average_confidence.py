@@ -38,6 +38,10 @@ class AverageConfidence(Estimator):
     """
 
     name = "ac"
+    family = "calibrated confidence"
+    order = 20
+    reads = "confidence"
+    voice = 3
     needs = ("probabilities|confidence|token_logprobs|members|views|votes",)
     assumes = "confidence is calibrated on the target"
     citation = "guo2017"

@@ -31,6 +31,10 @@ class AverageThresholdedConfidence(Thresholded):
     """
 
     name = "atc"
+    family = "threshold"
+    order = 40
+    reads = "confidence"
+    voice = 2
     needs = ("probabilities|confidence|token_logprobs",)
 
     def _make_score(self, reference: Predictions) -> Score:
@@ -50,6 +54,11 @@ class AverageThresholdedEntropy(Thresholded):
     """
 
     name = "atc-entropy"
+    family = "threshold"
+    order = 50
+    reads = "confidence"
+    in_panel = True
+    voice = 1
     needs = ("probabilities",)
 
     def _make_score(self, reference: Predictions) -> Score:

@@ -93,6 +93,10 @@ class BBSE(CellEstimator):
     """
 
     name = "bbse"
+    family = "label shift"
+    order = 180
+    cost = "slow"
+    stable = "P(x | y)"
     assumes = "P(h | y) is unchanged: only the shares of the classes moved (label shift)"
     citation = "lipton2018"
 

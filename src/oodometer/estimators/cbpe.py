@@ -51,6 +51,12 @@ class CBPE(Estimator):
     """
 
     name = "cbpe"
+    family = "calibrated confidence"
+    order = 100
+    reads = "confidence"
+    stable = "P(y | x)"
+    in_panel = True
+    voice = 1
     needs = ("probabilities|confidence|token_logprobs",)
     assumes = "P(y | x) is unchanged, so that calibration carries over (covariate shift)"
     citation = "nannyml2022"

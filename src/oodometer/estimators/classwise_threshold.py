@@ -42,6 +42,10 @@ class ClasswiseThreshold(Estimator):
     """
 
     name = "threshold-classwise"
+    family = "threshold"
+    order = 70
+    reads = "confidence"
+    in_panel = True
     needs = ("prediction|probabilities|members",)
     assumes = "within each predicted class as many target samples lie above the threshold as are correct"
     citation = "li2022"

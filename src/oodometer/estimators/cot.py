@@ -92,6 +92,9 @@ class COT(TransportEstimator):
     """
 
     name = "cot"
+    family = "transport"
+    order = 220
+    cost = "slow"
     citation = "lu2023confidence"
 
     def _fit(self, reference: Predictions) -> None:
@@ -145,6 +148,10 @@ class COTT(TransportEstimator):
     """
 
     name = "cott"
+    family = "transport"
+    order = 230
+    cost = "slow"
+    in_panel = True
     citation = "lu2023"
 
     def _fit(self, reference: Predictions) -> None:

@@ -33,6 +33,11 @@ class DifferenceOfConfidence(Estimator):
     """
 
     name = "doc"
+    family = "difference of confidence"
+    order = 30
+    reads = "confidence"
+    in_panel = True
+    voice = 1
     needs = ("probabilities|confidence|token_logprobs",)
     assumes = "accuracy falls by as much as mean confidence"
     citation = "guillory2021"

@@ -56,6 +56,9 @@ class DisagreementDiscrepancy(Estimator):
     """
 
     name = "dis2"
+    family = "worst critic"
+    order = 270
+    cost = "slow"
     needs = ("features|logits|probabilities", "prediction|probabilities|members")
     assumes = "the truth disagrees no more with the model than the best linear critic that was found"
     citation = "rosenfeld2023"

@@ -38,6 +38,9 @@ class DistanceThreshold(Estimator):
     """
 
     name = "threshold-distance"
+    family = "threshold"
+    order = 80
+    cost = "slow"
     needs = ("features", "prediction|probabilities|members")
     assumes = "features tell new regions apart, and within the known ones the threshold holds"
     citation = "roschewitz2023"

@@ -31,6 +31,11 @@ class GeneralizationDisagreement(Estimator):
     """
 
     name = "gde"
+    family = "disagreement"
+    reads = "models"
+    order = 110
+    favour = 0.1
+    voice = 2
     needs = ("members",)
     assumes = "the ensemble is calibrated as a class aggregate on the target"
     citation = "jiang2022"
@@ -71,6 +76,11 @@ class DisagreementDifference(Estimator):
     """
 
     name = "gde-difference"
+    family = "disagreement"
+    reads = "models"
+    order = 130
+    favour = 0.5
+    voice = 1
     needs = ("members",)
     assumes = "accuracy falls by as much as the agreement between models"
     citation = "jiang2022"
@@ -119,6 +129,10 @@ class SoftDisagreement(Estimator):
     """
 
     name = "gde-soft"
+    family = "disagreement"
+    reads = "models"
+    order = 120
+    cost = "slow"
     needs = ("member_probabilities",)
     assumes = "the mean distribution of the ensemble is calibrated on the target"
     citation = "kirsch2022"

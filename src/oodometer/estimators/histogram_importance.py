@@ -41,6 +41,12 @@ class HistogramImportance(Estimator):
     """
 
     name = "im"
+    family = "calibrated confidence"
+    order = 90
+    reads = "confidence"
+    stable = "P(y | x)"
+    in_panel = True
+    voice = 2
     needs = ("probabilities|confidence|token_logprobs",)
     assumes = "accuracy at a given confidence is the same on the target (covariate shift in confidence)"
     citation = "chen2021"

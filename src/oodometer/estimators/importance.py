@@ -42,6 +42,10 @@ class ImportanceWeighting(Estimator):
     """
 
     name = "importance"
+    family = "covariate shift"
+    order = 240
+    cost = "slow"
+    stable = "P(y | x)"
     needs = ("features|probabilities|confidence",)
     assumes = "P(y | x) is unchanged, and the reference overlaps the target (covariate shift with overlap)"
     citation = "shimodaira2000"

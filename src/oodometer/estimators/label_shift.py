@@ -73,6 +73,10 @@ class LabelShift(CellEstimator):
     """
 
     name = "label-shift"
+    family = "label shift"
+    order = 170
+    cost = "slow"
+    stable = "P(x | y)"
     assumes = "P(x | y) is unchanged: only the shares of the classes moved (label shift)"
     citation = "saerens2002"
 

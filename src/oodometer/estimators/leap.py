@@ -144,6 +144,11 @@ class SLEAP(ContingencyEstimator):
     """
 
     name = "s-leap"
+    family = "label shift"
+    order = 210
+    cost = "slow"
+    stable = "P(x | y)"
+    runs_as = ()
 
     def finish(self, state: Sums) -> Estimate:
         """Estimate the prior, rescale the reference's table."""
@@ -177,6 +182,11 @@ class LEAP(ContingencyEstimator):
     """
 
     name = "leap"
+    family = "label shift"
+    order = 200
+    cost = "slow"
+    stable = "P(x | y)"
+    in_panel = True
 
     def finish(self, state: Sums) -> Estimate:
         """Estimate the prior, fit the table to both margins."""

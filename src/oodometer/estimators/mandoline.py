@@ -44,6 +44,10 @@ class Mandoline(Estimator):
     """
 
     name = "mandoline"
+    family = "covariate shift"
+    order = 260
+    cost = "slow"
+    stable = "P(y | x)"
     needs = ()
     assumes = "within every combination of the given slices the accuracy is unchanged"
     citation = "chen2021"

@@ -36,6 +36,10 @@ class MaxProb(Estimator):
     """
 
     name = "max-prob"
+    family = "baseline"
+    order = 300
+    cost = "slow"
+    runs_as = ()
     needs = ("probabilities|confidence|token_logprobs",)
     assumes = "exactly the answers with a confidence above the level are right"
     citation = "kamath2020"

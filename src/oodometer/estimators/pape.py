@@ -50,6 +50,10 @@ class PAPE(Estimator):
     """
 
     name = "pape"
+    family = "covariate shift"
+    order = 250
+    cost = "slow"
+    stable = "P(y | x)"
     needs = ("probabilities|confidence",)
     assumes = "P(y | x) is unchanged, and the reference overlaps the target (covariate shift with overlap)"
     citation = "bialek2024"

@@ -125,6 +125,10 @@ class SLD(Estimator):
     """
 
     name = "sld"
+    family = "label shift"
+    order = 190
+    cost = "slow"
+    stable = "P(x | y)"
     needs = ("probabilities",)
     assumes = "P(x | y) is unchanged (label shift) and the probabilities are calibrated on the reference"
     citation = "saerens2002"

@@ -24,6 +24,8 @@ class Smoothness(ThresholdOfScore):
     """
 
     name = "smoothness"
+    family = "smoothness"
+    order = 150
     citation = "ng2023"
     needs = ("views", "prediction|probabilities")
     score_name = "view_agreement"

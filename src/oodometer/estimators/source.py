@@ -33,6 +33,9 @@ class SourceAccuracy(Estimator):
     """
 
     name = "source"
+    family = "reference"
+    order = 10
+    favour = 0.5
     needs = ()
     assumes = "the target is distributed as the reference (no shift)"
     citation = "clopper1934"

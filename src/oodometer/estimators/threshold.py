@@ -187,6 +187,9 @@ class Threshold(ThresholdOfScore):
     """
 
     name = "threshold"
+    family = "threshold"
+    order = 60
+    runs_as = ("threshold:margin", "threshold:energy")
     citation = "trivedi2023"
 
     def __init__(self, *, score: str = "max_probability", level: float = 0.95, seed: int = 0) -> None:

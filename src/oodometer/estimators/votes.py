@@ -42,6 +42,9 @@ class VotingBounds(Estimator):
     """
 
     name = "votes"
+    family = "votes"
+    order = 160
+    cost = "slow"
     needs = ("votes",)
     assumes = "the judges generalise to the target and do not all fail alike"
     citation = "yao2024"

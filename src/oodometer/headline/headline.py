@@ -9,21 +9,14 @@ import numpy as np
 
 from ..diagnoses import Diagnosis
 from ..intervals import clopper_pearson
+from ..registry import known
 from ..results import Estimate, Interval, percent
 from ..results.estimation import Headline
-from .panel import PANEL, middle
+from .panel import middle, panel
 from .weighing import Scales, Weighed
 
 __all__ = ["make_headline"]
 
-# One voice each: methods that differ only in a detail would otherwise outvote the others.
-_VOICES = (
-    ("atc-entropy", "atc"),
-    ("doc",),
-    ("cbpe", "im", "ac"),
-    ("gde-difference", "gde"),
-    ("agreement", "gde"),
-)
 # What does not ask that the target resembles the reference, best first: other models and distances before confidence.
 _BEYOND = (("agreement", "threshold-distance", "dis2"), ("atc-entropy", "cot", "dis2"), ("atc",))
 _ALARMING_SPREAD = 0.1
@@ -230,14 +223,10 @@ def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
     empirical, never a guarantee. Other models' agreement is heard before the panel, whose methods all look at
     this model alone. Where none of them could answer, the voting bounds or the reference accuracy are all there is.
     """
-    alone = not any("gde" in voice and m in by_name for voice in _VOICES for m in voice)
+    voices = _voices(by_name)
+    alone = not any(known("estimator", e.method).reads == "models" for e in voices)
     together = middle({m: e.value for m, e in by_name.items()}) if alone else float("nan")
-    panel = [by_name[m] for m in PANEL if m in by_name]
-    chosen: list[Estimate] = [] if np.isnan(together) else panel
-    for voice in () if chosen else _VOICES:
-        found = next((by_name[name] for name in voice if name in by_name), None)
-        if found is not None and found not in chosen:
-            chosen.append(found)
+    chosen = voices if np.isnan(together) else [by_name[m] for m in panel() if m in by_name]
     if not chosen:
         rest = [e for e in by_name.values() if e.method != "source"] or list(by_name.values())
         chosen = [next((e for e in rest if e.method == "votes"), rest[0])]
@@ -263,6 +252,17 @@ def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
         trust,
         why,
     )
+
+
+def _voices(by_name: Mapping[str, Estimate]) -> list[Estimate]:
+    """One estimate of each family: methods that differ only in a detail would otherwise outvote the others."""
+    spoken: dict[str, tuple[int, str]] = {}
+    for name in by_name:
+        cls = known("estimator", name) if ":" not in name else None
+        if cls is not None and cls.voice:
+            spoken[cls.family] = min(spoken.get(cls.family, (cls.voice, name)), (cls.voice, name))
+    chosen = [by_name[name] for _, name in spoken.values()]
+    return sorted(chosen, key=lambda e: known("estimator", e.method).order)
 
 
 def _alone(only: Estimate) -> Headline:

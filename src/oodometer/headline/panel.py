@@ -6,13 +6,22 @@ from collections.abc import Mapping
 
 import numpy as np
 
-__all__ = ["PANEL", "middle", "panel_share"]
+from ..registry import those
 
-# One of each kind: a difference, two calibrations, label shift, two thresholds, transport.
-PANEL = ("doc", "im", "cbpe", "leap", "atc-entropy", "threshold-classwise", "cott")
+__all__ = ["middle", "panel", "panel_share"]
+
 _LEAST = 4
 _CUT = 2
 _ROWS = 1000  # reference rows at which the trials and the panel weigh alike
+
+
+def panel() -> tuple[str, ...]:
+    """Methods of the panel: one of each kind, a difference, two calibrations, label shift, two thresholds, transport.
+
+    >>> panel()
+    ('doc', 'atc-entropy', 'threshold-classwise', 'im', 'cbpe', 'leap', 'cott')
+    """
+    return those("estimator", lambda cls: cls.in_panel)
 
 
 def middle(estimates: Mapping[str, float]) -> float:
@@ -24,7 +33,7 @@ def middle(estimates: Mapping[str, float]) -> float:
     >>> middle({"doc": 0.5, "im": 0.6, "cbpe": 0.8, "leap": 0.9, "source": 1.0})
     0.7
     """
-    said = sorted(estimates[m] for m in PANEL if m in estimates)
+    said = sorted(estimates[m] for m in panel() if m in estimates)
     if len(said) < _LEAST:
         return float("nan")
     cut = min(_CUT, (len(said) - 1) // 2)

@@ -12,6 +12,7 @@ import numpy as np
 from ..arrays import Array
 from ..backtests.trials import Trial
 from ..diagnoses.base import ShiftKind
+from ..registry import known
 from .panel import middle, panel_share
 
 __all__ = ["LEAST_TRIALS", "Scales", "Weighed"]
@@ -21,9 +22,6 @@ LEAST_TRIALS = 20
 _RARE = {"logit_noise": 0.1, "logit_temperature": 0.1}
 # What a diagnosis says of the families: label shift that explains everything, or that is refuted.
 _LIKELY: dict[str, dict[str, float]] = {"label": {"class_prior": 20.0}, "covariate": {"class_prior": 0.2}}
-# Between methods that the trials cannot tell apart: what natural shifts of deep networks have shown (Trivedi et al.
-# 2023, Jiang et al. 2022; methods that share no bias with the reference come first).
-_FAVOUR = {"agreement": 16.0, "gde-difference": 0.5, "gde": 0.1, "source": 0.5}
 _SCALE_OF_SIGNS = 0.1
 _SCALE_OF_MOVES = 0.1
 _SCALE_WITHOUT_SIGNS = 0.03
@@ -76,7 +74,7 @@ class Scales:
         self.trials = tuple(trials)
         self.methods = methods = tuple(dict.fromkeys(methods))
         counts = Counter(t.family for t in trials)
-        self._favour = np.array([_FAVOUR.get(m, 1.0) for m in methods])
+        self._favour = np.array([getattr(known("estimator", m), "favour", 1.0) for m in methods])
         self._prior = np.array([_RARE.get(t.family, 1.0) / counts[t.family] for t in trials])
         self._truth = np.array([t.truth for t in trials])
         self._noise = _NOISE_SHARE * self._truth * (1 - self._truth) / np.array([t.rows for t in trials])

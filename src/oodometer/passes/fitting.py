@@ -13,68 +13,40 @@ from ..errors import NotApplicable
 from ..estimators import Estimator, RiskCoverage
 from ..kernels import side_by_side
 from ..predictions import Predictions
-from ..registry import create, find, names
+from ..registry import create, find, known, names, those
 from ..results import Skipped
 from ..scores import Score, natural_confidence
 from .plan import Plan, batch_rows
 
 __all__ = ["choose", "default_methods", "fit_plan", "quick_methods"]
 
-# Every method that the data can feed is run, in this order; those of plugins come last.
-_ORDER = (
-    "source",
-    "ac",
-    "doc",
-    "atc",
-    "atc-entropy",
-    "threshold:margin",
-    "threshold:energy",
-    "threshold-classwise",
-    "threshold-distance",
-    "im",
-    "cbpe",
-    "gde",
-    "gde-soft",
-    "gde-difference",
-    "agreement",
-    "smoothness",
-    "votes",
-)
-# s-leap says, with the prior that is its default, what label-shift says; max-prob is a baseline to compare with
-_ON_DEMAND = ("s-leap", "max-prob")
-# What the headline is made from: quick enough to be tried on a hundred simulated targets.
-_QUICK = (
-    "source",
-    "ac",
-    "doc",
-    "atc",
-    "atc-entropy",
-    "threshold:margin",
-    "threshold-classwise",
-    "im",
-    "cbpe",
-    "gde",
-    "gde-difference",
-    "agreement",
-    "smoothness",
-)
 _LONG = frozenset({"atc-entropy", "threshold-classwise", "cbpe"})  # fits that take longest on many rows
 _THREADED_ROWS = 50_000  # below this, threads cost more than they bring
 
 
 def default_methods() -> list[str]:
-    """Names of the methods that `estimate` runs when none is asked for."""
-    own = {name.partition(":")[0] for name in (*_ORDER, *_ON_DEMAND)}
-    return [*_ORDER, *(name for name in names("estimator") if name not in own)]
+    """Names of the methods that `estimate` runs when none is asked for, in the order that they state.
+
+    Every method that the data can feed is run; those of plugins come last where they state no order.
+    """
+    names("estimator")  # with the plugins
+    found = [(name, known("estimator", name)) for name in those("estimator", lambda cls: True)]
+    return [one for name, cls in found for one in ((name,) if cls.runs_as is None else cls.runs_as)]
 
 
 def quick_methods(methods: Sequence[str] | None) -> list[str]:
-    """Those of the methods (all by default) that a quick backtest tries.
+    """Those of the methods (all by default) that are quick enough for a hundred simulated targets.
+
+    Of a method that runs under several names the first is.
 
     >>> quick_methods(["doc", "cot"])
     ['doc']
     """
-    return [name for name in _QUICK if methods is None or name in methods]
+    out = []
+    for name in those("estimator", lambda cls: cls.cost == "quick"):
+        runs_as = known("estimator", name).runs_as
+        out += [name] if runs_as is None else list(runs_as[:1])
+    return [name for name in out if methods is None or name in methods]
 
 
 def choose(record: Predictions, calibrator: str) -> Choice:
