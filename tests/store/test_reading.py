@@ -9,14 +9,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from oodometer.errors import InputError
 from oodometer.predictions import Predictions
 from oodometer.store import open_predictions, read_predictions, write_predictions
 
@@ -252,30 +250,3 @@ def test_import_loads_no_library_of_formats() -> None:
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         == "[]\n"
     )
-
-
-def test_the_allocator_of_others_is_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "p.parquet"
-    write_predictions(Predictions.from_classes([0, 1]), path)
-    before = pa.default_memory_pool().backend_name
-    used = []
-    opened = pq.ParquetFile
-
-    def spying(*args: Any, **options: Any) -> Any:
-        used.append(pa.default_memory_pool().backend_name)
-        return opened(*args, **options)
-
-    monkeypatch.setattr(pq, "ParquetFile", spying)
-    monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL", raising=False)
-    read_predictions(path)
-    wanted = "jemalloc" if "jemalloc" in pa.supported_memory_backends() else before
-    assert set(used) == {wanted}
-    used.clear()
-    monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", before)
-    read_predictions(path)
-    assert set(used) == {before}, "what the user chose stays"
-    monkeypatch.delenv("ARROW_DEFAULT_MEMORY_POOL")
-    path.write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(InputError):
-        read_predictions(path)
-    assert pa.default_memory_pool().backend_name == before

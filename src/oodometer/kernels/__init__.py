@@ -13,7 +13,7 @@ from .isotonic import pool_adjacent
 from .others import others_and_mass
 from .quantiles import quantiles
 from .tally import count_passed, tally
-from .threads import by_chunks, concatenated, cores, later, limited_to, pool, short_turns, side_by_side
+from .threads import by_chunks, concatenated, cores, later, limited_to, pool, side_by_side
 from .top import FEW_CLASSES, Survey, Top, look_over, row_sums, survey, top_two
 
 __all__ = [
@@ -41,7 +41,6 @@ __all__ = [
     "quantiles",
     "row_hash",
     "row_sums",
-    "short_turns",
     "side_by_side",
     "survey",
     "tally",

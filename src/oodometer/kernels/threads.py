@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,7 +22,6 @@ __all__ = [
     "later",
     "limited_to",
     "pool",
-    "short_turns",
     "side_by_side",
 ]
 
@@ -33,12 +30,8 @@ _CHUNK_VALUES = 1 << 19  # values in flight: they stay near the processor, and t
 _SMALL_CHUNK_VALUES = 1 << 17  # of short rows: small enough for the nearest cache
 _THREADED_VALUES = 1 << 21  # below this many, threads cost more than they bring
 
-_TURN_SECONDS = 1e-4
-
 T = TypeVar("T")
 
-_turns: list[float] = []  # the interval before, once for everybody inside `short_turns`
-_turns_lock = Lock()
 _limit: ContextVar[int | None] = ContextVar("oodometer_threads", default=None)
 
 
@@ -64,36 +57,6 @@ def limited_to(workers: int | None) -> Iterator[None]:
         yield
     finally:
         _limit.reset(token)
-
-
-@contextmanager
-def short_turns() -> Iterator[None]:
-    """Inside, a thread that comes back from compiled code need not wait long for its turn at the interpreter.
-
-    Passes are mostly compiled code with a few lines of Python between. By default the interpreter lets a thread keep
-    its turn for 5 ms, longer than most of these passes, and two workers are kept waiting. The interval is the
-    process's own: it is changed where there is more than one core, and put back by whoever leaves last.
-
-    >>> before = sys.getswitchinterval()
-    >>> with short_turns(), limited_to(1):
-    ...     sys.getswitchinterval() <= before
-    True
-    >>> sys.getswitchinterval() == before
-    True
-    """
-    if cores() == 1:
-        yield
-        return
-    with _turns_lock:
-        _turns.append(_turns[0] if _turns else sys.getswitchinterval())
-        sys.setswitchinterval(min(_TURN_SECONDS, _turns[0]))
-    try:
-        yield
-    finally:
-        with _turns_lock:
-            before = _turns.pop()
-            if not _turns:
-                sys.setswitchinterval(before)
 
 
 def pool(workers: int) -> ThreadPoolExecutor:

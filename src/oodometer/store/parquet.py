@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Lock
 from typing import IO, Any
 
 import pyarrow as pa
@@ -25,7 +23,6 @@ META = b"oodometer.classes"
 # Read column chunks in pieces instead of whole: a file of one giant row group then needs no more memory than others.
 # No memory map: mapped pages count as memory, and a file that is cut off while mapped kills the process.
 _BUFFER = 1 << 20
-_swapping = Lock()
 _TIMES = 100
 _FEWEST = 1024  # rows of a batch, however wide
 
@@ -99,28 +96,8 @@ class ParquetReader(TableReader):
 def _opened(path: str) -> Any:
     import pyarrow.parquet as pq  # with its file systems: other formats need none of it
 
-    with translated(path, "parquet"), _frugal_memory():
+    with translated(path, "parquet"):
         return pq.ParquetFile(path, memory_map=False, pre_buffer=False, buffer_size=_BUFFER)
-
-
-@contextmanager
-def _frugal_memory() -> Iterator[None]:
-    """A file opened inside takes memory from jemalloc, where pyarrow has it and the user chose nothing else.
-
-    Decoding lists grows many buffers, and this allocator keeps fewer pages of them: a fifth less memory at the
-    peak of an estimate, and less time spent on fresh pages. The choice is put back at once: an open file keeps
-    the allocator that it was opened with, and other users of pyarrow keep theirs.
-    """
-    if "ARROW_DEFAULT_MEMORY_POOL" in os.environ or "jemalloc" not in pa.supported_memory_backends():
-        yield
-        return
-    with _swapping:  # two threads that swap at once would put back each other's choice
-        before = pa.default_memory_pool()
-        pa.set_memory_pool(pa.jemalloc_memory_pool())
-        try:
-            yield
-        finally:
-            pa.set_memory_pool(before)
 
 
 def stated_classes(schema: Any) -> ClassNames | None:

@@ -18,7 +18,7 @@ from ...engines import Engine, create_engine
 from ...errors import InputError, UsageError
 from ...estimators import SourceAccuracy
 from ...intervals import check_level
-from ...kernels import later, limited_to, short_turns
+from ...kernels import later, limited_to
 from ...passes.below_chance import FIELDS_NEEDED, label_warnings
 from ...passes.fitting import default_methods, fit_plan, quick_methods
 from ...passes.plan import WHOLE, Plan, State, batch_rows, parse_duration, rounding
@@ -120,7 +120,7 @@ def estimate(
             raise UsageError(
                 f"expected an accuracy between 0 and 1 such as 0.95, got {accuracy}; divide percents by 100"
             )
-    with limited_to(workers), short_turns():
+    with limited_to(workers):
         return _estimate(
             reference, target, methods, level, by, every, labels, key, wanted, calibrator, classes, mapping, backtest,
             diagnosis, engine, workers, seed, progress,
