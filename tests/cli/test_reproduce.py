@@ -43,7 +43,7 @@ class Toy(Recipe):
         found: dict[str, Any] = workspace.read_json("result.json")
         return found
 
-    def words(self, result: Any) -> str:
+    def to_markdown(self, result: Any) -> str:
         return f"| scale | {result['scale']} |"
 
 

@@ -20,10 +20,10 @@ def test_the_equation_by_hand() -> None:
     assert found.to_dict()["gpu"] == {"joules": 20.0, "measured": True, "how": "g"}
     assert (
         Energy(found.cpu, Part(0.0, *_gpu([])), found.dram, 1.0, 1.0)
-        .words()
+        .summary()
         .startswith("CPU measured (c); no GPU was found; DRAM")
     )
-    assert found.words() == "CPU measured (c); GPU measured (g); DRAM assumed (d); PUE 2 assumed"
+    assert found.summary() == "CPU measured (c); GPU measured (g); DRAM assumed (d); PUE 2 assumed"
 
 
 @pytest.mark.parametrize(

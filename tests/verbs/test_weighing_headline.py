@@ -364,7 +364,7 @@ def test_a_covariate_shift_of_inputs_that_nobody_saw_is_not_trusted() -> None:
     move = 0.8 - found.interval.value
     assert found.interval.lower == pytest.approx(found.interval.value - move)
     assert found.interval.upper == pytest.approx(0.8)
-    assert found.assumes.startswith("the accuracy moved at most twice as far")
+    assert found.assumes.startswith("the accuracy changed by at most twice")
     wide = headline(diagnosis=diagnosed("covariate"), scales=WIDE)
     assert wide.interval.upper - wide.interval.lower > 0.3, "never narrower than the trials make it"
 

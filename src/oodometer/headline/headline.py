@@ -26,12 +26,9 @@ _MOST_TOLD = 3
 _NO_OVERLAP = 0.96  # AUC above which nothing but labels can tell
 # High trust is earned by measurement alone, and on shifts that nobody made it was not (docs/which_estimator_when.md).
 _LEAST_TRUSTED_ROWS = 500
-_ASSUMES_TWICE = (
-    "the accuracy moved at most twice as far as is estimated; only inputs could show more, and none were seen"
-)
+_ASSUMES_TWICE = "the accuracy changed by at most twice the estimate; only the inputs, which were not given, could tell more"
 _ASSUMES_LIKE_TRIALS = (
-    "what shifted, if anything, did so in ways like those simulated from the reference (P(y | x) or P(x | y) "
-    "unchanged)"
+    "any shift is like those simulated from the reference, which leave P(y | x) or P(x | y) unchanged"
 )
 
 

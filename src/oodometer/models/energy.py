@@ -77,7 +77,7 @@ class Energy:
             **parts,
         }
 
-    def words(self) -> str:
+    def summary(self) -> str:
         """What was measured and what was assumed, in a sentence."""
         said = [
             part.how

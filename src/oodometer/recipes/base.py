@@ -127,7 +127,7 @@ class Recipe(ABC):
         """What was found, as written by the last steps."""
 
     @abstractmethod
-    def words(self, result: Mapping[str, Any]) -> str:
+    def to_markdown(self, result: Mapping[str, Any]) -> str:
         """The result as a page of Markdown, ours beside the paper's."""
 
 

@@ -115,7 +115,7 @@ def reproduce(
     workspace = Workspace(folder)
     runs = follow(recipe.steps(scale, tuple(dict.fromkeys((*only, *tasks)))), workspace, report)
     result = recipe.result(workspace)
-    return Reproduction(paper, scale, folder, tuple(runs), result, recipe.words(result))
+    return Reproduction(paper, scale, folder, tuple(runs), result, recipe.to_markdown(result))
 
 
 def _check(what: str, named: Sequence[str], known: Sequence[str], paper: str, scale: str) -> None:

@@ -56,7 +56,7 @@ def test_by_hand() -> None:
     ]
     assert (counts["empty"], counts["duplicates"], counts["beyond_balance"]) == (2, 2, 0)
     assert (counts["pairs"], counts["correct"], counts["inputs_with_mistakes"]) == (11, 3, 3)
-    assert found.words().splitlines() == [
+    assert found.summary().splitlines() == [
         "11 pairs of 3 inputs: 3 correct, 8 incorrect (27.3 % correct)",
         "checkpoint-1: right on 0.0 % of 3 inputs; 5 wrong beams, 5 kept",
         "checkpoint-2: right on 100.0 % of 3 inputs; 5 wrong beams, 3 kept",

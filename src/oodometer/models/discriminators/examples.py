@@ -34,7 +34,7 @@ class Examples:
     >>> e = Examples(["1 2", "1 2"], ["a b", "a a"], np.array([True, False]), np.array(["gold", "step-000200"], object))
     >>> e.statistics()["share_correct"], len(e)
     (0.5, 2)
-    >>> print(e.words())
+    >>> print(e.summary())
     2 pairs of 1 input: 1 correct, 1 incorrect (50.0 % correct)
     """
 
@@ -63,7 +63,7 @@ class Examples:
             **self.counts,
         }
 
-    def words(self) -> str:
+    def summary(self) -> str:
         """The statistics in words, a line for the pairs, one for each checkpoint, one for what was left out."""
         s = self.statistics()
         inputs = f"{s['inputs']:,} input" + ("s" if s["inputs"] != 1 else "")

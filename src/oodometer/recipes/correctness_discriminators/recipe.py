@@ -74,7 +74,7 @@ class CorrectnessDiscriminators(Recipe):
         found: dict[str, Any] = workspace.read_json("result.json")
         return found
 
-    def words(self, result: Mapping[str, Any]) -> str:
+    def to_markdown(self, result: Mapping[str, Any]) -> str:
         """Tables and findings as Markdown."""
         return tables.markdown(result)
 

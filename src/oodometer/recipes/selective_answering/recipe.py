@@ -91,7 +91,7 @@ class SelectiveAnswering(Recipe):
         found: dict[str, Any] = workspace.read_json("result.json")
         return found
 
-    def words(self, result: Mapping[str, Any]) -> str:
+    def to_markdown(self, result: Mapping[str, Any]) -> str:
         """Tables and findings as Markdown."""
         return tables.markdown(result)
 
@@ -158,7 +158,7 @@ class SelectiveAnswering(Recipe):
                     cost["energy"] = {
                         **meter.energy.to_dict(),
                         "rows": len(texts),
-                        "words": meter.energy.words(),
+                        "words": meter.energy.summary(),
                     }
                 else:
                     record, seconds = _timed(model, texts, tick)

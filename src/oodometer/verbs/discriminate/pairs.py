@@ -63,7 +63,7 @@ class Pairs:
     def statistics(self) -> dict[str, Any]:
         """Counts, ready for JSON, and the same in ``words``."""
         found = Examples(self.inputs, self.outputs, self.correct, self.origin, self.counts)
-        return {**found.statistics(), "mean": float(self.targets.mean()), "words": found.words()}
+        return {**found.statistics(), "mean": float(self.targets.mean()), "words": found.summary()}
 
 
 def pairs_of(
