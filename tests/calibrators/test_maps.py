@@ -14,7 +14,7 @@ from sklearn.isotonic import IsotonicRegression
 import oodometer.calibrators.isotonic as isotonic_module
 from oodometer import Predictions
 from oodometer.calibrators import Histogram, Isotonic
-from oodometer.calibrators.base import FOLDS, assign_folds, brier, content_hash, seeded_sample
+from oodometer.calibrators.base import brier
 from oodometer.calibrators.binned_map import (
     BinnedMap,
     _isotonic,
@@ -28,6 +28,7 @@ from oodometer.calibrators.binned_map import (
 )
 from oodometer.calibrators.isotonic import class_counts
 from oodometer.errors import NotApplicable
+from oodometer.inference.folds import FOLDS, assign_folds, content_hash, seeded_sample
 from oodometer.kernels import LOG_ODDS_BINS
 from oodometer.testing import example_record
 

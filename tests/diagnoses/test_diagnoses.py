@@ -22,8 +22,8 @@ from oodometer.diagnoses.columns import columns_finding
 from oodometer.diagnoses.label import label_shift_finding, power_against_harder
 from oodometer.diagnoses.overlap import overlap_finding
 from oodometer.errors import InputError
-from oodometer.estimators.domain_classifier import DomainComparison
 from oodometer.estimators.label_cells import make_cells
+from oodometer.inference.domain_classifier import DomainComparison
 from oodometer.results import plain
 from oodometer.testing import example_record
 from oodometer.verbs.diagnose import diagnose

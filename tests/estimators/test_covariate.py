@@ -16,7 +16,9 @@ from oodometer import Predictions
 from oodometer.arrays import Array
 from oodometer.errors import NotApplicable
 from oodometer.estimators import CBPE, PAPE, ImportanceWeighting, Mandoline, SourceAccuracy
-from oodometer.estimators.domain_classifier import (
+from oodometer.estimators.mandoline import log_linear_tilt
+from oodometer.estimators.pape import weighted_isotonic
+from oodometer.inference.domain_classifier import (
     _ratio,
     area_under_curve,
     check_overlap,
@@ -28,8 +30,6 @@ from oodometer.estimators.domain_classifier import (
     representation,
     weighted_accuracy,
 )
-from oodometer.estimators.mandoline import log_linear_tilt
-from oodometer.estimators.pape import weighted_isotonic
 from oodometer.intervals import wilson_from_variance
 from oodometer.kernels import LOG_ODDS_BINS, log_odds_bin
 

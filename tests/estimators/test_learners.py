@@ -11,10 +11,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from oodometer.arrays import Array
-from oodometer.estimators.boosting import fit_boosting
-from oodometer.estimators.domain_classifier import compare_samples, compared_once, domain_sample
-from oodometer.estimators.principal import principal_components
-from oodometer.estimators.two_class import fit_logistic
+from oodometer.inference.boosting import fit_boosting
+from oodometer.inference.domain_classifier import compare_samples, compared_once, domain_sample
+from oodometer.inference.principal import principal_components
+from oodometer.inference.two_class import fit_logistic
 from oodometer.testing import example_record
 
 

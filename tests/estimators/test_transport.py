@@ -16,7 +16,7 @@ from oodometer.arrays import Array, softmax
 from oodometer.errors import NotApplicable, UsageError
 from oodometer.estimators.cot import COT, COTT
 from oodometer.estimators.label_shift import LabelShift
-from oodometer.estimators.transport import transport
+from oodometer.inference.transport import transport
 
 
 def programme(probabilities: Array, prior: Array) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from oodometer.simulations.k_means import k_means
+from oodometer.inference.k_means import k_means
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from ..arrays import Array
-from ..calibrators.base import assign_folds, content_hash
 from ..calibrators.binned_map import BinnedMap, bins_for, count_verdicts, fit_map
 from ..errors import NotApplicable
 from ..estimators.confidence import confidence_bins
+from ..inference.folds import assign_folds, content_hash
 from ..predictions import Predictions
 from ..scores import Score, natural_confidence
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..calibrators.base import seeded_sample
+from ..inference.folds import seeded_sample
 from ..passes.fitting import default_methods, fit_plan
 from ..passes.guarding import Failed, guarded
 from ..passes.plan import Plan

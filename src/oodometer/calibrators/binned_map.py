@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 
 from ..arrays import Array
+from ..inference.folds import FOLDS
 from ..kernels import LOG_ODDS_BINS, log_odds_bin, log_odds_centres, pool_adjacent, tally
-from .base import FOLDS
 
 __all__ = [
     "BinnedMap",

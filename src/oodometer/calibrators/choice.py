@@ -9,9 +9,10 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable
+from ..inference.folds import FOLDS, assign_folds, content_hash, seeded_sample
 from ..predictions import Predictions
 from ..registry import create
-from .base import FOLDS, Calibrator, assign_folds, brier, content_hash, seeded_sample
+from .base import Calibrator, brier
 
 __all__ = ["Choice", "choose_calibrator"]
 

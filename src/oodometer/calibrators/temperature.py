@@ -7,10 +7,11 @@ from typing import final
 import numpy as np
 
 from ..arrays import Array
+from ..inference.folds import seeded_sample
 from ..kernels import Top, row_sums
 from ..predictions import Predictions
 from ..registry import register
-from .base import Calibrator, seeded_sample
+from .base import Calibrator
 
 __all__ = ["Temperature", "fit_temperature"]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..errors import NotApplicable
 from ..estimators import Sums
-from ..estimators.domain_classifier import compare_samples, domain_sample
-from ..estimators.row_sample import RowSample
+from ..inference.domain_classifier import compare_samples, domain_sample
+from ..inference.row_sample import RowSample
 from ..predictions import Predictions
 from ..scores import ModelAgreement, Score, natural_confidence
 from .alarm import alarm_finding

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..estimators.domain_classifier import DomainComparison
+from ..inference.domain_classifier import DomainComparison
 from .base import Finding, asking_for
 
 __all__ = ["LEAST_SHARE", "overlap_finding"]

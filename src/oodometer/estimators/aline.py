@@ -9,12 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable
-from ..intervals import wilson_from_variance
-from ..predictions import Predictions
-from ..registry import register
-from ..results import Estimate
-from ..scores.model_agreement import copies_of_base
-from .agreement_line import (
+from ..inference.agreement_line import (
     Line,
     agreement_counts,
     fit_line,
@@ -23,8 +18,13 @@ from .agreement_line import (
     stack_models,
     weigh_pairs,
 )
+from ..inference.row_sample import RowSample
+from ..intervals import wilson_from_variance
+from ..predictions import Predictions
+from ..registry import register
+from ..results import Estimate
+from ..scores.model_agreement import copies_of_base
 from .base import Estimator, Sums
-from .row_sample import RowSample
 
 __all__ = ["ALineD", "ALineS"]
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from ..calibrators.base import seeded_sample
+from ..inference.folds import seeded_sample
 from ..predictions import Predictions
 
 __all__ = ["ClassOrder", "class_order", "placements"]

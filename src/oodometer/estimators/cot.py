@@ -8,6 +8,8 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable
+from ..inference.row_sample import RowSample
+from ..inference.transport import transport
 from ..intervals import wilson_from_variance
 from ..predictions import Predictions
 from ..registry import register
@@ -17,10 +19,8 @@ from .base import Sums, root_sum_square
 from .confidence import confidence_gap
 from .label_cells import CellEstimator
 from .prior_choice import PriorFit, check_choice, choose_prior
-from .row_sample import RowSample
 from .sld import check_width, rows_to_keep
 from .threshold import Cut, credit, fit_threshold
-from .transport import transport
 
 __all__ = ["COT", "COTT", "TransportEstimator"]
 

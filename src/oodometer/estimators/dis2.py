@@ -9,15 +9,15 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable, UsageError
+from ..inference.critic_search import fit_critics
+from ..inference.domain_classifier import narrow, one_thread, standardised
+from ..inference.row_sample import RowSample, sample_limit
 from ..intervals import wilson_from_variance
 from ..kernels import mix, row_hash
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
 from .base import Estimator, Sums, mean_and_variance
-from .critic_search import fit_critics
-from .domain_classifier import narrow, one_thread, standardised
-from .row_sample import RowSample, sample_limit
 
 __all__ = ["DisagreementDiscrepancy", "slack"]
 

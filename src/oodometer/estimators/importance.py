@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import final
 
-from ..predictions import Predictions
-from ..registry import register
-from ..results import Estimate
-from .base import Estimator, Sums
-from .domain_classifier import (
+from ..inference.domain_classifier import (
     check_overlap,
     compare_samples,
     domain_sample,
     weighted_accuracy,
     why_no_domains,
 )
-from .row_sample import RowSample
+from ..inference.row_sample import RowSample
+from ..predictions import Predictions
+from ..registry import register
+from ..results import Estimate
+from .base import Estimator, Sums
 
 __all__ = ["ImportanceWeighting"]
 

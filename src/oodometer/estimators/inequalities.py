@@ -18,10 +18,10 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable, UsageError
+from ..inference.agreement_line import agreement_counts
 from ..intervals import check_level, clopper_pearson
 from ..predictions import Predictions
 from ..results import Kind, plain
-from .agreement_line import agreement_counts
 from .base import Sums
 
 __all__ = [

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable
+from ..inference.row_sample import RowSample
 from ..intervals import wilson_from_variance
 from ..predictions import Predictions
 from ..registry import register
@@ -15,7 +16,6 @@ from ..results import Estimate
 from .base import Sums
 from .label_cells import CellEstimator
 from .prior_choice import PriorFit, check_choice, choose_prior
-from .row_sample import RowSample
 from .sld import rows_to_keep
 
 __all__ = ["LEAP", "SLEAP", "ContingencyEstimator", "balance", "scaled_table"]

@@ -7,13 +7,13 @@ from typing import final
 import numpy as np
 
 from ..arrays import Array
-from ..calibrators.base import seeded_sample
 from ..errors import NotApplicable
+from ..inference.domain_classifier import check_overlap, effective_rows, weighted_accuracy
+from ..inference.folds import seeded_sample
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate, percent
 from .base import Estimator, Sums
-from .domain_classifier import check_overlap, effective_rows, weighted_accuracy
 
 __all__ = ["Mandoline", "log_linear_tilt"]
 

@@ -7,6 +7,8 @@ from typing import final
 import numpy as np
 
 from ..arrays import Array
+from ..inference.domain_classifier import check_overlap, compare_samples, domain_sample, why_no_domains
+from ..inference.row_sample import RowSample
 from ..intervals import wilson_from_variance
 from ..kernels import LOG_ODDS_BINS, log_odds_bin
 from ..predictions import Predictions
@@ -15,13 +17,6 @@ from ..results import Estimate
 from ..scores import Score, natural_confidence
 from .base import Estimator, Sums
 from .confidence import confidence_bins
-from .domain_classifier import (
-    check_overlap,
-    compare_samples,
-    domain_sample,
-    why_no_domains,
-)
-from .row_sample import RowSample
 
 __all__ = ["PAPE", "weighted_isotonic"]
 

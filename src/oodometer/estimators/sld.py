@@ -8,6 +8,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable
+from ..inference.row_sample import RowSample, sample_limit
 from ..intervals import wilson_from_variance
 from ..predictions import Predictions
 from ..registry import register
@@ -15,7 +16,6 @@ from ..results import Estimate
 from ..scores import Score, natural_confidence
 from .base import Estimator, Sums
 from .confidence import confidence_gap
-from .row_sample import RowSample, sample_limit
 from .target_prior import Conditionals, fit_prior
 
 __all__ = ["SLD", "AdjustedPrior", "adjust", "adjusted_prior", "rows_to_keep"]

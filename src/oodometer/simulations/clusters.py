@@ -7,10 +7,10 @@ from typing import final
 import numpy as np
 
 from ..arrays import Array
+from ..inference.k_means import k_means
 from ..predictions import Predictions
 from ..registry import register
 from .base import Simulation, coordinates, draw_by_shares
-from .k_means import k_means
 
 __all__ = ["Clusters"]
 

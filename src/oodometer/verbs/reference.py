@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..calibrators.base import scramble
 from ..errors import InputError
+from ..inference.folds import scramble
 from ..kernels import cores, pool
 from ..predictions import Predictions
 from ..store import InPlace, Part, RecordSource, Source

@@ -13,9 +13,9 @@ import numpy as np
 from ... import plugins
 from ...diagnoses import Diagnosis
 from ...errors import InputError
-from ...estimators.domain_classifier import compared_once, one_thread
 from ...headline.headline import make_headline
 from ...headline.weighing import Scales
+from ...inference.domain_classifier import compared_once, one_thread
 from ...intervals import clopper_pearson
 from ...kernels import side_by_side
 from ...passes.guarding import checked_estimate, unless_failed

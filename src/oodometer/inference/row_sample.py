@@ -9,9 +9,9 @@ from hashlib import blake2b
 import numpy as np
 
 from ..arrays import Array
-from ..calibrators.base import scramble
 from ..kernels import row_hash
 from ..predictions import Predictions
+from .folds import scramble
 
 __all__ = ["RowSample", "sample_limit"]
 

@@ -1,0 +1,1 @@
+"""Inference: folds, samples, transport, classifiers of domains: tools that methods share and that register nothing."""
