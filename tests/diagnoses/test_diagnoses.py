@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,11 @@ from oodometer.diagnoses.change import change_of_cells, change_of_mean
 from oodometer.diagnoses.columns import columns_finding
 from oodometer.diagnoses.label import label_shift_finding, power_against_harder
 from oodometer.diagnoses.overlap import overlap_finding
-from oodometer.errors import InputError
+from oodometer.errors import InputError, UsageError
 from oodometer.estimators.label_cells import make_cells
 from oodometer.inference.domain_classifier import DomainComparison
 from oodometer.results import plain
+from oodometer.store import write_predictions
 from oodometer.testing import example_record
 from oodometer.verbs.diagnose import diagnose
 
@@ -559,3 +561,14 @@ def test_findings_are_plain() -> None:
         "strength": "weak", "details": {"k": [0, 1]},
     }  # fmt: skip
     assert plain(None) is None
+
+
+def test_separate_processes_give_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    write_predictions(example_record(300), path)
+    seen: list[tuple[int, int]] = []
+    found = diagnose(path, path, engine="processes", workers=2, progress=lambda *done: seen.append(done))
+    assert found.to_dict() == diagnose(path, path).to_dict()
+    assert seen == [(1, 1)]
+    with pytest.raises(UsageError, match="unknown engine"):
+        diagnose(path, path, engine="cluster")

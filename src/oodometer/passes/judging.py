@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import plugins
 from ..arrays import Array
-from ..engines import Engine, create_engine
+from ..engines import Engine
 from ..errors import InputError
 from ..metrics import Accuracy, Metric
 from ..predictions import FIELDS, Predictions
@@ -20,6 +20,7 @@ from ..results import Interval, Skipped
 from ..results.evaluation import Evaluation, Slice
 from ..store import Source
 from .below_chance import FIELDS_NEEDED, label_warnings
+from .folding import fold
 from .guarding import Failed, checked_metric, guarded, merged, unless_failed
 from .plan import MOST_SLICES, batch_rows, check_slices, column_of, rounding, slice_name
 
@@ -167,7 +168,14 @@ def judge(
 ) -> Evaluation:
     """Everything that the metrics chosen say of a source, in one pass."""
     plan, skipped = plan_judging(source, chosen, asked, by)
-    state = _fold(plan, source, engine, workers, progress)
+    state = fold(
+        plan,
+        source.parts(),
+        lambda a, b: merge_judged(a, b, plan),
+        engine=engine,
+        workers=workers,
+        progress=progress,
+    )
     return finish_judging(source, plan, state, skipped, level, seed)
 
 
@@ -231,26 +239,6 @@ def _no_truth(source: Source) -> InputError:
         remedy="add the column, or estimate without labels: `oodometer estimate`",
         file=source.name,
     )
-
-
-def _fold(
-    plan: JudgingPlan,
-    source: Source,
-    engine: str | Engine,
-    workers: int | None,
-    progress: Callable[[int, int], None] | None,
-) -> State:
-    parts = source.parts()
-    runner = create_engine(engine, workers) if isinstance(engine, str) else engine
-    count = 0
-
-    def on_done(part: Any) -> None:
-        nonlocal count
-        count += 1
-        if progress is not None:
-            progress(count, len(parts))
-
-    return runner.fold(parts, plan, lambda a, b: merge_judged(a, b, plan), on_done)
 
 
 def _numbers(

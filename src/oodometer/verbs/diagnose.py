@@ -7,9 +7,10 @@ from typing import Any
 
 from ..arguments import checked
 from ..diagnoses import Diagnosis, Diagnostician
-from ..engines import LocalEngine
-from ..estimators import Sums
+from ..engines import Engine
+from ..passes.diagnosing import DiagnosisPass
 from ..passes.fitting import choose
+from ..passes.folding import fold
 from ..passes.plan import batch_rows
 from .opening import Opener
 from .reference import read_reference
@@ -26,6 +27,7 @@ def diagnose(
     *,
     classes: Sequence[int | str] | None = None,
     mapping: Mapping[str, str] | None = None,
+    engine: str | Engine = "local",
     workers: int | None = None,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
@@ -36,7 +38,7 @@ def diagnose(
     ----------
     reference, target :
         As in `estimate`. `features` let new inputs be seen; without them much stays unknown.
-    classes, mapping, workers :
+    classes, mapping, engine, workers :
         As in `estimate`.
     seed :
         Seed of the bootstraps and of the classifier's folds.
@@ -56,22 +58,6 @@ def diagnose(
     read = read_reference(first)
     choice = choose(read.record, "auto")
     fitted = Diagnostician(seed=seed).fit(choice.apply(read.record))
-    rows = batch_rows(read.record.num_classes)
-
-    def work(part: Any) -> Sums:
-        states = [fitted.summarize(choice.apply(b)) for b in part.batches(rows=rows) if len(b)]
-        total: Sums = states[0]
-        for state in states[1:]:
-            total = fitted.merge(total, state)
-        return total
-
+    work = DiagnosisPass(fitted, choice, batch_rows(read.record.num_classes))
     parts = goal.parts(_PART_ROWS)
-    done = 0
-
-    def on_done(_: Any) -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, len(parts))
-
-    return fitted.finish(LocalEngine(workers).fold(parts, work, fitted.merge, on_done))
+    return fitted.finish(fold(work, parts, fitted.merge, engine=engine, workers=workers, progress=progress))

@@ -14,13 +14,14 @@ from ...audits.joining import by_position, joined_truth
 from ...audits.labels import open_labels
 from ...backtests.run import run_backtest
 from ...backtests.trials import LEAST_REFERENCE
-from ...engines import Engine, create_engine
+from ...engines import Engine
 from ...errors import InputError, UsageError
 from ...estimators import SourceAccuracy
 from ...intervals import check_level
 from ...kernels import later, limited_to
 from ...passes.below_chance import FIELDS_NEEDED, label_warnings
 from ...passes.fitting import default_methods, fit_plan, quick_methods
+from ...passes.folding import fold
 from ...passes.plan import WHOLE, Plan, State, batch_rows, parse_duration, rounding
 from ...predictions import FIELDS, Predictions
 from ...registry import broken, find
@@ -315,21 +316,12 @@ def _fold(
     workers: int | None,
     progress: Callable[[int, int], None] | None,
 ) -> State:
-    chosen = create_engine(engine, workers) if isinstance(engine, str) else engine
-    done = 0
-
-    def on_done(part: Any) -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, len(parts))
-
     def merge(a: State, b: State) -> State:
         merged = plan.merge(a, b)
         plan.check_cuts(merged)
         return merged
 
-    state = chosen.fold(parts, plan, merge, on_done)
+    state = fold(plan, parts, merge, engine=engine, workers=workers, progress=progress)
     if WHOLE not in state:
         raise InputError("at least one row", got="none", remedy="check what wrote it", file=goal.name)
     return state
