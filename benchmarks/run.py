@@ -207,7 +207,7 @@ SPEED = (
             "ours, 2 workers": ours("estimate-files", "workers=2", runs=1),
             "plain": plain("stream", runs=1),
         },
-        (Limit("peak_mb", "ours", "<=", 600), Limit("seconds", "ours", ">=", 1.7, "ours, 2 workers")),
+        (Limit("peak_mb", "ours", "<=", 600), Limit("seconds", "ours", ">=", 1.5, "ours, 2 workers")),
         rounds=9,
         rows=11_000_000,
     ),

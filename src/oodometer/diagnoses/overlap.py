@@ -22,7 +22,7 @@ def overlap_finding(found: DomainComparison, by_features: bool) -> Finding:
 
     >>> import numpy as np
     >>> overlap_finding(DomainComparison(0.99, 0.01, 0.0, np.ones(100), 3.0, 1.0, "logistic"), True).refutes[0]
-    'cbpe'
+    'im'
     """
     rows = len(found.weights)
     share = found.effective_rows / rows
