@@ -364,7 +364,7 @@ def test_a_covariate_shift_of_inputs_that_nobody_saw_is_not_trusted() -> None:
     move = 0.8 - found.interval.value
     assert found.interval.lower == pytest.approx(found.interval.value - move)
     assert found.interval.upper == pytest.approx(0.8)
-    assert found.assumes.startswith("the accuracy changed by at most twice")
+    assert found.assumes.startswith("the true change of accuracy is at most twice")
     wide = headline(diagnosis=diagnosed("covariate"), scales=WIDE)
     assert wide.interval.upper - wide.interval.lower > 0.3, "never narrower than the trials make it"
 
@@ -641,6 +641,9 @@ def test_a_method_from_outside_is_backtested_weighed_and_heard(guest: None) -> N
         ("favour", "much"),
         ("runs_as", "guest"),
         ("voice", None),
+        ("stable", "P(x)"),
+        ("reads", "minds"),
+        ("in_panel", "yes"),
     ],
 )
 def test_a_method_that_says_odd_things_of_itself_is_left_out(trait: str, value: Any) -> None:

@@ -27,7 +27,7 @@ _NO_OVERLAP = 0.96  # AUC above which nothing but labels can tell
 # High trust is earned by measurement alone, and on shifts that nobody made it was not (docs/which_estimator_when.md).
 _LEAST_TRUSTED_ROWS = 500
 _ASSUMES_TWICE = (
-    "the accuracy changed by at most twice the estimate; only the inputs, which are not given, tell more"
+    "the true change of accuracy is at most twice the estimated one; inputs, not compared, may tell more"
 )
 _ASSUMES_LIKE_TRIALS = (
     "any shift is like those simulated from the reference, which leave P(y | x) or P(x | y) unchanged"

@@ -20,7 +20,7 @@ from ...estimators import SourceAccuracy
 from ...intervals import check_level
 from ...kernels import later, limited_to
 from ...passes.below_chance import FIELDS_NEEDED, label_warnings
-from ...passes.fitting import default_methods, fit_plan, quick_methods
+from ...passes.fitting import fit_plan, quick_methods
 from ...passes.folding import fold
 from ...passes.plan import WHOLE, Plan, State, batch_rows, parse_duration, rounding
 from ...predictions import FIELDS, Predictions
@@ -35,7 +35,7 @@ from .finishing import finish
 from .reading_ahead import ReadingAhead
 from .reference_figures import reference_figures
 
-__all__ = ["default_methods", "estimate"]
+__all__ = ["estimate"]
 
 _PART_ROWS = 1 << 17  # small enough that two workers finish together, large enough to hide their overhead
 _REPEATS = 8  # trials of each family and severity behind a headline
