@@ -83,7 +83,7 @@ def bench_home() -> Path:
 def trained() -> Path:
     """The folder of the model, trained where it is not there yet."""
     from oodometer.models import EncoderDecoder
-    from oodometer.models.training import Plan
+    from oodometer.models.torch.training import Plan
 
     home = bench_home()
     folder = home / f"decoding-{VERSION}"

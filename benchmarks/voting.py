@@ -42,7 +42,7 @@ def judge_of(kind: str, folder: Path, pairs: tuple[list[str], list[str], list[bo
         GenerativeDiscriminator,
         load_discriminator,
     )
-    from oodometer.models.training import Plan
+    from oodometer.models.torch.training import Plan
 
     if not (folder / "oodometer_discriminator.json").is_file():
         plan = Plan(epochs=3, batch_size=32, learning_rate=1e-3, warmup=0.1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import json
+import lzma
 import os
 import shutil
 import sys
@@ -14,6 +16,7 @@ from typing import Any
 import beartype
 import hypothesis
 import jaxtyping
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -83,3 +86,39 @@ def chromium() -> str:
     if path is None:
         pytest.skip("needs chromium on PATH")
     return path
+
+
+GOOD, BAD = ("good", "great", "fine", "lovely"), ("bad", "awful", "poor", "dull")
+PLAIN = ("film", "story", "actor", "scene", "the", "a", "was", "seen")
+
+
+def write_data(folder: Path, train: int = 160, test: int = 80, far: int = 60) -> Path:
+    """IMDb and SST-2 as the real files have them; far texts tell their label less clearly."""
+    rng = np.random.default_rng(0)
+
+    def text(label: int, words: int, clear: float) -> str:
+        kind = label if rng.random() < clear else 1 - label
+        found = [*rng.choice(PLAIN, size=words).tolist(), *rng.choice(GOOD if kind else BAD, size=2).tolist()]
+        rng.shuffle(found)
+        return " ".join(found)
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for split, rows in (("train", train), ("test", test)):
+        lines = [
+            json.dumps({"id": f"{split}/{i}", "label": str(int(i >= rows // 2)), "rating": "1",
+                        "text": text(int(i >= rows // 2), 12, 0.9)})
+            for i in range(rows)
+        ]  # fmt: skip
+        with lzma.open(folder / f"imdb_{split}.jsonl.xz", "wt") as file:
+            file.write("\n".join(lines) + "\n")
+    with lzma.open(folder / "sst_mr_cr_etc.tsv.xz", "wt") as file:
+        file.write("mr.all\t1\tanother set\n")
+        for part in ("train", "dev", "test"):
+            for i in range(far):
+                file.write(f"stsa.binary.{part}\t{i % 2}\t{text(i % 2, 4, 0.75)}\n")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_data(tmp_path_factory.mktemp("data"))

@@ -11,8 +11,8 @@ import pytest
 
 from oodometer.errors import InputError
 from oodometer.models import BagOfWords, Encoder, load_model
-from oodometer.models.best import Best, look_steps
-from oodometer.models.training import Plan
+from oodometer.models.torch.best import Best, look_steps
+from oodometer.models.torch.training import Plan
 
 QUICK = Plan(epochs=5, batch_size=16, learning_rate=0.02)
 

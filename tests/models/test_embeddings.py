@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from oodometer.errors import InputError, UsageError
-from oodometer.models.batches import ragged
 from oodometer.models.embeddings import WordVectors, read_vectors, train_glove, train_word2vec
 from oodometer.models.embeddings.glove import cooccurrences, fit_factors
+from oodometer.models.torch.batches import ragged
 
 WORDS = ("king", "queen", "the")
 MATRIX = np.array([[1.0, -0.5, 2.0], [0.25, 3.0, 0.0], [0.5, 0.5, 0.5]], dtype=np.float32)

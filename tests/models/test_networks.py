@@ -23,7 +23,7 @@ from oodometer.models import (
     load_model,
 )
 from oodometer.models.embeddings import WordVectors
-from oodometer.models.training import Plan
+from oodometer.models.torch.training import Plan
 from oodometer.store.kept import checksum
 
 QUICK = Plan(epochs=4, batch_size=16, learning_rate=0.02)

@@ -10,8 +10,8 @@ from hypothesis.extra import numpy as hnp
 
 from oodometer.errors import InputError
 from oodometer.models.base import check_labels, check_texts
-from oodometer.models.batches import length_batches, padded, ragged, sorted_batches
 from oodometer.models.tokens import PAIR, Vocabulary, ends, words
+from oodometer.models.torch.batches import length_batches, padded, ragged, sorted_batches
 
 
 @pytest.mark.parametrize(

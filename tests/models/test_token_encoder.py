@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from oodometer.errors import UsageError
 from oodometer.models import TokenEncoder, load_model
-from oodometer.models.batches import ragged
-from oodometer.models.token_encoder import mistakes
-from oodometer.models.training import Plan
+from oodometer.models.text.token_encoder import mistakes
+from oodometer.models.torch.batches import ragged
+from oodometer.models.torch.training import Plan
 
 MARK = 0
 words = st.lists(st.integers(1, 4), min_size=0, max_size=7)

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oodometer.errors import InputError, UsageError
-from oodometer.models.batches import length_batches, token_batches
-from oodometer.models.checkpoint import load_weights, weights
-from oodometer.models.training import Plan, fingerprint, train
+from oodometer.models.torch.batches import length_batches, token_batches
+from oodometer.models.torch.checkpoint import load_weights, weights
+from oodometer.models.torch.training import Plan, fingerprint, train
 
 parts = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=60)
 

@@ -2,50 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import lzma
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-GOOD, BAD = ("good", "great", "fine", "lovely"), ("bad", "awful", "poor", "dull")
-PLAIN = ("film", "story", "actor", "scene", "the", "a", "was", "seen")
-
-
-def write_data(folder: Path, train: int = 160, test: int = 80, far: int = 60) -> Path:
-    """IMDb and SST-2 as the real files have them; far texts tell their label less clearly."""
-    rng = np.random.default_rng(0)
-
-    def text(label: int, words: int, clear: float) -> str:
-        kind = label if rng.random() < clear else 1 - label
-        found = [*rng.choice(PLAIN, size=words).tolist(), *rng.choice(GOOD if kind else BAD, size=2).tolist()]
-        rng.shuffle(found)
-        return " ".join(found)
-
-    folder.mkdir(parents=True, exist_ok=True)
-    for split, rows in (("train", train), ("test", test)):
-        lines = [
-            json.dumps({"id": f"{split}/{i}", "label": str(int(i >= rows // 2)), "rating": "1",
-                        "text": text(int(i >= rows // 2), 12, 0.9)})
-            for i in range(rows)
-        ]  # fmt: skip
-        with lzma.open(folder / f"imdb_{split}.jsonl.xz", "wt") as file:
-            file.write("\n".join(lines) + "\n")
-    with lzma.open(folder / "sst_mr_cr_etc.tsv.xz", "wt") as file:
-        file.write("mr.all\t1\tanother set\n")
-        for part in ("train", "dev", "test"):
-            for i in range(far):
-                file.write(f"stsa.binary.{part}\t{i % 2}\t{text(i % 2, 4, 0.75)}\n")
-    return folder
-
-
-@pytest.fixture(scope="session")
-def tiny_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_data(tmp_path_factory.mktemp("data"))
+WORDS = "good great fine lovely bad awful poor dull film story actor scene the a was seen"
 
 
 @pytest.fixture(scope="session")
@@ -58,10 +22,10 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "transformers", reason="needs the extra hf: pip install 'oodometer[hf]'"
         )
     torch.set_num_threads(1)
-    from oodometer.models.wordpiece import learn_wordpiece
+    from oodometer.models.text.wordpiece import learn_wordpiece
 
     folder = tmp_path_factory.mktemp("encoder")
-    tokenizer = learn_wordpiece([" ".join((*GOOD, *BAD, *PLAIN))], 200, 64)
+    tokenizer = learn_wordpiece([WORDS], 200, 64)
     config = transformers.BertConfig(
         vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
         max_position_embeddings=130,
@@ -75,7 +39,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tiny(tiny_data: Path, encoder: Path) -> Iterator[Any]:
     """The recipe at a tiny size, for as long as the session lasts."""
     pytest.importorskip("gensim", reason="needs the extra text: pip install 'oodometer[text]'")
-    from oodometer.models import torch_library
+    from oodometer.models.torch import library as torch_library
     from oodometer.recipes.selective_answering import RECIPE, lineup, recipe
     from oodometer.recipes.selective_answering.sizes import Sizes
 

@@ -87,8 +87,8 @@ def test_predictions_are_files_like_any_other(finished: Any) -> None:
 
 
 def test_examples_are_gold_and_mistakes(finished: Any) -> None:
+    from oodometer.datasets import cogs
     from oodometer.recipes.correctness_discriminators.files import read_pairs
-    from oodometer.recipes.sequences import cogs
 
     found, _ = finished
     for part, split in (("train", "train"), ("dev", "dev")):

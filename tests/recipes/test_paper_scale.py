@@ -69,7 +69,7 @@ def write_roberta(folder: Path, words: list[str], transformers: Any) -> None:
 def paper(encoder: Path, tiny_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The recipe with all that it would download in the folder of the data, and few rows."""
     transformers = pytest.importorskip("transformers")
-    from oodometer.models import torch_library
+    from oodometer.models.torch import library as torch_library
     from oodometer.recipes.selective_answering import RECIPE, recipe
     from oodometer.recipes.selective_answering.sizes import Sizes
 
@@ -132,7 +132,7 @@ def test_downloaded_vectors_are_read_again_for_other_texts(
 def test_what_is_not_beside_the_data_is_asked_from_the_hub(
     paper: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from oodometer.models import encoder as encoders
+    from oodometer.models.text import encoder as encoders
     from oodometer.recipes.selective_answering.lineup import build, lineup
     from oodometer.recipes.selective_answering.recipe import _source
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from .bag_of_words import BagOfWords
 from .base import SequenceClassifier, Text
-from .convolution import Convolution
-from .embedding_sum import EmbeddingSum
-from .encoder import Encoder
 from .energy import Energy, EnergyMeter
-from .frozen_encoder import FrozenEncoder
-from .recurrent import Recurrent
+from .registry import KINDS, load_model
 from .seq2seq import Beams, EncoderDecoder, exact_match, snapshot_folders
-from .shelf import KINDS, load_model
-from .token_encoder import TokenEncoder
+from .text.bag_of_words import BagOfWords
+from .text.convolution import Convolution
+from .text.embedding_sum import EmbeddingSum
+from .text.encoder import Encoder
+from .text.frozen_encoder import FrozenEncoder
+from .text.recurrent import Recurrent
+from .text.token_encoder import TokenEncoder
 
 __all__ = [
     "KINDS",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from .torch_library import transformers as load_transformers
+from .torch.library import transformers as load_transformers
 
 __all__ = ["load_pretrained"]
 

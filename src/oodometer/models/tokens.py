@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import Array, Ragged
 from .base import Text
-from .batches import ragged
+from .torch.batches import ragged
 
 __all__ = ["PAIR", "Vocabulary", "words"]
 

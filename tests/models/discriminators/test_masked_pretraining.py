@@ -11,7 +11,7 @@ import pytest
 
 from oodometer.errors import InputError
 from oodometer.models.discriminators import ClassifierDiscriminator, pretrain
-from oodometer.models.training import Plan
+from oodometer.models.torch.training import Plan
 
 SIZES = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
 PLAN = Plan(epochs=20, batch_size=16, learning_rate=3e-3, warmup=0.1)

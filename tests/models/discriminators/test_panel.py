@@ -20,7 +20,7 @@ from oodometer.models.discriminators import (
     RuleDiscriminator,
     load_discriminator,
 )
-from oodometer.models.training import Plan
+from oodometer.models.torch.training import Plan
 from oodometer.store import open_predictions, write_predictions
 
 SHORT = RuleDiscriminator(lambda given, output: len(output) < 4)

@@ -21,7 +21,7 @@ from oodometer.models.discriminators import (
     token_f1,
 )
 from oodometer.models.discriminators.odds import probability
-from oodometer.models.training import Plan
+from oodometer.models.torch.training import Plan
 
 SIZES = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
 T5 = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 1, "num_heads": 2, "dropout_rate": 0.0}

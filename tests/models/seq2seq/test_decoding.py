@@ -13,7 +13,7 @@ import pytest
 from oodometer.errors import InputError, UsageError
 from oodometer.models.seq2seq import Beams, EncoderDecoder, decoding
 from oodometer.models.seq2seq import search as search_room
-from oodometer.models.training import Plan
+from oodometer.models.torch.training import Plan
 
 from .conftest import SIZES
 

@@ -15,7 +15,7 @@ from oodometer.errors import InputError, UsageError, WorkError
 from oodometer.models import EncoderDecoder as FromTheFace
 from oodometer.models.seq2seq import EncoderDecoder, StandIns, exact_match, snapshot_folders, squeeze
 from oodometer.models.seq2seq.codec import Codec
-from oodometer.models.training import Plan
+from oodometer.models.torch.training import Plan
 
 from .conftest import QUICK, SIZES
 

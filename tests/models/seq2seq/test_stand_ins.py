@@ -18,7 +18,7 @@ from oodometer.models.seq2seq import (
     find_stand_ins,
     learn_words,
 )
-from oodometer.models.training import Plan
+from oodometer.models.torch.training import Plan
 
 BRACES = ["CAT { ANT < BEE }", "{x}<y", "DOG ( )"]
 

@@ -10,10 +10,10 @@ from typing import Any, Self, final
 from ...arrays import Array
 from ...errors import UsageError
 from ..base import Progress, SequenceClassifier
-from ..frozen_encoder import FrozenEncoder
-from ..network import NetworkClassifier
-from ..shelf import load_model
-from ..training import Plan
+from ..registry import load_model
+from ..text.frozen_encoder import FrozenEncoder
+from ..text.network import NetworkClassifier
+from ..torch.training import Plan
 from .pair_encoder import pair_encoder
 from .trained import CLASSES, TrainedDiscriminator, class_log_odds
 

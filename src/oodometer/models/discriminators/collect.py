@@ -15,7 +15,7 @@ from ...results import percent
 from ...store.kept import read_kept, write_kept
 from ..base import Progress
 from ..seq2seq import Beams, EncoderDecoder
-from ..training import fingerprint
+from ..torch.training import fingerprint
 from .base import check_pairs
 from .examples import GOLD, Examples
 

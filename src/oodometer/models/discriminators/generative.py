@@ -11,16 +11,16 @@ import numpy as np
 
 from ...arrays import Array
 from ..base import Progress
-from ..batches import padded, token_batches
-from ..best import Best
 from ..seq2seq import EncoderDecoder
 from ..seq2seq.pretrained import load_tokenizer
 from ..seq2seq.scoring import IGNORED, token_scores
 from ..seq2seq.start import new_tokens
-from ..torch_library import torch as load_torch
-from ..training import Plan, fingerprint
-from .cut import cut_longer_side
+from ..torch.batches import padded, token_batches
+from ..torch.best import Best
+from ..torch.library import torch as load_torch
+from ..torch.training import Plan, fingerprint
 from .trained import CLASSES, TrainedDiscriminator
+from .truncation import cut_longer_side
 
 __all__ = ["BETWEEN", "GenerativeDiscriminator"]
 

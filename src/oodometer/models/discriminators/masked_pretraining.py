@@ -14,16 +14,16 @@ import numpy as np
 from ...arrays import Array, Ragged
 from ...results import percent
 from ..base import Progress
-from ..batches import padded
-from ..encoder import counted_ids
-from ..torch_library import choose_device
-from ..torch_library import torch as load_torch
-from ..torch_library import transformers as load_transformers
-from ..training import Plan, fingerprint, train
+from ..text.encoder import counted_ids
+from ..torch.batches import padded
+from ..torch.library import choose_device
+from ..torch.library import torch as load_torch
+from ..torch.library import transformers as load_transformers
+from ..torch.training import Plan, fingerprint, train
 from .base import check_pairs
 from .kept import keep, trained_as
 from .pair_encoder import sizes_of
-from .pieces import learn_pair_pieces
+from .tokenizer import learn_pair_pieces
 
 __all__ = ["PLAN", "pretrain"]
 

@@ -7,10 +7,10 @@ from itertools import chain
 from typing import Any
 
 from ...errors import UsageError
-from ..encoder import Encoder
-from ..token_encoder import TokenEncoder
-from ..training import Plan
-from .pieces import learn_pair_pieces
+from ..text.encoder import Encoder
+from ..text.token_encoder import TokenEncoder
+from ..torch.training import Plan
+from .tokenizer import learn_pair_pieces
 
 __all__ = ["HEADS", "SMALL", "pair_encoder", "sizes_of"]
 

@@ -17,11 +17,11 @@ from ...errors import InputError, UsageError
 from ...predictions import Predictions
 from ...store import write_atomic
 from ..base import Progress
-from ..training import fingerprint
+from ..torch.training import fingerprint
 from .base import Dev, Discriminator, check_pairs
 from .kept import keep, trained_as
+from .registry import load_discriminator
 from .rule import RuleDiscriminator
-from .shelf import load_discriminator
 
 __all__ = ["Panel"]
 

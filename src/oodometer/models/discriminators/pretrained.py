@@ -14,11 +14,11 @@ from ...arrays import Array, softmax
 from ...errors import InputError, UsageError
 from ...store import write_atomic
 from ..base import Progress
-from ..batches import padded, sorted_batches
-from ..encoder import counted_ids
 from ..hub import load_pretrained
-from ..torch_library import choose_device
-from ..torch_library import torch as load_torch
+from ..text.encoder import counted_ids
+from ..torch.batches import padded, sorted_batches
+from ..torch.library import choose_device
+from ..torch.library import torch as load_torch
 from .base import Discriminator, check_pairs
 from .trained import DESCRIPTION, read_description
 

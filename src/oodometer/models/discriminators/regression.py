@@ -15,8 +15,8 @@ from ...arrays import Array, as_numpy
 from ...errors import InputError, UsageError
 from ...store import write_atomic
 from ..base import Progress
-from ..encoder import Encoder
-from ..training import Plan
+from ..text.encoder import Encoder
+from ..torch.training import Plan
 from .base import Dev, Discriminator, check_pairs
 from .pair_encoder import pair_encoder
 from .trained import CLASSES, DESCRIPTION, MODEL, class_log_odds, read_description

@@ -15,7 +15,7 @@ from ...arrays import Array
 from ...errors import InputError, UsageError
 from ...store import write_atomic
 from ..base import Progress
-from ..training import Plan
+from ..torch.training import Plan
 from .base import Dev, Discriminator, check_pairs, check_verdicts
 from .odds import fit_temperature, probability
 

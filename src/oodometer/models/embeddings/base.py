@@ -10,8 +10,8 @@ from typing import final
 
 from ...arrays import Array
 from ...errors import InputError
-from ..checkpoint import read_tensors, write_tensors
-from ..torch_library import torch as load_torch
+from ..torch.checkpoint import read_tensors, write_tensors
+from ..torch.library import torch as load_torch
 
 __all__ = ["WordVectors"]
 

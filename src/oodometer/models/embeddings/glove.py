@@ -11,11 +11,11 @@ import numpy as np
 
 from ...arrays import Array, Ragged
 from ...errors import InputError
-from .. import checkpoint as checkpoints
 from ..base import Progress
 from ..tokens import Vocabulary
-from ..torch_library import torch as load_torch
-from ..training import fingerprint
+from ..torch import checkpoint as checkpoints
+from ..torch.library import torch as load_torch
+from ..torch.training import fingerprint
 from .base import WordVectors
 
 __all__ = ["cooccurrences", "fit_factors", "train_glove"]
@@ -28,7 +28,7 @@ def cooccurrences(sequences: Ragged, words: int, window: int) -> tuple[Array, Ar
 
     Numbers below 2 (padding, unknown words) are left out. Symmetric, so only i <= j is given.
 
-    >>> from oodometer.models.batches import ragged
+    >>> from oodometer.models.torch.batches import ragged
     >>> i, j, x = cooccurrences(ragged([[2, 3, 2]]), 4, window=2)
     >>> list(zip(i.tolist(), j.tolist(), x.tolist()))
     [(2, 2, 0.5), (2, 3, 2.0)]

@@ -12,9 +12,9 @@ import numpy as np
 from ...errors import InputError, MissingExtraError
 from ...store.kept import made_anew
 from ..base import Progress
-from ..checkpoint import read_tensors, write_tensors
-from ..torch_library import torch as load_torch
-from ..training import fingerprint
+from ..torch.checkpoint import read_tensors, write_tensors
+from ..torch.library import torch as load_torch
+from ..torch.training import fingerprint
 from .base import WordVectors
 
 __all__ = ["train_word2vec"]

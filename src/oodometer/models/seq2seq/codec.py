@@ -12,7 +12,7 @@ import numpy as np
 from ...arrays import Ragged
 from ...errors import InputError
 from ...results import percent
-from ..batches import ragged
+from ..torch.batches import ragged
 from .stand_ins import StandIns
 
 __all__ = ["Codec", "check_strings"]

@@ -8,8 +8,8 @@ import numpy as np
 
 from ...arrays import Array, Ragged
 from ..base import Progress
-from ..batches import padded, token_batches
-from ..torch_library import torch as load_torch
+from ..torch.batches import padded, token_batches
+from ..torch.library import torch as load_torch
 from .search import search
 
 __all__ = ["Decoded", "decode"]

@@ -15,12 +15,12 @@ from ...errors import InputError, UsageError, WorkError
 from ...predictions import Predictions
 from ...store import write_atomic
 from ..base import Progress
-from ..batches import padded
-from ..checkpoint import load_weights, read_tensors, weights, write_tensors
-from ..network import DESCRIPTION, WEIGHTS, read_description
-from ..torch_library import choose_device
-from ..torch_library import torch as load_torch
-from ..training import Plan, fingerprint, train
+from ..text.network import DESCRIPTION, WEIGHTS, read_description
+from ..torch.batches import padded
+from ..torch.checkpoint import load_weights, read_tensors, weights, write_tensors
+from ..torch.library import choose_device
+from ..torch.library import torch as load_torch
+from ..torch.training import Plan, fingerprint, train
 from .beams import Beams
 from .codec import Codec, check_strings
 from .decoding import decode

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
-from ..checkpoint import load_weights, read_tensors
 from ..hub import load_pretrained
-from ..network import DESCRIPTION, WEIGHTS, read_description
-from ..torch_library import torch as load_torch
-from ..torch_library import transformers as load_transformers
+from ..text.network import DESCRIPTION, WEIGHTS, read_description
+from ..torch.checkpoint import load_weights, read_tensors
+from ..torch.library import torch as load_torch
+from ..torch.library import transformers as load_transformers
 
 __all__ = ["build", "load_config", "load_tokenizer", "load_weights_of", "marks", "stand_ins_of"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..torch_library import torch as load_torch
+from ..torch.library import torch as load_torch
 
 __all__ = ["Found", "search"]
 

@@ -10,7 +10,7 @@ from typing import final
 
 from ...errors import InputError, UsageError
 from ...store import whole_folder
-from ..network import read_description
+from ..text.network import read_description
 
 __all__ = ["Snapshots", "snapshot_folders"]
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from ...errors import UsageError
-from ..torch_library import transformers as load_transformers
+from ..torch.library import transformers as load_transformers
 from .pretrained import build, load_tokenizer, stand_ins_of
 from .stand_ins import StandIns, find_stand_ins
 from .tokens import learn_pieces, learn_words

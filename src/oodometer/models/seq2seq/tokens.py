@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from ..torch_library import transformers as load_transformers
+from ..torch.library import transformers as load_transformers
 
 __all__ = ["END", "PADDING", "SPECIAL", "UNKNOWN", "learn_pieces", "learn_words"]
 

@@ -7,8 +7,8 @@ from functools import cached_property
 from itertools import chain, zip_longest
 from typing import Any, final
 
+from ...datasets import Dataset, with_signatures
 from ...models.seq2seq import Clean, close_brackets, composed, squeeze
-from ..sequences import Sequences, with_signatures
 from .tasks import Task
 
 __all__ = ["TaskData"]
@@ -27,16 +27,16 @@ class TaskData:
         self.task = task
 
     @cached_property
-    def train(self) -> Sequences:
+    def train(self) -> Dataset:
         """What the parser learns from."""
         return self._ready(self._kept["train"].sample(self.task.sizes.train_rows, self.task.sizes.seed))
 
     @cached_property
-    def dev(self) -> Sequences:
+    def dev(self) -> Dataset:
         """What stops the training of judges, and gives ATC its threshold: in distribution."""
         return self._ready(self._kept["dev"].sample(self.task.sizes.dev_rows, self.task.sizes.seed + 1))
 
-    def test(self, name: str) -> Sequences:
+    def test(self, name: str) -> Dataset:
         """A test set by its name."""
         return self._ready(self._kept[name].sample(self.task.sizes.test_rows, self.task.sizes.seed + 2))
 
@@ -75,18 +75,18 @@ class TaskData:
             for found in [self._set(name)]
         }  # fmt: skip
 
-    def _set(self, name: str) -> Sequences:
+    def _set(self, name: str) -> Dataset:
         return self.train if name == "train" else self.dev if name == "dev" else self.test(name)
 
     @cached_property
-    def _whole(self) -> dict[str, Sequences]:
+    def _whole(self) -> dict[str, Dataset]:
         loads = {"train": self.task.train, "dev": self.task.dev}
         return {
             name: load() for name, load in (loads | {one.name: one.load for one in self.task.tests}).items()
         }
 
     @cached_property
-    def _kept(self) -> dict[str, Sequences]:
+    def _kept(self) -> dict[str, Dataset]:
         longest = self.task.sizes.longest
         if longest is None:
             return self._whole
@@ -103,5 +103,5 @@ class TaskData:
         train = self._kept["train"].sample(self.task.sizes.train_rows, self.task.sizes.seed)
         return with_signatures(train.inputs, rare)
 
-    def _ready(self, data: Sequences) -> Sequences:
+    def _ready(self, data: Dataset) -> Dataset:
         return data.rewritten(inputs=self._rewrite)

@@ -11,8 +11,8 @@ from ...arrays import Array
 from ...metrics.vote_bounds import mean_of
 from ...metrics.vote_counts import absolute, paired_gap
 from ...models.discriminators import RegressionDiscriminator, token_f1
-from ...models.torch_library import use_threads
-from ...models.training import Plan
+from ...models.torch.library import use_threads
+from ...models.torch.training import Plan
 from ...results import Interval
 from ..base import Tick, Workspace
 from .data import TaskData
@@ -48,7 +48,7 @@ def learn_metric(data: TaskData, workspace: Workspace, home: str, tick: Tick) ->
     for part in PARTS:
         found = examples(workspace, home, part)
         rows = data.train if part == "train" else data.dev
-        gold = dict(zip(rows.inputs, rows.outputs, strict=True))
+        gold = dict(zip(rows.inputs, rows.targets, strict=True))
         kept = _like_outputs(found.correct, accuracy, sizes.seed)
         inputs, outputs = ([texts[row] for row in kept] for texts in (found.inputs, found.outputs))
         pairs[part] = (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 from ...errors import UsageError
-from ...models.torch_library import torch
+from ...models.torch.library import torch
 from ..base import Recipe, Step, Tick, Workspace
 from . import figures, tables
 from .data import TaskData

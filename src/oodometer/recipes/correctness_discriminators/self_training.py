@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays import Array
 from ...metrics.vote_counts import paired_gap, share
 from ...models.seq2seq import EncoderDecoder
-from ...models.torch_library import use_threads
+from ...models.torch.library import use_threads
 from ...verbs.discriminate.pseudo_labels import PseudoLabels, pseudo_labels
 from ..base import Tick, Workspace
 from .data import TaskData
@@ -80,7 +80,7 @@ def _trained(
     folder = workspace / home
     if (folder / "finished").is_file():
         return EncoderDecoder.load(folder)
-    inputs, outputs = list(data.train.inputs), list(data.train.outputs)
+    inputs, outputs = list(data.train.inputs), list(data.train.targets)
     if accepted is not None:
         assert accepted.record.input is not None
         assert accepted.record.output is not None
@@ -109,7 +109,7 @@ def _compared(
     part = given.take(places.tolist())
     right = {"old": before.verdicts[places] > 0}
     for key, parser in parsers.items():
-        record = parser.predict(part.inputs, gold=part.outputs, beams=data.task.sizes.beams, clean=data.clean)
+        record = parser.predict(part.inputs, gold=part.targets, beams=data.task.sizes.beams, clean=data.clean)
         right[key] = record.verdicts > 0
     out: dict[str, Any] = {"name": name, "rows": len(places)}
     for key, verdicts in right.items():

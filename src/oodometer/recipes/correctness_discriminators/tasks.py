@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, final
 
+from ... import datasets as sequences
+from ...datasets import Dataset
 from ...errors import UsageError
-from .. import sequences
-from ..sequences import Sequences
 from .sizes import Sizes
 
 __all__ = ["Task", "TestSet", "tasks_of"]
 
-Load = Callable[[], Sequences]
+Load = Callable[[], Dataset]
 
 
 @final
@@ -206,7 +206,7 @@ _PAPER = Sizes(
 
 
 def _paper() -> tuple[Task, ...]:
-    def task(name: str, title: str, family: str, read: Callable[[str], Sequences], tests: tuple[TestSet, ...],
+    def task(name: str, title: str, family: str, read: Callable[[str], Dataset], tests: tuple[TestSet, ...],
              **others: Any) -> Task:  # fmt: skip
         sizes = others.pop("sizes", _PAPER)
         return Task(name, title, family, partial(read, "train"), partial(read, "dev"), tests, sizes, **others)

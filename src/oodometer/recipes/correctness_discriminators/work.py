@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...datasets import Dataset
 from ...models.discriminators import (
     ClassifierDiscriminator,
     Discriminator,
@@ -19,11 +20,10 @@ from ...models.discriminators import (
     pretrain,
 )
 from ...models.seq2seq import EncoderDecoder, snapshot_folders
-from ...models.torch_library import use_threads
-from ...models.training import Plan
+from ...models.torch.library import use_threads
+from ...models.torch.training import Plan
 from ...store import write_predictions
 from ..base import Tick, Workspace
-from ..sequences import Sequences
 from .data import TaskData
 from .files import read_pairs
 from .sizes import Sizes
@@ -71,7 +71,7 @@ def train_parser(data: TaskData, workspace: Workspace, home: str, tick: Tick) ->
     sizes, checkpoint = data.task.sizes, workspace / f"{home}/checkpoints/parser"
     parser = new_parser(data, sizes.seed)
     parser.fit(
-        data.train.inputs, data.train.outputs, checkpoint=checkpoint, snapshots=workspace / f"{home}/snapshots",
+        data.train.inputs, data.train.targets, checkpoint=checkpoint, snapshots=workspace / f"{home}/snapshots",
         every=sizes.every, most=sizes.checkpoints, progress=tick,
     )  # fmt: skip
     parser.save(workspace / f"{home}/parser")
@@ -92,7 +92,7 @@ def collect_mistakes(data: TaskData, workspace: Workspace, home: str, tick: Tick
             tick(done * b + a, len(PARTS) * b)
 
         found = collect(
-            folders, part.inputs, part.outputs, checkpoints=sizes.checkpoints, beams=sizes.beams,
+            folders, part.inputs, part.targets, checkpoints=sizes.checkpoints, beams=sizes.beams,
             per_checkpoint=sizes.per_checkpoint, per_input=sizes.per_input, balance=sizes.balance, clean=data.clean,
             seed=sizes.seed, checkpoint=workspace / f"{home}/checkpoints/examples", progress=share,
         )  # fmt: skip
@@ -113,7 +113,7 @@ def pretrain_judges(data: TaskData, workspace: Workspace, home: str, tick: Tick)
     sizes, checkpoint = data.task.sizes, workspace / f"{home}/checkpoints/pretrained"
     plan = Plan(**{**(sizes.pretraining or {}), "seed": sizes.seed})
     pretrain(
-        *data.seen(data.train.inputs, data.train.outputs), workspace / f"{home}/pretrained",
+        *data.seen(data.train.inputs, data.train.targets), workspace / f"{home}/pretrained",
         config=sizes.judge["config"], plan=plan, checkpoint=checkpoint, progress=tick,
     )  # fmt: skip
     shutil.rmtree(checkpoint, ignore_errors=True)
@@ -143,9 +143,9 @@ def ask(data: TaskData, name: str, workspace: Workspace, home: str, tick: Tick) 
     """Parse a set, let the panel vote on the outputs, and write the predictions file."""
     use_threads(1)
     parser, panel = EncoderDecoder.load(workspace / f"{home}/parser"), Panel.load(workspace / f"{home}/panel")
-    rows: Sequences = data.dev if name == "dev" else data.test(name)
+    rows: Dataset = data.dev if name == "dev" else data.test(name)
     record = parser.predict(
-        rows.inputs, gold=rows.outputs, beams=data.task.sizes.beams, clean=data.clean, ids=rows.ids,
+        rows.inputs, gold=rows.targets, beams=data.task.sizes.beams, clean=data.clean, ids=rows.ids,
         columns={"type": list(rows.types)}, progress=lambda a, b: tick(a, 2 * b),
     )  # fmt: skip
     assert record.input is not None

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
+from ...datasets import data_folder
 from ...errors import UsageError
 from ...models import (
     BagOfWords,
@@ -19,8 +20,7 @@ from ...models import (
     SequenceClassifier,
 )
 from ...models.embeddings import WordVectors
-from ...models.training import Plan
-from ..texts import data_folder
+from ...models.torch.training import Plan
 from .sizes import Sizes
 
 __all__ = ["Entry", "build", "lineup"]

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, final
 
+from ...datasets import Dataset, data_folder, imdb, sst2
 from ...errors import UsageError
 from ...models import EnergyMeter, load_model
 from ...models.embeddings import WordVectors, read_vectors, train_glove, train_word2vec
 from ...models.tokens import words
-from ...models.torch_library import torch, use_threads
+from ...models.torch.library import torch, use_threads
 from ...store import write_predictions
 from ..base import Recipe, Step, Tick, Workspace
-from ..texts import Texts, data_folder, imdb, sst2
 from . import figures, tables
 from .lineup import Entry, build, lineup
 from .sizes import SIZES, Sizes
@@ -102,7 +102,7 @@ class SelectiveAnswering(Recipe):
 
         def work(workspace: Workspace, tick: Tick) -> None:
             use_threads()
-            split = [words(text) for text in data.train().texts]
+            split = [words(text) for text in data.train().inputs]
             checkpoint = workspace / f"checkpoints/vectors-{kind}"
             if not sizes.trained_vectors:
                 found = read_vectors(_source(kind), only=sorted({word for text in split for word in text}))
@@ -133,7 +133,7 @@ class SelectiveAnswering(Recipe):
             model = build(entry, vectors)
             texts = data.train().sample(entry.rows, data.sizes.seed)
             checkpoint = workspace / f"checkpoints/{entry.name}"
-            model.fit(texts.texts, texts.labels, classes=(0, 1), checkpoint=checkpoint, progress=tick)
+            model.fit(texts.inputs, texts.targets, classes=(0, 1), checkpoint=checkpoint, progress=tick)
             model.save(workspace / f"models/{entry.name}")
             shutil.rmtree(checkpoint, ignore_errors=True)
 
@@ -179,9 +179,9 @@ def is_metered() -> bool:
     return importlib.util.find_spec("codecarbon") is not None
 
 
-def _timed(model: Any, texts: Texts, tick: Tick) -> tuple[Any, float]:
+def _timed(model: Any, texts: Dataset, tick: Tick) -> tuple[Any, float]:
     started = time.monotonic()
-    record = model.predict(texts.texts, label=texts.labels, ids=texts.ids, progress=tick)
+    record = model.predict(texts.inputs, label=texts.targets, ids=texts.ids, progress=tick)
     return record, time.monotonic() - started
 
 
@@ -205,7 +205,7 @@ class _Data:
         self._imdb = cache(lambda: imdb("test").sample(sizes.test_rows, sizes.seed))
         self._sst2 = cache(lambda: sst2("test"))
 
-    def test(self, name: str) -> Texts:
+    def test(self, name: str) -> Dataset:
         """The test texts of a set."""
         if name not in SETS:
             raise UsageError(f"expected {' or '.join(SETS)}, got {name!r}")

@@ -14,7 +14,7 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InputError
 from ...models.discriminators import Discriminator, Panel, PretrainedDiscriminator, RuleDiscriminator
-from ...models.training import fingerprint
+from ...models.torch.training import fingerprint
 from ...store.kept import read_kept, write_kept
 from .folder import noting_cuts
 from .training import idle_threads

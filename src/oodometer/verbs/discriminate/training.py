@@ -23,9 +23,9 @@ from ...models.discriminators import (
     pretrain,
 )
 from ...models.discriminators.masked_pretraining import PLAN
-from ...models.torch_library import idle_cores
-from ...models.torch_library import torch as load_torch
-from ...models.training import Plan, fingerprint
+from ...models.torch.library import idle_cores
+from ...models.torch.library import torch as load_torch
+from ...models.torch.training import Plan, fingerprint
 from ...results import plain
 from ...store import write_predictions
 from ..opening import Opener

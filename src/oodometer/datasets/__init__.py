@@ -1,0 +1,37 @@
+"""Data sets that models are trained and asked on: reviews, logical forms, tags, trees, graphs, images, own files."""
+
+from __future__ import annotations
+
+from .amr import little_prince, news_amr
+from .base import Dataset, Dialogue
+from .cfq import cfq
+from .cogs import cogs, pos_cogs
+from .folder import data_folder
+from .penn import penn_tags, penn_trees
+from .reviews import imdb, sst2
+from .tagging import ud_tags, wsj_tags
+from .topv2 import topv2
+from .trees import gum_trees, wsj_trees
+from .words import numbered, with_signatures
+
+__all__ = [
+    "Dataset",
+    "Dialogue",
+    "cfq",
+    "cogs",
+    "data_folder",
+    "gum_trees",
+    "imdb",
+    "little_prince",
+    "news_amr",
+    "numbered",
+    "penn_tags",
+    "penn_trees",
+    "pos_cogs",
+    "sst2",
+    "topv2",
+    "ud_tags",
+    "with_signatures",
+    "wsj_tags",
+    "wsj_trees",
+]

@@ -1,0 +1,234 @@
+"""Data set: inputs of any kind with their targets, types, ids and source; seeded stratified samples and halves."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import InputError
+
+__all__ = ["Dataset", "Dialogue", "Modality", "Row", "split_by_group", "stratified"]
+
+Row = tuple[str, str, str, str]
+"""Input, output, type, id."""
+
+Modality = Literal["text", "pair", "dialogue", "image", "table"]
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """A conversation and its candidate replies; the target of such an input is the position of the right one."""
+
+    context: tuple[str, ...]
+    candidates: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """What a model is trained and asked on.
+
+    Parameters
+    ----------
+    name : of the data set.
+    inputs : one a sample: strings (``text``), pairs of strings (``pair``), `Dialogue` (``dialogue``); of the modality
+        ``image`` a uint8 array of shape (sample, height, width, channel), or paths of files, or their bytes; of
+        ``table`` a float array of shape (sample, column).
+    targets : one a sample: class names, or the outputs of a sequence model; empty where they are not known.
+    types : what results are told by (a generalisation, a genre), one a sample; empty where there is only one.
+    ids : names of the samples; empty where they have none.
+    source : where they came from.
+    modality : the kind of the inputs.
+
+    >>> toy = Dataset.of_rows("toy", [("a b", "A B", "x", "1"), ("c", "C", "y", "2")], "here")
+    >>> len(toy), toy.targets, toy.counts
+    (2, ('A B', 'C'), {'x': 1, 'y': 1})
+    """
+
+    name: str
+    inputs: Any
+    targets: tuple[Any, ...] = ()
+    types: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    source: str = ""
+    modality: Modality = "text"
+
+    def __post_init__(self) -> None:
+        for what in ("targets", "types", "ids"):
+            found = len(getattr(self, what))
+            if found not in (0, len(self.inputs)):
+                raise InputError(f"{len(self.inputs)} {what}, one an input, or none", got=str(found),
+                                 remedy="align them by sample", column=what)  # fmt: skip
+
+    @classmethod
+    def of_rows(cls, name: str, rows: Sequence[Row], source: str) -> Dataset:
+        """A set of sequences from rows. Raises `InputError` for none at all."""
+        if not rows:
+            raise InputError(f"rows of {name}", got="none", remedy="fetch the data again", file=source)
+        inputs, outputs, types, ids = zip(*rows, strict=True)
+        return cls(name, inputs, outputs, types, ids, source)
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Dataset):
+            return NotImplemented
+        told = [
+            (one.name, one.targets, one.types, one.ids, one.source, one.modality) for one in (self, other)
+        ]
+        return told[0] == told[1] and self.fingerprint == other.fingerprint
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Rows of each type, in alphabetical order."""
+        return dict(sorted(Counter(self.types).items()))
+
+    @property
+    def fingerprint(self) -> str:
+        """A short name of the content, whatever its source."""
+        digest = hashlib.sha256()
+        if isinstance(self.inputs, np.ndarray):
+            digest.update(repr((self.inputs.shape, self.targets)).encode())
+            digest.update(np.ascontiguousarray(self.inputs).tobytes())
+            return digest.hexdigest()[:16]
+        columns = (
+            [self.inputs, self.targets, self.types] if self.types else [self.targets, self.inputs]
+        )  # the two forms in which finished runs named their data
+        for row in zip(*(column for column in columns if len(column)), strict=True):
+            digest.update("\t".join(map(str, row)).encode() + b"\n")
+        return digest.hexdigest()[:16]
+
+    def take(self, places: Sequence[int]) -> Dataset:
+        """The rows at some places, in that order."""
+        places = list(places)
+
+        def taken(values: Any) -> Any:
+            return values[places] if isinstance(values, np.ndarray) else tuple(values[i] for i in places)
+
+        told = {
+            what: taken(values) for what in ("targets", "types", "ids") if (values := getattr(self, what))
+        }
+        fields: dict[str, Any] = {"inputs": taken(self.inputs), **told}
+        return replace(self, **fields)
+
+    def keep(self, good: Callable[[str, str], bool]) -> Dataset:
+        """The rows whose input and target are good. Raises `InputError` where none is."""
+        places = [i for i, pair in enumerate(zip(self.inputs, self.targets, strict=True)) if good(*pair)]
+        if not places:
+            raise InputError(
+                f"rows of {self.name} that are short enough",
+                got=f"none of {len(self)}",
+                remedy="allow longer ones",
+                file=self.source,
+            )
+        return self.take(places)
+
+    def sample(self, rows: int | None, seed: int) -> Dataset:
+        """``rows`` of them, as many of each type (else of each class) as can be, drawn and ordered by the seed.
+
+        None takes all of them, shuffled. See `stratified`.
+
+        >>> toy = Dataset.of_rows("toy", [(str(i), "", "ab"[i > 3], str(i)) for i in range(9)], "here")
+        >>> toy.sample(4, seed=0).counts
+        {'a': 2, 'b': 2}
+        """
+        return self.take(stratified(self._strata, rows, seed).tolist())
+
+    def halves(self, seed: int) -> tuple[Dataset, Dataset]:
+        """Two halves of the rows, each with half of every type (else class), drawn and ordered by the seed.
+
+        >>> toy = Dataset.of_rows("toy", [(str(i), "", "ab"[i > 3], str(i)) for i in range(8)], "here")
+        >>> [half.counts for half in toy.halves(seed=0)]
+        [{'a': 2, 'b': 2}, {'a': 2, 'b': 2}]
+        """
+        first = stratified(self._strata, len(self) // 2, seed)
+        rest = np.random.default_rng(seed).permutation(np.setdiff1d(np.arange(len(self)), first))
+        return self.take(first.tolist()), self.take(rest.tolist())
+
+    def rewritten(
+        self,
+        *,
+        inputs: Callable[[str], str] | None = None,
+        targets: Callable[[str], str] | None = None,
+    ) -> Dataset:
+        """The same rows with every input, or every target, passed through a function."""
+        return replace(
+            self,
+            inputs=self.inputs if inputs is None else tuple(map(inputs, self.inputs)),
+            targets=self.targets if targets is None else tuple(map(targets, self.targets)),
+        )
+
+    def __add__(self, other: Dataset) -> Dataset:
+        arrays = isinstance(self.inputs, np.ndarray)
+        return replace(
+            self,
+            inputs=np.concatenate([self.inputs, other.inputs]) if arrays else self.inputs + other.inputs,
+            targets=self.targets + other.targets,
+            types=self.types + other.types,
+            ids=self.ids + other.ids,
+            source=self.source if self.source == other.source else f"{self.source}, {other.source}",
+        )
+
+    @property
+    def _strata(self) -> Array:
+        named = self.types or self.targets
+        return (
+            np.unique(np.array(named), return_inverse=True)[1]
+            if named
+            else np.zeros(len(self), dtype=np.int64)
+        )
+
+
+def stratified(strata: Array, rows: int | None, seed: int) -> Array:
+    """Positions of ``rows`` samples, as many of each stratum as can be, drawn and ordered by the seed, int64.
+
+    ``strata`` are integers from 0, shape (sample,); None as ``rows`` takes every sample.
+
+    >>> sorted(stratified(np.array([0, 0, 0, 1, 1]), 4, seed=0).tolist())[-2:]
+    [3, 4]
+    """
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(strata))
+    if rows is None or rows >= len(strata):
+        return order
+    found = strata[order]
+    # The place of each row among the rows of its stratum: the first ones of every stratum make an even sample.
+    by_stratum = np.argsort(found, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(found))[:-1]])
+    place = np.empty(len(strata), dtype=np.int64)
+    place[by_stratum] = np.arange(len(strata)) - first[found[by_stratum]]
+    return rng.permutation(order[np.argsort(place, kind="stable")[:rows]])
+
+
+def split_by_group(data: Dataset, groups: Sequence[str], shares: Sequence[float], seed: int) -> list[Dataset]:
+    """Cut a set into parts of about the given shares of its rows, whole groups (documents) at a time, by the seed.
+
+    Groups are shuffled, then dealt in order; a part ends with the group that reaches its share. The last part takes the
+    rest.
+
+    >>> toy = Dataset.of_rows("toy", [(str(i), "", "", str(i)) for i in range(10)], "here")
+    >>> [len(part) for part in split_by_group(toy, list("aabbccddee"), (0.6, 0.2, 0.2), seed=0)]
+    [6, 2, 2]
+    """
+    names = sorted(set(groups))
+    order = np.random.default_rng(seed).permutation(len(names)).tolist()
+    rows: dict[str, list[int]] = {name: [] for name in names}
+    for i, group in enumerate(groups):
+        rows[group].append(i)
+    parts: list[list[int]] = [[] for _ in shares]
+    part, ends = 0, np.cumsum(shares) * len(data)
+    done = 0
+    for place in order:
+        parts[part] += rows[names[place]]
+        done += len(rows[names[place]])
+        while part < len(shares) - 1 and done >= ends[part] - 1e-9:
+            part += 1
+    return [data.take(sorted(one)) for one in parts]

@@ -1,0 +1,186 @@
+"""Encoder: a transformer by name, path or configuration with a linear head, fine-tuned as a whole or trained anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from ...arrays import Ragged
+from ...errors import UsageError
+from ..base import Text
+from ..hub import load_pretrained
+from ..tokens import ends
+from ..torch.library import transformers as load_transformers
+from ..torch.training import Plan
+from .network import NetworkClassifier
+from .wordpiece import learn_wordpiece
+
+__all__ = ["Encoder", "TransformerClassifier", "counted_ids", "piece_ids"]
+
+
+class TransformerClassifier(NetworkClassifier):
+    """What the classifiers on top of a transformer share: see `Encoder` for the parameters."""
+
+    _task: ClassVar[str]
+    """Name of transformers' automatic class of the network with its head."""
+
+    def __init__(
+        self,
+        source: str | None = None,
+        *,
+        config: Mapping[str, Any] | None = None,
+        pieces: int = 8_000,
+        longest: int = 256,
+        tokenizer: Any = None,
+        plan: Plan | None = None,
+        device: str | None = None,
+    ) -> None:
+        if (source is None) == (config is None):
+            got = "neither" if source is None else "both"
+            raise UsageError(f"expected source or config, got {got}; name a pretrained encoder or give sizes")
+        super().__init__(
+            plan=plan or Plan(epochs=2, batch_size=32, learning_rate=3e-5, warmup=0.1), device=device
+        )
+        self.source, self.config = source, None if config is None else dict(config)
+        self.pieces, self.longest = pieces, longest
+        self.tokenizer: Any = tokenizer
+        self._given = tokenizer is not None
+        self._settings: Any = None  # transformers' configuration of a loaded model
+
+    def options(self) -> dict[str, Any]:
+        """Arguments of the constructor."""
+        return {"source": self.source, "config": self.config, "pieces": self.pieces, "longest": self.longest}
+
+    def _learn_tokens(self, texts: Sequence[Text]) -> None:
+        self._settings = None  # trained again, a loaded model starts where a new one does
+        if self.source is not None:
+            self.tokenizer = load_pretrained("AutoTokenizer", self.source)
+        elif not self._given:
+            self.tokenizer = learn_wordpiece(texts, self.pieces, self.longest)
+
+    def _encode(self, texts: Sequence[Text]) -> Ragged:
+        found, self.truncated = counted_ids(self.tokenizer, texts, self.longest)
+        return found
+
+    def _outputs(self) -> int:
+        """Outputs of the head."""
+        return len(self.classes)
+
+    def _build(self) -> Any:
+        library = load_transformers()
+        self.padding = int(self.tokenizer.pad_token_id)
+        if self._settings is not None:
+            return getattr(library, self._task).from_config(self._settings)
+        if self.source is None:
+            settings = library.AutoConfig.for_model(
+                **{
+                    "model_type": "bert",
+                    "vocab_size": len(self.tokenizer),
+                    "max_position_embeddings": self.longest,
+                    "pad_token_id": self.padding,
+                    "num_labels": self._outputs(),
+                    **(self.config or {}),
+                }
+            )
+            return getattr(library, self._task).from_config(settings)
+        return load_pretrained(
+            self._task, self.source, num_labels=self._outputs(), ignore_mismatched_sizes=True
+        )
+
+    def _types(self, net: Any, ids: Any) -> dict[str, Any]:
+        """The second part of a pair, behind the first mark of separation, has a type of its own."""
+        if getattr(net.config, "type_vocab_size", 0) <= 1:
+            return {}
+        mark = (ids == self.tokenizer.sep_token_id).long()
+        return {"token_type_ids": (mark.cumsum(1) - mark).clamp(max=1)}
+
+    def _save_tokens(self, folder: Path) -> None:
+        self.tokenizer.save_pretrained(folder / "tokenizer")
+        self.net.config.save_pretrained(folder)
+
+    def _load_tokens(self, folder: Path) -> None:
+        self.tokenizer = load_pretrained("AutoTokenizer", str(folder / "tokenizer"))
+        self._settings = load_pretrained("AutoConfig", str(folder))
+        self.padding = int(self.tokenizer.pad_token_id)
+
+
+@final
+class Encoder(TransformerClassifier):
+    """A Hugging Face encoder with a head for sequence classification; logits of shape (sample, class).
+
+    Give ``source`` or ``config``, not both.
+
+    Parameters
+    ----------
+    source : hub name or path of a pretrained encoder and its tokenizer, such as ``bert-base-uncased``.
+    config : arguments of transformers' ``BertConfig`` (or of the configuration of another ``model_type`` that is named
+        among them, such as ``modernbert``) for an encoder that is trained from scratch; its word pieces are learnt from
+        the training texts.
+    pieces : size of the vocabulary of word pieces that is learnt with ``config``.
+    longest : word pieces that are read; a longer text loses its middle, a pair the end of its longer part.
+    tokenizer : with ``config``, a tokenizer of transformers to use instead of learning one.
+    plan, device : how and where to train.
+
+    ``truncated`` is the number of texts of the last call that were too long.
+
+    Source: Devlin et al. (2019).
+
+    >>> from oodometer.models import Encoder
+    >>> Encoder()
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected source or config, got neither; name a pretrained encoder or give sizes
+    """
+
+    kind = "encoder"
+    _task = "AutoModelForSequenceClassification"
+
+    def _scores(self, net: Any, ids: Any, real: Any) -> Any:
+        return net(input_ids=ids, attention_mask=real.long(), **self._types(net, ids)).logits
+
+
+def piece_ids(tokenizer: Any, texts: Sequence[Text], longest: int) -> Ragged:
+    """Ids of word pieces with the tokenizer's special marks; a text too long loses its middle.
+
+    Of a pair the longer part loses its end, until both are of one length, then both do. Source: Sun et al. (2019) for
+    the middle.
+    """
+    return counted_ids(tokenizer, texts, longest)[0]
+
+
+def counted_ids(tokenizer: Any, texts: Sequence[Text], longest: int) -> tuple[Ragged, int]:
+    """The ids of `piece_ids`, and the number of texts that were too long."""
+    from ..torch.batches import ragged
+
+    if any(not isinstance(text, str) for text in texts):
+        first = [text if isinstance(text, str) else text[0] for text in texts]
+        second = ["" if isinstance(text, str) else text[1] for text in texts]
+        rows = tokenizer(first, second, return_attention_mask=False, verbose=False)["input_ids"]
+        cut = [place for place, row in enumerate(rows) if len(row) > longest]
+        if cut:
+            short = tokenizer(
+                [first[place] for place in cut], [second[place] for place in cut], truncation="longest_first",
+                max_length=longest, return_attention_mask=False,
+            )["input_ids"]  # fmt: skip
+            for place, row in zip(cut, short, strict=True):
+                rows[place] = row
+        return ragged(rows), len(cut)
+    room = longest - tokenizer.num_special_tokens_to_add()
+    plain = tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)[
+        "input_ids"
+    ]
+    before, after = _marks(tokenizer)
+    return ragged([[*before, *ends(row, room), *after] for row in plain]), sum(
+        len(row) > room for row in plain
+    )
+
+
+def _marks(tokenizer: Any) -> tuple[list[int], list[int]]:
+    """Ids that the tokenizer puts before and after a single text."""
+    body = tokenizer("a", add_special_tokens=False)["input_ids"]
+    whole = tokenizer("a")["input_ids"]
+    windows = np.lib.stride_tricks.sliding_window_view(np.array(whole), len(body))
+    start = int(np.flatnonzero((windows == np.array(body)).all(1))[0])
+    return whole[:start], whole[start + len(body) :]

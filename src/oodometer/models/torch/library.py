@@ -1,0 +1,66 @@
+"""The library torch: loaded where it is used, one line where it is missing, threads that suit the machine."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+from ...errors import MissingExtraError, UsageError
+
+__all__ = ["choose_device", "idle_cores", "torch", "transformers", "use_threads"]
+
+
+def torch() -> Any:
+    """The module torch; `MissingExtraError` names the ``pip install`` line where it is absent."""
+    try:
+        import torch as found
+    except ImportError as error:
+        raise MissingExtraError("a live model", "torch", extra="hf") from error
+    return found
+
+
+def transformers() -> Any:
+    """The module transformers, its own progress bars and advice switched off; `MissingExtraError` as for torch."""
+    torch()
+    try:
+        import transformers as found
+    except ImportError as error:
+        raise MissingExtraError("a transformer encoder", "transformers", extra="hf") from error
+    found.utils.logging.set_verbosity_error()
+    found.utils.logging.disable_progress_bar()
+    return found
+
+
+def choose_device(name: str | None) -> str:
+    """``name``, or "cuda" where a GPU is there, else "cpu"; `UsageError` for a GPU that is not there."""
+    here = torch().cuda.is_available()
+    if name is None:
+        return "cuda" if here else "cpu"
+    if name.startswith("cuda") and not here:
+        raise UsageError(f"the device {name} is not there; leave the device out or say cpu")
+    return name
+
+
+@cache
+def idle_cores() -> int:
+    """Cores that nobody else keeps busy, at least 1: two threads on two busy cores are slower than one.
+
+    Looked at once, before this process keeps any busy itself.
+
+    >>> idle_cores() >= 1
+    True
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        busy = os.getloadavg()[0]
+    except (AttributeError, OSError):  # not every system counts
+        busy = 0.0
+    return max(1, min(cores, round(cores - busy)))
+
+
+def use_threads(count: int | None = None) -> int:
+    """Let torch use ``count`` threads, by default as many as there are idle cores; returns the number."""
+    count = count or idle_cores()
+    torch().set_num_threads(count)
+    return count

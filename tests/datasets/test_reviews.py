@@ -1,0 +1,119 @@
+"""Data for recipes: by folder, by hub name, sampled evenly; every fault in one line."""
+
+from __future__ import annotations
+
+import lzma
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from oodometer.datasets import Dataset, data_folder
+from oodometer.datasets import folder as place_of_data
+from oodometer.datasets import reviews as module
+from oodometer.datasets.reviews import imdb, sst2
+from oodometer.errors import InputError, MissingExtraError, UsageError, WorkError
+
+
+@pytest.fixture
+def here(tiny_data: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("OODOMETER_DATA", str(tiny_data))
+    return tiny_data
+
+
+def test_reads_both_sets(here: Path) -> None:
+    train, far = imdb("train"), sst2("test")
+    assert (len(train), sum(train.targets), train.ids[0]) == (160, 80, "train/0")
+    assert (len(far), sum(far.targets), far.ids[1]) == (60, 30, "stsa.binary.test/1")
+    assert len({one.fingerprint for one in (train, far, imdb("test"), sst2("dev"))}) == 4
+    assert train.fingerprint == imdb("train").fingerprint
+    with pytest.raises(UsageError, match="train, dev or test"):
+        sst2("validation")
+
+
+def test_samples_are_even_seeded_and_shuffled(here: Path) -> None:
+    whole = imdb("train")
+    few = whole.sample(31, seed=1)
+    assert abs(sum(few.targets) - 15.5) < 1
+    assert len(set(few.ids)) == 31
+    assert few.ids == whole.sample(31, seed=1).ids
+    assert few.ids != whole.sample(31, seed=2).ids
+    place = {
+        name: (text, label) for name, text, label in zip(whole.ids, whole.inputs, whole.targets, strict=True)
+    }
+    assert all(
+        place[name] == (text, label)
+        for name, text, label in zip(few.ids, few.inputs, few.targets, strict=True)
+    )
+    assert sorted(whole.sample(None, 0).ids) == sorted(whole.ids)
+    assert len({*whole.sample(None, 0).targets[:20]}) == 2  # the files are sorted by class; samples are not
+
+
+def test_faults_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OODOMETER_DATA", str(tmp_path / "none"))
+    with pytest.raises(InputError, match="a folder of data sets in OODOMETER_DATA"):
+        imdb("train")
+    monkeypatch.setenv("OODOMETER_DATA", str(tmp_path))
+    with pytest.raises(InputError, match=r"imdb_train\.jsonl\.xz: expected a data file"):
+        imdb("train")
+    path = tmp_path / "imdb_train.jsonl.xz"
+    path.write_bytes(b"no archive")
+    with pytest.raises(InputError, match=r"an \.xz file of text"):
+        imdb("train")
+    for content, message in (
+        ('{"label": "0", "text": "a"}\nnonsense\n', "row 2: expected JSON with a text and a label 0 or 1"),
+        ('{"label": "3", "text": "a"}\n', "row 1: expected JSON"),
+        ('{"label": "1", "text": "a"}\n', "rows of both classes of imdb"),
+    ):
+        path.write_bytes(lzma.compress(content.encode()))
+        with pytest.raises(InputError, match=message):
+            imdb("train")
+    path.write_bytes(lzma.compress(b'{"label": "1", "text": "a"}\n' * 99)[:-20])
+    with pytest.raises(InputError, match=r"an \.xz file of text"):
+        imdb("train")
+    (tmp_path / "sst_mr_cr_etc.tsv.xz").write_bytes(lzma.compress(b"stsa.binary.test\tx\ttext\n"))
+    with pytest.raises(InputError, match="row 1: expected file, label 0 or 1 and text"):
+        sst2("test")
+
+
+def test_the_hub_is_asked_where_no_folder_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str]] = []
+
+    class Rows(dict[str, Any]):
+        def __len__(self) -> int:
+            return 2
+
+    def load(name: str, split: str) -> Rows:
+        asked.append((name, split))
+        if split == "test":
+            raise ConnectionError
+        return Rows(text=["bad", "good"], label=[0, 1])
+
+    fake = ModuleType("datasets")
+    fake.load_dataset = load  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "datasets", fake)
+    monkeypatch.setattr(module, "data_folder", lambda: None)
+    assert imdb("train") == Dataset(
+        "imdb", ("bad", "good"), (0, 1), ids=("train/0", "train/1"), source="stanfordnlp/imdb"
+    )
+    assert sst2("dev").targets == (0, 1)
+    with pytest.raises(WorkError, match="set OODOMETER_DATA"):
+        sst2("test")
+    assert asked == [("stanfordnlp/imdb", "train"), ("SetFit/sst2", "validation"), ("SetFit/sst2", "test")]
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(MissingExtraError, match=r"oodometer\[hf\]"):
+        imdb("train")
+
+
+def test_the_folder_beside_the_checkout_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("OODOMETER_DATA", raising=False)
+    home = tmp_path / "main" / "src" / "oodometer" / "recipes"
+    home.mkdir(parents=True)
+    monkeypatch.setattr(place_of_data, "__file__", str(home / "folder.py"))
+    assert data_folder() is None
+    (tmp_path / "shared" / "data").mkdir(parents=True)
+    assert data_folder() is None  # no checkout
+    (tmp_path / "main" / "pyproject.toml").write_text("")
+    assert data_folder() == tmp_path / "shared" / "data"
