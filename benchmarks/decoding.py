@@ -83,14 +83,14 @@ def bench_home() -> Path:
 def trained() -> Path:
     """The folder of the model, trained where it is not there yet."""
     from oodometer.models import EncoderDecoder
-    from oodometer.models.torch.training import Plan
+    from oodometer.models.torch.training import TrainingConfig
 
     home = bench_home()
     folder = home / f"decoding-{VERSION}"
     if not (folder / "oodometer_model.json").is_file():
         say("training the model that is to decode")
-        plan = Plan(epochs=12, batch_size=64, learning_rate=1e-3, warmup=0.1)
-        model = EncoderDecoder(config={}, plan=plan, longest_output=LONGEST)
+        plan = TrainingConfig(epochs=12, batch_size=64, learning_rate=1e-3, warmup=0.1)
+        model = EncoderDecoder(config={}, training=plan, max_output_length=LONGEST)
         model.fit(*language(6000, 0), checkpoint=home / f"decoding-{VERSION}-training")
         model.save(folder)
     return folder

@@ -42,14 +42,14 @@ def judge_of(kind: str, folder: Path, pairs: tuple[list[str], list[str], list[bo
         GenerativeDiscriminator,
         load_discriminator,
     )
-    from oodometer.models.torch.training import Plan
+    from oodometer.models.torch.training import TrainingConfig
 
     if not (folder / "oodometer_discriminator.json").is_file():
-        plan = Plan(epochs=3, batch_size=32, learning_rate=1e-3, warmup=0.1)
+        plan = TrainingConfig(epochs=3, batch_size=32, learning_rate=1e-3, warmup=0.1)
         judge: Any = (
-            GenerativeDiscriminator(config={}, plan=plan)
+            GenerativeDiscriminator(config={}, training=plan)
             if kind == "generative"
-            else ClassifierDiscriminator(config=SMALL, head=kind, plan=plan)
+            else ClassifierDiscriminator(config=SMALL, head=kind, training=plan)
         )
         judge.fit(*pairs)
         judge.save(folder)

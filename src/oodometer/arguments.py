@@ -224,7 +224,7 @@ CHECKS: dict[str, Check] = {
                     _numbers),
     **dict.fromkeys(("by", "every", "key", "calibrator", "score", "grid", "energy_unit", "kind", "head", "source",
                      "metric", "device", "paper", "scale", "method", "format"), _text),
-    **dict.fromkeys(("repeats", "suggest", "steps", "judges", "pretraining", "epochs", "batch_size", "longest",
+    **dict.fromkeys(("repeats", "suggest", "steps", "judges", "pretraining", "epochs", "batch_size", "max_length",
                      "agree"), _whole),
     **dict.fromkeys(("tolerance", "optimal_parameters", "learning_rate", "balance"), _number),
     **dict.fromkeys(("diagnosis", "outlook"), _truth),

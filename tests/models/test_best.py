@@ -12,9 +12,9 @@ import pytest
 from oodometer.errors import InputError
 from oodometer.models import BagOfWords, Encoder, load_model
 from oodometer.models.torch.best import Best, look_steps
-from oodometer.models.torch.training import Plan
+from oodometer.models.torch.training import TrainingConfig
 
-QUICK = Plan(epochs=5, batch_size=16, learning_rate=0.02)
+QUICK = TrainingConfig(epochs=5, batch_size=16, learning_rate=0.02)
 
 
 def test_looks_are_even_and_end_with_the_last_step() -> None:
@@ -97,8 +97,11 @@ def loss_of(model: Any, dev: Any) -> float:
 
 def test_a_dev_set_chooses_the_weights(torch: Any, noisy: Any) -> None:
     texts, labels, dev = noisy
-    plan = Plan(epochs=40, batch_size=16, learning_rate=0.05)
-    chosen, last = BagOfWords(plan=plan).fit(texts, labels, dev=dev), BagOfWords(plan=plan).fit(texts, labels)
+    plan = TrainingConfig(epochs=40, batch_size=16, learning_rate=0.05)
+    chosen, last = (
+        BagOfWords(training=plan).fit(texts, labels, dev=dev),
+        BagOfWords(training=plan).fit(texts, labels),
+    )
     assert loss_of(chosen, dev) < loss_of(last, dev) - 0.02
 
 
@@ -110,11 +113,11 @@ def test_goes_on_to_the_same_choice(share: float, torch: Any, noisy: Any, tmp_pa
         if done == int(share * total):
             raise KeyboardInterrupt
 
-    plan = Plan(epochs=20, batch_size=16, learning_rate=0.05)
+    plan = TrainingConfig(epochs=20, batch_size=16, learning_rate=0.05)
     with pytest.raises(KeyboardInterrupt):
-        BagOfWords(plan=plan).fit(texts, labels, dev=dev, checkpoint=tmp_path, progress=stop)
-    resumed = BagOfWords(plan=plan).fit(texts, labels, dev=dev, checkpoint=tmp_path)
-    whole = BagOfWords(plan=plan).fit(texts, labels, dev=dev)
+        BagOfWords(training=plan).fit(texts, labels, dev=dev, checkpoint=tmp_path, progress=stop)
+    resumed = BagOfWords(training=plan).fit(texts, labels, dev=dev, checkpoint=tmp_path)
+    whole = BagOfWords(training=plan).fit(texts, labels, dev=dev)
     np.testing.assert_array_equal(resumed.logits(texts), whole.logits(texts))
 
 
@@ -122,13 +125,13 @@ def test_soft_targets(torch: Any, reviews: Any, tmp_path: Path) -> None:
     """With certain targets as with labels; with uncertain ones the mean of the answers is that of the targets."""
     texts, labels = reviews
     hard = np.eye(2)[labels]
-    same = BagOfWords(plan=QUICK).fit_soft(texts, hard, classes=(0, 1))
+    same = BagOfWords(training=QUICK).fit(texts, hard, classes=(0, 1))
     np.testing.assert_allclose(
-        same.logits(texts), BagOfWords(plan=QUICK).fit(texts, labels).logits(texts), atol=1e-4
+        same.logits(texts), BagOfWords(training=QUICK).fit(texts, labels).logits(texts), atol=1e-4
     )
     soft = 0.2 + 0.6 * hard
-    long = Plan(epochs=60, batch_size=16, learning_rate=0.02)
-    model = BagOfWords(plan=long).fit_soft(texts, soft, classes=("bad", "good"), dev=(texts[:50], soft[:50]))
+    long = TrainingConfig(epochs=60, batch_size=16, learning_rate=0.02)
+    model = BagOfWords(training=long).fit(texts, soft, classes=("bad", "good"), dev=(texts[:50], soft[:50]))
     p = load_model(model.save(tmp_path)).predict(texts).probabilities
     assert p is not None
     assert p[np.array(labels) == 1, 1].mean() == pytest.approx(0.8, abs=0.05)
@@ -143,13 +146,13 @@ def test_targets_are_checked(torch: Any) -> None:
         ([[0.5, 0.5], [np.nan, 0.5]], "row 2: column targets"),
     ):
         with pytest.raises(InputError, match=message):
-            BagOfWords(plan=QUICK).fit_soft(["a a", "b b"], np.array(targets), classes=(0, 1))
+            BagOfWords(training=QUICK).fit(["a a", "b b"], np.array(targets), classes=(0, 1))
 
 
 def test_what_was_cut_is_counted(transformers: Any) -> None:
     model = Encoder(
         config={"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8},
-        pieces=100, longest=8, plan=Plan(epochs=1),
+        vocab_size=100, max_length=8, training=TrainingConfig(epochs=1),
     )  # fmt: skip
     pairs = [("a b", "c d"), ("a b", "c d e f g h"), ("a b c d e f g h", "a")]
     model.fit(pairs, [0, 1, 0])

@@ -23,21 +23,21 @@ from oodometer.models import (
     load_model,
 )
 from oodometer.models.embeddings import WordVectors
-from oodometer.models.torch.training import Plan
+from oodometer.models.torch.training import TrainingConfig
 from oodometer.store.kept import checksum
 
-QUICK = Plan(epochs=4, batch_size=16, learning_rate=0.02)
+QUICK = TrainingConfig(epochs=4, batch_size=16, learning_rate=0.02)
 SHAPE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
 
 Make = Callable[[], SequenceClassifier]
 MAKERS: dict[str, Make] = {
-    "bag-of-words": lambda: BagOfWords(plan=QUICK),
-    "embedding-sum": lambda: EmbeddingSum(dimensions=8, plan=QUICK),
-    "embedding-mean": lambda: EmbeddingSum(dimensions=8, pooling="mean", plan=QUICK),
-    "convolution": lambda: Convolution(dimensions=8, filters=6, widths=(2, 3), plan=QUICK),
-    "recurrent-last": lambda: Recurrent(dimensions=8, units=8, plan=QUICK),
-    "recurrent-max": lambda: Recurrent(dimensions=8, units=8, pooling="max", plan=QUICK),
-    "recurrent-mean": lambda: Recurrent(dimensions=8, units=8, pooling="mean", plan=QUICK),
+    "bag-of-words": lambda: BagOfWords(training=QUICK),
+    "embedding-sum": lambda: EmbeddingSum(dimensions=8, training=QUICK),
+    "embedding-mean": lambda: EmbeddingSum(dimensions=8, pooling="mean", training=QUICK),
+    "convolution": lambda: Convolution(dimensions=8, filters=6, widths=(2, 3), training=QUICK),
+    "recurrent-last": lambda: Recurrent(dimensions=8, units=8, training=QUICK),
+    "recurrent-max": lambda: Recurrent(dimensions=8, units=8, pooling="max", training=QUICK),
+    "recurrent-mean": lambda: Recurrent(dimensions=8, units=8, pooling="mean", training=QUICK),
 }
 
 
@@ -47,10 +47,12 @@ def make(request: pytest.FixtureRequest, torch: Any) -> Make:
         return MAKERS[request.param]
     source = str(request.getfixturevalue("tiny_encoder"))
     if request.param == "frozen-encoder":
-        return lambda: FrozenEncoder(source, longest=32)
+        return lambda: FrozenEncoder(source, max_length=32)
     if request.param == "pretrained":
-        return lambda: Encoder(source, longest=32, plan=Plan(epochs=8, batch_size=16, learning_rate=0.005))
-    return lambda: Encoder(config=SHAPE, pieces=200, longest=32, plan=QUICK)
+        return lambda: Encoder(
+            source, max_length=32, training=TrainingConfig(epochs=8, batch_size=16, learning_rate=0.005)
+        )
+    return lambda: Encoder(config=SHAPE, vocab_size=200, max_length=32, training=QUICK)
 
 
 def test_learns_saves_and_loads(make: Make, reviews: Any, tmp_path: Path) -> None:
@@ -78,7 +80,7 @@ def test_a_loaded_model_can_be_trained_again(make: Make, reviews: Any, tmp_path:
     texts, labels = reviews
     again = load_model(make().fit(texts, labels).save(tmp_path))
     if hasattr(again, "plan"):
-        again.plan = make().plan  # type: ignore[attr-defined]
+        again.training = make().training  # type: ignore[attr-defined]
     flipped = [1 - one for one in labels]
     assert again.fit(texts, flipped).predict(texts, label=flipped).accuracy >= 0.9
 
@@ -108,7 +110,11 @@ def test_goes_on_after_an_interruption(
         request.getfixturevalue("transformers")
 
     def make() -> SequenceClassifier:
-        return MAKERS[name]() if name in MAKERS else Encoder(config=SHAPE, pieces=200, longest=32, plan=QUICK)
+        return (
+            MAKERS[name]()
+            if name in MAKERS
+            else Encoder(config=SHAPE, vocab_size=200, max_length=32, training=QUICK)
+        )
 
     texts, labels = reviews
     steps: list[int] = []
@@ -129,17 +135,17 @@ def test_a_checkpoint_of_other_data_or_options_is_left_alone(
     torch: Any, reviews: Any, tmp_path: Path
 ) -> None:
     texts, labels = reviews
-    BagOfWords(plan=QUICK).fit(texts, labels, checkpoint=tmp_path)
+    BagOfWords(training=QUICK).fit(texts, labels, checkpoint=tmp_path)
 
     def stop(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        BagOfWords(plan=QUICK).fit(texts, labels, checkpoint=tmp_path, progress=stop)
+        BagOfWords(training=QUICK).fit(texts, labels, checkpoint=tmp_path, progress=stop)
     for model, given in (
-        (BagOfWords(plan=QUICK), [1 - one for one in labels]),
-        (BagOfWords(plan=QUICK, longest=5), labels),
-        (BagOfWords(plan=Plan(epochs=4, batch_size=16, learning_rate=0.1)), labels),
+        (BagOfWords(training=QUICK), [1 - one for one in labels]),
+        (BagOfWords(training=QUICK, max_length=5), labels),
+        (BagOfWords(training=TrainingConfig(epochs=4, batch_size=16, learning_rate=0.1)), labels),
     ):
         steps: list[int] = []
         model.fit(
@@ -148,7 +154,7 @@ def test_a_checkpoint_of_other_data_or_options_is_left_alone(
         assert steps[0] == 1
     (tmp_path / "checkpoint.safetensors").write_bytes(b"nonsense")
     with pytest.warns(UserWarning, match="it is made anew"):
-        BagOfWords(plan=QUICK).fit(texts, labels, checkpoint=tmp_path)
+        BagOfWords(training=QUICK).fit(texts, labels, checkpoint=tmp_path)
 
 
 def test_states_are_kept_after_an_interruption(tiny_encoder: Path, reviews: Any, tmp_path: Path) -> None:
@@ -158,7 +164,7 @@ def test_states_are_kept_after_an_interruption(tiny_encoder: Path, reviews: Any,
         if done == 2:
             raise KeyboardInterrupt
 
-    model = FrozenEncoder(str(tiny_encoder), longest=32, batch_size=32)
+    model = FrozenEncoder(str(tiny_encoder), max_length=32, batch_size=32)
     with pytest.raises(KeyboardInterrupt):
         model.fit(texts, labels, checkpoint=tmp_path, progress=stop)
     kept = sorted(tmp_path.rglob("*.npy"))
@@ -166,7 +172,7 @@ def test_states_are_kept_after_an_interruption(tiny_encoder: Path, reviews: Any,
     plain = BytesIO()
     np.save(plain, np.load(kept[0]) + 1)  # a mark: it must be read, not computed again
     kept[0].write_bytes(plain.getvalue() + checksum(plain.getvalue()).encode())
-    fresh = FrozenEncoder(str(tiny_encoder), longest=32, batch_size=32)
+    fresh = FrozenEncoder(str(tiny_encoder), max_length=32, batch_size=32)
     states = fresh.states(texts, checkpoint=tmp_path)
     bare = fresh.states(texts)
     assert int((np.abs(states - bare) > 0.5).all(1).sum()) == 32
@@ -180,7 +186,7 @@ def test_states_are_kept_after_an_interruption(tiny_encoder: Path, reviews: Any,
 def test_bag_of_words_by_hand(torch: Any, reviews: Any) -> None:
     """The logits are the bias and the sum of the weights of the words."""
     texts, labels = reviews
-    model = BagOfWords(plan=QUICK).fit(texts, labels)
+    model = BagOfWords(training=QUICK).fit(texts, labels)
     weights = model.net["weights"].weight.detach().numpy()
     bias = model.net["bias"][0].detach().numpy()
     assert model.vocabulary is not None
@@ -190,7 +196,7 @@ def test_bag_of_words_by_hand(torch: Any, reviews: Any) -> None:
 
 
 def test_convolution_against_a_loop(torch: Any, reviews: Any) -> None:
-    model = Convolution(dimensions=5, filters=3, widths=(2, 3), plan=QUICK).fit(*reviews)
+    model = Convolution(dimensions=5, filters=3, widths=(2, 3), training=QUICK).fit(*reviews)
     net, known = model.net, model.vocabulary
     assert known is not None
     text = "the film was good"
@@ -208,7 +214,7 @@ def test_convolution_against_a_loop(torch: Any, reviews: Any) -> None:
 
 
 def test_lstm_against_a_loop(torch: Any, reviews: Any) -> None:
-    model = Recurrent(dimensions=4, units=3, plan=QUICK).fit(*reviews)
+    model = Recurrent(dimensions=4, units=3, training=QUICK).fit(*reviews)
     net, known = model.net, model.vocabulary
     assert known is not None
     lstm, state, cell = net["lstm"], np.zeros(3), np.zeros(3)
@@ -238,7 +244,7 @@ def test_frozen_layer_against_scikit_learn(tiny_encoder: Path, reviews: Any) -> 
     from sklearn.preprocessing import StandardScaler
 
     texts, labels = reviews
-    model = FrozenEncoder(str(tiny_encoder), longest=32).fit(texts, labels)
+    model = FrozenEncoder(str(tiny_encoder), max_length=32).fit(texts, labels)
     states = model.states(texts)
     peer = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(states, labels)
     probabilities = model.predict(texts).probabilities
@@ -247,7 +253,7 @@ def test_frozen_layer_against_scikit_learn(tiny_encoder: Path, reviews: Any) -> 
 
 def test_mean_states_against_transformers(tiny_encoder: Path, transformers: Any, torch: Any) -> None:
     texts = ["the film was good", "bad"]
-    found = FrozenEncoder(str(tiny_encoder), longest=32).states(texts)
+    found = FrozenEncoder(str(tiny_encoder), max_length=32).states(texts)
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(tiny_encoder))
     model = transformers.AutoModel.from_pretrained(str(tiny_encoder)).eval()
     for text, state in zip(texts, found, strict=True):
@@ -262,12 +268,12 @@ def test_pairs_and_three_named_classes(transformers: Any) -> None:
     pairs = [("a man eats", "a man eats"), ("a man eats", "no man eats"), ("a man eats", "a dog runs")] * 20
     labels = ["same", "against", "other"] * 20
     for model in (
-        EmbeddingSum(dimensions=16, plan=Plan(epochs=15, batch_size=8, learning_rate=0.02)),
+        EmbeddingSum(dimensions=16, training=TrainingConfig(epochs=15, batch_size=8, learning_rate=0.02)),
         Encoder(
             config={**SHAPE, "hidden_size": 64, "initializer_range": 0.1, "hidden_dropout_prob": 0.0},
-            pieces=100,
-            longest=24,
-            plan=Plan(epochs=30, batch_size=10, learning_rate=0.002),
+            vocab_size=100,
+            max_length=24,
+            training=TrainingConfig(epochs=30, batch_size=10, learning_rate=0.002),
         ),
     ):
         record = model.fit(pairs, labels, classes=["other", "same", "against"]).predict(
@@ -280,7 +286,7 @@ def test_pairs_and_three_named_classes(transformers: Any) -> None:
 
 
 def test_a_class_without_rows_is_all_but_impossible(tiny_encoder: Path, reviews: Any) -> None:
-    model = FrozenEncoder(str(tiny_encoder), longest=32).fit(*reviews, classes=[2, 0, 1])
+    model = FrozenEncoder(str(tiny_encoder), max_length=32).fit(*reviews, classes=[2, 0, 1])
     record = model.predict(reviews[0])
     assert record.probabilities is not None
     assert record.probabilities[:, 0].max() < 1e-6
@@ -289,7 +295,7 @@ def test_a_class_without_rows_is_all_but_impossible(tiny_encoder: Path, reviews:
 def test_given_vectors_stay_unless_tuned(torch: Any, reviews: Any, tmp_path: Path) -> None:
     vectors = WordVectors(("good", "bad"), np.array([[1.0, 0.0], [-1.0, 0.0]], dtype=np.float32))
     for tune in (False, True):
-        model = EmbeddingSum(vectors=vectors, tune_vectors=tune, plan=QUICK).fit(*reviews)
+        model = EmbeddingSum(vectors=vectors, tune_vectors=tune, training=QUICK).fit(*reviews)
         assert model.vocabulary is not None
         row = model.net["embedding"].weight.detach().numpy()[model.vocabulary.words.index("good") + 2]
         assert bool((row == [1.0, 0.0]).all()) is not tune
@@ -312,7 +318,7 @@ def test_errors_are_one_line(torch: Any, transformers: Any, reviews: Any, tmp_pa
     if not torch.cuda.is_available():
         with pytest.raises(UsageError, match="the device cuda is not there"):
             BagOfWords(device="cuda").fit(*reviews)
-    home = BagOfWords(plan=QUICK).fit(*reviews).save(tmp_path / "bag")
+    home = BagOfWords(training=QUICK).fit(*reviews).save(tmp_path / "bag")
     with pytest.raises(InputError, match="expected a saved convolution model, got kind 'bag-of-words'"):
         Convolution.load(home)
     with pytest.raises(InputError, match="expected a saved frozen-encoder model"):

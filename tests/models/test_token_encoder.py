@@ -13,7 +13,7 @@ from oodometer.errors import UsageError
 from oodometer.models import TokenEncoder, load_model
 from oodometer.models.text.token_encoder import mistakes
 from oodometer.models.torch.batches import ragged
-from oodometer.models.torch.training import Plan
+from oodometer.models.torch.training import TrainingConfig
 
 MARK = 0
 words = st.lists(st.integers(1, 4), min_size=0, max_size=7)
@@ -78,8 +78,8 @@ def model(transformers: Any) -> Any:
         labels += ["right", "wrong"]
     sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64,
              "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "initializer_range": 0.2}  # fmt: skip
-    plan = Plan(epochs=4, batch_size=32, learning_rate=3e-3)
-    found = TokenEncoder(config=sizes, longest=16, plan=plan)
+    plan = TrainingConfig(epochs=4, batch_size=32, learning_rate=3e-3)
+    found = TokenEncoder(config=sizes, max_length=16, training=plan)
     return found.fit(pairs, labels, classes=("wrong", "right"))
 
 

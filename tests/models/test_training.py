@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from oodometer.errors import InputError, UsageError
 from oodometer.models.torch.batches import length_batches, token_batches
 from oodometer.models.torch.checkpoint import load_weights, weights
-from oodometer.models.torch.training import Plan, fingerprint, train
+from oodometer.models.torch.training import TrainingConfig, fingerprint, train
 
 parts = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=60)
 
@@ -64,7 +64,7 @@ def test_one_part_or_several_of_which_one_is_empty_are_the_same() -> None:
         assert [one.tolist() for one in a] == [one.tolist() for one in b]
 
 
-def learn(torch: Any, plan: Plan, **options: Any) -> tuple[Any, list[tuple[int, int]], list[int]]:
+def learn(torch: Any, plan: TrainingConfig, **options: Any) -> tuple[Any, list[tuple[int, int]], list[int]]:
     """A linear layer fitted to seeded data; the progress and the steps that were seen."""
     rng = np.random.default_rng(0)
     lengths = rng.integers(1, 20, size=50)
@@ -80,8 +80,10 @@ def learn(torch: Any, plan: Plan, **options: Any) -> tuple[Any, list[tuple[int, 
     return net, seen, steps
 
 
-@pytest.mark.parametrize("plan", [Plan(epochs=3, batch_size=8), Plan(epochs=3, batch_tokens=60)])
-def test_steps_are_known_from_the_start(torch: Any, plan: Plan) -> None:
+@pytest.mark.parametrize(
+    "plan", [TrainingConfig(epochs=3, batch_size=8), TrainingConfig(epochs=3, batch_tokens=60)]
+)
+def test_steps_are_known_from_the_start(torch: Any, plan: TrainingConfig) -> None:
     _, seen, steps = learn(torch, plan)
     total = seen[0][1]
     assert seen == [(done, total) for done in range(1, total + 1)]
@@ -97,7 +99,7 @@ def test_steps_are_known_from_the_start(torch: Any, plan: Plan) -> None:
 def test_a_training_in_pieces_ends_at_the_same_weights(
     torch: Any, tmp_path: Path, tokens: int | None
 ) -> None:
-    plan = Plan(epochs=4, batch_size=8, batch_tokens=tokens, warmup=0.2, learning_rate=0.05)
+    plan = TrainingConfig(epochs=4, batch_size=8, batch_tokens=tokens, warmup=0.2, learning_rate=0.05)
     whole, seen, _ = learn(torch, plan)
     for stop in (1, 5, 9, 9, 14):
         _, _, steps = learn(torch, plan, checkpoint=tmp_path, stop_after=stop)
@@ -109,7 +111,7 @@ def test_a_training_in_pieces_ends_at_the_same_weights(
 
 
 def test_a_state_that_is_not_wanted_is_left_alone(torch: Any, tmp_path: Path) -> None:
-    plan = Plan(epochs=4, batch_size=8)
+    plan = TrainingConfig(epochs=4, batch_size=8)
     learn(torch, plan, checkpoint=tmp_path, stop_after=10)
     asked: list[int] = []
 
@@ -124,15 +126,15 @@ def test_a_state_that_is_not_wanted_is_left_alone(torch: Any, tmp_path: Path) ->
 
 def test_the_name_of_a_plan_without_a_budget_is_what_it_was(torch: Any) -> None:
     """So states of trainings that began before there were budgets are still theirs."""
-    plan = Plan()
+    plan = TrainingConfig()
     old = {
         "epochs": 3, "batch_size": 64, "learning_rate": 1e-3, "weight_decay": 0.0, "warmup": 0.0, "clip": 1.0,
         "seed": 0, "checkpoint_seconds": 0, "name": "n",
     }  # fmt: skip
     assert plan.named("n") == fingerprint(old)
-    assert Plan(batch_tokens=9).named("n") != plan.named("n")
+    assert TrainingConfig(batch_tokens=9).named("n") != plan.named("n")
     with pytest.raises(UsageError, match="at least 1 token a batch, got 0"):
-        Plan(batch_tokens=0)
+        TrainingConfig(batch_tokens=0)
 
 
 def test_tied_weights_are_kept_once_and_set_everywhere(torch: Any) -> None:

@@ -219,7 +219,7 @@ def test_bad_rows_are_one_line(given: dict[str, Any], message: str, tmp_path: Pa
         ({"metric": "bleu", "kind": "encoder-decoder"}, "is an encoder"),
         ({"balance": -1}, r"expected (a )?balance"),
         ({"balance": float("nan")}, r"expected (a )?balance"),
-        ({"longest": 2}, "at least 8 tokens"),
+        ({"max_length": 2}, "at least 8 tokens"),
         ({"epochs": 0}, "at least 1 epoch"),
         ({"source": "bert", "config": TINY}, "not both"),
         ({"head": "rule"}, "expected a head of mark or tokens"),
@@ -644,7 +644,7 @@ def test_an_interrupted_training_goes_on_to_the_same_judges(trained: Any, tmp_pa
 def test_long_pairs_are_counted_and_still_known_after_an_interruption(torch: Any, tmp_path: Path) -> None:
     rows = [{**row, "input": row["input"] + " and so on" * 10} for row in bracketed(60, 0)]
     pairs = written(tmp_path / "long.jsonl", rows)
-    options = {**QUICK, "epochs": 1, "longest": 16}
+    options = {**QUICK, "epochs": 1, "max_length": 16}
 
     def stop(done: int, total: int) -> None:
         if done > 0.6 * total:

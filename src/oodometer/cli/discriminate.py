@@ -23,8 +23,9 @@ def add_to(app: typer.Typer) -> None:
     """Add the commands to the application."""
     group = places.Commands(
         help="Judges that tell right outputs of a sequence model from wrong ones: accuracy between bounds, no labels.",
-        no_args_is_help=True, rich_markup_mode=None,
-    )  # fmt: skip
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
     group.command(name="train")(train)
     group.command(name="predict")(predict)
     app.add_typer(group, name="discriminate")
@@ -74,7 +75,12 @@ def train(
     epochs: Annotated[int | None, typer.Option(help="Passes over the pairs.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Pairs a step.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Largest step size.")] = None,
-    longest: Annotated[int, typer.Option(help="Tokens of a pair that are read; longer ones are cut.")] = 512,
+    max_length: Annotated[
+        int,
+        typer.Option(
+            "--max-length", "--longest", help="Tokens of a pair that are read; longer ones are cut."
+        ),
+    ] = 512,
     balance: Annotated[
         float, typer.Option(help="Most wrong pairs for each right one, drawn at random; 0 for all.")
     ] = 1.0,
@@ -105,7 +111,7 @@ def train(
             epochs=epochs,
             batch_size=batch_size,
             learning_rate=learning_rate,
-            longest=longest,
+            max_length=max_length,
             balance=balance,
             metric=metric,
             level=level,
@@ -161,7 +167,9 @@ def predict(
             "--judge-label", help="Its label that means Correct; once for all, or once for each judge."
         ),
     ] = None,
-    longest: Annotated[int, typer.Option(help="Tokens of a pair that a --judge reads.")] = 512,
+    max_length: Annotated[
+        int, typer.Option("--max-length", "--longest", help="Tokens of a pair that a --judge reads.")
+    ] = 512,
     level: options.Level = 0.95,
     rename: options.Rename = None,
     seed: Annotated[int, typer.Option(help="Seed of the draws on the page.")] = 0,
@@ -197,7 +205,7 @@ def predict(
                     pseudo=pseudo_labels,
                     existing=judge or (),
                     labels=judge_label or (),
-                    longest=longest,
+                    max_length=max_length,
                     level=level,
                     seed=seed,
                     mapping=output.parse_mapping(rename or []),

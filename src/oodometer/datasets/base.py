@@ -39,7 +39,8 @@ class Dataset:
     inputs : one a sample: strings (``text``), pairs of strings (``pair``), `Dialogue` (``dialogue``); of the modality
         ``image`` a uint8 array of shape (sample, height, width, channel), or paths of files, or their bytes; of
         ``table`` a float array of shape (sample, column).
-    targets : one a sample: class names, or the outputs of a sequence model; empty where they are not known.
+    targets : one a sample: class names, or the outputs of a sequence model, or an array of distributions over classes,
+        shape (sample, class); empty where they are not known.
     types : what results are told by (a generalisation, a genre), one a sample; empty where there is only one.
     ids : names of the samples; empty where they have none.
     source : where they came from.
@@ -52,7 +53,7 @@ class Dataset:
 
     name: str
     inputs: Any
-    targets: tuple[Any, ...] = ()
+    targets: Any = ()
     types: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
     source: str = ""
@@ -62,8 +63,12 @@ class Dataset:
         for what in ("targets", "types", "ids"):
             found = len(getattr(self, what))
             if found not in (0, len(self.inputs)):
-                raise InputError(f"{len(self.inputs)} {what}, one an input, or none", got=str(found),
-                                 remedy="align them by sample", column=what)  # fmt: skip
+                raise InputError(
+                    f"{len(self.inputs)} {what}, one an input, or none",
+                    got=str(found),
+                    remedy="align them by sample",
+                    column=what,
+                )
 
     @classmethod
     def of_rows(cls, name: str, rows: Sequence[Row], source: str) -> Dataset:
@@ -114,7 +119,7 @@ class Dataset:
             return values[places] if isinstance(values, np.ndarray) else tuple(values[i] for i in places)
 
         told = {
-            what: taken(values) for what in ("targets", "types", "ids") if (values := getattr(self, what))
+            what: taken(values) for what in ("targets", "types", "ids") if len(values := getattr(self, what))
         }
         fields: dict[str, Any] = {"inputs": taken(self.inputs), **told}
         return replace(self, **fields)
@@ -179,10 +184,10 @@ class Dataset:
 
     @property
     def _strata(self) -> Array:
-        named = self.types or self.targets
+        named = self.types if len(self.types) else self.targets if np.ndim(self.targets) == 1 else ()
         return (
             np.unique(np.array(named), return_inverse=True)[1]
-            if named
+            if len(named)
             else np.zeros(len(self), dtype=np.int64)
         )
 

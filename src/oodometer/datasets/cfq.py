@@ -54,11 +54,13 @@ def _released(home: Path, division: str, split: str) -> list[Row]:
     try:
         return [
             (
-                str(every[i]["questionPatternModEntities"]), _query(str(every[i]["sparqlPatternModEntities"])),
-                division, f"{split}/{i}",
+                str(every[i]["questionPatternModEntities"]),
+                _query(str(every[i]["sparqlPatternModEntities"])),
+                division,
+                f"{split}/{i}",
             )
             for i in places[_NAMES[split]]
-        ]  # fmt: skip
+        ]
     except (LookupError, TypeError) as error:
         raise InputError(
             "the release of CFQ", got=f"no {error}", remedy="fetch it again", file=str(home)

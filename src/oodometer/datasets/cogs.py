@@ -102,9 +102,12 @@ def _rows(lines: list[str], path: Path, split: str) -> list[Row]:
         parts = line.split("\t")
         if len(parts) != 3 or not parts[0].strip():
             raise InputError(
-                "sentence, form and type by tabs", got=repr(line[:40]), remedy="fetch the archive again",
-                file=str(path), row=row,
-            )  # fmt: skip
+                "sentence, form and type by tabs",
+                got=repr(line[:40]),
+                remedy="fetch the archive again",
+                file=str(path),
+                row=row,
+            )
         rows.append((parts[0], parts[1], parts[2], f"{split}/{row}"))
     return rows
 
@@ -119,8 +122,11 @@ def _lexicon(path: Path) -> dict[str, str]:
             found: list[str] | dict[str, str] = json.loads(text)
         except ValueError as error:
             raise InputError(
-                f"JSON in lexicon_{name}.json", got=repr(text[:30]), remedy="fetch the archive again", file=str(path)
-            ) from error  # fmt: skip
+                f"JSON in lexicon_{name}.json",
+                got=repr(text[:30]),
+                remedy="fetch the archive again",
+                file=str(path),
+            ) from error
         return found
 
     forms = load("verbs2lemmas")

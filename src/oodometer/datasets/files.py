@@ -46,9 +46,12 @@ def read_objects(path: Path, *needed: str) -> Iterator[tuple[int, dict[str, Any]
             found = None
         if not isinstance(found, dict) or any(key not in found for key in needed):
             raise InputError(
-                f"JSON with {', '.join(needed)}", got=repr(line[:40]), remedy="fetch the file again", file=str(path),
+                f"JSON with {', '.join(needed)}",
+                got=repr(line[:40]),
+                remedy="fetch the file again",
+                file=str(path),
                 row=row,
-            )  # fmt: skip
+            )
         yield row, found
 
 
@@ -78,9 +81,11 @@ def read_member(path: Path, member: str) -> list[str]:
 
 def _missing(path: Path) -> InputError:
     return InputError(
-        "a data file in the folder of OODOMETER_DATA", got="no such file",
-        remedy="put it there, or unset OODOMETER_DATA to load from the hub", file=str(path),
-    )  # fmt: skip
+        "a data file in the folder of OODOMETER_DATA",
+        got="no such file",
+        remedy="put it there, or unset OODOMETER_DATA to load from the hub",
+        file=str(path),
+    )
 
 
 def _broken(kind: str, path: Path, error: Exception) -> InputError:

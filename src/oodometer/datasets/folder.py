@@ -20,9 +20,11 @@ def data_folder() -> Path | None:
         folder = Path(named)
         if not folder.is_dir():
             raise InputError(
-                "a folder of data sets in OODOMETER_DATA", got="no such folder",
-                remedy="name the folder, or unset it to load from the hub", file=named,
-            )  # fmt: skip
+                "a folder of data sets in OODOMETER_DATA",
+                got="no such folder",
+                remedy="name the folder, or unset it to load from the hub",
+                file=named,
+            )
         return folder
     root = Path(__file__).resolve().parents[3]
     beside = root.parent / "shared" / "data"

@@ -50,9 +50,11 @@ def _trees(split: str) -> list[tuple[str, str, Tree]]:
         files = [path for path in files if path.parent.name in wanted]
     if not files:
         raise InputError(
-            f"files .mrg of {part}", got="none", remedy=f"put the release into OODOMETER_DATA as {HOME}",
+            f"files .mrg of {part}",
+            got="none",
+            remedy=f"put the release into OODOMETER_DATA as {HOME}",
             file=str(folder / HOME),
-        )  # fmt: skip
+        )
     return [found for path in files for found in _file(path, part)]
 
 

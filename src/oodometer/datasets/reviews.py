@@ -30,9 +30,12 @@ def imdb(split: str) -> Dataset:
             found.append((str(plain["text"]), _label(plain["label"]), str(plain.get("id", row))))
         except (ValueError, LookupError, TypeError) as error:
             raise InputError(
-                "JSON with a text and a label 0 or 1", got=repr(line[:40]), remedy="fetch the file again",
-                file=str(path), row=row,
-            ) from error  # fmt: skip
+                "JSON with a text and a label 0 or 1",
+                got=repr(line[:40]),
+                remedy="fetch the file again",
+                file=str(path),
+                row=row,
+            ) from error
     return _texts("imdb", found, path)
 
 
@@ -58,9 +61,12 @@ def sst2(split: str) -> Dataset:
             found.append((parts[2], _label(parts[1]), f"{wanted}/{len(found)}"))
         except (ValueError, IndexError) as error:
             raise InputError(
-                "file, label 0 or 1 and text by tabs", got=repr(line[:40]), remedy="fetch the file again",
-                file=str(path), row=row,
-            ) from error  # fmt: skip
+                "file, label 0 or 1 and text by tabs",
+                got=repr(line[:40]),
+                remedy="fetch the file again",
+                file=str(path),
+                row=row,
+            ) from error
     return _texts("sst2", found, path)
 
 

@@ -104,9 +104,12 @@ def _pair(one: dict[str, Any], column: str, path: Path, row: int) -> tuple[list[
     words, tags = str(one["tok"]).split(), str(one[column]).split()
     if not words or len(words) != len(tags):
         raise InputError(
-            "as many tags as words", got=f"{len(words)} words and {len(tags)} tags", remedy="fetch the file again",
-            file=str(path), row=row,
-        )  # fmt: skip
+            "as many tags as words",
+            got=f"{len(words)} words and {len(tags)} tags",
+            remedy="fetch the file again",
+            file=str(path),
+            row=row,
+        )
     return words, tags
 
 

@@ -92,9 +92,12 @@ def _table(path: Path) -> list[Row]:
         parts = line.split("\t")
         if len(parts) != 3:
             raise InputError(
-                "domain, utterance and semantic_parse by tabs", got=repr(line[:40]), remedy="fetch the file again",
-                file=str(path), row=row,
-            )  # fmt: skip
+                "domain, utterance and semantic_parse by tabs",
+                got=repr(line[:40]),
+                remedy="fetch the file again",
+                file=str(path),
+                row=row,
+            )
         if row:
             rows.append((parts[1], parts[2], parts[0], f"{path.stem}/{row}"))
     return rows

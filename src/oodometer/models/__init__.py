@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .base import SequenceClassifier, Text
+from .base import Classifier, Text
 from .energy import Energy, EnergyMeter
-from .registry import KINDS, load_model
+from .registry import load_model
 from .seq2seq import Beams, EncoderDecoder, exact_match, snapshot_folders
 from .text.bag_of_words import BagOfWords
 from .text.convolution import Convolution
@@ -15,9 +15,9 @@ from .text.recurrent import Recurrent
 from .text.token_encoder import TokenEncoder
 
 __all__ = [
-    "KINDS",
     "BagOfWords",
     "Beams",
+    "Classifier",
     "Convolution",
     "EmbeddingSum",
     "Encoder",
@@ -26,7 +26,6 @@ __all__ = [
     "EnergyMeter",
     "FrozenEncoder",
     "Recurrent",
-    "SequenceClassifier",
     "Text",
     "TokenEncoder",
     "exact_match",

@@ -1,20 +1,23 @@
-"""What every live classifier is: fit on texts and labels, give logits, become a record; saved to a folder."""
+"""What every live classifier is: fit on a data set, asked for logits and more in one pass, saved to a folder."""
 
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, softmax
+from ..datasets import Dataset
+from ..datasets.base import Modality
 from ..errors import InputError, UsageError
 from ..predictions import Predictions
+from .artifacts import Artifact
 
-__all__ = ["Progress", "SequenceClassifier", "Text", "check_labels", "check_texts", "joined"]
+__all__ = ["Answers", "Classifier", "Progress", "Request", "Text", "check_texts", "class_codes", "joined"]
 
 Text = str | tuple[str, str]
 """A sequence to be classified, or a pair of them (premise and hypothesis, context and reply)."""
@@ -23,78 +26,224 @@ Progress = Callable[[int, int], None]
 """Called with (steps done, steps in all)."""
 
 
-class SequenceClassifier(ABC):
-    """A classifier of sequences that can be trained, asked, saved and loaded.
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a classifier beside its logits.
+
+    Parameters
+    ----------
+    features : what the last linear layer reads.
+    views : number of augmented copies of each input whose class is asked.
+    dropout : number of passes with dropout left on (Monte Carlo dropout); the probabilities are then their mean, and
+        the classes of the passes stand among the views. Source: Gal and Ghahramani (2016).
+    seed : of the augmentation and of dropout.
+    first_row : position of the first input in the whole data set: draws depend on it, not on how the rows are batched.
+
+    >>> Request(views=2, dropout=2)
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected views or dropout, got both; ask for one of them
+    """
+
+    features: bool = False
+    views: int = 0
+    dropout: int = 0
+    seed: int = 0
+    first_row: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.views, self.dropout) < 0:
+            raise UsageError(f"expected counts from 0 on, got {self.views} views and {self.dropout} passes")
+        if self.views and self.dropout:
+            raise UsageError("expected views or dropout, got both; ask for one of them")
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a classifier said of its inputs.
+
+    Parameters
+    ----------
+    classes : class names, in the order of the class axis.
+    logits : float32, shape (sample, class); None where the model gives probabilities alone.
+    probabilities : float, shape (sample, class); None where they are the softmax of the logits.
+    features : float32, shape (sample, feature), where asked for.
+    views : positions of classes, int64, shape (view, sample), where asked for.
+    members : probabilities of each model of an ensemble, shape (model, sample, class).
+    names : names along the model axis.
+    """
+
+    classes: tuple[int | str, ...]
+    logits: Array | None = None
+    probabilities: Array | None = None
+    features: Array | None = None
+    views: Array | None = None
+    members: Array | None = None
+    names: tuple[str, ...] = ()
+
+    @property
+    def distribution(self) -> Array:
+        """Probabilities, shape (sample, class)."""
+        if self.probabilities is not None:
+            return self.probabilities
+        assert self.logits is not None
+        return softmax(self.logits)
+
+    def record(self, **fields: Any) -> Predictions:
+        """The record of these answers; ``fields`` are further ones, such as ``label`` and ``columns``."""
+        classes = list(self.classes)
+        named = np.array(classes, dtype=object)
+        if self.features is not None:
+            fields["features"] = self.features
+        if self.views is not None:
+            fields["views"] = named[self.views]
+        if self.members is not None:
+            fields["members"] = named[self.members.argmax(-1)]
+            fields["member_probabilities"] = self.members
+            fields["names"] = {"model": self.names} if self.names else {}
+        if self.logits is not None:
+            return Predictions.from_logits(self.logits, classes=classes, **fields)
+        return Predictions.from_probabilities(self.distribution, classes=classes, **fields)
+
+
+class Classifier(Artifact):
+    """A classifier of examples of some modality that can be trained, asked, saved and loaded.
 
     Logits z have the shape (sample, class); probabilities are their softmax. The order of classes is that of
     ``classes``. Training is seeded: the same data, options and number of threads give the same weights. A training
     that is given a ``checkpoint`` folder goes on from there after an interruption, to the weights it would have had.
     """
 
-    kind: ClassVar[str]
-    """Name of the kind of model, unique; it is written into a saved folder."""
+    reads: ClassVar[tuple[Modality, ...]] = ("text", "pair")
+    """Modalities of the inputs that it takes."""
 
     classes: tuple[int | str, ...] = ()
     """Class names in the order of the logits; empty before `fit`."""
 
-    @abstractmethod
+    truncated: int = 0
+    """Inputs of the last call that were too long and were cut, where a model counts them."""
+
     def fit(
         self,
-        texts: Sequence[Text],
-        labels: Sequence[int] | Sequence[str],
+        data: Dataset | Sequence[Any],
+        targets: Any = None,
         *,
+        dev: Dataset | tuple[Sequence[Any], Sequence[Any]] | None = None,
         classes: Sequence[int | str] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Train; labels are class names, ``classes`` their order (by default sorted). Returns the model itself."""
+        """Train on a data set whose targets are class names, or distributions over ``classes``, shape (sample, class).
+
+        Parameters
+        ----------
+        data, targets :
+            A data set with targets; or inputs, and the target of each.
+        dev :
+            Labelled data of which the smallest loss chooses the weights, where the model is trained step by step.
+        classes :
+            Class names in their order, by default sorted; needed with distributions.
+        checkpoint :
+            Folder of an interrupted training, to go on from.
+        progress :
+            Called with (steps done, steps in all).
+
+        Returns the model itself. Raises `InputError` for targets that are not among the classes, for fewer than two
+        classes, and for inputs of another modality.
+        """
+        given = self._data(data, targets)
+        held = None if dev is None else self._data(*((dev, None) if isinstance(dev, Dataset) else dev))
+        codes, named = class_codes(given.targets, len(given), classes)
+        if held is not None:
+            held_codes = class_codes(held.targets, len(held), named)[0]
+        self.classes = named
+        self._fit(given, codes, None if held is None else (held, held_codes), checkpoint, progress)
+        return self
 
     @abstractmethod
-    def logits(self, texts: Sequence[Text], *, progress: Progress | None = None) -> Array:
-        """Logits, float32, shape (sample, class), in the order of the texts. `UsageError` before `fit`."""
+    def _fit(
+        self,
+        data: Dataset,
+        truth: Array,
+        dev: tuple[Dataset, Array] | None,
+        checkpoint: str | os.PathLike[str] | None,
+        progress: Progress | None,
+    ) -> None:
+        """Train on checked data; ``truth`` is positions of classes (sample,), or distributions (sample, class)."""
+
+    @abstractmethod
+    def ask(
+        self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None
+    ) -> Answers:
+        """What the model says of inputs (or of a data set), in their order. `UsageError` before `fit`."""
+
+    def logits(self, inputs: Any, *, progress: Progress | None = None) -> Array:
+        """Logits, float32, shape (sample, class), in the order of the inputs. `UsageError` before `fit`."""
+        found = self.ask(inputs, progress=progress).logits
+        if found is None:
+            raise UsageError(f"the {self.kind} model gives probabilities and no logits; use ask")
+        return found
 
     @property
     @abstractmethod
     def parameters(self) -> int:
         """Number of parameters that a prediction reads, trained here or not (word vectors count)."""
 
-    @abstractmethod
-    def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the model to a folder: weights as safetensors, the rest as JSON; no pickle."""
-
-    @classmethod
-    @abstractmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Self:
-        """Read a model that `save` wrote. Raises `InputError` where the folder holds something else."""
-
     def predict(
         self,
-        texts: Sequence[Text],
+        data: Any,
         *,
         label: Sequence[int] | Sequence[str] | None = None,
         ids: Sequence[int | str] | None = None,
         keep_input: bool = False,
+        request: Request | None = None,
         progress: Progress | None = None,
     ) -> Predictions:
-        """Ask the model: a record with logits, probabilities, and the labels and ids (column ``id``) if given.
+        """Ask the model: a record with logits, probabilities, and the labels and ids (column ``id``) if known.
 
-        ``keep_input`` also keeps the texts, as the column ``input`` (parts of a pair separated by a tab).
+        ``data`` is a data set, or inputs; labels and ids of a data set go into the record. ``keep_input`` also keeps
+        texts, as the column ``input`` (parts of a pair separated by a tab).
         """
-        found = self.logits(texts, progress=progress)
-        fields: dict[str, Any] = {"classes": list(self.classes)}
-        if label is not None:
-            fields["label"] = list(label)
+        if isinstance(data, Dataset):
+            label = label if label is not None or not len(data.targets) else list(data.targets)
+            ids = ids if ids is not None or not data.ids else list(data.ids)
+        fields: dict[str, Any] = {} if label is None else {"label": list(label)}
         if ids is not None:
             fields["columns"] = {"id": np.array([str(one) for one in ids], dtype=object)}
+        inputs = self._inputs(data)
         if keep_input:
-            fields["input"] = np.array([joined(text, "\t") for text in texts], dtype=object)
-        return Predictions.from_logits(found, **fields)
+            fields["input"] = np.array([joined(text, "\t") for text in inputs], dtype=object)
+        return self.ask(inputs, request, progress=progress).record(**fields)
 
-    def _must_be_fitted(self) -> None:
-        if not self.classes:
-            raise UsageError(
-                f"the {self.kind} model has not been trained; call fit first or load a saved one"
-            )
+    def _fitted(self) -> bool:
+        return bool(self.classes)
+
+    def _inputs(self, data: Any) -> Any:
+        """The inputs of a data set of the right modality, checked; or inputs as they are, checked."""
+        if isinstance(data, Dataset):
+            if data.modality not in self.reads:
+                raise InputError(
+                    f"inputs of the modality {' or '.join(self.reads)}",
+                    got=data.modality,
+                    remedy="use another model",
+                    file=data.source or None,
+                )
+            data = data.inputs
+        return self._checked(data)
+
+    def _checked(self, inputs: Any) -> Any:
+        """Inputs that `ask` can read; `InputError` for others, or for none at all."""
+        return check_texts(inputs)
+
+    def _data(self, data: Dataset | Sequence[Any], targets: Any) -> Dataset:
+        inputs = self._inputs(data)
+        if isinstance(data, Dataset) and targets is None:
+            return data
+        if targets is None:
+            raise UsageError("expected targets, got inputs alone; give fit(inputs, targets) or a Dataset")
+        targets = targets if isinstance(targets, np.ndarray) and targets.ndim == 2 else tuple(targets)
+        if len(targets) != len(inputs):
+            raise _other_number(len(inputs), len(targets))
+        return Dataset("", inputs, targets, modality=self.reads[0])
 
 
 def joined(text: Text, between: str = " ") -> str:
@@ -132,26 +281,26 @@ def _is_pair(one: object) -> bool:
     return isinstance(one, tuple) and len(one) == 2 and all(isinstance(part, str) for part in one)
 
 
-def check_labels(
-    labels: Sequence[int] | Sequence[str], rows: int, classes: Sequence[int | str] | None
+def class_codes(
+    targets: Any, rows: int, classes: Sequence[int | str] | None
 ) -> tuple[Array, tuple[int | str, ...]]:
-    """Positions of the labels among the classes, int64, shape (sample,), and the classes.
+    """Positions of targets among the classes, int64, shape (sample,), and the classes.
 
-    Raises `InputError` where the numbers of texts and labels differ, a label is not among the classes, or fewer than
+    Distributions over the classes, an array of shape (sample, class) with rows that sum to 1, come back as float32.
+    Raises `InputError` where the numbers of inputs and targets differ, a target is not among the classes, or fewer than
     two classes are seen.
 
-    >>> codes, classes = check_labels(["neg", "pos", "neg"], 3, None)
+    >>> codes, classes = class_codes(["neg", "pos", "neg"], 3, None)
     >>> codes.tolist(), classes
     ([0, 1, 0], ('neg', 'pos'))
     """
-    found: list[Any] = [one.item() if hasattr(one, "item") else one for one in labels]
+    if isinstance(targets, np.ndarray) and targets.ndim == 2:
+        if classes is None:
+            raise UsageError("expected classes= with distributions as targets, got none; name them in order")
+        return _distributions(targets, rows, len(classes)), tuple(classes)
+    found: list[Any] = [one.item() if hasattr(one, "item") else one for one in targets]
     if len(found) != rows:
-        raise InputError(
-            f"{rows} labels, one a text",
-            got=str(len(found)),
-            remedy="give as many labels as texts",
-            column="label",
-        )
+        raise _other_number(rows, len(found))
     if len({type(one) for one in found}) > 1:
         raise InputError(
             "labels that are all integers or all strings", got="both", remedy="convert them", column="label"
@@ -159,9 +308,11 @@ def check_labels(
     named = tuple(classes) if classes is not None else tuple(sorted(set(found)))
     if len(named) < 2 or len(set(named)) < len(named):
         raise InputError(
-            "at least two different classes", got=repr(list(named)), remedy="give rows of more classes",
+            "at least two different classes",
+            got=repr(list(named)),
+            remedy="give rows of more classes",
             column="label",
-        )  # fmt: skip
+        )
     place = {name: code for code, name in enumerate(named)}
     for row, one in enumerate(found, 1):
         if one not in place:
@@ -173,3 +324,32 @@ def check_labels(
                 column="label",
             )
     return np.array([place[one] for one in found], dtype=np.int64), named
+
+
+def _distributions(targets: Array, rows: int, classes: int) -> Array:
+    """Distributions over classes, float32, shape (sample, class), rows summing to 1."""
+    array = np.asarray(targets, dtype=np.float32)
+    if array.shape != (rows, classes):
+        raise InputError(
+            f"targets of the shape ({rows}, {classes})",
+            got=f"shape {array.shape}",
+            remedy="give one distribution over the classes an input",
+            column="targets",
+        )
+    wrong = ~((array >= 0).all(axis=1) & (np.abs(array.sum(axis=1) - 1) < 1e-3))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputError(
+            "a distribution that sums to 1",
+            got=str(array[row].tolist())[:60],
+            remedy="divide it by its sum",
+            row=row + 1,
+            column="targets",
+        )
+    return array
+
+
+def _other_number(rows: int, got: int) -> InputError:
+    return InputError(
+        f"{rows} labels, one an input", got=str(got), remedy="give as many labels as inputs", column="label"
+    )

@@ -143,10 +143,15 @@ class EnergyMeter:
             logging.getLogger("codecarbon").setLevel(logging.CRITICAL)
             # The country only weighs emissions, which are not read. The PUE is applied here, to keep the parts bare.
             self._tracker = OfflineEmissionsTracker(
-                country_iso_code="USA", save_to_file=False, log_level="critical", pue=1.0,
-                tracking_mode="machine" if self.whole_machine else "process", measure_power_secs=self.every,
-                allow_multiple_runs=True, output_dir=tempfile.gettempdir(),
-            )  # fmt: skip
+                country_iso_code="USA",
+                save_to_file=False,
+                log_level="critical",
+                pue=1.0,
+                tracking_mode="machine" if self.whole_machine else "process",
+                measure_power_secs=self.every,
+                allow_multiple_runs=True,
+                output_dir=tempfile.gettempdir(),
+            )
             self._tracker.start()
         self._start = time.monotonic()
         return self

@@ -58,11 +58,11 @@ class Vocabulary:
         order = sorted((-count, word) for word, count in counts.items() if count >= least_count)
         return cls([word for _, word in order[:most]])
 
-    def encode(self, texts: Sequence[Sequence[str]], *, longest: int | None = None) -> Ragged:
-        """Numbers of the words of each text; a text longer than ``longest`` loses its middle (see `ends`)."""
+    def encode(self, texts: Sequence[Sequence[str]], *, max_length: int | None = None) -> Ragged:
+        """Numbers of the words of each text; a text longer than ``max_length`` loses its middle (see `ends`)."""
         find = self._place.get
         rows = [[find(word, 1) for word in text] for text in texts]
-        return ragged(rows if longest is None else [ends(row, longest) for row in rows])
+        return ragged(rows if max_length is None else [ends(row, max_length) for row in rows])
 
     def rows_of(self, known: Sequence[str], vectors: Array) -> Array:
         """A matrix (word, dimension) in the order of this vocabulary; rows of words without a vector are 0."""
@@ -73,7 +73,7 @@ class Vocabulary:
         return out
 
 
-def ends(row: list[int], longest: int) -> list[int]:
+def ends(row: list[int], max_length: int) -> list[int]:
     """The first quarter and the rest from the end, where a sequence is too long.
 
     Source: Sun et al. (2019), who find that for reviews the two ends say more than the beginning alone.
@@ -81,7 +81,7 @@ def ends(row: list[int], longest: int) -> list[int]:
     >>> ends([1, 2, 3, 4, 5, 6], 4)
     [1, 4, 5, 6]
     """
-    if len(row) <= longest:
+    if len(row) <= max_length:
         return row
-    head = longest // 4
-    return row[:head] + row[len(row) - (longest - head) :]
+    head = max_length // 4
+    return row[:head] + row[len(row) - (max_length - head) :]

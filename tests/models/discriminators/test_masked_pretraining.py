@@ -11,10 +11,10 @@ import pytest
 
 from oodometer.errors import InputError
 from oodometer.models.discriminators import ClassifierDiscriminator, pretrain
-from oodometer.models.torch.training import Plan
+from oodometer.models.torch.training import TrainingConfig
 
 SIZES = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
-PLAN = Plan(epochs=20, batch_size=16, learning_rate=3e-3, warmup=0.1)
+PLAN = TrainingConfig(epochs=20, batch_size=16, learning_rate=3e-3, warmup=0.1)
 Pairs = tuple[list[str], list[str], list[bool]]
 
 
@@ -27,15 +27,21 @@ def right_ones(pairs: Pairs) -> tuple[list[str], list[str]]:
 @pytest.fixture(scope="module")
 def start(train: Pairs, transformers: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pretrain(
-        *right_ones(train), tmp_path_factory.mktemp("start") / "encoder", config=SIZES, longest=24, plan=PLAN
+        *right_ones(train),
+        tmp_path_factory.mktemp("start") / "encoder",
+        config=SIZES,
+        max_length=24,
+        training=PLAN,
     )
 
 
 def test_judges_learn_faster_from_it(start: Path, train: Pairs, held: Pairs) -> None:
-    plan = Plan(epochs=2, batch_size=16, learning_rate=3e-3, warmup=0.1)
+    plan = TrainingConfig(epochs=2, batch_size=16, learning_rate=3e-3, warmup=0.1)
 
     def rightness(**made: Any) -> float:
-        judge = ClassifierDiscriminator(**made, head="tokens", longest=24, plan=plan).fit(*train, dev=held)
+        judge = ClassifierDiscriminator(**made, head="tokens", max_length=24, training=plan).fit(
+            *train, dev=held
+        )
         return float((judge.judge(*held[:2]) == np.array(held[2])).mean())
 
     assert rightness(source=str(start)) > rightness(config=SIZES) + 0.05
@@ -47,7 +53,7 @@ def test_goes_on_after_an_interruption_and_is_kept(start: Path, train: Pairs, tm
             raise KeyboardInterrupt
 
     def again(**more: Any) -> Path:
-        return pretrain(*right_ones(train), tmp_path / "encoder", config=SIZES, longest=24, plan=PLAN,
+        return pretrain(*right_ones(train), tmp_path / "encoder", config=SIZES, max_length=24, training=PLAN,
                         checkpoint=tmp_path / "state", **more)  # fmt: skip
 
     with pytest.raises(KeyboardInterrupt):
@@ -61,7 +67,7 @@ def test_goes_on_after_an_interruption_and_is_kept(start: Path, train: Pairs, tm
     steps.clear()
     again(progress=lambda done, total: steps.append(done))
     assert not steps  # the very same training is kept
-    again(progress=lambda done, total: steps.append(done), pieces=300)
+    again(progress=lambda done, total: steps.append(done), vocab_size=300)
     assert steps
 
 
@@ -69,7 +75,11 @@ def test_another_seed_is_another_start(start: Path, train: Pairs, tmp_path: Path
     few = replace(PLAN, epochs=1)
     found = [
         pretrain(
-            *right_ones(train), tmp_path / str(seed), config=SIZES, longest=24, plan=replace(few, seed=seed)
+            *right_ones(train),
+            tmp_path / str(seed),
+            config=SIZES,
+            max_length=24,
+            training=replace(few, seed=seed),
         )
         for seed in (0, 1)
     ]
@@ -77,10 +87,15 @@ def test_another_seed_is_another_start(start: Path, train: Pairs, tmp_path: Path
 
 
 def test_what_was_cut_is_said(transformers: Any, tmp_path: Path) -> None:
-    plan = Plan(epochs=1, batch_size=4)
+    plan = TrainingConfig(epochs=1, batch_size=4)
     with pytest.warns(UserWarning, match=r"2 of 4 pairs \(50\.0 ?%\) are longer than 8 tokens"):
         pretrain(
-            ["a b", "a " * 9] * 2, ["A B", "A " * 9] * 2, tmp_path / "e", config=SIZES, longest=8, plan=plan
+            ["a b", "a " * 9] * 2,
+            ["A B", "A " * 9] * 2,
+            tmp_path / "e",
+            config=SIZES,
+            max_length=8,
+            training=plan,
         )
 
 

@@ -20,7 +20,7 @@ from oodometer.models.discriminators import (
     RuleDiscriminator,
     load_discriminator,
 )
-from oodometer.models.torch.training import Plan
+from oodometer.models.torch.training import TrainingConfig
 from oodometer.store import open_predictions, write_predictions
 
 SHORT = RuleDiscriminator(lambda given, output: len(output) < 4)
@@ -35,7 +35,7 @@ VOTES = [[1, 1, 0, 0], [1, 0, 1, 0]]
 def bag(seed: int) -> ClassifierDiscriminator:
     """A judge that reads the words of both sides: good ones make an output right."""
     return ClassifierDiscriminator(
-        model=BagOfWords(plan=Plan(epochs=3, batch_size=16, learning_rate=0.05, seed=seed))
+        model=BagOfWords(training=TrainingConfig(epochs=3, batch_size=16, learning_rate=0.05, seed=seed))
     )
 
 

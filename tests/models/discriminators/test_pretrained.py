@@ -76,11 +76,11 @@ def test_a_single_output_is_a_score(transformers: Any, torch: Any, folder: Path,
 
 
 def test_long_pairs_are_counted(folder: Path) -> None:
-    judge = PretrainedDiscriminator(str(folder), correct=2, longest=8)
+    judge = PretrainedDiscriminator(str(folder), correct=2, max_length=8)
     with pytest.warns(UserWarning, match=r"1 of 3 pairs \(33.3 %\) are longer than 8 tokens"):
         judge.probabilities(INPUTS, ["good", "the story was bad and dull", "a"])
     assert judge.truncated == 1
-    whole = PretrainedDiscriminator(str(folder), correct=2, longest=512)  # the model has 64 positions
+    whole = PretrainedDiscriminator(str(folder), correct=2, max_length=512)  # the model has 64 positions
     with pytest.warns(UserWarning, match="longer than 64 tokens"):
         whole.probabilities(["film"], ["good " * 100])
 

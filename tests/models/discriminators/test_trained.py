@@ -21,22 +21,22 @@ from oodometer.models.discriminators import (
     token_f1,
 )
 from oodometer.models.discriminators.odds import probability
-from oodometer.models.torch.training import Plan
+from oodometer.models.torch.training import TrainingConfig
 
 SIZES = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
 T5 = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 1, "num_heads": 2, "dropout_rate": 0.0}
-PLAN = Plan(epochs=8, batch_size=16, learning_rate=3e-3, warmup=0.1)
-ONE = Plan(epochs=1, batch_size=16, learning_rate=3e-3, warmup=0.1)
+PLAN = TrainingConfig(epochs=8, batch_size=16, learning_rate=3e-3, warmup=0.1)
+ONE = TrainingConfig(epochs=1, batch_size=16, learning_rate=3e-3, warmup=0.1)
 
 MAKERS: dict[str, Callable[..., Any]] = {
-    "classifier": lambda plan=PLAN, **more: ClassifierDiscriminator(
-        config=SIZES, **{"longest": 24, **more}, plan=plan
+    "classifier": lambda training=PLAN, **more: ClassifierDiscriminator(
+        config=SIZES, **{"max_length": 24, **more}, training=training
     ),
-    "classifier of tokens": lambda plan=PLAN, **more: ClassifierDiscriminator(
-        config=SIZES, head="tokens", **{"longest": 24, **more}, plan=plan
+    "classifier of tokens": lambda training=PLAN, **more: ClassifierDiscriminator(
+        config=SIZES, head="tokens", **{"max_length": 24, **more}, training=training
     ),
-    "generative": lambda plan=PLAN, **more: GenerativeDiscriminator(
-        config=T5, **{"longest": 24, **more}, plan=plan
+    "generative": lambda training=PLAN, **more: GenerativeDiscriminator(
+        config=T5, **{"max_length": 24, **more}, training=training
     ),
 }
 Pairs = tuple[list[str], list[str], list[bool]]
@@ -121,7 +121,7 @@ def test_seeds_settle_everything(kind: str, train: Pairs, held: Pairs) -> None:
     """The same seed gives the same judge; another one another start and another order."""
 
     def asked(seed: int) -> Any:
-        plan = Plan(epochs=1, batch_size=16, learning_rate=3e-3, seed=seed)
+        plan = TrainingConfig(epochs=1, batch_size=16, learning_rate=3e-3, seed=seed)
         return MAKERS[kind](plan).fit(*train).probabilities(*held[:2])
 
     first, second, other = asked(0), asked(0), asked(1)
@@ -168,7 +168,7 @@ def test_an_unbalanced_training_does_not_favour_its_larger_class(kind: str, held
 
 def test_long_pairs_lose_the_end_of_the_longer_side(kind: str, train: Pairs) -> None:
     long = (["w1 w2", "w1 " * 40, "w1 w2"], ["W2 W1", "W1", "W2 W1 " + "W3 " * 40], [True, False, False])
-    judge = MAKERS[kind](ONE, longest=16)
+    judge = MAKERS[kind](ONE, max_length=16)
     with pytest.warns(
         UserWarning, match=r"2 of 3 pairs \(66.7 %\) are longer than 16 tokens.*longer side was cut"
     ):
@@ -212,7 +212,7 @@ def test_bad_input(kind: str, train: Pairs, tmp_path: Path) -> None:
 
 def test_log_odds_are_those_of_the_two_answers(train: Pairs, held: Pairs, transformers: Any) -> None:
     """One pass with both answers agrees with the log-probabilities of each answer, asked one by one."""
-    judge = GenerativeDiscriminator(config=T5, longest=24, plan=ONE).fit(*train)
+    judge = GenerativeDiscriminator(config=T5, max_length=24, training=ONE).fit(*train)
     texts = [f"{given} | {output}" for given, output in zip(held[0][:10], held[1][:10], strict=True)]
     rows = [judge.model.logprobs([text] * 2, ["Correct", "Incorrect"]).sums() for text in texts]
     margins = np.array([right - wrong for right, wrong in rows])
@@ -224,8 +224,8 @@ def test_any_classifier_can_judge(tiny_encoder: Path, reviews: Any, tmp_path: Pa
     texts, labels = reviews
     pairs = (["is it good"] * len(texts), texts, labels)
     for model in (
-        FrozenEncoder(str(tiny_encoder), longest=32),
-        BagOfWords(plan=Plan(epochs=4, batch_size=16, learning_rate=0.05)),
+        FrozenEncoder(str(tiny_encoder), max_length=32),
+        BagOfWords(training=TrainingConfig(epochs=4, batch_size=16, learning_rate=0.05)),
     ):
         judge = ClassifierDiscriminator(model=model).fit(*pairs, dev=pairs)
         assert correctness(judge, pairs) > 0.9
@@ -239,8 +239,8 @@ def test_any_classifier_can_judge(tiny_encoder: Path, reviews: Any, tmp_path: Pa
 def test_a_pretrained_encoder_by_path(tiny_encoder: Path, reviews: Any) -> None:
     texts, labels = reviews
     pairs = (["is it good"] * len(texts), texts, labels)
-    plan = Plan(epochs=8, batch_size=16, learning_rate=0.005)
-    judge = ClassifierDiscriminator(str(tiny_encoder), longest=32, plan=plan).fit(*pairs)
+    plan = TrainingConfig(epochs=8, batch_size=16, learning_rate=0.005)
+    judge = ClassifierDiscriminator(str(tiny_encoder), max_length=32, training=training).fit(*pairs)
     assert correctness(judge, pairs) > 0.9
 
 
@@ -256,7 +256,7 @@ def test_a_pretrained_encoder_decoder_by_path(
     transformers.set_seed(0)
     transformers.T5ForConditionalGeneration(config).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    judge = GenerativeDiscriminator(str(tmp_path), longest=40, stand_ins=None, plan=PLAN).fit(
+    judge = GenerativeDiscriminator(str(tmp_path), max_length=40, stand_ins=None, training=PLAN).fit(
         *train, dev=held
     )
     assert correctness(judge, held) > 0.7
@@ -283,7 +283,7 @@ def graded(train: Pairs, held: Pairs) -> list[tuple[list[str], list[str], Any]]:
 
 def test_regression_predicts_a_metric(transformers: Any, graded: Any, tmp_path: Path) -> None:
     first, second = graded
-    judge = RegressionDiscriminator(config=SIZES, longest=24, plan=PLAN).fit(*first, dev=second)
+    judge = RegressionDiscriminator(config=SIZES, max_length=24, training=PLAN).fit(*first, dev=second)
     found = judge.probabilities(*second[:2])
     assert float(np.corrcoef(found, second[2])[0, 1]) > 0.45
     assert float(found.mean()) == pytest.approx(float(second[2].mean()), abs=0.04)
@@ -295,13 +295,13 @@ def test_regression_predicts_a_metric(transformers: Any, graded: Any, tmp_path: 
 
 
 def test_regression_of_verdicts_is_a_classifier(transformers: Any, train: Pairs, held: Pairs) -> None:
-    soft = RegressionDiscriminator(config=SIZES, longest=24, plan=ONE).fit(*train)
-    hard = ClassifierDiscriminator(config=SIZES, longest=24, plan=ONE).fit(*train)
+    soft = RegressionDiscriminator(config=SIZES, max_length=24, training=ONE).fit(*train)
+    hard = ClassifierDiscriminator(config=SIZES, max_length=24, training=ONE).fit(*train)
     np.testing.assert_allclose(soft.probabilities(*held[:2]), hard.probabilities(*held[:2]), atol=1e-3)
 
 
 def test_metrics_are_checked(transformers: Any, tmp_path: Path) -> None:
-    judge = RegressionDiscriminator(config=SIZES, longest=24, plan=ONE)
+    judge = RegressionDiscriminator(config=SIZES, max_length=24, training=ONE)
     for values, message in (
         ([0.5, 0.5], "column correct: expected outputs of different quality, got 0.5 for all of them"),
         (

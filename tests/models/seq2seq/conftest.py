@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from oodometer.models.seq2seq import EncoderDecoder
-from oodometer.models.torch.training import Plan
+from oodometer.models.torch.training import TrainingConfig
 
 WORDS = ("ant", "bee", "cat", "dog", "eel", "fox")
 SIZES = {"d_model": 32, "d_ff": 64, "d_kv": 8, "num_layers": 1, "num_heads": 4, "dropout_rate": 0.0}
-LEARNS = Plan(epochs=30, batch_size=16, learning_rate=5e-3, warmup=0.1)
-QUICK = Plan(epochs=3, batch_size=16, learning_rate=5e-3, warmup=0.1)
+LEARNS = TrainingConfig(epochs=30, batch_size=16, learning_rate=5e-3, warmup=0.1)
+QUICK = TrainingConfig(epochs=3, batch_size=16, learning_rate=5e-3, warmup=0.1)
 
 Pairs = tuple[list[str], list[str]]
 
@@ -42,7 +42,9 @@ def pairs() -> Pairs:
 def trained(transformers: Any, pairs: Pairs, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a model that parses most sentences; load it, so that no test changes another's."""
     inputs, outputs = pairs
-    model = EncoderDecoder(config=SIZES, plan=LEARNS, longest_output=24).fit(inputs[:200], outputs[:200])
+    model = EncoderDecoder(config=SIZES, training=LEARNS, max_output_length=24).fit(
+        inputs[:200], outputs[:200]
+    )
     return model.save(tmp_path_factory.mktemp("trained"))
 
 

@@ -13,7 +13,7 @@ import pytest
 from oodometer.errors import InputError, UsageError
 from oodometer.models.seq2seq import Beams, EncoderDecoder, decoding
 from oodometer.models.seq2seq import search as search_room
-from oodometer.models.torch.training import Plan
+from oodometer.models.torch.training import TrainingConfig
 
 from .conftest import SIZES
 
@@ -74,7 +74,7 @@ def test_beams_equal_plain_generate(model: EncoderDecoder, torch: Any, beams: in
     model.batch_tokens = 300  # a few rows a batch
     found = model.decode(INPUTS, beams=beams)
     for i, text in enumerate(INPUTS):
-        expected = plain_generate(model, torch, text, beams, model.longest_output)
+        expected = plain_generate(model, torch, text, beams, model.max_output_length)
         assert found.outputs[i] == [one for one, _ in expected]
         np.testing.assert_allclose(found.logprobs[i], [score for _, score in expected], atol=2e-4)
 
@@ -82,7 +82,7 @@ def test_beams_equal_plain_generate(model: EncoderDecoder, torch: Any, beams: in
 def test_greedy_equals_a_loop_without_a_cache(model: EncoderDecoder, torch: Any) -> None:
     found = model.decode(INPUTS)
     for i, text in enumerate(INPUTS):
-        ids, scores = plain_greedy(model, torch, text, model.longest_output)
+        ids, scores = plain_greedy(model, torch, text, model.max_output_length)
         own = slice(found.token_logprobs.offsets[i], found.token_logprobs.offsets[i + 1])
         np.testing.assert_allclose(found.token_logprobs.values[own], scores, atol=1e-4)
         assert found.outputs[i] == [model.tokenizer.decode([one for one in ids if one != 1])]
@@ -91,7 +91,7 @@ def test_greedy_equals_a_loop_without_a_cache(model: EncoderDecoder, torch: Any)
 @pytest.mark.parametrize("beams", [1, 3])
 def test_pretrained_models_equal_plain_generate(source: str, torch: Any, pairs: Pairs, beams: int) -> None:
     """Untrained weights write outputs without end, which real ones seldom do; BART begins with <s>."""
-    model = EncoderDecoder(source, longest_output=9, batch_tokens=200)
+    model = EncoderDecoder(source, max_output_length=9, batch_tokens=200)
     texts = [*pairs[0][:6], "CAT ( )", "a"]
     found = model.decode(texts, beams=beams)
     for i, text in enumerate(texts):
@@ -106,7 +106,7 @@ def test_habits_of_decoding_are_not_taken_over(tiny_bart: Path, transformers: An
     """The tiny BART was published with a least length and without repeated tokens."""
     published = transformers.BartForConditionalGeneration.from_pretrained(tiny_bart)
     assert published.generation_config.min_length == 12
-    model = EncoderDecoder(str(tiny_bart), longest_output=12)
+    model = EncoderDecoder(str(tiny_bart), max_output_length=12)
     ids, _ = plain_greedy(model_ready(model), torch, "ant bee", 12)
     own = model.tokenizer("ant bee", return_tensors="pt", return_token_type_ids=False)
     theirs = published.generate(**own, max_new_tokens=12)[0, 1:].tolist()
@@ -184,7 +184,9 @@ def test_no_answer_depends_on_who_has_left_the_batch(
 
 def test_a_wide_search_finds_every_output(transformers: Any) -> None:
     """A vocabulary of one word: all 13 outputs of at most two tokens are found, and where there are no more, NaN."""
-    model = EncoderDecoder(config=SIZES, plan=Plan(epochs=1), longest_output=2).fit(["a"], ["a"])
+    model = EncoderDecoder(config=SIZES, training=TrainingConfig(epochs=1), max_output_length=2).fit(
+        ["a"], ["a"]
+    )
     found = model.decode(["a", "a a"], beams=16)
     assert [len(beams) for beams in found.outputs] == [13, 13]
     assert np.isnan(found.logprobs[:, 13:]).all()
@@ -289,7 +291,7 @@ def test_empty_outputs_are_answers(trained: Path, torch: Any) -> None:
 def test_an_output_without_end_is_cut(model: EncoderDecoder) -> None:
     whole = model.decode(["ant", "fox eel dog"])
     assert whole.token_logprobs.lengths.min() > 3
-    model._codec.longest_output = 3  # type: ignore[union-attr]
+    model._codec.max_output_length = 3  # type: ignore[union-attr]
     cut = model.decode(["ant", "fox eel dog"])
     for i in (0, 1):
         assert cut.best[i].split() == whole.best[i].split()[:3]
@@ -329,7 +331,7 @@ def test_interrupted_it_answers_again(model: EncoderDecoder, pairs: Pairs) -> No
 
 def test_inputs_that_are_too_long_are_counted_and_warned_about_once(trained: Path) -> None:
     model = EncoderDecoder.load(trained)
-    model._codec.longest = 3  # type: ignore[union-attr]
+    model._codec.max_length = 3  # type: ignore[union-attr]
     with pytest.warns(
         UserWarning, match=r"2 of 3 inputs \(66.7 %\) are longer than 3 tokens and lose their end"
     ) as seen:

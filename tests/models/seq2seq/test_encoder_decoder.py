@@ -15,7 +15,7 @@ from oodometer.errors import InputError, UsageError, WorkError
 from oodometer.models import EncoderDecoder as FromTheFace
 from oodometer.models.seq2seq import EncoderDecoder, StandIns, exact_match, snapshot_folders, squeeze
 from oodometer.models.seq2seq.codec import Codec
-from oodometer.models.torch.training import Plan
+from oodometer.models.torch.training import TrainingConfig
 
 from .conftest import QUICK, SIZES
 
@@ -23,8 +23,10 @@ Pairs = tuple[list[str], list[str]]
 Stop = Callable[[int], Callable[[int, int], None]]
 
 
-def make(plan: Plan = QUICK, **options: Any) -> EncoderDecoder:
-    return EncoderDecoder(config={**SIZES, "dropout_rate": 0.1}, plan=plan, longest_output=24, **options)
+def make(plan: TrainingConfig = QUICK, **options: Any) -> EncoderDecoder:
+    return EncoderDecoder(
+        config={**SIZES, "dropout_rate": 0.1}, training=plan, max_output_length=24, **options
+    )
 
 
 def weights(folder: Path) -> bytes:
@@ -102,10 +104,12 @@ def test_a_tied_embedding_is_kept_once(model: EncoderDecoder, trained: Path) -> 
     )
 
 
-@pytest.mark.parametrize("plan", [QUICK, Plan(epochs=3, batch_tokens=150, learning_rate=5e-3, warmup=0.1)])
+@pytest.mark.parametrize(
+    "plan", [QUICK, TrainingConfig(epochs=3, batch_tokens=150, learning_rate=5e-3, warmup=0.1)]
+)
 @pytest.mark.parametrize("at", [1, 20, 25, 31])
 def test_interrupted_it_goes_on_to_the_same_weights_and_snapshots(
-    plan: Plan, at: int, transformers: Any, pairs: Pairs, tmp_path: Path, stop_at: Stop
+    plan: TrainingConfig, at: int, transformers: Any, pairs: Pairs, tmp_path: Path, stop_at: Stop
 ) -> None:
     """At the first step, at a snapshot, between two, and behind the last that is kept."""
     whole = make(plan).fit(*pairs, snapshots=tmp_path / "whole", every=10, most=3)
@@ -159,7 +163,7 @@ def test_interrupted_in_the_middle_of_a_step(
     torch: Any, transformers: Any, pairs: Pairs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Weights that are half those of one step and half of the next are no state to go on from."""
-    plan = Plan(epochs=3, batch_size=16, learning_rate=5e-3, warmup=0.1, checkpoint_seconds=0)
+    plan = TrainingConfig(epochs=3, batch_size=16, learning_rate=5e-3, warmup=0.1, checkpoint_seconds=0)
     whole = make(plan).fit(*pairs)
     plain, calls = torch.optim.AdamW.step, []
 
@@ -201,15 +205,15 @@ def test_snapshots_of_another_training_are_not_mixed_in(
 ) -> None:
     make().fit(*pairs, snapshots=tmp_path, every=20, most=1)
     make().fit(*pairs, snapshots=tmp_path, every=20, most=1)  # the same one: nothing to do
-    for other in (make(Plan(epochs=4, batch_size=16)), make(longest=9)):
+    for other in (make(TrainingConfig(epochs=4, batch_size=16)), make(max_length=9)):
         with pytest.raises(InputError, match="expected snapshots of this very training, or none"):
             other.fit(*pairs, snapshots=tmp_path, every=20)
 
 
 def test_snapshots_can_be_loaded_and_get_better(transformers: Any, pairs: Pairs, tmp_path: Path) -> None:
-    plan = Plan(epochs=12, batch_size=16, learning_rate=5e-3, warmup=0.1)
+    plan = TrainingConfig(epochs=12, batch_size=16, learning_rate=5e-3, warmup=0.1)
     inputs, outputs = pairs
-    EncoderDecoder(config=SIZES, plan=plan, longest_output=24).fit(
+    EncoderDecoder(config=SIZES, training=plan, max_output_length=24).fit(
         inputs, outputs, snapshots=tmp_path, every=60
     )
     folders = snapshot_folders(tmp_path)
@@ -245,7 +249,7 @@ def test_stopped_early_it_is_the_beginning_of_the_whole(
 def test_same_seed_same_weights_other_seed_others(transformers: Any, pairs: Pairs) -> None:
     first, second = make().fit(*pairs), make().fit(*pairs)
     assert same_weights(first, second)
-    other = make(Plan(epochs=3, batch_size=16, learning_rate=5e-3, warmup=0.1, seed=1)).fit(*pairs)
+    other = make(TrainingConfig(epochs=3, batch_size=16, learning_rate=5e-3, warmup=0.1, seed=1)).fit(*pairs)
     assert not same_weights(first, other)
 
 
@@ -257,16 +261,18 @@ def test_a_checkpoint_of_other_data_or_weights_is_left_alone(
     transformers.AutoTokenizer.from_pretrained(tiny_t5).save_pretrained(other)
     with torch.no_grad():
         net.shared.weight.mul_(1.5)
-    plan = Plan(epochs=1, batch_size=16)
+    plan = TrainingConfig(epochs=1, batch_size=16)
     home = tmp_path / "home"
     home.symlink_to(tiny_t5, target_is_directory=True)
     with pytest.raises(KeyboardInterrupt):
-        EncoderDecoder(str(home), plan=plan).fit(*pairs, checkpoint=tmp_path / "state", progress=stop_at(5))
+        EncoderDecoder(str(home), training=plan).fit(
+            *pairs, checkpoint=tmp_path / "state", progress=stop_at(5)
+        )
     net.save_pretrained(other)
     home.unlink()
     home.symlink_to(other, target_is_directory=True)  # other weights under the same name
     steps: list[int] = []
-    EncoderDecoder(str(home), plan=plan).fit(
+    EncoderDecoder(str(home), training=plan).fit(
         *pairs, checkpoint=tmp_path / "state", progress=lambda done, total: steps.append(done)
     )
     assert steps[0] == 1
@@ -274,8 +280,8 @@ def test_a_checkpoint_of_other_data_or_weights_is_left_alone(
 
 def test_pretrained_models_are_fine_tuned_saved_and_loaded(source: str, pairs: Pairs, tmp_path: Path) -> None:
     inputs, outputs = pairs[0][:60], pairs[1][:60]
-    plan = Plan(epochs=30, batch_size=12, learning_rate=5e-3, warmup=0.1)
-    model = EncoderDecoder(source, plan=plan, longest_output=40)
+    plan = TrainingConfig(epochs=30, batch_size=12, learning_rate=5e-3, warmup=0.1)
+    model = EncoderDecoder(source, training=plan, max_output_length=40)
     assert exact_match(model.decode(inputs).best, outputs).mean() == 0
     before = float(model.logprobs(inputs, outputs).sums().mean())
     model.fit(inputs, outputs)
@@ -289,18 +295,23 @@ def test_pretrained_models_are_fine_tuned_saved_and_loaded(source: str, pairs: P
 
 def test_a_saved_model_can_be_trained_further(trained: Path, pairs: Pairs) -> None:
     """Its folder is a source like any other; the first weights are those it was saved with."""
-    saved, source = EncoderDecoder.load(trained), EncoderDecoder(str(trained), longest_output=24, plan=QUICK)
+    saved, source = (
+        EncoderDecoder.load(trained),
+        EncoderDecoder(str(trained), max_output_length=24, training=QUICK),
+    )
     some = pairs[0][200:], pairs[1][200:]
     assert source.decode(some[0]).outputs == saved.decode(some[0]).outputs
     np.testing.assert_array_equal(source.logprobs(*some).values, saved.logprobs(*some).values)
     before = float(saved.logprobs(*pairs).sums().mean())
-    gentle = Plan(epochs=3, batch_size=16, learning_rate=5e-4)
-    further = EncoderDecoder(str(trained), longest_output=24, plan=gentle).fit(*pairs)
+    gentle = TrainingConfig(epochs=3, batch_size=16, learning_rate=5e-4)
+    further = EncoderDecoder(str(trained), max_output_length=24, training=gentle).fit(*pairs)
     assert float(further.logprobs(*pairs).sums().mean()) > before
 
 
 def test_dropout_is_for_training_only(transformers: Any, pairs: Pairs) -> None:
-    model = EncoderDecoder(config={**SIZES, "dropout_rate": 0.5}, plan=QUICK, longest_output=24).fit(*pairs)
+    model = EncoderDecoder(config={**SIZES, "dropout_rate": 0.5}, training=QUICK, max_output_length=24).fit(
+        *pairs
+    )
     model.net.train()
     first, second = (model.logprobs(*pairs).values for _ in range(2))
     np.testing.assert_array_equal(first, second)
@@ -308,10 +319,10 @@ def test_dropout_is_for_training_only(transformers: Any, pairs: Pairs) -> None:
 
 
 def test_pieces_learn_as_well(transformers: Any, pairs: Pairs) -> None:
-    plan = Plan(epochs=12, batch_tokens=400, learning_rate=5e-3, warmup=0.1)
-    model = EncoderDecoder(config=SIZES, tokens="pieces", pieces=280, plan=plan, longest_output=32).fit(
-        *pairs
-    )
+    plan = TrainingConfig(epochs=12, batch_tokens=400, learning_rate=5e-3, warmup=0.1)
+    model = EncoderDecoder(
+        config=SIZES, tokens="pieces", vocab_size=280, training=plan, max_output_length=32
+    ).fit(*pairs)
     assert len(model.tokenizer) <= 280
     assert float(model.logprobs(*pairs).sums().mean()) > -8
     assert model.decode(["ant naïve → {unseen}"]).best
@@ -324,8 +335,10 @@ def test_another_type_from_scratch_learns_as_well(transformers: Any, pairs: Pair
         "decoder_ffn_dim": 64, "encoder_attention_heads": 4, "decoder_attention_heads": 4, "dropout": 0.0,
         "init_std": 0.1,
     }  # fmt: skip
-    plan = Plan(epochs=30, batch_size=16, learning_rate=5e-3, warmup=0.1)
-    model = EncoderDecoder(config=sizes, plan=plan, longest_output=24).fit(*(one[:200] for one in pairs))
+    plan = TrainingConfig(epochs=30, batch_size=16, learning_rate=5e-3, warmup=0.1)
+    model = EncoderDecoder(config=sizes, training=plan, max_output_length=24).fit(
+        *(one[:200] for one in pairs)
+    )
     found = model.decode(pairs[0][200:], beams=2)
     assert np.mean([a == b for a, b in zip(found.best, pairs[1][200:], strict=True)]) > 0.7
     model.save(tmp_path)
@@ -336,17 +349,17 @@ def test_another_type_from_scratch_learns_as_well(transformers: Any, pairs: Pair
 
 def test_a_type_that_writes_nothing_is_refused(transformers: Any, pairs: Pairs) -> None:
     with pytest.raises(UsageError, match="of an encoder-decoder such as t5 or bart, got 'bert'"):
-        EncoderDecoder(config={"model_type": "bert"}, plan=QUICK).fit(*pairs)
+        EncoderDecoder(config={"model_type": "bert"}, training=QUICK).fit(*pairs)
 
 
 def test_outputs_that_are_too_long_are_learnt_in_part(transformers: Any) -> None:
     """Of a long output the beginning is learnt, and not that it ends there."""
-    model = EncoderDecoder(config=SIZES, plan=Plan(epochs=1, batch_size=2), longest_output=3)
+    model = EncoderDecoder(config=SIZES, training=TrainingConfig(epochs=1, batch_size=2), max_output_length=3)
     with pytest.warns(
         UserWarning, match=r"1 of 2 outputs \(50.0 %\) are longer than 3 tokens and can be learnt in part"
     ):
         model.fit(["a", "b"], ["x y z x y", "x y"])
-    codec = Codec(model.tokenizer, StandIns(), longest=9, longest_output=3)
+    codec = Codec(model.tokenizer, StandIns(), max_length=9, max_output_length=3)
     with pytest.warns(UserWarning, match="in part only"):
         ids = codec.learnt(["x y z x y", "x y"])
     assert ids.offsets.tolist() == [0, 3, 6]
@@ -382,7 +395,7 @@ def test_errors_are_one_line(
     with pytest.raises(UsageError, match="tokens='words' or 'pieces', got 'letters'"):
         EncoderDecoder(config={}, tokens="letters")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="got 1, 512 and"):
-        EncoderDecoder(config={}, longest=1)
+        EncoderDecoder(config={}, max_length=1)
     with pytest.raises(UsageError, match="has not been trained"):
         EncoderDecoder(config={}).decode(["a"])
     with pytest.raises(UsageError, match="has not been trained"):

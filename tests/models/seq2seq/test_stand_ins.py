@@ -18,7 +18,7 @@ from oodometer.models.seq2seq import (
     find_stand_ins,
     learn_words,
 )
-from oodometer.models.torch.training import Plan
+from oodometer.models.torch.training import TrainingConfig
 
 BRACES = ["CAT { ANT < BEE }", "{x}<y", "DOG ( )"]
 
@@ -111,8 +111,8 @@ def test_a_mark_of_the_end_within_an_output_is_lost(transformers: Any) -> None:
 def test_a_parser_learns_through_stand_ins(tiny_t5: Path, tmp_path: Path) -> None:
     """Braces are learnt, written, scored and matched as braces, after loading too."""
     inputs, outputs = ["ant", "bee", "cat", "dog"], ["{ ANT", "{ BEE }", "CAT < }", "DOG"]
-    plan = Plan(epochs=150, batch_size=4, learning_rate=1e-2)
-    model = EncoderDecoder(str(tiny_t5), plan=plan, longest_output=16).fit(inputs, outputs)
+    plan = TrainingConfig(epochs=150, batch_size=4, learning_rate=1e-2)
+    model = EncoderDecoder(str(tiny_t5), training=plan, max_output_length=16).fit(inputs, outputs)
     assert exact_match(model.decode(inputs).best, outputs).all()
     again = EncoderDecoder.load(model.save(tmp_path))
     assert again.decode(inputs).best == outputs

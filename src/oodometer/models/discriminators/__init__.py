@@ -11,14 +11,13 @@ from .masked_pretraining import pretrain
 from .pair_encoder import HEADS, SMALL
 from .panel import Panel
 from .pretrained import PretrainedDiscriminator
-from .registry import KINDS, load_discriminator
+from .registry import load_discriminator
 from .regression import RegressionDiscriminator
 from .rule import RuleDiscriminator
 from .text_metrics import sentence_bleu, token_f1
 
 __all__ = [
     "HEADS",
-    "KINDS",
     "SMALL",
     "ClassifierDiscriminator",
     "Decoder",

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from ...arrays import Array, as_numpy
 from ...errors import InputError
 from ...results import percent
+from ..artifacts import Artifact
 from ..base import Progress
 
 __all__ = ["Dev", "Discriminator", "check_pairs", "check_verdicts"]
@@ -22,7 +22,7 @@ Dev = tuple[Sequence[str], Sequence[str], Sequence[Any]]
 """A dev set: inputs, outputs and their correctness."""
 
 
-class Discriminator(ABC):
+class Discriminator(Artifact):
     """A judge of pairs (input, output): P(Correct), and the verdict Correct where P >= 0.5.
 
     Some are trained (`fit`), others exist already: a rule, a judge, a classifier from the hub. A tie at 0.5 is a vote
@@ -30,17 +30,10 @@ class Discriminator(ABC):
     longer side cut; the share is warned about once. Source: Yao and Koller (2024).
     """
 
-    kind: ClassVar[str]
-    """Name of the kind of discriminator, unique; it is written into a saved folder."""
-
     truncated: int = 0
     """Pairs that were cut in the last call of `fit` or `probabilities`."""
 
     _told: bool = False  # a warning about long pairs was given
-
-    @abstractmethod
-    def options(self) -> dict[str, Any]:
-        """Arguments of the constructor, ready for JSON: they name a training and let `load` build the judge."""
 
     def fit(
         self,
@@ -80,23 +73,14 @@ class Discriminator(ABC):
     def parameters(self) -> int:
         """Number of parameters; 0 for a rule."""
 
-    @abstractmethod
-    def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the discriminator to a folder: weights as safetensors, the rest as JSON; no pickle."""
-
-    @classmethod
-    @abstractmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote. Raises `InputError` where the folder holds something else."""
-
-    def _count_truncated(self, count: int, rows: int, longest: int) -> None:
+    def _count_truncated(self, count: int, rows: int, max_length: int) -> None:
         """Note how many pairs were cut, and warn about it the first time."""
         self.truncated = count
         if count and not self._told:
             self._told = True
             warnings.warn(
-                f"{count} of {rows} pairs ({percent(count / rows)}) are longer than {longest} tokens: the end of their "
-                "longer side was cut, and an error there is not seen; raise `longest`",
+                f"{count} of {rows} pairs ({percent(count / rows)}) are longer than {max_length} tokens: the end of "
+                "their longer side was cut, and an error there is not seen; raise `max_length`",
                 stacklevel=4,
             )
 
@@ -122,9 +106,12 @@ def check_pairs(inputs: Sequence[str], outputs: Sequence[str]) -> tuple[list[str
         bad = next((row for row, text in enumerate(texts) if not isinstance(text, str)), None)
         if bad is not None:
             raise InputError(
-                "a text", got=repr(texts[bad])[:60], remedy="leave the row out or give the text", row=bad + 1,
+                "a text",
+                got=repr(texts[bad])[:60],
+                remedy="leave the row out or give the text",
+                row=bad + 1,
                 column=column,
-            )  # fmt: skip
+            )
     return [str(one) for one in given["input"]], [str(one) for one in given["output"]]
 
 
@@ -147,9 +134,12 @@ def check_verdicts(correct: Sequence[Any], rows: int, *, one_class: bool = False
     if not known.all():
         row = int(np.argmin(known))
         raise InputError(
-            "true or false (1 or 0)", got=repr(array.tolist()[row])[:60], remedy="give the verdict or drop the row",
-            row=row + 1, column="correct",
-        )  # fmt: skip
+            "true or false (1 or 0)",
+            got=repr(array.tolist()[row])[:60],
+            remedy="give the verdict or drop the row",
+            row=row + 1,
+            column="correct",
+        )
     verdicts = array.astype(bool)
     right = int(verdicts.sum())
     if not one_class and right in (0, rows):

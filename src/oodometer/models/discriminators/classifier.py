@@ -9,11 +9,11 @@ from typing import Any, Self, final
 
 from ...arrays import Array
 from ...errors import UsageError
-from ..base import Progress, SequenceClassifier
+from ..base import Classifier, Progress
 from ..registry import load_model
 from ..text.frozen_encoder import FrozenEncoder
-from ..text.network import NetworkClassifier
-from ..torch.training import Plan
+from ..text.network import TextClassifier
+from ..torch.training import TrainingConfig
 from .pair_encoder import pair_encoder
 from .trained import CLASSES, TrainedDiscriminator, class_log_odds
 
@@ -34,16 +34,16 @@ class ClassifierDiscriminator(TrainedDiscriminator):
     head : what the verdict is read from: "mark", the mark before the pair, as usual for pretrained encoders; or
         "tokens", every token of the output (`TokenEncoder`), which small encoders learn far better.
     model : any other classifier of sequences, not trained yet, such as `FrozenEncoder`.
-    pieces : size of the vocabulary learnt with ``config``.
-    longest : pieces of a pair that are read; a longer pair loses the end of its longer side.
+    vocab_size : size of the vocabulary learnt with ``config``.
+    max_length : pieces of a pair that are read; a longer pair loses the end of its longer side.
     share : the share of correct outputs that P holds for; 0.5 favours neither verdict, None is the training's.
-    plan, device : how and where to train; members of a panel differ by ``plan.seed``.
+    training, device : how and where to train; members of a panel differ by ``training.seed``.
 
     With ``dev`` the weights of the smallest dev loss are kept (for an encoder) and one temperature is fitted.
     Source: Yao and Koller (2024) for the task; Devlin et al. (2019) for pairs in an encoder.
 
     >>> from oodometer.models.discriminators import SMALL
-    >>> ClassifierDiscriminator(config=SMALL).longest
+    >>> ClassifierDiscriminator(config=SMALL).max_length
     512
     >>> ClassifierDiscriminator()
     Traceback (most recent call last):
@@ -58,11 +58,11 @@ class ClassifierDiscriminator(TrainedDiscriminator):
         *,
         config: Mapping[str, Any] | None = None,
         head: str = "mark",
-        model: SequenceClassifier | None = None,
-        pieces: int = 8_000,
-        longest: int = 512,
+        model: Classifier | None = None,
+        vocab_size: int = 8_000,
+        max_length: int = 512,
         share: float | None = 0.5,
-        plan: Plan | None = None,
+        training: TrainingConfig | None = None,
         device: str | None = None,
     ) -> None:
         super().__init__(share=share)
@@ -72,43 +72,49 @@ class ClassifierDiscriminator(TrainedDiscriminator):
                 f"expected one of source, config and model, got {given}; config=SMALL needs no download"
             )
         self.source, self.config = source, None if config is None else dict(config)
-        self.head, self.pieces, self._longest, self.device = head, pieces, longest, device
-        self._outside, self.plan = model is not None, plan
-        self.model: SequenceClassifier = model if model is not None else self._encoder()
-        self.plan = getattr(self.model, "plan", None)
+        self.head, self.vocab_size, self._max_length, self.device = head, vocab_size, max_length, device
+        self._outside, self.training = model is not None, training
+        self.model: Classifier = model if model is not None else self._encoder()
+        self.training = getattr(self.model, "training", None)
 
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor; of a ``model`` its kind and its own arguments."""
         model = None
         if self._outside:
-            own = self.model.options() if isinstance(self.model, NetworkClassifier | FrozenEncoder) else {}
+            own = self.model.options() if isinstance(self.model, TextClassifier | FrozenEncoder) else {}
             model = {"kind": self.model.kind, **own}
         return {
             "source": self.source,
             "config": self.config,
             "head": self.head,
             "model": model,
-            "pieces": self.pieces,
-            "longest": self._longest,
+            "vocab_size": self.vocab_size,
+            "max_length": self._max_length,
             "share": self.share,
-            "plan": None if self.plan is None else asdict(self.plan),
+            "training": None if self.training is None else asdict(self.training),
         }
 
     @property
-    def longest(self) -> int:
+    def max_length(self) -> int:
         """Pieces of a pair that are read."""
-        return int(getattr(self.model, "longest", None) or self._longest)
+        return int(getattr(self.model, "max_length", None) or self._max_length)
 
     @property
     def parameters(self) -> int:
         """Number of parameters of the classifier."""
         return self.model.parameters
 
-    def _encoder(self, *texts: Sequence[str]) -> SequenceClassifier:
+    def _encoder(self, *texts: Sequence[str]) -> Classifier:
         return pair_encoder(
-            self.source, self.config, pieces=self.pieces, longest=self._longest, plan=self.plan, device=self.device,
-            head=self.head, texts=texts,
-        )  # fmt: skip
+            self.source,
+            self.config,
+            vocab_size=self.vocab_size,
+            max_length=self._max_length,
+            training=self.training,
+            device=self.device,
+            head=self.head,
+            texts=texts,
+        )
 
     def _train(
         self,
@@ -124,7 +130,7 @@ class ClassifierDiscriminator(TrainedDiscriminator):
         pairs = list(zip(inputs, outputs, strict=True))
         labels = [CLASSES[int(one)] for one in correct]
         more: dict[str, Any] = {"classes": CLASSES, "checkpoint": checkpoint, "progress": progress}
-        if dev is not None and isinstance(self.model, NetworkClassifier):
+        if dev is not None and isinstance(self.model, TextClassifier):
             more["dev"] = list(zip(dev[0], dev[1], strict=True)), [CLASSES[int(one)] for one in dev[2]]
         self.model.fit(pairs, labels, **more)
         return int(getattr(self.model, "truncated", 0))
@@ -140,7 +146,7 @@ class ClassifierDiscriminator(TrainedDiscriminator):
     def _rebuilt(cls, options: dict[str, Any], folder: Path) -> Self:
         model = load_model(folder)
         if options.pop("model") is not None:
-            return cls(model=model, longest=options["longest"], share=options["share"])
+            return cls(model=model, max_length=options["max_length"], share=options["share"])
         judge = cls(**options)
         judge.model = model
         return judge

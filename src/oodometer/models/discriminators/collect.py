@@ -13,9 +13,9 @@ from ...arrays import Array
 from ...errors import InputError, UsageError
 from ...results import percent
 from ...store.kept import read_kept, write_kept
+from ..artifacts import fingerprint
 from ..base import Progress
 from ..seq2seq import Beams, EncoderDecoder
-from ..torch.training import fingerprint
 from .base import check_pairs
 from .examples import GOLD, Examples
 
@@ -215,14 +215,19 @@ def _joined(
     places = np.array([place for _, _, place in pairs])
     counts = {
         "checkpoints": [
-            {"name": one["name"], "rows": len(one["asked"]), "accuracy": one["accuracy"], "wrong": one["wrong"],
-             "kept": int((places == place).sum())}
+            {
+                "name": one["name"],
+                "rows": len(one["asked"]),
+                "accuracy": one["accuracy"],
+                "wrong": one["wrong"],
+                "kept": int((places == place).sum()),
+            }
             for place, one in enumerate(found)
         ],
         "empty": sum(one["empty"] for one in found),
         "duplicates": duplicates,
         "beyond_balance": len(negatives) - most,
-    }  # fmt: skip
+    }
     origin = np.empty(len(pairs), dtype=object)
     origin[:] = [GOLD if place < 0 else found[place]["name"] for place in places]
     return Examples(

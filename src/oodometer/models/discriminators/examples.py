@@ -87,9 +87,11 @@ class Examples:
     def record(self) -> Predictions:
         """The pairs as a record with ``input``, ``output``, ``correct`` and the column ``origin``, to be written."""
         return Predictions.from_arrays(
-            input=_objects(self.inputs), output=_objects(self.outputs), correct=self.correct.astype(np.int8),
+            input=_objects(self.inputs),
+            output=_objects(self.outputs),
+            correct=self.correct.astype(np.int8),
             columns={"origin": self.origin.astype(object)},
-        )  # fmt: skip
+        )
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the pairs as a predictions file: Parquet, JSONL, CSV, Arrow or NPZ, told by the ending."""
@@ -121,16 +123,24 @@ class Examples:
             bad = next((row for row, one in enumerate(columns[name]) if not isinstance(one, str)), None)
             if bad is not None:
                 raise InputError(
-                    "a text", got=repr(columns[name][bad]), remedy="drop the row or give the text",
-                    file=record.source, row=record.first_row + bad + 1, column=name,
-                )  # fmt: skip
+                    "a text",
+                    got=repr(columns[name][bad]),
+                    remedy="drop the row or give the text",
+                    file=record.source,
+                    row=record.first_row + bad + 1,
+                    column=name,
+                )
         verdicts = record.verdicts
         if (verdicts < 0).any():
             row = record.first_row + int(np.argmax(verdicts < 0)) + 1
             raise InputError(
-                "whether the output is correct", got="null", remedy="drop the row or judge it", file=record.source,
-                row=row, column="correct",
-            )  # fmt: skip
+                "whether the output is correct",
+                got="null",
+                remedy="drop the row or judge it",
+                file=record.source,
+                row=row,
+                column="correct",
+            )
         origin = record.columns.get("origin", np.full(len(record), "", dtype=object))
         return cls(columns["input"], columns["output"], verdicts > 0, np.asarray(origin, dtype=object))
 

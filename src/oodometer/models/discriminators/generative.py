@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, final
 import numpy as np
 
 from ...arrays import Array
+from ..artifacts import fingerprint
 from ..base import Progress
 from ..seq2seq import EncoderDecoder
 from ..seq2seq.pretrained import load_tokenizer
@@ -18,7 +19,7 @@ from ..seq2seq.start import new_tokens
 from ..torch.batches import padded, token_batches
 from ..torch.best import Best
 from ..torch.library import torch as load_torch
-from ..torch.training import Plan, fingerprint
+from ..torch.training import TrainingConfig
 from .trained import CLASSES, TrainedDiscriminator
 from .truncation import cut_longer_side
 
@@ -39,16 +40,16 @@ class GenerativeDiscriminator(TrainedDiscriminator):
     ----------
     source : hub name or path of an encoder-decoder, such as ``t5-base``.
     config : sizes of a T5 from scratch, as for `EncoderDecoder`; {} takes the small ones.
-    tokens, pieces, stand_ins : as for `EncoderDecoder`.
-    longest : tokens of a pair that are read; a longer pair loses the end of its longer side.
+    tokens, vocab_size, stand_ins : as for `EncoderDecoder`.
+    max_length : tokens of a pair that are read; a longer pair loses the end of its longer side.
     batch_tokens : padded tokens of a batch when the judge is asked; on a CPU at most 2,048, which its caches hold.
     share : the share of correct outputs that P holds for; 0.5 favours neither verdict, None is the training's.
-    plan, device : how and where to train; members of a panel differ by ``plan.seed``.
+    training, device : how and where to train; members of a panel differ by ``training.seed``.
 
     With ``dev`` the weights of the smallest dev loss are kept and one temperature is fitted. Source: Yao and Koller
     (2024).
 
-    >>> GenerativeDiscriminator(config={}).options()["longest"]
+    >>> GenerativeDiscriminator(config={}).options()["max_length"]
     512
     """
 
@@ -60,30 +61,38 @@ class GenerativeDiscriminator(TrainedDiscriminator):
         *,
         config: Mapping[str, Any] | None = None,
         tokens: Literal["words", "pieces"] = "words",
-        pieces: int = 8_000,
-        longest: int = 512,
+        vocab_size: int = 8_000,
+        max_length: int = 512,
         stand_ins: Mapping[str, str] | Literal["auto"] | None = "auto",
         batch_tokens: int = 16_384,
         share: float | None = 0.5,
-        plan: Plan | None = None,
+        training: TrainingConfig | None = None,
         device: str | None = None,
     ) -> None:
         super().__init__(share=share)
         self.model = EncoderDecoder(
-            source, config=config, tokens=tokens, pieces=pieces, longest=longest, longest_output=16,
-            stand_ins=stand_ins, batch_tokens=batch_tokens, plan=plan, device=device,
-        )  # fmt: skip
+            source,
+            config=config,
+            tokens=tokens,
+            vocab_size=vocab_size,
+            max_length=max_length,
+            max_output_length=16,
+            stand_ins=stand_ins,
+            batch_tokens=batch_tokens,
+            training=training,
+            device=device,
+        )
 
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor."""
         own = self.model.options()
-        own.pop("longest_output")
-        return {**own, "share": self.share, "plan": asdict(self.model.plan)}
+        own.pop("max_output_length")
+        return {**own, "share": self.share, "training": asdict(self.model.training)}
 
     @property
-    def longest(self) -> int:
+    def max_length(self) -> int:
         """Tokens of a pair that are read."""
-        return self.model.longest
+        return self.model.max_length
 
     @property
     def parameters(self) -> int:
@@ -125,11 +134,11 @@ class GenerativeDiscriminator(TrainedDiscriminator):
         if self.model.source is not None:
             return load_tokenizer(self.model.source)
         texts = [f"{given}{BETWEEN}{output}" for given, output in zip(inputs, outputs, strict=True)]
-        return new_tokens(texts, CLASSES, self.model.tokens, self.model.pieces)
+        return new_tokens(texts, CLASSES, self.model.tokens, self.model.vocab_size)
 
     def _texts(self, inputs: list[str], outputs: list[str], tokenizer: Any) -> tuple[list[str], int]:
         """Pairs as the texts that the encoder reads, and how many were too long."""
-        room = self.model.longest - len(tokenizer(BETWEEN)["input_ids"]) - 1
+        room = self.model.max_length - len(tokenizer(BETWEEN)["input_ids"]) - 1
         inputs, outputs, cut = cut_longer_side(tokenizer, inputs, outputs, room)
         return [f"{given}{BETWEEN}{output}" for given, output in zip(inputs, outputs, strict=True)], cut
 
@@ -153,9 +162,11 @@ class GenerativeDiscriminator(TrainedDiscriminator):
                 )
                 states.last_hidden_state = states.last_hidden_state.repeat_interleave(len(CLASSES), 0)
                 found = token_scores(
-                    net, answers.repeat(len(batch), 1), encoder_outputs=states,
+                    net,
+                    answers.repeat(len(batch), 1),
+                    encoder_outputs=states,
                     attention_mask=mask.repeat_interleave(len(CLASSES), 0),
-                )  # fmt: skip
+                )
                 out[batch] = found.sum(1).reshape(len(batch), len(CLASSES)).cpu().numpy()
                 done += len(batch)
                 if progress is not None:
@@ -169,7 +180,7 @@ class GenerativeDiscriminator(TrainedDiscriminator):
     @classmethod
     def _rebuilt(cls, options: dict[str, Any], folder: Path) -> Self:
         judge = cls(**options)
-        plan, device = judge.model.plan, judge.model.device
+        training, device = judge.model.training, judge.model.device
         judge.model = EncoderDecoder.load(folder)
-        judge.model.plan, judge.model.device = plan, device
+        judge.model.training, judge.model.device = training, device
         return judge

@@ -13,21 +13,21 @@ import numpy as np
 
 from ...arrays import Array, Ragged
 from ...results import percent
+from ..artifacts import fingerprint, keep, trained_as
 from ..base import Progress
 from ..text.encoder import counted_ids
 from ..torch.batches import padded
 from ..torch.library import choose_device
 from ..torch.library import torch as load_torch
 from ..torch.library import transformers as load_transformers
-from ..torch.training import Plan, fingerprint, train
+from ..torch.training import Hooks, LengthBatches, TrainingConfig, train
 from .base import check_pairs
-from .kept import keep, trained_as
 from .pair_encoder import sizes_of
 from .tokenizer import learn_pair_pieces
 
-__all__ = ["PLAN", "pretrain"]
+__all__ = ["TRAINING", "pretrain"]
 
-PLAN = Plan(epochs=20, batch_size=64, learning_rate=1e-3, weight_decay=0.01, warmup=0.1)
+TRAINING = TrainingConfig(epochs=20, batch_size=64, learning_rate=1e-3, weight_decay=0.01, warmup=0.1)
 # Shares of the tokens that are chosen: of the input, of the output those that the input has too, and the others, such
 # as tags and brackets. The others are what a judge must know; how to copy is hard to learn and says less.
 SHARES = (0.1, 0.1, 0.5)
@@ -40,9 +40,9 @@ def pretrain(
     folder: str | os.PathLike[str],
     *,
     config: Mapping[str, Any],
-    pieces: int = 8_000,
-    longest: int = 512,
-    plan: Plan = PLAN,
+    vocab_size: int = 8_000,
+    max_length: int = 512,
+    training: TrainingConfig = TRAINING,
     device: str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -51,7 +51,7 @@ def pretrain(
 
     In each pass tokens are chosen anew: half of those of the output that the input does not have (tags, brackets), and
     a tenth of all others. Of the chosen 80 % are hidden, 10 % exchanged, 10 % left; the loss is their cross-entropy,
-    minimised as `Plan` says. Judges that differ by seed then start from the same weights, as those of the paper do.
+    minimised as `TrainingConfig` says. Judges that differ by seed then start from the same weights, as in the paper.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ def pretrain(
     folder :
         Where the encoder and its tokenizer are written, in transformers' own format; it appears whole or not at all. A
         folder of the very same training is kept.
-    config, pieces, longest, device :
+    config, vocab_size, max_length, device :
         As for `ClassifierDiscriminator`.
-    plan :
+    training :
         How to train.
     checkpoint, progress :
         Folder from which an interrupted training goes on; called with (steps done, steps).
@@ -76,26 +76,31 @@ def pretrain(
     given, found = check_pairs(inputs, outputs)
     torch, library, home = load_torch(), load_transformers(), Path(folder)
     place = choose_device(device)
-    tokenizer = learn_pair_pieces([*given, *found], pieces, longest)
-    sequences, cut = counted_ids(tokenizer, list(zip(given, found, strict=True)), longest)
-    settings = {**sizes_of(config), "pieces": pieces, "longest": longest}
+    tokenizer = learn_pair_pieces([*given, *found], vocab_size, max_length)
+    sequences, cut = counted_ids(tokenizer, list(zip(given, found, strict=True)), max_length)
+    settings = {**sizes_of(config), "vocab_size": vocab_size, "max_length": max_length}
     name = fingerprint({"pretraining": settings}, sequences.values, sequences.offsets)
-    whole = plan.named(name)
+    whole = training.fingerprint(name)
     if trained_as(home) == whole:
         return home
     if cut:
         warnings.warn(
-            f"{cut} of {len(given)} pairs ({percent(cut / len(given))}) are longer than {longest} tokens and lose the "
-            "end of their longer side; raise `longest`",
+            f"{cut} of {len(given)} pairs ({percent(cut / len(given))}) are longer than {max_length} tokens and lose "
+            "the end of their longer side; raise `max_length`",
             stacklevel=2,
         )
-    torch.manual_seed(plan.seed)
+    torch.manual_seed(training.seed)
     base = library.AutoModel.from_config(
         library.AutoConfig.for_model(
-            **{"model_type": "bert", "vocab_size": len(tokenizer), "max_position_embeddings": longest,
-               "pad_token_id": int(tokenizer.pad_token_id), **sizes_of(config)}
+            **{
+                "model_type": "bert",
+                "vocab_size": len(tokenizer),
+                "max_position_embeddings": max_length,
+                "pad_token_id": int(tokenizer.pad_token_id),
+                **sizes_of(config),
+            }
         )
-    )  # fmt: skip
+    )
     head = torch.nn.Linear(base.config.hidden_size, len(tokenizer))
     net = torch.nn.ModuleDict({"base": base, "head": head}).to(place)
     typed = getattr(base.config, "type_vocab_size", 0) > 1
@@ -117,9 +122,9 @@ def pretrain(
         total = torch.nn.functional.cross_entropy(scores, true[chosen], reduction="sum")
         return total / chosen.sum().clamp(min=1)
 
-    lengths = np.diff(sequences.offsets)
-    train(net, loss, lengths, plan, name=name, checkpoint=None if checkpoint is None else Path(checkpoint),
-          progress=progress)  # fmt: skip
+    lengths = LengthBatches(sequences.lengths, training)
+    state = None if checkpoint is None else Path(checkpoint)
+    train(net, loss, lengths, training, name=name, checkpoint=state, hooks=Hooks(progress))
 
     def write(part: Path) -> None:
         base.save_pretrained(part)
@@ -132,7 +137,7 @@ def pretrain(
 def _parts(sequences: Ragged, mark: int) -> Ragged:
     """Where each token stands: 0 in the input, 1 in the output and the input has it too, 2 in the output alone.
 
-    >>> from ..batches import ragged
+    >>> from ..torch.batches import ragged
     >>> _parts(ragged([[2, 7, 8, 3, 8, 9, 3]]), 3).values
     array([0, 0, 0, 0, 1, 2, 1])
     """

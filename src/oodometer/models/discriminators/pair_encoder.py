@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import UsageError
 from ..text.encoder import Encoder
 from ..text.token_encoder import TokenEncoder
-from ..torch.training import Plan
+from ..torch.training import TrainingConfig
 from .tokenizer import learn_pair_pieces
 
 __all__ = ["HEADS", "SMALL", "pair_encoder", "sizes_of"]
@@ -18,8 +18,11 @@ HEADS: Mapping[str, type[Encoder | TokenEncoder]] = {"mark": Encoder, "tokens": 
 """What a verdict is read from: the mark before the pair, or every token of the output."""
 
 SMALL: Mapping[str, Any] = {
-    "hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 512
-}  # fmt: skip
+    "hidden_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 512,
+}
 """Sizes of an encoder that learns on one CPU core in minutes."""
 
 NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
@@ -29,9 +32,9 @@ def pair_encoder(
     source: str | None,
     config: Mapping[str, Any] | None,
     *,
-    pieces: int,
-    longest: int,
-    plan: Plan | None,
+    vocab_size: int,
+    max_length: int,
+    training: TrainingConfig | None,
     device: str | None,
     head: str = "mark",
     texts: Sequence[Sequence[str]] = (),
@@ -45,14 +48,20 @@ def pair_encoder(
     """
     if head not in HEADS:
         raise UsageError(f"expected a head of {' or '.join(HEADS)}, got {head!r}")
-    if plan is None and source is None:
-        plan = Plan(epochs=10, batch_size=64, learning_rate=1e-3, weight_decay=0.01, warmup=0.1)
+    if training is None and source is None:
+        training = TrainingConfig(epochs=10, batch_size=64, learning_rate=1e-3, weight_decay=0.01, warmup=0.1)
     tokenizer = None
     if config is not None:
         config = sizes_of(config)
-        tokenizer = learn_pair_pieces(chain(*texts), pieces, longest) if texts else None
+        tokenizer = learn_pair_pieces(chain(*texts), vocab_size, max_length) if texts else None
     return HEADS[head](
-        source, config=config, pieces=pieces, longest=longest, tokenizer=tokenizer, plan=plan, device=device
+        source,
+        config=config,
+        vocab_size=vocab_size,
+        max_length=max_length,
+        tokenizer=tokenizer,
+        training=training,
+        device=device,
     )
 
 

@@ -16,10 +16,9 @@ from ...arrays import Array
 from ...errors import InputError, UsageError
 from ...predictions import Predictions
 from ...store import write_atomic
+from ..artifacts import fingerprint, keep, trained_as
 from ..base import Progress
-from ..torch.training import fingerprint
 from .base import Dev, Discriminator, check_pairs
-from .kept import keep, trained_as
 from .registry import load_discriminator
 from .rule import RuleDiscriminator
 
@@ -156,9 +155,12 @@ class Panel:
         for name in ("input", "output"):
             if getattr(record, name) is None:
                 raise InputError(
-                    f"a column {name}", got="none", remedy="name it with --map theirs=ours or add it",
-                    file=record.source, column=name,
-                )  # fmt: skip
+                    f"a column {name}",
+                    got="none",
+                    remedy="name it with --map theirs=ours or add it",
+                    file=record.source,
+                    column=name,
+                )
         assert record.input is not None
         assert record.output is not None
         try:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, final
 
@@ -12,7 +10,6 @@ import numpy as np
 
 from ...arrays import Array, softmax
 from ...errors import InputError, UsageError
-from ...store import write_atomic
 from ..base import Progress
 from ..hub import load_pretrained
 from ..text.encoder import counted_ids
@@ -20,7 +17,6 @@ from ..torch.batches import padded, sorted_batches
 from ..torch.library import choose_device
 from ..torch.library import torch as load_torch
 from .base import Discriminator, check_pairs
-from .trained import DESCRIPTION, read_description
 
 __all__ = ["PretrainedDiscriminator"]
 
@@ -36,7 +32,7 @@ class PretrainedDiscriminator(Discriminator):
     source : hub name or path of a classifier of sequences and its tokenizer.
     correct : the label that means Correct, by name or number, or several of them; not read for a single output.
     template : how a pair is written as one text, with {input} and {output}; None gives the two as a pair.
-    longest : pieces that are read; of a longer pair the longer side loses its end.
+    max_length : pieces that are read; of a longer pair the longer side loses its end.
     batch_size, device : how and where it is asked.
 
     >>> PretrainedDiscriminator("a-folder", correct="entailment", template="no holes")
@@ -52,7 +48,7 @@ class PretrainedDiscriminator(Discriminator):
         *,
         correct: str | int | Sequence[str | int] = 1,
         template: str | None = None,
-        longest: int = 512,
+        max_length: int = 512,
         batch_size: int = 64,
         device: str | None = None,
     ) -> None:
@@ -60,7 +56,7 @@ class PretrainedDiscriminator(Discriminator):
             hole for hole in ("{input}", "{output}") if hole in template
         }:
             raise UsageError(f"expected a template with {{input}} and {{output}}, got {template!r}")
-        self.source, self.template, self.longest = source, template, longest
+        self.source, self.template, self.max_length = source, template, max_length
         self.correct = [correct] if isinstance(correct, str | int) else list(correct)
         self.batch_size, self.device = batch_size, device
         self.net: Any = None
@@ -68,7 +64,7 @@ class PretrainedDiscriminator(Discriminator):
 
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor."""
-        names = ("source", "correct", "template", "longest", "batch_size")
+        names = ("source", "correct", "template", "max_length", "batch_size")
         return {name: getattr(self, name) for name in names}
 
     def probabilities(
@@ -118,23 +114,22 @@ class PretrainedDiscriminator(Discriminator):
         self._open()
         return sum(int(one.numel()) for one in self.net.parameters())
 
-    def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the options; the classifier stays where ``source`` says."""
-        home = Path(folder)
-        home.mkdir(parents=True, exist_ok=True)
-        about = {"kind": self.kind, "options": self.options()}
-        write_atomic(home / DESCRIPTION, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
-        return home
+    def _fitted(self) -> bool:
+        return True
+
+    def _write(self, folder: Path) -> dict[str, Any]:
+        """Nothing but the options; the classifier stays where ``source`` says."""
+        return {}
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote; the classifier is opened when it is first asked."""
-        return cls(**read_description(Path(folder), cls.kind)["options"])
+    def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
+        """The classifier is opened when it is first asked."""
+        return cls(**about["options"])
 
     def _room(self) -> int:
-        positions = getattr(self.net.config, "max_position_embeddings", None) or self.longest
+        positions = getattr(self.net.config, "max_position_embeddings", None) or self.max_length
         offset = 2 if self.net.config.model_type in ("roberta", "xlm-roberta", "camembert") else 0
-        return min(self.longest, int(positions) - offset)
+        return min(self.max_length, int(positions) - offset)
 
     def _open(self) -> list[int]:
         """Open the classifier; positions of the labels that mean Correct."""

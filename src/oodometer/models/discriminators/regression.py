@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -12,14 +11,13 @@ from typing import Any, Self, final
 import numpy as np
 
 from ...arrays import Array, as_numpy
-from ...errors import InputError, UsageError
-from ...store import write_atomic
+from ...errors import InputError
 from ..base import Progress
 from ..text.encoder import Encoder
-from ..torch.training import Plan
+from ..torch.training import TrainingConfig
 from .base import Dev, Discriminator, check_pairs
 from .pair_encoder import pair_encoder
-from .trained import CLASSES, DESCRIPTION, MODEL, class_log_odds, read_description
+from .trained import CLASSES, MODEL, class_log_odds
 
 __all__ = ["RegressionDiscriminator"]
 
@@ -36,7 +34,7 @@ class RegressionDiscriminator(Discriminator):
     ----------
     source : hub name or path of a pretrained encoder.
     config : sizes of an encoder from scratch, such as ``SMALL``.
-    pieces, longest, plan, device : as for `ClassifierDiscriminator`.
+    vocab_size, max_length, training, device : as for `ClassifierDiscriminator`.
 
     Source: Yao and Koller (2024), who propose metrics other than exact match.
 
@@ -52,24 +50,29 @@ class RegressionDiscriminator(Discriminator):
         source: str | None = None,
         *,
         config: Mapping[str, Any] | None = None,
-        pieces: int = 8_000,
-        longest: int = 512,
-        plan: Plan | None = None,
+        vocab_size: int = 8_000,
+        max_length: int = 512,
+        training: TrainingConfig | None = None,
         device: str | None = None,
     ) -> None:
         self.source, self.config = source, None if config is None else dict(config)
-        self.pieces, self.longest, self.plan, self.device = pieces, longest, plan, device
+        self.vocab_size, self.max_length, self.training, self.device = (
+            vocab_size,
+            max_length,
+            training,
+            device,
+        )
         self.model = self._encoder()
-        self.plan = self.model.plan
+        self.training = self.model.training
 
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor."""
         return {
             "source": self.source,
             "config": self.config,
-            "pieces": self.pieces,
-            "longest": self.longest,
-            "plan": asdict(self.model.plan),
+            "vocab_size": self.vocab_size,
+            "max_length": self.max_length,
+            "training": asdict(self.model.training),
         }
 
     def fit(
@@ -87,19 +90,25 @@ class RegressionDiscriminator(Discriminator):
         targets = _targets(correct, len(given))
         if (targets == targets[0]).all():
             raise InputError(
-                "outputs of different quality", got=f"{targets[0, 1]:g} for all of them", column="correct",
+                "outputs of different quality",
+                got=f"{targets[0, 1]:g} for all of them",
+                column="correct",
                 remedy="add outputs of earlier checkpoints (a smaller K) or of another model",
-            )  # fmt: skip
-        held = None
+            )
+        held: Any = None
         if dev is not None:
             dev_inputs, dev_outputs = check_pairs(dev[0], dev[1])
             held = list(zip(dev_inputs, dev_outputs, strict=True)), _targets(dev[2], len(dev_inputs))
         self.model = self._encoder(given, found)
-        self.model.fit_soft(
-            list(zip(given, found, strict=True)), targets, classes=CLASSES, dev=held, checkpoint=checkpoint,
+        self.model.fit(
+            list(zip(given, found, strict=True)),
+            targets,
+            classes=CLASSES,
+            dev=held,
+            checkpoint=checkpoint,
             progress=progress,
-        )  # fmt: skip
-        self._count_truncated(self.model.truncated, len(given), self.longest)
+        )
+        self._count_truncated(self.model.truncated, len(given), self.max_length)
         return self
 
     def probabilities(
@@ -108,10 +117,10 @@ class RegressionDiscriminator(Discriminator):
         """The predicted metric of each pair, float32, shape (sample,). `UsageError` before training."""
         from scipy.special import expit
 
-        self._must_be_trained()
+        self._must_be_fitted()
         given, found = check_pairs(inputs, outputs)
         logits = self.model.logits(list(zip(given, found, strict=True)), progress=progress)
-        self._count_truncated(self.model.truncated, len(given), self.longest)
+        self._count_truncated(self.model.truncated, len(given), self.max_length)
         predicted: Array = expit(class_log_odds(logits, 0, 1)).astype(np.float32)
         return predicted
 
@@ -120,39 +129,34 @@ class RegressionDiscriminator(Discriminator):
         """Number of parameters of the encoder."""
         return self.model.parameters
 
-    def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the encoder and its options; see `Discriminator.save`."""
-        self._must_be_trained()
-        home = Path(folder)
-        home.mkdir(parents=True, exist_ok=True)
-        self.model.save(home / MODEL)
-        about = {"kind": self.kind, "options": self.options()}
-        write_atomic(home / DESCRIPTION, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
-        return home
+    def _fitted(self) -> bool:
+        return bool(self.model.classes)
+
+    def _write(self, folder: Path) -> dict[str, Any]:
+        self.model.save(folder / MODEL)
+        return {}
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote; see `Discriminator.load`."""
-        options = dict(read_description(Path(folder), cls.kind)["options"])
-        judge = cls(**{**options, "plan": Plan(**options["plan"])})
-        plan = judge.model.plan
-        judge.model = Encoder.load(Path(folder) / MODEL)
-        judge.model.plan = plan
+    def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
+        options = dict(about["options"])
+        training = TrainingConfig(**options.pop("plan", options.pop("training", None)))
+        judge = cls(**options, training=training)
+        judge.model = Encoder.load(folder / MODEL)
+        judge.model.training = training
         return judge
 
     def _encoder(self, *texts: Sequence[str]) -> Encoder:
         found = pair_encoder(
-            self.source, self.config, pieces=self.pieces, longest=self.longest, plan=self.plan, device=self.device,
+            self.source,
+            self.config,
+            vocab_size=self.vocab_size,
+            max_length=self.max_length,
+            training=self.training,
+            device=self.device,
             texts=texts,
-        )  # fmt: skip
+        )
         assert isinstance(found, Encoder)
         return found
-
-    def _must_be_trained(self) -> None:
-        if not self.model.classes:
-            raise UsageError(
-                f"the {self.kind} discriminator has not been trained; call fit first or load a saved one"
-            )
 
 
 def _targets(values: Sequence[Any], rows: int) -> Array:
@@ -172,9 +176,12 @@ def _targets(values: Sequence[Any], rows: int) -> Array:
     if not inside.all():
         row = int(np.argmin(inside))
         raise InputError(
-            "a metric between 0 and 1", got=repr(list(values)[row])[:60], column="correct", row=row + 1,
+            "a metric between 0 and 1",
+            got=repr(list(values)[row])[:60],
+            column="correct",
+            row=row + 1,
             remedy="divide per cent by 100; drop rows without gold",
-        )  # fmt: skip
+        )
     return np.stack([1 - array, array], axis=1).astype(np.float32)
 
 

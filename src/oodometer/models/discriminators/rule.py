@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, final
 
@@ -75,13 +74,14 @@ class RuleDiscriminator(Discriminator):
         """None: 0."""
         return 0
 
-    def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Raise `UsageError`: code is not saved."""
+    def _fitted(self) -> bool:
+        return True
+
+    def _write(self, folder: Path) -> dict[str, Any]:
         raise UsageError(
             f"the rule {self.name} is code and cannot be saved; save its votes in a predictions file"
         )
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Self:
-        """Raise `UsageError`: code is not read from a folder."""
+    def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
         raise UsageError("a rule cannot be loaded; make it again from its function")

@@ -12,7 +12,7 @@ __all__ = ["learn_pair_pieces"]
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
-def learn_pair_pieces(texts: Iterable[str], size: int, longest: int) -> Any:
+def learn_pair_pieces(texts: Iterable[str], size: int, max_length: int) -> Any:
     """A tokenizer of about ``size`` pieces of words; a pair becomes [CLS] input [SEP] output [SEP].
 
     Words end at white space and at punctuation, so that ``baby`` of a sentence and of ``agent(baby)`` is one word; case
@@ -33,15 +33,23 @@ def learn_pair_pieces(texts: Iterable[str], size: int, longest: int) -> Any:
     inner.decoder = decoders.ByteLevel()
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     trainer = trainers.BpeTrainer(
-        vocab_size=max(size, len(SPECIAL) + len(letters)), special_tokens=list(SPECIAL), initial_alphabet=letters,
-        min_frequency=2, show_progress=False,
-    )  # fmt: skip
+        vocab_size=max(size, len(SPECIAL) + len(letters)),
+        special_tokens=list(SPECIAL),
+        initial_alphabet=letters,
+        min_frequency=2,
+        show_progress=False,
+    )
     inner.train_from_iterator(texts, trainer)
     marks = [(name, inner.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
     inner.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=marks
     )
     return library.PreTrainedTokenizerFast(
-        tokenizer_object=inner, model_max_length=longest, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]",
-        sep_token="[SEP]", mask_token="[MASK]",
-    )  # fmt: skip
+        tokenizer_object=inner,
+        model_max_length=max_length,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+    )

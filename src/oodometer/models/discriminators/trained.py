@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import os
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from ...arrays import Array
-from ...errors import InputError, UsageError
-from ...store import write_atomic
+from ...errors import UsageError
 from ..base import Progress
-from ..torch.training import Plan
+from ..torch.training import TrainingConfig
 from .base import Dev, Discriminator, check_pairs, check_verdicts
 from .odds import fit_temperature, probability
 
-__all__ = ["CLASSES", "DESCRIPTION", "TrainedDiscriminator", "read_description"]
+__all__ = ["CLASSES", "MODEL", "TrainedDiscriminator", "class_log_odds"]
 
-DESCRIPTION = "oodometer_discriminator.json"
 CLASSES = ("Incorrect", "Correct")
 MODEL = "model"  # the folder of the network in a saved discriminator's
 
@@ -65,7 +62,7 @@ class TrainedDiscriminator(Discriminator):
 
     @property
     @abstractmethod
-    def longest(self) -> int:
+    def max_length(self) -> int:
         """Tokens of a pair that are read."""
 
     # ---------------------------------------------------------------- the contract
@@ -93,78 +90,39 @@ class TrainedDiscriminator(Discriminator):
         if held is not None:
             margins, _ = self._margins(held[0], held[1], None)
             self.temperature = fit_temperature(margins, held[2], trained=self.trained_share)
-        self._count_truncated(cut, len(given), self.longest)
+        self._count_truncated(cut, len(given), self.max_length)
         return self
 
     def probabilities(
         self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
     ) -> Array:
         """P(Correct) of each pair; see `Discriminator.probabilities`. `UsageError` before training."""
-        self._must_be_trained()
+        self._must_be_fitted()
         given, found = check_pairs(inputs, outputs)
         margins, cut = self._margins(given, found, progress)
-        self._count_truncated(cut, len(given), self.longest)
+        self._count_truncated(cut, len(given), self.max_length)
         return probability(
             margins, trained=self.trained_share, share=self.share, temperature=self.temperature
         )
 
-    def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the network and what its log odds mean; see `Discriminator.save`."""
-        self._must_be_trained()
-        home = Path(folder)
-        home.mkdir(parents=True, exist_ok=True)
-        self._save_network(home / MODEL)
-        about = {
-            "kind": self.kind,
-            "options": self.options(),
-            "trained_share": self.trained_share,
-            "temperature": self.temperature,
-        }
-        write_atomic(home / DESCRIPTION, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
-        return home
+    def _fitted(self) -> bool:
+        return bool(self.trained_share)
+
+    def _write(self, folder: Path) -> dict[str, Any]:
+        """The network, and what its log odds mean."""
+        self._save_network(folder / MODEL)
+        return {"trained_share": self.trained_share, "temperature": self.temperature}
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Self:
-        """Read a saved discriminator; see `Discriminator.load`."""
-        home = Path(folder)
-        about = read_description(home, cls.kind)
+    def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
         options = dict(about["options"])
-        if options.get("plan") is not None:
-            options["plan"] = Plan(**options["plan"])
-        judge = cls._rebuilt(options, home / MODEL)
+        training = options.pop("plan", options.get("training"))  # "plan": saved by an older version
+        if training is not None:
+            options["training"] = TrainingConfig(**training)
+        judge = cls._rebuilt(options, folder / MODEL)
         judge.trained_share = float(about["trained_share"])
         judge.temperature = float(about["temperature"])
         return judge
-
-    def _must_be_trained(self) -> None:
-        if not self.trained_share:
-            raise UsageError(
-                f"the {self.kind} discriminator has not been trained; call fit first or load a saved one"
-            )
-
-
-def read_description(folder: Path, kind: str | None = None) -> dict[str, Any]:
-    """What a saved folder says about its discriminator; `InputError` where it is none, or none of the ``kind``.
-
-    >>> read_description(Path("no-such-folder"))
-    Traceback (most recent call last):
-    oodometer.errors.InputError: no-such-folder...: expected a discriminator saved by oodometer, got no such file; ...
-    """
-    path = folder / DESCRIPTION
-    got = "another content"
-    try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        got = "no such file"
-    except ValueError:
-        got = "no JSON"
-    else:
-        if isinstance(about, dict) and {"kind", "options"} <= set(about):
-            if kind is None or about["kind"] == kind:
-                return about
-            got = f"one of the kind {about['kind']!r}"
-    wanted = "a discriminator saved by oodometer" if kind is None else f"a saved {kind} discriminator"
-    raise InputError(wanted, got=got, remedy="name the folder that save wrote", file=str(path))
 
 
 def class_log_odds(logits: Array, incorrect: int, correct: int) -> Array:

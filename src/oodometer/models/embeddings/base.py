@@ -32,9 +32,10 @@ class WordVectors:
     def __post_init__(self) -> None:
         if self.matrix.ndim != 2 or len(self.words) != len(self.matrix):
             raise InputError(
-                "one vector a word", got=f"{len(self.words)} words and shape {self.matrix.shape}",
+                "one vector a word",
+                got=f"{len(self.words)} words and shape {self.matrix.shape}",
                 remedy="give a matrix (word, dimension)",
-            )  # fmt: skip
+            )
 
     @property
     def dimensions(self) -> int:

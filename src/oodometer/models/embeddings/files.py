@@ -110,9 +110,12 @@ def _lines(lines: Any, path: Path, dimensions: int) -> Iterator[tuple[str, Array
             vector = np.empty(0, dtype=np.float32)
         if size < 2 or len(parts) <= size or len(vector) != size:
             raise InputError(
-                f"a word and {size} numbers", got=repr(line[:40].decode("utf-8", "replace")),
-                remedy="download the file again", file=str(path), row=row,
-            )  # fmt: skip
+                f"a word and {size} numbers",
+                got=repr(line[:40].decode("utf-8", "replace")),
+                remedy="download the file again",
+                file=str(path),
+                row=row,
+            )
         yield b" ".join(parts[:-size]).decode("utf-8", "replace"), vector
 
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from ...arrays import Array, Ragged
 from ...errors import InputError
+from ..artifacts import fingerprint
 from ..base import Progress
 from ..tokens import Vocabulary
 from ..torch import checkpoint as checkpoints
 from ..torch.library import torch as load_torch
-from ..torch.training import fingerprint
 from .base import WordVectors
 
 __all__ = ["cooccurrences", "fit_factors", "train_glove"]
@@ -57,7 +57,7 @@ def train_glove(
     epochs: int = 6,
     learning_rate: float = 0.04,
     least_count: int = 5,
-    most_words: int = 30_000,
+    vocab_size: int = 30_000,
     x_max: float = 10.0,
     alpha: float = 0.75,
     seed: int = 0,
@@ -78,17 +78,29 @@ def train_glove(
 
     Source: Pennington et al. (2014).
     """
-    vocabulary = Vocabulary.learn(texts, most=most_words, least_count=least_count)
+    vocabulary = Vocabulary.learn(texts, most=vocab_size, least_count=least_count)
     i, j, x = cooccurrences(vocabulary.encode(texts), len(vocabulary), window)
     if not len(x):
         raise InputError(
-            f"words that occur {least_count} times near each other", got="none", remedy="give more texts",
+            f"words that occur {least_count} times near each other",
+            got="none",
+            remedy="give more texts",
             column="text",
-        )  # fmt: skip
+        )
     found = fit_factors(
-        i, j, x, len(vocabulary), dimensions=dimensions, epochs=epochs, learning_rate=learning_rate, x_max=x_max,
-        alpha=alpha, seed=seed, checkpoint=checkpoint, progress=progress,
-    )  # fmt: skip
+        i,
+        j,
+        x,
+        len(vocabulary),
+        dimensions=dimensions,
+        epochs=epochs,
+        learning_rate=learning_rate,
+        x_max=x_max,
+        alpha=alpha,
+        seed=seed,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
     matrix = (found[0] + found[1])[2:, :-1]
     return WordVectors(vocabulary.words, np.ascontiguousarray(matrix, dtype=np.float32))
 

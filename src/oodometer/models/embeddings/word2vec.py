@@ -11,10 +11,10 @@ import numpy as np
 
 from ...errors import InputError, MissingExtraError
 from ...store.kept import made_anew
+from ..artifacts import fingerprint
 from ..base import Progress
 from ..torch.checkpoint import read_tensors, write_tensors
 from ..torch.library import torch as load_torch
-from ..torch.training import fingerprint
 from .base import WordVectors
 
 __all__ = ["train_word2vec"]
@@ -30,7 +30,7 @@ def train_word2vec(
     negative: int = 5,
     epochs: int = 5,
     least_count: int = 5,
-    most_words: int | None = 30_000,
+    vocab_size: int | None = 30_000,
     seed: int = 0,
     threads: int = 1,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -52,9 +52,16 @@ def train_word2vec(
     except ImportError as error:
         raise MissingExtraError("training word2vec", "gensim", extra="text") from error
     settings = {
-        "vector_size": dimensions, "window": window, "negative": negative, "sg": 1, "min_count": least_count,
-        "max_final_vocab": most_words, "seed": seed + 1, "workers": threads, "sample": 1e-4,
-    }  # fmt: skip
+        "vector_size": dimensions,
+        "window": window,
+        "negative": negative,
+        "sg": 1,
+        "min_count": least_count,
+        "max_final_vocab": vocab_size,
+        "seed": seed + 1,
+        "workers": threads,
+        "sample": 1e-4,
+    }
     model: Any = Word2Vec(**settings)
     folder = None if checkpoint is None else Path(checkpoint)
     try:
@@ -66,8 +73,12 @@ def train_word2vec(
         if done < epochs:
             watch = _Watch(folder, mark, done, epochs, progress)
             model.train(
-                texts, total_examples=model.corpus_count, epochs=epochs - done, start_alpha=rate, callbacks=[watch]
-            )  # fmt: skip
+                texts,
+                total_examples=model.corpus_count,
+                epochs=epochs - done,
+                start_alpha=rate,
+                callbacks=[watch],
+            )
     except RuntimeError as error:
         raise InputError(
             f"words that occur {least_count} times", got="none", remedy="give more texts", column="text"
@@ -111,9 +122,10 @@ def _store(folder: Path, model: Any, mark: str, done: int) -> None:
     torch = load_torch()
     _, keys, place, _, _ = model.random.get_state()
     tensors = {
-        "vectors": torch.from_numpy(model.wv.vectors), "negative": torch.from_numpy(model.syn1neg),
+        "vectors": torch.from_numpy(model.wv.vectors),
+        "negative": torch.from_numpy(model.syn1neg),
         "random": torch.from_numpy(keys.astype(np.int64)),
-    }  # fmt: skip
+    }
     folder.mkdir(parents=True, exist_ok=True)
     write_tensors(folder / _FILE, tensors, {"fingerprint": mark, "epochs": str(done), "place": str(place)})
 

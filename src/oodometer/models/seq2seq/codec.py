@@ -28,7 +28,7 @@ class Codec:
     ----------
     tokenizer : of transformers.
     stand_ins : what it cannot spell, and what stands for it.
-    longest, longest_output : tokens of an input that are read, of an output that are learnt.
+    max_length, max_output_length : tokens of an input that are read, of an output that are learnt.
     positions : tokens that the model has places for; None where there is no such limit.
 
     Attributes
@@ -41,14 +41,14 @@ class Codec:
         tokenizer: Any,
         stand_ins: StandIns,
         *,
-        longest: int,
-        longest_output: int,
+        max_length: int,
+        max_output_length: int,
         positions: int | None = None,
     ) -> None:
         self.tokenizer, self.stand_ins = tokenizer, stand_ins
         self.positions = positions
-        self.longest = min(longest, positions or longest)
-        self.longest_output = min(longest_output, positions or longest_output)
+        self.max_length = min(max_length, positions or max_length)
+        self.max_output_length = min(max_output_length, positions or max_output_length)
         self.truncated = self.unknown = 0
         self._warned: set[str] = set()
 
@@ -60,28 +60,32 @@ class Codec:
     def read(self, texts: Sequence[str]) -> Ragged:
         """Ids of inputs; one that is too long loses its end, which is counted, and the first time warned about."""
         rows = self._rows(texts)
-        long = [i for i, row in enumerate(rows) if len(row) > self.longest]
+        long = [i for i, row in enumerate(rows) if len(row) > self.max_length]
         if long:
             plain = [self.stand_ins.encode(texts[i]) for i in long]
-            short = self.tokenizer(plain, truncation=True, max_length=self.longest, **_QUIET)["input_ids"]
+            short = self.tokenizer(plain, truncation=True, max_length=self.max_length, **_QUIET)["input_ids"]
             for i, row in zip(long, short, strict=True):
                 rows[i] = row
         found = ragged(rows)
         unknown = self.tokenizer.unk_token_id
         self.truncated = len(long)
         self.unknown = 0 if unknown is None else int((found.values == unknown).sum())
-        self._warn("inputs", len(long), len(texts), self.longest, "lose their end", "longest")
+        self._warn("inputs", len(long), len(texts), self.max_length, "lose their end", "max_length")
         return found
 
     def learnt(self, texts: Sequence[str]) -> Ragged:
         """Ids of outputs to be learnt; of one that is too long, the beginning, without a mark of the end."""
         rows = self._rows(texts)
-        long = sum(len(row) > self.longest_output for row in rows)
+        long = sum(len(row) > self.max_output_length for row in rows)
         self._warn(
-            "outputs", long, len(texts), self.longest_output,
-            "can be learnt in part only", "longest_output",
-        )  # fmt: skip
-        return ragged([row[: self.longest_output] for row in rows])
+            "outputs",
+            long,
+            len(texts),
+            self.max_output_length,
+            "can be learnt in part only",
+            "max_output_length",
+        )
+        return ragged([row[: self.max_output_length] for row in rows])
 
     def written(self, texts: Sequence[str]) -> Ragged:
         """Ids of outputs as they are; `InputError` for one that the model has no places for."""
@@ -90,8 +94,11 @@ class Codec:
             if self.positions is not None and len(row) > self.positions:
                 raise InputError(
                     f"an output of at most {self.positions} tokens, which is what the model has places for",
-                    got=str(len(row)), remedy="shorten it or take another model", row=number, column="output",
-                )  # fmt: skip
+                    got=str(len(row)),
+                    remedy="shorten it or take another model",
+                    row=number,
+                    column="output",
+                )
         return ragged(rows)
 
     def texts(self, ids: Ragged, marks: Sequence[int]) -> list[str]:

@@ -34,7 +34,7 @@ def decode(
     *,
     beams: int,
     padding: int,
-    longest_output: int,
+    max_output_length: int,
     usual_output: int,
     batch_tokens: int,
     device: str,
@@ -52,12 +52,12 @@ def decode(
         Width of the search; 1 takes the most probable token at each step.
     padding :
         Id that fills the inputs.
-    longest_output :
+    max_output_length :
         Tokens after which an output is cut.
     usual_output :
         Tokens within which most outputs end. Inputs are first decoded so far; the few that are not done are then
-        decoded anew, together, as far as ``longest_output``: batches need not be small for the sake of outputs without
-        end. No answer depends on it, but for rounding.
+        decoded anew, together, as far as ``max_output_length``: batches need not be small for the sake of outputs
+        without end. No answer depends on it, but for rounding.
     batch_tokens :
         Bound on rows x beams x (padded input + tokens that may be written): memory grows with this product.
     device, progress :
@@ -67,7 +67,7 @@ def decode(
     net.eval()
     waiting, done = np.argsort(-inputs.lengths, kind="stable"), 0
     out = _Outputs(len(inputs), beams)
-    for cap in sorted({min(usual_output, longest_output), longest_output}):
+    for cap in sorted({min(usual_output, max_output_length), max_output_length}):
         lengths = np.stack([inputs.lengths, np.full(len(inputs), cap)], axis=1)
         again: list[Array] = []
         for batch in token_batches(lengths, waiting, max(1, batch_tokens // beams)):
@@ -79,7 +79,7 @@ def decode(
                 )
                 found = search(net, states, mask, beams=beams, cap=cap)
             written, logprobs, own, total, ended = (one.cpu().numpy() for one in found)
-            finished = ended | (cap == longest_output)
+            finished = ended | (cap == max_output_length)
             out.take(batch[finished], *(one[finished] for one in (written, logprobs, own, total)))
             again.append(batch[~finished])
             done += int(finished.sum())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,16 +10,17 @@ from typing import Any, Literal, Self, final
 import numpy as np
 
 from ...arrays import Array, Ragged
+from ...datasets import Dataset
 from ...errors import InputError, UsageError, WorkError
 from ...predictions import Predictions
-from ...store import write_atomic
+from ..artifacts import WEIGHTS, Artifact, fingerprint
 from ..base import Progress
-from ..text.network import DESCRIPTION, WEIGHTS, read_description
 from ..torch.batches import padded
+from ..torch.best import Best
 from ..torch.checkpoint import load_weights, read_tensors, weights, write_tensors
 from ..torch.library import choose_device
 from ..torch.library import torch as load_torch
-from ..torch.training import Plan, fingerprint, train
+from ..torch.training import Hooks, LengthBatches, TrainingConfig, train
 from .beams import Beams
 from .codec import Codec, check_strings
 from .decoding import decode
@@ -38,7 +38,7 @@ USUAL = 64  # tokens within which outputs are taken to end where no training has
 
 
 @final
-class EncoderDecoder:
+class EncoderDecoder(Artifact):
     """A Hugging Face encoder-decoder (T5, BART, ...): a model of p(output | input) over sequences of tokens.
 
     Give ``source`` or ``config``, not both.
@@ -55,16 +55,16 @@ class EncoderDecoder:
     tokens :
         With ``config``: "words" parted by white space (a word that training never saw is read as ``<unk>``, see
         ``unknown``), or "pieces" of bytes, which spell everything.
-    pieces :
+    vocab_size :
         Most pieces that are learnt.
-    longest, longest_output :
+    max_length, max_output_length :
         Tokens of an input that are read, and of an output that are learnt or written; the end of what is longer is cut.
     stand_ins :
         What the tokenizer of ``source`` cannot spell -> a token it never uses: given, found in the training texts
         ("auto"), or None.
     batch_tokens :
         In decoding and scoring, the most padded tokens of a batch: rows x beams x (input + output). It bounds memory.
-    plan, device :
+    training, device :
         How and where to train.
 
     Source: Sutskever, Vinyals and Le (2014); Raffel et al. (2020).
@@ -83,12 +83,12 @@ class EncoderDecoder:
         *,
         config: Mapping[str, Any] | None = None,
         tokens: Literal["words", "pieces"] = "words",
-        pieces: int = 8_000,
-        longest: int = 512,
-        longest_output: int = 512,
+        vocab_size: int = 8_000,
+        max_length: int = 512,
+        max_output_length: int = 512,
         stand_ins: Mapping[str, str] | Literal["auto"] | None = "auto",
         batch_tokens: int = 16_384,
-        plan: Plan | None = None,
+        training: TrainingConfig | None = None,
         device: str | None = None,
     ) -> None:
         if (source is None) == (config is None):
@@ -96,19 +96,23 @@ class EncoderDecoder:
             raise UsageError(f"expected source or config, got {got}; name an encoder-decoder or give sizes")
         if tokens not in ("words", "pieces"):
             raise UsageError(f"expected tokens='words' or 'pieces', got {tokens!r}")
-        if min(longest, longest_output) < 2 or batch_tokens < 1:
+        if min(max_length, max_output_length) < 2 or batch_tokens < 1:
             raise UsageError(
-                "expected longest and longest_output of at least 2 tokens and a positive batch_tokens, got "
-                f"{longest}, {longest_output} and {batch_tokens}"
+                "expected max_length and max_output_length of at least 2 tokens and a positive batch_tokens, got "
+                f"{max_length}, {max_output_length} and {batch_tokens}"
             )
         self.source, self.config = source, None if config is None else dict(config)
-        self.tokens, self.pieces = tokens, pieces
-        self.longest, self.longest_output, self.batch_tokens = longest, longest_output, batch_tokens
+        self.tokens, self.vocab_size = tokens, vocab_size
+        self.max_length, self.max_output_length, self.batch_tokens = (
+            max_length,
+            max_output_length,
+            batch_tokens,
+        )
         self.stand_ins = dict(stand_ins) if isinstance(stand_ins, Mapping) else stand_ins
-        self.plan = plan or (
-            Plan(epochs=10, batch_size=64, learning_rate=1e-3, warmup=0.1)
+        self.training = training or (
+            TrainingConfig(epochs=10, batch_size=64, learning_rate=1e-3, warmup=0.1)
             if source is None
-            else Plan(epochs=10, batch_size=32, learning_rate=1e-4, warmup=0.1)
+            else TrainingConfig(epochs=10, batch_size=32, learning_rate=1e-4, warmup=0.1)
         )
         self.device = device
         self.net: Any = None
@@ -117,11 +121,19 @@ class EncoderDecoder:
 
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor that `load` must give again, ready for JSON."""
-        sizes = {"pieces": self.pieces, "longest": self.longest, "longest_output": self.longest_output}
+        sizes = {
+            "vocab_size": self.vocab_size,
+            "max_length": self.max_length,
+            "max_output_length": self.max_output_length,
+        }
         return {
-            "source": self.source, "config": self.config, "tokens": self.tokens, **sizes,
-            "stand_ins": self.stand_ins, "batch_tokens": self.batch_tokens,
-        }  # fmt: skip
+            "source": self.source,
+            "config": self.config,
+            "tokens": self.tokens,
+            **sizes,
+            "stand_ins": self.stand_ins,
+            "batch_tokens": self.batch_tokens,
+        }
 
     @property
     def tokenizer(self) -> Any:
@@ -130,7 +142,7 @@ class EncoderDecoder:
 
     @property
     def truncated(self) -> int:
-        """Number of inputs that the last call cut at ``longest``."""
+        """Number of inputs that the last call cut at ``max_length``."""
         return 0 if self._codec is None else self._codec.truncated
 
     @property
@@ -142,9 +154,10 @@ class EncoderDecoder:
 
     def fit(
         self,
-        inputs: Sequence[str],
-        outputs: Sequence[str],
+        data: Dataset | Sequence[str],
+        outputs: Sequence[str] | None = None,
         *,
+        dev: Dataset | tuple[Sequence[str], Sequence[str]] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         snapshots: str | os.PathLike[str] | None = None,
         every: int | None = None,
@@ -156,8 +169,10 @@ class EncoderDecoder:
 
         Parameters
         ----------
-        inputs, outputs :
-            Strings, one pair a sample.
+        data, outputs :
+            A data set whose targets are the outputs; or inputs, and the output of each.
+        dev :
+            The same, held out: the weights with the smallest loss on it are kept.
         checkpoint :
             Folder in which the state of training is kept; interrupted and called again, it goes on from there, to the
             same weights and the same snapshots.
@@ -165,15 +180,14 @@ class EncoderDecoder:
             Folder in which the model after every ``every`` steps is kept (``step-000200/``, see `load`), at most the
             first ``most`` of them.
         stop_after :
-            End after so many steps, the learning rate being that of the whole plan.
+            End after so many steps, the learning rate being that of the whole config.
         progress :
             Called with (steps done, steps in all).
 
         Raises `InputError` for an output that the tokenizer cannot spell, before anything is trained.
         """
         torch = load_torch()
-        inputs, outputs = check_strings(inputs, "input"), check_strings(outputs, "output", filled=True)
-        _same_length(inputs, outputs)
+        inputs, outputs = _pairs_of(data, outputs)
         if (snapshots is None) != (every is None):
             raise UsageError(
                 "expected both snapshots=FOLDER and every=STEPS, got one; give the other or neither"
@@ -182,11 +196,11 @@ class EncoderDecoder:
             raise UsageError(f"expected stop_after of at least 1 step, got {stop_after}")
         device = choose_device(self.device)
         if self.source is None:
-            tokenizer, stand_ins = new_tokens(inputs, outputs, self.tokens, self.pieces), StandIns()
+            tokenizer, stand_ins = new_tokens(inputs, outputs, self.tokens, self.vocab_size), StandIns()
         else:
             tokenizer, stand_ins = pretrained_tokens(self.source, inputs, outputs, self.stand_ins)
         check_spelling(tokenizer, outputs, stand_ins)
-        torch.manual_seed(self.plan.seed)
+        torch.manual_seed(self.training.seed)
         self.net = new_net(self.config, tokenizer) if self.source is None else load_weights_of(self.source)
         self.net.to(device)
         self._codec = codec = self._new_codec(tokenizer, stand_ins)
@@ -197,9 +211,10 @@ class EncoderDecoder:
             ids, real = padded(read, batch, codec.padding)
             labels, _ = padded(written, batch, IGNORED)
             return self.net(
-                input_ids=torch.from_numpy(ids).to(device), attention_mask=torch.from_numpy(real).to(device).long(),
+                input_ids=torch.from_numpy(ids).to(device),
+                attention_mask=torch.from_numpy(real).to(device).long(),
                 labels=torch.from_numpy(labels).to(device),
-            ).loss  # fmt: skip
+            ).loss
 
         given = (read.values, read.offsets, written.values, written.offsets)
         begun = {} if self.source is None or not (checkpoint or snapshots) else weights(self.net)
@@ -210,30 +225,50 @@ class EncoderDecoder:
         )
         keeper = None
         if snapshots is not None and every is not None:
-            training = self.plan.named(name)
+            training = self.training.fingerprint(name)
             keeper = Snapshots(
-                Path(snapshots), every, most, training,
-                lambda folder, step: self._write(folder, {"step": step, "training": training}),
-            )  # fmt: skip
-        train(
-            self.net,
-            loss,
-            np.stack([read.lengths, written.lengths], axis=1),
-            self.plan,
-            name=name,
-            checkpoint=None if checkpoint is None else Path(checkpoint),
-            progress=progress,
+                Path(snapshots),
+                every,
+                most,
+                training,
+                lambda folder, step: self._save(folder, step=step, training=training),
+            )
+        folder = None if checkpoint is None else Path(checkpoint)
+        best = None
+        if dev is not None:
+            held = _pairs_of(*((dev, None) if isinstance(dev, Dataset) else dev))
+            asked = codec.read(held[0]), codec.learnt(held[1])
+            name = fingerprint({"name": name, "dev": True}, *(one.values for one in asked))
+            best = Best(lambda: self.net, lambda: self._mean_loss(*asked), name=name, folder=folder)
+            progress = best.watching(progress)
+        lengths = LengthBatches(np.stack([read.lengths, written.lengths], axis=1), self.training)
+        hooks = Hooks(
+            progress,
             on_step=None if keeper is None else keeper.keep,
             goes_on=None if keeper is None else keeper.complete,
             stop_after=stop_after,
         )
+        train(self.net, loss, lengths, self.training, name=name, checkpoint=folder, hooks=hooks)
+        if best is not None:
+            best.restore()
         return self
+
+    def _mean_loss(self, read: Ragged, written: Ragged) -> float:
+        """Mean cross-entropy of the tokens of given outputs."""
+        codec, device = self.ready()
+        found = score(
+            self.net, read, written, padding=codec.padding, batch_tokens=self.batch_tokens, device=device
+        )
+        return -float(found.values.mean(dtype=np.float64))
 
     def _new_codec(self, tokenizer: Any, stand_ins: StandIns) -> Codec:
         return Codec(
-            tokenizer, stand_ins, longest=self.longest, longest_output=self.longest_output,
+            tokenizer,
+            stand_ins,
+            max_length=self.max_length,
+            max_output_length=self.max_output_length,
             positions=getattr(self.net.config, "max_position_embeddings", None),
-        )  # fmt: skip
+        )
 
     # ---------------------------------------------------------------- asking
 
@@ -247,9 +282,16 @@ class EncoderDecoder:
         inputs = check_strings(inputs, "input", some=False)
         codec, device = self.ready()
         found = decode(
-            self.net, codec.read(inputs), beams=beams, padding=codec.padding, longest_output=codec.longest_output,
-            usual_output=self._usual, batch_tokens=self.batch_tokens, device=device, progress=progress,
-        )  # fmt: skip
+            self.net,
+            codec.read(inputs),
+            beams=beams,
+            padding=codec.padding,
+            max_output_length=codec.max_output_length,
+            usual_output=self._usual,
+            batch_tokens=self.batch_tokens,
+            device=device,
+            progress=progress,
+        )
         _must_be_numbers(found.totals[:, 0])  # every search ends with one answer at least
         texts = codec.texts(found.ids, marks(self.net))
         there = found.totals > -np.inf
@@ -271,9 +313,14 @@ class EncoderDecoder:
         codec, device = self.ready()
         read, written = codec.read(inputs), codec.written(outputs)
         found = score(
-            self.net, read, written, padding=codec.padding, batch_tokens=self.batch_tokens, device=device,
+            self.net,
+            read,
+            written,
+            padding=codec.padding,
+            batch_tokens=self.batch_tokens,
+            device=device,
             progress=progress,
-        )  # fmt: skip
+        )
         _must_be_numbers(found.values)
         unknown = codec.tokenizer.unk_token_id
         if unknown is not None:
@@ -325,43 +372,25 @@ class EncoderDecoder:
         self.ready()
         return sum(int(one.numel()) for one in self.net.parameters())
 
-    def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the model to a folder: weights as safetensors, the rest as JSON; no pickle."""
-        self.ready()
-        return self._write(Path(folder), {})
+    def _fitted(self) -> bool:
+        return self.net is not None or self.source is not None
 
-    def _write(self, home: Path, more: Mapping[str, Any]) -> Path:
-        assert self._codec is not None
-        home.mkdir(parents=True, exist_ok=True)
-        self.tokenizer.save_pretrained(home / "tokenizer")
-        self.net.config.save_pretrained(home)
-        write_tensors(home / WEIGHTS, weights(self.net), {})
-        about = {
-            "kind": self.kind, "classes": [], "options": self.options(),
-            "stand_ins": self._codec.stand_ins.mapping,
-            "usual_output": self._usual, **more,
-        }  # fmt: skip
-        write_atomic(home / DESCRIPTION, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
-        return home
+    def _write(self, folder: Path) -> dict[str, Any]:
+        codec = self._codec or self.ready()[0]  # in training: the net must not leave its mode
+        codec.tokenizer.save_pretrained(folder / "tokenizer")
+        self.net.config.save_pretrained(folder)
+        write_tensors(folder / WEIGHTS, weights(self.net), {})
+        return {"stand_ins": codec.stand_ins.mapping, "usual_output": self._usual}
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Self:
-        """Read a model that `save` wrote, or a snapshot; `InputError` where the folder holds something else."""
-        home = Path(folder)
-        about = read_description(home)
-        if about["kind"] != cls.kind:
-            raise InputError(
-                f"a saved {cls.kind} model",
-                got=f"kind {about['kind']!r}",
-                remedy="use load_model",
-                file=str(home),
-            )
+    def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
         model = cls(**about["options"])
         model._usual = int(about["usual_output"])
-        model.net = build(load_config(str(home)))
-        load_weights(model.net, read_tensors(home / WEIGHTS)[0])
+        model.net = build(load_config(str(folder)))
+        load_weights(model.net, read_tensors(folder / WEIGHTS)[0])
         model.net.eval()
-        model._codec = model._new_codec(load_tokenizer(str(home / "tokenizer")), StandIns(about["stand_ins"]))
+        tokens = load_tokenizer(str(folder / "tokenizer"))
+        model._codec = model._new_codec(tokens, StandIns(about["stand_ins"]))
         return model
 
     def ready(self) -> tuple[Codec, str]:
@@ -386,9 +415,22 @@ def _must_be_numbers(logprobs: Array) -> None:
         )
 
 
+def _pairs_of(data: Any, outputs: Sequence[str] | None) -> tuple[list[str], list[str]]:
+    """Inputs and outputs of a data set, or as given, checked."""
+    if isinstance(data, Dataset):
+        data, outputs = data.inputs, data.targets if outputs is None else outputs
+    if outputs is None:
+        raise UsageError("expected outputs, got inputs alone; give fit(inputs, outputs) or a Dataset")
+    inputs, outputs = check_strings(data, "input"), check_strings(outputs, "output", filled=True)
+    _same_length(inputs, outputs)
+    return inputs, outputs
+
+
 def _same_length(inputs: Sequence[str], outputs: Sequence[str]) -> None:
     if len(inputs) != len(outputs):
         raise InputError(
-            f"{len(inputs)} outputs, one an input", got=str(len(outputs)), remedy="align them by sample",
+            f"{len(inputs)} outputs, one an input",
+            got=str(len(outputs)),
+            remedy="align them by sample",
             column="output",
-        )  # fmt: skip
+        )

@@ -78,9 +78,11 @@ def exact_match(outputs: Sequence[str], golds: Sequence[str], *, clean: Clean | 
     """
     if len(outputs) != len(golds):
         raise InputError(
-            f"{len(outputs)} gold outputs, one an output", got=str(len(golds)), column="gold",
+            f"{len(outputs)} gold outputs, one an output",
+            got=str(len(golds)),
+            column="gold",
             remedy="align them by sample",
-        )  # fmt: skip
+        )
     for column, values in (("output", outputs), ("gold", golds)):
         for row, one in enumerate(values, 1):
             if not isinstance(one, str):

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
+from ..artifacts import DESCRIPTION, WEIGHTS, read_description
 from ..hub import load_pretrained
-from ..text.network import DESCRIPTION, WEIGHTS, read_description
 from ..torch.checkpoint import load_weights, read_tensors
 from ..torch.library import torch as load_torch
 from ..torch.library import transformers as load_transformers
@@ -28,9 +28,11 @@ def load_config(source: str) -> Any:
     found = _read("AutoConfig", source)
     if not getattr(found, "is_encoder_decoder", False):
         raise InputError(
-            "an encoder-decoder such as T5 or BART", got=f"a model of the type {found.model_type!r}",
-            remedy="name another model", file=source,
-        )  # fmt: skip
+            "an encoder-decoder such as T5 or BART",
+            got=f"a model of the type {found.model_type!r}",
+            remedy="name another model",
+            file=source,
+        )
     return found
 
 

@@ -61,9 +61,11 @@ def check_gold(inputs: Sequence[str], gold: Sequence[Any]) -> None:
     """One gold output an input, a string or None; `InputError` else."""
     if len(gold) != len(inputs):
         raise InputError(
-            f"{len(inputs)} gold outputs, one an input", got=str(len(gold)), remedy="align them by sample",
+            f"{len(inputs)} gold outputs, one an input",
+            got=str(len(gold)),
+            remedy="align them by sample",
             column="gold",
-        )  # fmt: skip
+        )
     for row, one in enumerate(gold, 1):
         if one is not None and not isinstance(one, str):
             raise InputError(

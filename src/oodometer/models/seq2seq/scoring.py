@@ -61,9 +61,11 @@ def score(
                 ids, real = padded(inputs, batch, padding)
                 labels, own = padded(outputs, batch, IGNORED)
                 found = token_scores(
-                    net, torch.from_numpy(labels).to(device), input_ids=torch.from_numpy(ids).to(device),
+                    net,
+                    torch.from_numpy(labels).to(device),
+                    input_ids=torch.from_numpy(ids).to(device),
                     attention_mask=torch.from_numpy(real).to(device).long(),
-                )  # fmt: skip
+                )
                 values[_places(outputs, batch)] = found.cpu().numpy()[own]
                 done += len(batch)
                 if progress is not None:

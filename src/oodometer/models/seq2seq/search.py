@@ -65,9 +65,13 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> Found:
     cache = None
     for step in range(cap):
         given = net(
-            encoder_outputs=kind(last_hidden_state=hidden), attention_mask=mask, decoder_input_ids=last,
-            past_key_values=cache, use_cache=True, return_dict=True,
-        )  # fmt: skip
+            encoder_outputs=kind(last_hidden_state=hidden),
+            attention_mask=mask,
+            decoder_input_ids=last,
+            past_key_values=cache,
+            use_cache=True,
+            return_dict=True,
+        )
         cache = given.past_key_values
         best, parent, token, value = _continuations(torch, given.logits[:, -1].float(), totals, 2 * beams)
         grown = (

@@ -10,7 +10,7 @@ from typing import final
 
 from ...errors import InputError, UsageError
 from ...store import whole_folder
-from ..text.network import read_description
+from ..artifacts import read_description
 
 __all__ = ["Snapshots", "snapshot_folders"]
 
@@ -27,9 +27,11 @@ def snapshot_folders(path: str | os.PathLike[str]) -> list[Path]:
     home = Path(path)
     if not home.is_dir():
         raise InputError(
-            "a folder of snapshots", got="no such folder", file=str(home),
+            "a folder of snapshots",
+            got="no such folder",
+            file=str(home),
             remedy="name the one that fit(snapshots=...) wrote",
-        )  # fmt: skip
+        )
     found = {
         int(match[1]): one for one in home.iterdir() if one.is_dir() and (match := _NAME.fullmatch(one.name))
     }
@@ -63,7 +65,7 @@ class Snapshots:
             if read_description(folder).get("training") != training:
                 raise InputError(
                     "snapshots of this very training, or none",
-                    got="one of another model, other data or another plan",
+                    got="one of another model, other data or another config",
                     remedy="give an empty folder or remove them",
                     file=str(folder),
                 )

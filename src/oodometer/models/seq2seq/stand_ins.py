@@ -37,8 +37,10 @@ class StandIns:
         if len(set(both)) < len(both) or "" in both:
             raise InputError(
                 "stand-ins that all differ from one another and from what they stand for, none empty",
-                got=repr(self.mapping), column="stand_ins", remedy="give each its own",
-            )  # fmt: skip
+                got=repr(self.mapping),
+                column="stand_ins",
+                remedy="give each its own",
+            )
         self._other = {**self.mapping, **{value: key for key, value in self.mapping.items()}}
         longest_first = sorted(self._other, key=lambda one: (-len(one), one))
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if both else None
@@ -89,9 +91,10 @@ def find_stand_ins(tokenizer: Any, texts: Iterable[str]) -> dict[str, str]:
             return found
     raise InputError(
         f"{len(lost)} unused tokens to stand in for what the tokenizer cannot spell ({_shown(lost)})",
-        got=str(len(found)), column="output",
+        got=str(len(found)),
+        column="output",
         remedy="give stand_ins={...} yourself, or train from scratch with config=... and tokens='pieces'",
-    )  # fmt: skip
+    )
 
 
 def _suits(piece: str) -> bool:

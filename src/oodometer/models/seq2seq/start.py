@@ -17,10 +17,10 @@ SIZES = {"d_model": 128, "d_ff": 512, "d_kv": 32, "num_layers": 2, "num_heads": 
 """What a configuration leaves out: a small T5 that two cores can train in minutes."""
 
 
-def new_tokens(inputs: Sequence[str], outputs: Sequence[str], kind: str, pieces: int) -> Any:
+def new_tokens(inputs: Sequence[str], outputs: Sequence[str], kind: str, vocab_size: int) -> Any:
     """A tokenizer learnt from inputs and outputs together: "words", or at most ``pieces`` "pieces"."""
     both = [*outputs, *inputs]
-    return learn_words(both) if kind == "words" else learn_pieces(both, pieces)
+    return learn_words(both) if kind == "words" else learn_pieces(both, vocab_size)
 
 
 def pretrained_tokens(
@@ -50,9 +50,11 @@ def new_net(config: Mapping[str, Any] | None, tokenizer: Any) -> Any:
     library, sizes = load_transformers(), dict(config or {})
     kind = str(sizes.pop("model_type", "t5"))
     tokens = {
-        "vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id, "eos_token_id": tokenizer.eos_token_id,
+        "vocab_size": len(tokenizer),
+        "pad_token_id": tokenizer.pad_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
         "decoder_start_token_id": tokenizer.pad_token_id,
-    }  # fmt: skip
+    }
     if kind == "t5":
         sizes = {**SIZES, **sizes}
     else:  # the usual numbers of these marks are those of another vocabulary

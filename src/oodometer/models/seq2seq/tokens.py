@@ -60,9 +60,11 @@ def learn_pieces(texts: Iterable[str], size: int) -> Any:
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=size, special_tokens=list(SPECIAL), show_progress=False,
+        vocab_size=size,
+        special_tokens=list(SPECIAL),
+        show_progress=False,
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-    )  # fmt: skip
+    )
     inner.train_from_iterator(texts, trainer)
     return _wrapped(inner)
 
@@ -76,6 +78,9 @@ def _wrapped(inner: Any) -> Any:
         single=f"$A {END}", pair=f"$A $B {END}", special_tokens=[(END, place)]
     )
     return load_transformers().PreTrainedTokenizerFast(
-        tokenizer_object=inner, pad_token=PADDING, eos_token=END, unk_token=UNKNOWN,
+        tokenizer_object=inner,
+        pad_token=PADDING,
+        eos_token=END,
+        unk_token=UNKNOWN,
         clean_up_tokenization_spaces=False,
-    )  # fmt: skip
+    )

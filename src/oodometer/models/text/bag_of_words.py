@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, final
 
 from ..torch.library import torch as load_torch
-from ..torch.training import Plan
+from ..torch.training import TrainingConfig
 from .words_network import WordsNetwork
 
 __all__ = ["BagOfWords"]
@@ -17,14 +17,14 @@ class BagOfWords(WordsNetwork):
 
     Parameters
     ----------
-    most_words : size of the vocabulary, taken from the training texts.
-    longest : words of a text that are read; None reads all.
-    plan, device : how and where to train.
+    vocab_size : size of the vocabulary, taken from the training texts.
+    max_length : words of a text that are read; None reads all.
+    training, device : how and where to train.
 
     Source: Harris (1954).
 
     >>> from oodometer.models import BagOfWords
-    >>> BagOfWords(most_words=10).options()["most_words"]
+    >>> BagOfWords(vocab_size=10).options()["vocab_size"]
     10
     """
 
@@ -33,16 +33,16 @@ class BagOfWords(WordsNetwork):
     def __init__(
         self,
         *,
-        most_words: int = 30_000,
-        longest: int | None = None,
-        plan: Plan | None = None,
+        vocab_size: int = 30_000,
+        max_length: int | None = None,
+        training: TrainingConfig | None = None,
         device: str | None = None,
     ) -> None:
-        super().__init__(most_words=most_words, longest=longest, plan=plan, device=device)
+        super().__init__(vocab_size=vocab_size, max_length=max_length, training=training, device=device)
 
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor."""
-        return {"most_words": self.most_words, "longest": self.longest}
+        return {"vocab_size": self.vocab_size, "max_length": self.max_length}
 
     def _build(self) -> Any:
         nn = load_torch().nn

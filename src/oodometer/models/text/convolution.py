@@ -7,7 +7,7 @@ from typing import Any, final
 
 from ..embeddings.base import WordVectors
 from ..torch.library import torch as load_torch
-from ..torch.training import Plan
+from ..torch.training import TrainingConfig
 from .words_network import WordsNetwork
 
 __all__ = ["Convolution"]
@@ -22,7 +22,7 @@ class Convolution(WordsNetwork):
     widths : words that a filter sees.
     filters : filters of each width.
     dropout : share of the pooled answers that training leaves out.
-    vectors, dimensions, tune_vectors, most_words, longest, plan, device : as in `WordsNetwork`.
+    vectors, dimensions, tune_vectors, vocab_size, max_length, training, device : as in `WordsNetwork`.
 
     Source: Kim (2014).
 
@@ -42,15 +42,20 @@ class Convolution(WordsNetwork):
         vectors: WordVectors | None = None,
         dimensions: int = 100,
         tune_vectors: bool = False,
-        most_words: int = 30_000,
-        longest: int | None = 400,
-        plan: Plan | None = None,
+        vocab_size: int = 30_000,
+        max_length: int | None = 400,
+        training: TrainingConfig | None = None,
         device: str | None = None,
     ) -> None:
         super().__init__(
-            vectors=vectors, dimensions=dimensions, tune_vectors=tune_vectors, most_words=most_words,
-            longest=longest, plan=plan, device=device,
-        )  # fmt: skip
+            vectors=vectors,
+            dimensions=dimensions,
+            tune_vectors=tune_vectors,
+            vocab_size=vocab_size,
+            max_length=max_length,
+            training=training,
+            device=device,
+        )
         self.widths, self.filters, self.dropout = tuple(widths), filters, dropout
         self.least_width = max(self.widths)  # a shorter text is padded until the widest filter fits
 

@@ -7,7 +7,7 @@ from typing import Any, final
 from ...errors import UsageError
 from ..embeddings.base import WordVectors
 from ..torch.library import torch as load_torch
-from ..torch.training import Plan
+from ..torch.training import TrainingConfig
 from .words_network import WordsNetwork
 
 __all__ = ["EmbeddingSum"]
@@ -35,17 +35,22 @@ class EmbeddingSum(WordsNetwork):
         pooling: str = "sum",
         dimensions: int = 100,
         tune_vectors: bool = False,
-        most_words: int = 30_000,
-        longest: int | None = None,
-        plan: Plan | None = None,
+        vocab_size: int = 30_000,
+        max_length: int | None = None,
+        training: TrainingConfig | None = None,
         device: str | None = None,
     ) -> None:
         if pooling not in ("sum", "mean"):
             raise UsageError(f"expected pooling sum or mean, got {pooling!r}")
         super().__init__(
-            vectors=vectors, dimensions=dimensions, tune_vectors=tune_vectors, most_words=most_words,
-            longest=longest, plan=plan, device=device,
-        )  # fmt: skip
+            vectors=vectors,
+            dimensions=dimensions,
+            tune_vectors=tune_vectors,
+            vocab_size=vocab_size,
+            max_length=max_length,
+            training=training,
+            device=device,
+        )
         self.pooling = pooling
 
     def options(self) -> dict[str, Any]:
@@ -62,7 +67,7 @@ class EmbeddingSum(WordsNetwork):
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
         summed = load_torch().nn.functional.embedding_bag(
             ids, net["embedding"].weight, mode="sum", padding_idx=0
-        )  # fmt: skip
+        )
         if self.pooling == "mean":
             summed = summed / real.sum(1, keepdim=True).clamp(min=1)
         return net["linear"](summed)

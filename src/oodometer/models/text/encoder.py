@@ -14,14 +14,14 @@ from ..base import Text
 from ..hub import load_pretrained
 from ..tokens import ends
 from ..torch.library import transformers as load_transformers
-from ..torch.training import Plan
-from .network import NetworkClassifier
+from ..torch.training import TrainingConfig
+from .network import TextClassifier
 from .wordpiece import learn_wordpiece
 
 __all__ = ["Encoder", "TransformerClassifier", "counted_ids", "piece_ids"]
 
 
-class TransformerClassifier(NetworkClassifier):
+class TransformerClassifier(TextClassifier):
     """What the classifiers on top of a transformer share: see `Encoder` for the parameters."""
 
     _task: ClassVar[str]
@@ -32,37 +32,43 @@ class TransformerClassifier(NetworkClassifier):
         source: str | None = None,
         *,
         config: Mapping[str, Any] | None = None,
-        pieces: int = 8_000,
-        longest: int = 256,
+        vocab_size: int = 8_000,
+        max_length: int = 256,
         tokenizer: Any = None,
-        plan: Plan | None = None,
+        training: TrainingConfig | None = None,
         device: str | None = None,
     ) -> None:
         if (source is None) == (config is None):
             got = "neither" if source is None else "both"
             raise UsageError(f"expected source or config, got {got}; name a pretrained encoder or give sizes")
         super().__init__(
-            plan=plan or Plan(epochs=2, batch_size=32, learning_rate=3e-5, warmup=0.1), device=device
+            training=training or TrainingConfig(epochs=2, batch_size=32, learning_rate=3e-5, warmup=0.1),
+            device=device,
         )
         self.source, self.config = source, None if config is None else dict(config)
-        self.pieces, self.longest = pieces, longest
+        self.vocab_size, self.max_length = vocab_size, max_length
         self.tokenizer: Any = tokenizer
         self._given = tokenizer is not None
         self._settings: Any = None  # transformers' configuration of a loaded model
 
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor."""
-        return {"source": self.source, "config": self.config, "pieces": self.pieces, "longest": self.longest}
+        return {
+            "source": self.source,
+            "config": self.config,
+            "vocab_size": self.vocab_size,
+            "max_length": self.max_length,
+        }
 
-    def _learn_tokens(self, texts: Sequence[Text]) -> None:
+    def _learn(self, inputs: Sequence[Text]) -> None:
         self._settings = None  # trained again, a loaded model starts where a new one does
         if self.source is not None:
             self.tokenizer = load_pretrained("AutoTokenizer", self.source)
         elif not self._given:
-            self.tokenizer = learn_wordpiece(texts, self.pieces, self.longest)
+            self.tokenizer = learn_wordpiece(inputs, self.vocab_size, self.max_length)
 
-    def _encode(self, texts: Sequence[Text]) -> Ragged:
-        found, self.truncated = counted_ids(self.tokenizer, texts, self.longest)
+    def _ids(self, texts: Sequence[Text]) -> Ragged:
+        found, self.truncated = counted_ids(self.tokenizer, texts, self.max_length)
         return found
 
     def _outputs(self) -> int:
@@ -79,7 +85,7 @@ class TransformerClassifier(NetworkClassifier):
                 **{
                     "model_type": "bert",
                     "vocab_size": len(self.tokenizer),
-                    "max_position_embeddings": self.longest,
+                    "max_position_embeddings": self.max_length,
                     "pad_token_id": self.padding,
                     "num_labels": self._outputs(),
                     **(self.config or {}),
@@ -97,11 +103,11 @@ class TransformerClassifier(NetworkClassifier):
         mark = (ids == self.tokenizer.sep_token_id).long()
         return {"token_type_ids": (mark.cumsum(1) - mark).clamp(max=1)}
 
-    def _save_tokens(self, folder: Path) -> None:
+    def _write_encoding(self, folder: Path) -> None:
         self.tokenizer.save_pretrained(folder / "tokenizer")
         self.net.config.save_pretrained(folder)
 
-    def _load_tokens(self, folder: Path) -> None:
+    def _read_encoding(self, folder: Path) -> None:
         self.tokenizer = load_pretrained("AutoTokenizer", str(folder / "tokenizer"))
         self._settings = load_pretrained("AutoConfig", str(folder))
         self.padding = int(self.tokenizer.pad_token_id)
@@ -119,10 +125,10 @@ class Encoder(TransformerClassifier):
     config : arguments of transformers' ``BertConfig`` (or of the configuration of another ``model_type`` that is named
         among them, such as ``modernbert``) for an encoder that is trained from scratch; its word pieces are learnt from
         the training texts.
-    pieces : size of the vocabulary of word pieces that is learnt with ``config``.
-    longest : word pieces that are read; a longer text loses its middle, a pair the end of its longer part.
+    vocab_size : size of the vocabulary of word pieces that is learnt with ``config``.
+    max_length : word pieces that are read; a longer text loses its middle, a pair the end of its longer part.
     tokenizer : with ``config``, a tokenizer of transformers to use instead of learning one.
-    plan, device : how and where to train.
+    training, device : how and where to train.
 
     ``truncated`` is the number of texts of the last call that were too long.
 
@@ -141,16 +147,16 @@ class Encoder(TransformerClassifier):
         return net(input_ids=ids, attention_mask=real.long(), **self._types(net, ids)).logits
 
 
-def piece_ids(tokenizer: Any, texts: Sequence[Text], longest: int) -> Ragged:
+def piece_ids(tokenizer: Any, texts: Sequence[Text], max_length: int) -> Ragged:
     """Ids of word pieces with the tokenizer's special marks; a text too long loses its middle.
 
     Of a pair the longer part loses its end, until both are of one length, then both do. Source: Sun et al. (2019) for
     the middle.
     """
-    return counted_ids(tokenizer, texts, longest)[0]
+    return counted_ids(tokenizer, texts, max_length)[0]
 
 
-def counted_ids(tokenizer: Any, texts: Sequence[Text], longest: int) -> tuple[Ragged, int]:
+def counted_ids(tokenizer: Any, texts: Sequence[Text], max_length: int) -> tuple[Ragged, int]:
     """The ids of `piece_ids`, and the number of texts that were too long."""
     from ..torch.batches import ragged
 
@@ -158,16 +164,19 @@ def counted_ids(tokenizer: Any, texts: Sequence[Text], longest: int) -> tuple[Ra
         first = [text if isinstance(text, str) else text[0] for text in texts]
         second = ["" if isinstance(text, str) else text[1] for text in texts]
         rows = tokenizer(first, second, return_attention_mask=False, verbose=False)["input_ids"]
-        cut = [place for place, row in enumerate(rows) if len(row) > longest]
+        cut = [place for place, row in enumerate(rows) if len(row) > max_length]
         if cut:
             short = tokenizer(
-                [first[place] for place in cut], [second[place] for place in cut], truncation="longest_first",
-                max_length=longest, return_attention_mask=False,
-            )["input_ids"]  # fmt: skip
+                [first[place] for place in cut],
+                [second[place] for place in cut],
+                truncation="longest_first",
+                max_length=max_length,
+                return_attention_mask=False,
+            )["input_ids"]
             for place, row in zip(cut, short, strict=True):
                 rows[place] = row
         return ragged(rows), len(cut)
-    room = longest - tokenizer.num_special_tokens_to_add()
+    room = max_length - tokenizer.num_special_tokens_to_add()
     plain = tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)[
         "input_ids"
     ]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Self, final
@@ -12,17 +11,20 @@ from typing import Any, Self, final
 import numpy as np
 
 from ...arrays import Array
-from ...errors import InputError
+from ...datasets import Dataset
+from ...errors import InputError, UsageError
 from ...store import write_atomic
 from ...store.kept import checksum, made_anew
-from ..base import Progress, SequenceClassifier, Text, check_labels, check_texts
+from ..artifacts import WEIGHTS, fingerprint
+from ..base import Answers, Classifier, Progress, Request, Text, check_texts
 from ..hub import load_pretrained
+from ..torch.asking import in_batches
 from ..torch.batches import padded, sorted_batches
 from ..torch.checkpoint import read_tensors, write_tensors
 from ..torch.library import choose_device
 from ..torch.library import torch as load_torch
 from .encoder import piece_ids
-from .network import DESCRIPTION, WEIGHTS, read_description
+from .views import with_words_dropped
 
 __all__ = ["FrozenEncoder"]
 
@@ -30,7 +32,7 @@ _SEAL = 24  # bytes of the checksum behind kept states
 
 
 @final
-class FrozenEncoder(SequenceClassifier):
+class FrozenEncoder(Classifier):
     """Logits W m + b of m, the mean over word pieces of an encoder's last states; only W and b are trained.
 
     W and b are those of a logistic regression with an L2 penalty (scikit-learn) on m, standardised; they are convex to
@@ -39,14 +41,14 @@ class FrozenEncoder(SequenceClassifier):
     Parameters
     ----------
     source : hub name or path of the encoder and its tokenizer.
-    longest : word pieces that are read; a longer text loses its middle.
+    max_length : word pieces that are read; a longer text loses its middle.
     strength : inverse of the penalty, as scikit-learn's ``C``.
     batch_size, device : how and where states are computed.
 
     Source: Reimers and Gurevych (2019) for the mean of states as the vector of a text.
 
     >>> from oodometer.models import FrozenEncoder
-    >>> FrozenEncoder("a-path").longest
+    >>> FrozenEncoder("a-path").max_length
     256
     """
 
@@ -56,12 +58,12 @@ class FrozenEncoder(SequenceClassifier):
         self,
         source: str,
         *,
-        longest: int = 256,
+        max_length: int = 256,
         strength: float = 1.0,
         batch_size: int = 64,
         device: str | None = None,
     ) -> None:
-        self.source, self.longest, self.strength = source, longest, strength
+        self.source, self.max_length, self.strength = source, max_length, strength
         self.batch_size, self.device = batch_size, device
         self.net: Any = None
         self.tokenizer: Any = None
@@ -71,40 +73,39 @@ class FrozenEncoder(SequenceClassifier):
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor."""
         return {
-            "source": self.source, "longest": self.longest, "strength": self.strength, "batch_size": self.batch_size
-        }  # fmt: skip
+            "source": self.source,
+            "max_length": self.max_length,
+            "strength": self.strength,
+            "batch_size": self.batch_size,
+        }
 
-    def fit(
+    def _fit(
         self,
-        texts: Sequence[Text],
-        labels: Sequence[int] | Sequence[str],
-        *,
-        classes: Sequence[int | str] | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Fit the linear layer; see `SequenceClassifier.fit`."""
+        data: Dataset,
+        truth: Array,
+        dev: tuple[Dataset, Array] | None,
+        checkpoint: str | os.PathLike[str] | None,
+        progress: Progress | None,
+    ) -> None:
         from sklearn.linear_model import LogisticRegression
 
-        texts = check_texts(texts)
-        codes, named = check_labels(labels, len(texts), classes)
-        if len(np.unique(codes)) < 2:
+        if truth.ndim == 2:
+            raise UsageError("a frozen encoder learns classes, got distributions; use Encoder")
+        if len(np.unique(truth)) < 2:
             raise InputError(
                 "rows of at least two classes", got="one", remedy="give rows of more", column="label"
             )
-        states = self.states(texts, checkpoint=checkpoint, progress=progress)
+        states = self.states(self._inputs(data), checkpoint=checkpoint, progress=progress)
         centre, spread = states.mean(0), states.std(0) + 1e-6
-        found = LogisticRegression(C=self.strength, max_iter=1000).fit((states - centre) / spread, codes)
+        found = LogisticRegression(C=self.strength, max_iter=1000).fit((states - centre) / spread, truth)
         weights, bias = found.coef_, found.intercept_
         if len(weights) == 1:  # two classes: one column, which is the difference of the two logits
             weights, bias = np.vstack([0 * weights, weights]), np.array([0.0, bias[0]])
-        full = np.zeros((len(named), weights.shape[1]))
-        shift = np.full(len(named), -30.0)  # a class that no row had is all but impossible
+        full = np.zeros((len(self.classes), weights.shape[1]))
+        shift = np.full(len(self.classes), -30.0)  # a class that no row had is all but impossible
         full[found.classes_], shift[found.classes_] = weights, bias
         self.weights = (full / spread).astype(np.float32)
         self.bias = (shift - (full / spread) @ centre).astype(np.float32)
-        self.classes = named
-        return self
 
     def states(
         self,
@@ -118,31 +119,51 @@ class FrozenEncoder(SequenceClassifier):
         self._open()
         device = choose_device(self.device)
         self.net.to(device)
-        sequences = piece_ids(self.tokenizer, check_texts(texts), self.longest)
+        sequences = piece_ids(self.tokenizer, check_texts(texts), self.max_length)
         batches = sorted_batches(sequences.lengths, self.batch_size)
         kept = None if checkpoint is None else _Kept(Path(checkpoint), self.options(), sequences.values)
-        out = np.empty((len(texts), int(self.net.config.hidden_size)), dtype=np.float32)
-        with torch.inference_mode():
-            for done, batch in enumerate(batches, 1):
-                part = None if kept is None else kept.read(done)
-                if part is None:
-                    ids, real = padded(sequences, batch, int(self.tokenizer.pad_token_id))
-                    mask = torch.from_numpy(real).to(device)
-                    held = self.net(input_ids=torch.from_numpy(ids).to(device), attention_mask=mask.long())
-                    summed = (held.last_hidden_state * mask[:, :, None]).sum(1)
-                    part = (summed / mask.sum(1, keepdim=True)).float().cpu().numpy()
-                    if kept is not None:
-                        kept.write(done, part)
-                out[batch] = part
-                if progress is not None:
-                    progress(done, len(batches))
+        places = {int(batch[0]): place for place, batch in enumerate(batches, 1)}
+
+        def one(batch: Array) -> tuple[Any, ...]:
+            part = None if kept is None else kept.read(places[int(batch[0])])
+            if part is None:
+                ids, real = padded(sequences, batch, int(self.tokenizer.pad_token_id))
+                mask = torch.from_numpy(real).to(device)
+                held = self.net(input_ids=torch.from_numpy(ids).to(device), attention_mask=mask.long())
+                summed = (held.last_hidden_state * mask[:, :, None]).sum(1)
+                part = (summed / mask.sum(1, keepdim=True)).float().cpu().numpy()
+                if kept is not None:
+                    kept.write(places[int(batch[0])], part)
+            return (part,)
+
+        (out,) = in_batches(batches, len(texts), one, progress)
         return out
 
-    def logits(self, texts: Sequence[Text], *, progress: Progress | None = None) -> Array:
-        """Logits of texts; see `SequenceClassifier.logits`."""
+    def ask(
+        self,
+        inputs: Any,
+        request: Request | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> Answers:
+        """Logits, and the states as features; see `Classifier.ask`."""
+        request = request or Request()
         self._must_be_fitted()
-        out: Array = self.states(texts, progress=progress) @ self.weights.T + self.bias
-        return out
+        if request.dropout:
+            raise UsageError("a frozen encoder has no dropout: every pass would say the same; leave it out")
+        given = self._inputs(inputs)
+        states = self.states(given, progress=progress)
+        logits = states @ self.weights.T + self.bias
+        views = []
+        for view in range(request.views):
+            seen = self.states(with_words_dropped(given, (request.seed, view, request.first_row)))
+            views.append((seen @ self.weights.T + self.bias).argmax(1))
+        return Answers(
+            self.classes,
+            logits,
+            features=states if request.features else None,
+            views=np.stack(views) if views else None,
+        )
 
     @property
     def parameters(self) -> int:
@@ -151,31 +172,21 @@ class FrozenEncoder(SequenceClassifier):
         self._open()
         return sum(int(one.numel()) for one in self.net.parameters()) + self.weights.size + self.bias.size
 
-    def save(self, folder: str | os.PathLike[str]) -> Path:
-        """Write the layer; the encoder stays where ``source`` says."""
-        self._must_be_fitted()
+    def _fitted(self) -> bool:
+        return len(self.bias) > 0
+
+    def _write(self, folder: Path) -> dict[str, Any]:
+        """The layer alone; the encoder stays where ``source`` says."""
         torch = load_torch()
-        home = Path(folder)
-        home.mkdir(parents=True, exist_ok=True)
         tensors = {"weights": torch.from_numpy(self.weights), "bias": torch.from_numpy(self.bias)}
-        write_tensors(home / WEIGHTS, tensors, {})
-        about = {"kind": self.kind, "classes": list(self.classes), "options": self.options()}
-        write_atomic(home / DESCRIPTION, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
-        return home
+        write_tensors(folder / WEIGHTS, tensors, {})
+        return {"classes": list(self.classes)}
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str]) -> Self:
-        """Read a saved layer; the encoder is opened when it is first asked."""
-        about = read_description(Path(folder))
-        if about["kind"] != cls.kind:
-            raise InputError(
-                f"a saved {cls.kind} model",
-                got=f"kind {about['kind']!r}",
-                remedy="use load_model",
-                file=str(folder),
-            )
+    def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
+        """The layer; the encoder is opened when it is first asked."""
         model = cls(**about["options"])
-        tensors, _ = read_tensors(Path(folder) / WEIGHTS)
+        tensors, _ = read_tensors(folder / WEIGHTS)
         model.classes = tuple(about["classes"])
         model.weights, model.bias = tensors["weights"].numpy(), tensors["bias"].numpy()
         return model
@@ -191,8 +202,6 @@ class _Kept:
     """States that were computed before, one file a batch, in a folder named after settings and texts."""
 
     def __init__(self, folder: Path, settings: dict[str, Any], values: Array) -> None:
-        from ..torch.training import fingerprint
-
         self.folder = folder / fingerprint(settings, values)
         self.folder.mkdir(parents=True, exist_ok=True)
 

@@ -7,7 +7,7 @@ from typing import Any, final
 from ...errors import UsageError
 from ..embeddings.base import WordVectors
 from ..torch.library import torch as load_torch
-from ..torch.training import Plan
+from ..torch.training import TrainingConfig
 from .words_network import WordsNetwork
 
 __all__ = ["Recurrent"]
@@ -24,7 +24,7 @@ class Recurrent(WordsNetwork):
     units : length of the state.
     pooling : "last" (the state after the last word), "max" or "mean" over words.
     dropout : share of the pooled state that training leaves out.
-    vectors, dimensions, tune_vectors, most_words, longest, plan, device : as in `WordsNetwork`.
+    vectors, dimensions, tune_vectors, vocab_size, max_length, training, device : as in `WordsNetwork`.
 
     Source: Hochreiter and Schmidhuber (1997).
 
@@ -45,24 +45,27 @@ class Recurrent(WordsNetwork):
         vectors: WordVectors | None = None,
         dimensions: int = 100,
         tune_vectors: bool = False,
-        most_words: int = 30_000,
-        longest: int | None = 400,
-        plan: Plan | None = None,
+        vocab_size: int = 30_000,
+        max_length: int | None = 400,
+        training: TrainingConfig | None = None,
         device: str | None = None,
     ) -> None:
         if pooling not in POOLING:
             raise UsageError(f"expected pooling last, max or mean, got {pooling!r}")
         super().__init__(
-            vectors=vectors, dimensions=dimensions, tune_vectors=tune_vectors, most_words=most_words,
-            longest=longest, plan=plan, device=device,
-        )  # fmt: skip
+            vectors=vectors,
+            dimensions=dimensions,
+            tune_vectors=tune_vectors,
+            vocab_size=vocab_size,
+            max_length=max_length,
+            training=training,
+            device=device,
+        )
         self.units, self.pooling, self.dropout = units, pooling, dropout
 
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor, the vectors left out."""
-        return {
-            **super().options(), "units": self.units, "pooling": self.pooling, "dropout": self.dropout
-        }  # fmt: skip
+        return {**super().options(), "units": self.units, "pooling": self.pooling, "dropout": self.dropout}
 
     def _build(self) -> Any:
         nn = load_torch().nn

@@ -14,6 +14,7 @@ from ..base import Text
 from ..torch.batches import padded
 from ..torch.library import torch as load_torch
 from .encoder import TransformerClassifier
+from .network import Tokens
 
 __all__ = ["TokenEncoder", "mistakes"]
 
@@ -51,10 +52,10 @@ class TokenEncoder(TransformerClassifier):
             raise UsageError(f"expected two classes, wrong and right, got {len(self.classes)}; use Encoder")
         return 1
 
-    def _encode(self, texts: Sequence[Text]) -> Ragged:
+    def _ids(self, texts: Sequence[Text]) -> Ragged:
         if any(isinstance(text, str) for text in texts):
             raise UsageError("a token encoder reads pairs of texts, got single texts; use Encoder")
-        return super()._encode(texts)
+        return super()._ids(texts)
 
     def _odds(self, net: Any, ids: Any, real: Any) -> tuple[Any, Any]:
         """Log odds that a token is right, and which tokens count, both (sample, position)."""
@@ -66,12 +67,11 @@ class TokenEncoder(TransformerClassifier):
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
         return _joined(*self._odds(net, ids, real))
 
-    def _loss(self, sequences: Ragged, batch: Array, answers: Any, device: str) -> Any:
+    def _loss(self, encoded: Tokens, batch: Array, truth: Any, device: str) -> Any:
         torch = load_torch()
-        ids, real = padded(sequences, batch, self.padding, least=self.least_width)
-        odds, own = self._odds(self.net, torch.from_numpy(ids).to(device), torch.from_numpy(real).to(device))
-        whole = torch.nn.functional.cross_entropy(_joined(odds, own), answers[batch])
-        wrong, _ = padded(Ragged(self._known, sequences.offsets), batch, -1, least=self.least_width)
+        odds, own = self._odds(self.net, *self._padded(encoded, batch, device))
+        whole = torch.nn.functional.cross_entropy(_joined(odds, own), truth[batch])
+        wrong, _ = padded(Ragged(self._known, encoded.ids.offsets), batch, -1, least=self.least_width)
         marks = torch.from_numpy(wrong).to(device)
         known = own & (marks >= 0)
         each = torch.nn.functional.binary_cross_entropy_with_logits(
@@ -79,11 +79,11 @@ class TokenEncoder(TransformerClassifier):
         )
         return whole + MARKS * (each * known).sum() / known.sum().clamp(min=1)
 
-    def _prepare(self, sequences: Ragged, truth: Array) -> None:
+    def _prepare(self, encoded: Tokens, truth: Array) -> None:
         if truth.ndim == 2:  # shares of right and wrong say nothing of single tokens
-            self._known = np.full(len(sequences.values), -1)
+            self._known = np.full(len(encoded.ids.values), -1)
         else:
-            self._known = mistakes(sequences, truth > 0, int(self.tokenizer.sep_token_id))
+            self._known = mistakes(encoded.ids, truth > 0, int(self.tokenizer.sep_token_id))
 
 
 def _joined(odds: Any, own: Any) -> Any:

@@ -14,7 +14,7 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 MOST_LETTERS = 500  # the rest are unknown
 
 
-def learn_wordpiece(texts: Sequence[Text], size: int, longest: int) -> Any:
+def learn_wordpiece(texts: Sequence[Text], size: int, max_length: int) -> Any:
     """A tokenizer of at most ``size`` word pieces, lower case, with the marks [CLS] text [SEP] of BERT.
 
     Source: Devlin et al. (2019).
@@ -47,6 +47,11 @@ def learn_wordpiece(texts: Sequence[Text], size: int, longest: int) -> Any:
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=marks
     )
     return library.PreTrainedTokenizerFast(
-        tokenizer_object=pieces, model_max_length=longest, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]",
-        sep_token="[SEP]", mask_token="[MASK]",
-    )  # fmt: skip
+        tokenizer_object=pieces,
+        model_max_length=max_length,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+    )

@@ -10,19 +10,20 @@ from typing import Any
 from ...arrays import Ragged
 from ...errors import InputError
 from ...store import write_atomic
+from ..artifacts import fingerprint
 from ..base import Text
 from ..embeddings.base import WordVectors
 from ..tokens import Vocabulary, words
 from ..torch.library import torch as load_torch
-from ..torch.training import Plan, fingerprint
-from .network import NetworkClassifier
+from ..torch.training import TrainingConfig
+from .network import TextClassifier
 
 __all__ = ["WordsNetwork"]
 
 _FILE = "vocabulary.json"
 
 
-class WordsNetwork(NetworkClassifier):
+class WordsNetwork(TextClassifier):
     """A network over words.
 
     Parameters
@@ -30,9 +31,9 @@ class WordsNetwork(NetworkClassifier):
     vectors : word vectors to start from; None draws them at random and trains them.
     dimensions : length of the vectors where they are drawn at random.
     tune_vectors : whether training changes the vectors (always where they are drawn at random).
-    most_words : size of the vocabulary.
-    longest : words of a text that are read; a longer one loses its middle.
-    plan, device : how and where to train.
+    vocab_size : size of the vocabulary.
+    max_length : words of a text that are read; a longer one loses its middle.
+    training, device : how and where to train.
     """
 
     def __init__(
@@ -41,15 +42,15 @@ class WordsNetwork(NetworkClassifier):
         vectors: WordVectors | None = None,
         dimensions: int = 100,
         tune_vectors: bool = False,
-        most_words: int = 30_000,
-        longest: int | None = 400,
-        plan: Plan | None = None,
+        vocab_size: int = 30_000,
+        max_length: int | None = 400,
+        training: TrainingConfig | None = None,
         device: str | None = None,
     ) -> None:
-        super().__init__(plan=plan, device=device)
+        super().__init__(training=training, device=device)
         self.vectors = vectors
         self.dimensions = dimensions if vectors is None else vectors.dimensions
-        self.tune_vectors, self.most_words, self.longest = tune_vectors, most_words, longest
+        self.tune_vectors, self.vocab_size, self.max_length = tune_vectors, vocab_size, max_length
         self._fixed = vectors is not None and not tune_vectors
         self.vocabulary: Vocabulary | None = None
 
@@ -58,8 +59,8 @@ class WordsNetwork(NetworkClassifier):
         return {
             "dimensions": self.dimensions,
             "tune_vectors": self.tune_vectors,
-            "most_words": self.most_words,
-            "longest": self.longest,
+            "vocab_size": self.vocab_size,
+            "max_length": self.max_length,
         }
 
     def _embedding(self) -> Any:
@@ -73,25 +74,25 @@ class WordsNetwork(NetworkClassifier):
         layer.weight.requires_grad_(not self._fixed)
         return layer
 
-    def _learn_tokens(self, texts: Sequence[Text]) -> None:
+    def _learn(self, inputs: Sequence[Text]) -> None:
         self._fixed = self.vectors is not None and not self.tune_vectors
-        split = [words(text) for text in texts]
-        self.vocabulary = Vocabulary.learn(split, most=self.most_words, least_count=2)
+        split = [words(text) for text in inputs]
+        self.vocabulary = Vocabulary.learn(split, most=self.vocab_size, least_count=2)
         if not self.vocabulary.words:
             raise InputError(
                 "texts with words that occur twice", got="none", remedy="give more texts", column="text"
             )
 
-    def _encode(self, texts: Sequence[Text]) -> Ragged:
+    def _ids(self, texts: Sequence[Text]) -> Ragged:
         assert self.vocabulary is not None
-        return self.vocabulary.encode([words(text) for text in texts], longest=self.longest)
+        return self.vocabulary.encode([words(text) for text in texts], max_length=self.max_length)
 
-    def _save_tokens(self, folder: Path) -> None:
+    def _write_encoding(self, folder: Path) -> None:
         assert self.vocabulary is not None
         about = {"words": self.vocabulary.words, "fixed": self._fixed}
         write_atomic(folder / _FILE, json.dumps(about, ensure_ascii=False))
 
-    def _load_tokens(self, folder: Path) -> None:
+    def _read_encoding(self, folder: Path) -> None:
         about = json.loads((folder / _FILE).read_text(encoding="utf-8"))
         self.vocabulary, self._fixed = Vocabulary(about["words"]), bool(about["fixed"])
 

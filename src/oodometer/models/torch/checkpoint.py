@@ -72,9 +72,11 @@ def load_weights(net: Any, tensors: Mapping[str, Any]) -> None:
     if expected != set(tensors):
         odd = sorted(expected ^ set(tensors))
         raise InputError(
-            "weights of the same network", got=f"others, such as {odd[0]}", remedy="train it again",
+            "weights of the same network",
+            got=f"others, such as {odd[0]}",
+            remedy="train it again",
             column="weights",
-        )  # fmt: skip
+        )
     try:
         net.load_state_dict(dict(tensors), strict=False)
     except RuntimeError as error:
@@ -106,8 +108,12 @@ def read_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
             "a safetensors file", got="something else", remedy="remove it and train again", file=str(path)
         ) from error
     if about.pop(_CHECKSUM, None) not in (None, _checksum(tensors)):
-        raise InputError("tensors as they were written", got="others: the checksum differs", file=str(path),
-                         remedy="the file is damaged: remove it and train again")  # fmt: skip
+        raise InputError(
+            "tensors as they were written",
+            got="others: the checksum differs",
+            file=str(path),
+            remedy="the file is damaged: remove it and train again",
+        )
     return tensors, about
 
 

@@ -1,47 +1,57 @@
-"""Training: a loss minimised by AdamW over length-sorted batches, seeded by step, so that it can stop and go on."""
+"""Training: a loss minimised step by step in seeded batches, so that it can be interrupted and go on."""
 
 from __future__ import annotations
 
-import hashlib
-import json
+import math
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ...arrays import Array
 from ...errors import UsageError
+from ..artifacts import fingerprint
 from ..base import Progress
 from . import checkpoint as checkpoints
 from .batches import length_batches
 from .library import torch as load_torch
 
-__all__ = ["Plan", "fingerprint", "train"]
+__all__ = ["Batches", "Hooks", "LengthBatches", "TrainingConfig", "autocast", "train"]
+
+OPTIMIZERS = ("adamw", "sgd")
+SCHEDULES = ("linear", "cosine", "constant")
+PRECISIONS = ("float32", "bfloat16", "float16")
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingConfig:
     """How a network is trained.
 
     Parameters
     ----------
     epochs : passes over the data.
-    batch_size : sequences a step; not read where ``batch_tokens`` is given.
+    batch_size : samples a step; not read where ``batch_tokens`` is given.
     batch_tokens : padded tokens a step at most, all that a sample has (an input and its output) counted; a sample that
         is longer makes a step of its own. None: batches by ``batch_size``.
-    learning_rate : the largest; it rises linearly over the share ``warmup`` of the steps, then falls linearly to 0.
-    weight_decay : of AdamW. Source: Loshchilov and Hutter (2019).
+    learning_rate : the largest; it rises linearly over the share ``warmup`` of the steps, then follows ``schedule``.
+    weight_decay : decoupled (AdamW) or of the gradient (SGD). Source: Loshchilov and Hutter (2019).
     warmup : share of the steps, in [0, 1).
-    clip : largest norm of the gradient.
-    seed : of the order of batches and of dropout.
+    clip : largest norm of the gradient; None does not clip.
+    seed : of the order of batches, of dropout and of augmentation.
     checkpoint_seconds : time between two checkpoints.
+    optimizer : "adamw", or "sgd" with Nesterov's ``momentum``.
+    schedule : "linear" or "cosine", both down to 0 after the last step, or "constant".
+    precision : "float32", or "bfloat16" or "float16" for the forward pass where the device is faster with it; weights
+        and optimizer stay in float32.
+    epsilon : of AdamW.
 
-    >>> Plan(epochs=0)
+    >>> TrainingConfig(epochs=0)
     Traceback (most recent call last):
-    oodometer.errors.UsageError: expected at least 1 epoch, 1 sequence a batch and a positive learning rate, got ...
+    oodometer.errors.UsageError: expected at least 1 epoch, 1 sample a batch and a positive learning rate, got ...
     """
 
     epochs: int = 3
@@ -49,54 +59,144 @@ class Plan:
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
     warmup: float = 0.0
-    clip: float = 1.0
+    clip: float | None = 1.0
     seed: int = 0
     checkpoint_seconds: float = 60.0
     batch_tokens: int | None = None
+    optimizer: str = "adamw"
+    momentum: float = 0.9
+    schedule: str = "linear"
+    precision: str = "float32"
+    epsilon: float = 1e-8
 
     def __post_init__(self) -> None:
         if self.epochs < 1 or self.batch_size < 1 or not self.learning_rate > 0 or not 0 <= self.warmup < 1:
             raise UsageError(
-                "expected at least 1 epoch, 1 sequence a batch and a positive learning rate, got "
+                "expected at least 1 epoch, 1 sample a batch and a positive learning rate, got "
                 f"{self.epochs}, {self.batch_size} and {self.learning_rate}"
             )
         if self.batch_tokens is not None and self.batch_tokens < 1:
             raise UsageError(f"expected at least 1 token a batch, got {self.batch_tokens}")
+        for name, known in (("optimizer", OPTIMIZERS), ("schedule", SCHEDULES), ("precision", PRECISIONS)):
+            if getattr(self, name) not in known:
+                raise UsageError(f"expected {name} among {', '.join(known)}, got {getattr(self, name)!r}")
 
-    def named(self, name: str) -> str:
-        """`fingerprint` of a training with this plan, for the data and settings called ``name``."""
-        own = {**asdict(self), "checkpoint_seconds": 0}
-        if self.batch_tokens is None:
-            del own["batch_tokens"]
-        return fingerprint({"name": name, **own})
+    def fingerprint(self, name: str) -> str:
+        """Name of a training with this config, for the data and settings called ``name``."""
+        return fingerprint({"name": name, **asdict(self), "checkpoint_seconds": 0})
+
+    def rate(self, step: int, total: int) -> float:
+        """Learning rate at a step: up over the warm-up, then by the schedule.
+
+        >>> [TrainingConfig(learning_rate=1, warmup=0.5).rate(step, 4) for step in range(4)]
+        [0.5, 1.0, 1.0, 0.5]
+        """
+        rising = int(self.warmup * total)
+        if step < rising:
+            return self.learning_rate * ((step + 1) / rising)
+        left = (total - step) / (total - rising)
+        share = {"linear": left, "cosine": (1 - math.cos(math.pi * left)) / 2, "constant": 1.0}[self.schedule]
+        return self.learning_rate * share
+
+    def optimizer_of(self, parameters: list[Any]) -> Any:
+        """The optimizer of torch."""
+        library = load_torch().optim
+        if self.optimizer == "sgd":
+            return library.SGD(
+                parameters,
+                lr=self.learning_rate,
+                momentum=self.momentum,
+                nesterov=self.momentum > 0,
+                weight_decay=self.weight_decay,
+            )
+        return library.AdamW(
+            parameters, lr=self.learning_rate, weight_decay=self.weight_decay, eps=self.epsilon
+        )
 
 
-def fingerprint(settings: Mapping[str, Any], *arrays: Array) -> str:
-    """A short name of settings and data: a checkpoint of another training is not taken for this one's.
+class Batches(Protocol):
+    """The batches of each epoch, the same for the same epoch whenever it is asked."""
 
-    >>> fingerprint({"a": 1}, np.zeros(3)) == fingerprint({"a": 1}, np.zeros(3))
-    True
-    >>> fingerprint({"a": 1}, np.zeros(3)) == fingerprint({"a": 1}, np.ones(3))
-    False
+    def of_epoch(self, epoch: int) -> list[Array]:
+        """Positions of samples, one array a step."""
+
+    def steps(self, epochs: int) -> list[int]:
+        """Number of steps of each epoch."""
+
+
+@dataclass(frozen=True)
+class LengthBatches:
+    """Batches of samples of about the same length, see `length_batches`.
+
+    ``lengths`` is the length of each sample, shape (sample,), or of its parts, each padded by itself, shape
+    (sample, part).
     """
-    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
-    for array in arrays:
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()[:24]
+
+    lengths: Array
+    config: TrainingConfig
+
+    def of_epoch(self, epoch: int) -> list[Array]:
+        """Shuffled by the seed and the epoch."""
+        config = self.config
+        return length_batches(self.lengths, config.batch_size, config.seed, epoch, tokens=config.batch_tokens)
+
+    def steps(self, epochs: int) -> list[int]:
+        """Known before the first, though token budgets cut each epoch's order differently."""
+        if self.config.batch_tokens is None:
+            return [-(-len(self.lengths) // self.config.batch_size)] * epochs
+        return [len(self.of_epoch(epoch)) for epoch in range(epochs)]
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """What is called, and asked, as a training goes.
+
+    Parameters
+    ----------
+    progress : called with (steps done, steps in all).
+    on_step : called with the number of steps done after each, the weights being those after it; and once more where a
+        training goes on, since an interruption may have hit the call.
+    on_epoch : called with the number of epochs done after each.
+    goes_on : asked with the steps done in a checkpoint that was found: False starts again from the first step.
+    stop_after : steps after which training ends early, its state kept in the checkpoint; the learning rate is that of
+        the whole config. None: all of them.
+    """
+
+    progress: Progress | None = None
+    on_step: Callable[[int], None] | None = None
+    on_epoch: Callable[[int], None] | None = None
+    goes_on: Callable[[int], bool] | None = None
+    stop_after: int | None = None
+
+
+@dataclass
+class _State:
+    """Where a training stands; ``whole``: the weights are those after ``done`` steps, not in the middle of one."""
+
+    net: Any
+    optimizer: Any
+    name: str
+    folder: Path | None
+    done: int = 0
+    first: int = 0
+    whole: bool = True
+    written: float = field(default_factory=time.monotonic)
+
+    def keep(self) -> None:
+        if self.folder is not None and self.whole and self.done > self.first:
+            checkpoints.store(self.folder, self.net, self.optimizer, fingerprint=self.name, step=self.done)
+            self.written = time.monotonic()
 
 
 def train(
     net: Any,
     loss: Callable[[Array], Any],
-    lengths: Array,
-    plan: Plan,
+    batches: Batches,
+    config: TrainingConfig,
     *,
     name: str,
     checkpoint: Path | None = None,
-    progress: Progress | None = None,
-    on_step: Callable[[int], None] | None = None,
-    stop_after: int | None = None,
-    goes_on: Callable[[int], bool] | None = None,
+    hooks: Hooks | None = None,
 ) -> None:
     """Minimise the mean of ``loss(positions)`` over batches; the network is left in evaluation mode.
 
@@ -105,95 +205,79 @@ def train(
     net :
         Torch module.
     loss :
-        Gives the mean loss, a torch scalar, of the sequences at some positions.
-    lengths :
-        Length of each sequence, shape (sample,), or of its parts, each padded by itself, shape (sample, part).
-    plan :
+        Gives the mean loss, a torch scalar, of the samples at some positions.
+    batches :
+        The samples of each step, such as `LengthBatches`.
+    config :
         How to train.
     name :
         `fingerprint` of the settings and the data.
     checkpoint :
         Folder for checkpoints; None keeps none. Interrupted, the state is written before leaving.
-    progress :
-        Called with (steps done, steps in all).
-    on_step :
-        Called with the number of steps done after each, the weights being those after it; and once more where a
-        training goes on, since an interruption may have hit the call.
-    stop_after :
-        Steps after which training ends early, its state kept in the checkpoint; the learning rate is that of the whole
-        plan. None: the whole plan.
-    goes_on :
-        Asked with the steps done in a checkpoint that was found: False starts again from the first step.
+    hooks :
+        What is called on the way.
     """
-    torch = load_torch()
+    torch, hooks = load_torch(), hooks or Hooks()
     trained = [one for one in net.parameters() if one.requires_grad]
-    optimizer = torch.optim.AdamW(trained, lr=plan.learning_rate, weight_decay=plan.weight_decay)
-    first_steps = np.cumsum([0, *_steps(lengths, plan)])
+    optimizer = config.optimizer_of(trained)
+    first_steps = np.cumsum([0, *batches.steps(config.epochs)])
     total = int(first_steps[-1])
-    last = total if stop_after is None else min(total, stop_after)
-    name = plan.named(name)
-
-    def fits(step: int) -> bool:
-        return step <= last and (goes_on is None or goes_on(step))
-
-    done = 0
+    last = total if hooks.stop_after is None else min(total, hooks.stop_after)
+    state = _State(net, optimizer, config.fingerprint(name), checkpoint)
     if checkpoint is not None:
-        done = checkpoints.restore(checkpoint, net, optimizer, fingerprint=name, fits=fits)
+        state.done = state.first = checkpoints.restore(
+            checkpoint, net, optimizer, fingerprint=state.name, fits=lambda step: _fits(step, last, hooks)
+        )
     net.train()
-    written = time.monotonic()
-    first, whole = done, True  # whole: the weights are those after `done` steps, not in the middle of one
+    cast = autocast(config.precision, next(iter(net.parameters())).device.type)
     try:
-        if on_step is not None and done:
-            on_step(done)
-        while done < last:
-            epoch = int(np.searchsorted(first_steps, done, side="right")) - 1
-            batches = length_batches(lengths, plan.batch_size, plan.seed, epoch, tokens=plan.batch_tokens)
-            for batch in batches[done - int(first_steps[epoch]) : last - int(first_steps[epoch])]:
+        if hooks.on_step is not None and state.done:
+            hooks.on_step(state.done)
+        while state.done < last:
+            epoch = int(np.searchsorted(first_steps, state.done, side="right")) - 1
+            begin = int(first_steps[epoch])
+            for batch in batches.of_epoch(epoch)[state.done - begin : last - begin]:
                 # Dropout is seeded by the step: a training that goes on draws what it would have drawn.
-                torch.manual_seed(plan.seed * 1_000_003 + done)
+                torch.manual_seed(config.seed * 1_000_003 + state.done)
                 for group in optimizer.param_groups:
-                    group["lr"] = plan.learning_rate * _share(done, total, plan.warmup)
+                    group["lr"] = config.rate(state.done, total)
                 optimizer.zero_grad(set_to_none=True)
-                value = loss(batch)
+                with cast():
+                    value = loss(batch)
                 value.backward()
-                torch.nn.utils.clip_grad_norm_(trained, plan.clip)
-                whole = False
+                if config.clip is not None:
+                    torch.nn.utils.clip_grad_norm_(trained, config.clip)
+                state.whole = False
                 optimizer.step()
-                done += 1
-                whole = True
-                if on_step is not None:
-                    on_step(done)
-                if progress is not None:
-                    progress(done, last)
-                if checkpoint is not None and time.monotonic() - written > plan.checkpoint_seconds:
-                    checkpoints.store(checkpoint, net, optimizer, fingerprint=name, step=done)
-                    written = time.monotonic()
+                state.done, state.whole = state.done + 1, True
+                _told(state, hooks, last)
+                if time.monotonic() - state.written > config.checkpoint_seconds:
+                    state.keep()
+            if hooks.on_epoch is not None and state.done == first_steps[epoch + 1]:
+                hooks.on_epoch(epoch + 1)
     except KeyboardInterrupt:
-        if checkpoint is not None and whole and done > first:
-            checkpoints.store(checkpoint, net, optimizer, fingerprint=name, step=done)
+        state.keep()
         raise
-    if checkpoint is not None and last < total and done > first:
-        checkpoints.store(checkpoint, net, optimizer, fingerprint=name, step=done)
+    if last < total:
+        state.keep()
     net.eval()
 
 
-def _steps(lengths: Array, plan: Plan) -> list[int]:
-    """Steps of each epoch: known before the first, though token budgets cut each epoch's order differently."""
-    if plan.batch_tokens is None:
-        return [-(-len(lengths) // plan.batch_size)] * plan.epochs
-    return [
-        len(length_batches(lengths, plan.batch_size, plan.seed, epoch, tokens=plan.batch_tokens))
-        for epoch in range(plan.epochs)
-    ]
+def autocast(precision: str, device: str) -> Callable[[], AbstractContextManager[Any]]:
+    """Makes contexts in which a network computes in ``precision`` on the kind of device, "cpu" or "cuda"."""
+    if precision == "float32":
+        return nullcontext
+    torch = load_torch()
+    kind = getattr(torch, precision)
+    return lambda: torch.autocast(device, dtype=kind)
 
 
-def _share(step: int, total: int, warmup: float) -> float:
-    """Share of the largest learning rate at a step: up over the warm-up, then down to 0 after the last.
+def _fits(step: int, last: int, hooks: Hooks) -> bool:
+    return step <= last and (hooks.goes_on is None or hooks.goes_on(step))
 
-    >>> [_share(step, 4, 0.5) for step in range(4)]
-    [0.5, 1.0, 1.0, 0.5]
-    """
-    rising = int(warmup * total)
-    if step < rising:
-        return (step + 1) / rising
-    return (total - step) / (total - rising)
+
+def _told(state: _State, hooks: Hooks, last: int) -> None:
+    if hooks.on_step is not None:
+        hooks.on_step(state.done)
+    if hooks.progress is not None:
+        hooks.progress(state.done, last)

@@ -12,7 +12,7 @@ from ...metrics.vote_bounds import mean_of
 from ...metrics.vote_counts import absolute, paired_gap
 from ...models.discriminators import RegressionDiscriminator, token_f1
 from ...models.torch.library import use_threads
-from ...models.torch.training import Plan
+from ...models.torch.training import TrainingConfig
 from ...results import Interval
 from ..base import Tick, Workspace
 from .data import TaskData
@@ -56,7 +56,7 @@ def learn_metric(data: TaskData, workspace: Workspace, home: str, tick: Tick) ->
             measured(outputs, [gold[one] for one in inputs]).tolist(),
         )
     judge = RegressionDiscriminator(
-        **sizes.metric_judge, plan=Plan(**{**sizes.judge_plan, "seed": sizes.seed})
+        **sizes.metric_judge, training=TrainingConfig(**{**sizes.judge_plan, "seed": sizes.seed})
     )
     checkpoint = workspace / f"{home}/checkpoints/metric"
     judge.fit(*pairs["train"], dev=pairs["dev"], checkpoint=checkpoint, progress=tick)

@@ -21,7 +21,7 @@ from ...models.discriminators import (
 )
 from ...models.seq2seq import EncoderDecoder, snapshot_folders
 from ...models.torch.library import use_threads
-from ...models.torch.training import Plan
+from ...models.torch.training import TrainingConfig
 from ...store import write_predictions
 from ..base import Tick, Workspace
 from .data import TaskData
@@ -49,8 +49,8 @@ def new_parser(data: TaskData, seed: int) -> EncoderDecoder:
     made: dict[str, Any] = dict(sizes.parser)
     if "config" in made:
         made["tokens"] = sizes.tokens
-    plan = Plan(**{**sizes.parser_plan, "seed": seed})
-    return EncoderDecoder(**made, longest_output=sizes.longest_output, plan=plan)
+    training = TrainingConfig(**{**sizes.parser_plan, "seed": seed})
+    return EncoderDecoder(**made, max_output_length=sizes.longest_output, training=training)
 
 
 def make_judge(sizes: Sizes, seed: int, start: Path | None = None) -> Discriminator:
@@ -59,10 +59,10 @@ def make_judge(sizes: Sizes, seed: int, start: Path | None = None) -> Discrimina
     if start is not None:
         del made["config"]
         made["source"] = str(start.resolve())
-    plan = Plan(**{**sizes.judge_plan, "seed": seed})
+    training = TrainingConfig(**{**sizes.judge_plan, "seed": seed})
     if made.pop("kind") == "generative":
-        return GenerativeDiscriminator(**made, plan=plan)
-    return ClassifierDiscriminator(**made, plan=plan)
+        return GenerativeDiscriminator(**made, training=training)
+    return ClassifierDiscriminator(**made, training=training)
 
 
 def train_parser(data: TaskData, workspace: Workspace, home: str, tick: Tick) -> None:
@@ -111,10 +111,10 @@ def pretrain_judges(data: TaskData, workspace: Workspace, home: str, tick: Tick)
     """Let an encoder learn the gold pairs before judges start from it, and write it to ``<home>/pretrained``."""
     use_threads(1)
     sizes, checkpoint = data.task.sizes, workspace / f"{home}/checkpoints/pretrained"
-    plan = Plan(**{**(sizes.pretraining or {}), "seed": sizes.seed})
+    training = TrainingConfig(**{**(sizes.pretraining or {}), "seed": sizes.seed})
     pretrain(
         *data.seen(data.train.inputs, data.train.targets), workspace / f"{home}/pretrained",
-        config=sizes.judge["config"], plan=plan, checkpoint=checkpoint, progress=tick,
+        config=sizes.judge["config"], training=training, checkpoint=checkpoint, progress=tick,
     )  # fmt: skip
     shutil.rmtree(checkpoint, ignore_errors=True)
 

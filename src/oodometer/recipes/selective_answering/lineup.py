@@ -12,20 +12,20 @@ from ...datasets import data_folder
 from ...errors import UsageError
 from ...models import (
     BagOfWords,
+    Classifier,
     Convolution,
     EmbeddingSum,
     Encoder,
     FrozenEncoder,
     Recurrent,
-    SequenceClassifier,
 )
 from ...models.embeddings import WordVectors
-from ...models.torch.training import Plan
+from ...models.torch.training import TrainingConfig
 from .sizes import Sizes
 
 __all__ = ["Entry", "build", "lineup"]
 
-_KINDS: dict[str, Callable[..., SequenceClassifier]] = {
+_KINDS: dict[str, Callable[..., Classifier]] = {
     "bag-of-words": BagOfWords,
     "embedding-sum": EmbeddingSum,
     "convolution": Convolution,
@@ -49,7 +49,7 @@ class Entry:
     family : "words" or "transformer".
     options : arguments of its constructor; ``source`` may be ``minilm``.
     vectors : "word2vec", "glove" or None.
-    plan : how it is trained; None where the kind needs none.
+    training : how it is trained; None where the kind needs none.
     rows : training texts, None for all.
     weight : about how many seconds training and prediction take.
     """
@@ -60,18 +60,24 @@ class Entry:
     family: str
     options: Mapping[str, Any] = field(default_factory=dict)
     vectors: str | None = None
-    plan: Plan | None = None
+    training: TrainingConfig | None = None
     rows: int | None = None
     weight: float = 30.0
 
     def settings(self) -> dict[str, Any]:
         """All that the trained weights depend on, ready for JSON."""
-        # What is not used is left out, so that an option that plans gain later does not train everything anew.
-        used = {} if self.plan is None else {k: v for k, v in asdict(self.plan).items() if v is not None}
-        plan = None if self.plan is None else {**used, "checkpoint_seconds": None}
+        # What is as usual is left out, so that an option that is added later does not train everything anew.
+        training = None
+        if self.training is not None:
+            usual = TrainingConfig()
+            training = {k: v for k, v in asdict(self.training).items() if v != getattr(usual, k)}
         return {
-            "kind": self.kind, "options": dict(self.options), "vectors": self.vectors, "plan": plan, "rows": self.rows
-        }  # fmt: skip
+            "kind": self.kind,
+            "options": dict(self.options),
+            "vectors": self.vectors,
+            "training": training,
+            "rows": self.rows,
+        }
 
 
 def lineup(scale: str, sizes: Sizes) -> tuple[Entry, ...]:
@@ -85,12 +91,12 @@ def lineup(scale: str, sizes: Sizes) -> tuple[Entry, ...]:
 
 def _over_words(sizes: Sizes, *, short: bool) -> list[Entry]:
     """The seven models over words; the small scale reads and trains less."""
-    plan = Plan(epochs=2 if short else 8, learning_rate=1e-3, seed=sizes.seed)
+    plan = TrainingConfig(epochs=2 if short else 8, learning_rate=1e-3, seed=sizes.seed)
     longest = 250 if short else 400
     bag = replace(plan, epochs=3 if short else 5, learning_rate=0.01)
-    convolution = {"filters": 64 if short else 100, "longest": longest}
-    recurrent = {"units": 100 if short else 256, "longest": 200 if short else 400}
-    out = [Entry("BOW-SUM", "BOW-SUM", "bag-of-words", "words", plan=bag, weight=15)]
+    convolution = {"filters": 64 if short else 100, "max_length": longest}
+    recurrent = {"units": 100 if short else 256, "max_length": 200 if short else 400}
+    out = [Entry("BOW-SUM", "BOW-SUM", "bag-of-words", "words", training=bag, weight=15)]
     for kind, options, its, weight in (
         ("embedding-sum", {}, replace(plan, epochs=5 if short else 10, learning_rate=2e-3), 20.0),
         ("convolution", convolution, plan, 70.0),
@@ -107,32 +113,56 @@ _ENDING = {"embedding-sum": "SUM", "convolution": "CNN", "recurrent": "LSTM"}
 
 def _small_encoders(sizes: Sizes) -> list[Entry]:
     shape = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 512}
-    scratch = Plan(
+    scratch = TrainingConfig(
         epochs=sizes.scratch_epochs, batch_size=32, learning_rate=5e-4, warmup=0.1, seed=sizes.seed
     )
-    tuned = Plan(epochs=1, batch_size=16, learning_rate=5e-5, warmup=0.1, seed=sizes.seed)
+    tuned = TrainingConfig(epochs=1, batch_size=16, learning_rate=5e-5, warmup=0.1, seed=sizes.seed)
     return [
         Entry(
-            "ENCODER-SCRATCH", "BERT-BASE", "encoder", "transformer",
-            {"config": shape, "longest": 96, "pieces": 8_000}, plan=scratch, weight=220,
+            "ENCODER-SCRATCH",
+            "BERT-BASE",
+            "encoder",
+            "transformer",
+            {"config": shape, "max_length": 96, "vocab_size": 8_000},
+            training=scratch,
+            weight=220,
         ),
         Entry(
-            "MINILM-HEAD", "BERT-LARGE", "frozen-encoder", "transformer",
-            {"source": "minilm", "longest": 128}, rows=sizes.encoder_rows, weight=280,
+            "MINILM-HEAD",
+            "BERT-LARGE",
+            "frozen-encoder",
+            "transformer",
+            {"source": "minilm", "max_length": 128},
+            rows=sizes.encoder_rows,
+            weight=280,
         ),
         Entry(
-            "MINILM-TUNED", "ROBERTA-LARGE", "encoder", "transformer",
-            {"source": "minilm", "longest": 128}, plan=tuned, rows=sizes.encoder_rows, weight=500,
+            "MINILM-TUNED",
+            "ROBERTA-LARGE",
+            "encoder",
+            "transformer",
+            {"source": "minilm", "max_length": 128},
+            training=tuned,
+            rows=sizes.encoder_rows,
+            weight=500,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _paper_encoders(sizes: Sizes) -> list[Entry]:
-    plan = Plan(epochs=3, batch_size=32, learning_rate=2e-5, weight_decay=0.01, warmup=0.1, seed=sizes.seed)
+    plan = TrainingConfig(
+        epochs=3, batch_size=32, learning_rate=2e-5, weight_decay=0.01, warmup=0.1, seed=sizes.seed
+    )
     large = replace(plan, learning_rate=1e-5)
     return [
         Entry(
-            name, name, "encoder", "transformer", {"source": source, "longest": 512}, plan=how, weight=weight
+            name,
+            name,
+            "encoder",
+            "transformer",
+            {"source": source, "max_length": 512},
+            training=how,
+            weight=weight,
         )
         for name, source, how, weight in (
             ("BERT-BASE", "google-bert/bert-base-uncased", plan, 1500.0),
@@ -142,7 +172,7 @@ def _paper_encoders(sizes: Sizes) -> list[Entry]:
     ]
 
 
-def build(entry: Entry, vectors: WordVectors | None = None) -> SequenceClassifier:
+def build(entry: Entry, vectors: WordVectors | None = None) -> Classifier:
     """The untrained model of an entry."""
     options = dict(entry.options)
     if options.get("source") == "minilm":
@@ -151,8 +181,8 @@ def build(entry: Entry, vectors: WordVectors | None = None) -> SequenceClassifie
         options["source"] = beside_the_data(str(options["source"]))
     if entry.vectors is not None:
         options["vectors"] = vectors
-    if entry.plan is not None:
-        options["plan"] = entry.plan
+    if entry.training is not None:
+        options["training"] = entry.training
     return _KINDS[entry.kind](**options)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from ...arrays import Array
 from ...errors import InputError
+from ...models.artifacts import fingerprint
 from ...models.discriminators import Discriminator, Panel, PretrainedDiscriminator, RuleDiscriminator
-from ...models.torch.training import fingerprint
 from ...store.kept import read_kept, write_kept
 from .folder import noting_cuts
 from .training import idle_threads
@@ -29,7 +29,7 @@ Asked = tuple[Array, int, list[str]]
 
 
 def existing_judges(
-    sources: Sequence[str], labels: Sequence[str], *, longest: int = 512, device: str | None = None
+    sources: Sequence[str], labels: Sequence[str], *, max_length: int = 512, device: str | None = None
 ) -> list[PretrainedDiscriminator]:
     """Hugging Face classifiers as judges; ``labels`` name what means Correct, one for all or one for each.
 
@@ -38,21 +38,24 @@ def existing_judges(
     """
     if labels and len(labels) not in (1, len(sources)):
         raise InputError(
-            f"one label that means Correct for all, or {len(sources)}, one for each judge", got=str(len(labels)),
+            f"one label that means Correct for all, or {len(sources)}, one for each judge",
+            got=str(len(labels)),
             remedy="repeat --judge-label in the order of the judges",
-        )  # fmt: skip
+        )
     named: Sequence[str | None] = labels if len(labels) > 1 else [*labels, None][:1] * len(sources)
     found = []
     for source, label in zip(sources, named, strict=True):
         wanted: str | int = 1 if label is None else int(label) if label.isdecimal() else label
-        judge = PretrainedDiscriminator(source, correct=wanted, longest=longest, device=device)
+        judge = PretrainedDiscriminator(source, correct=wanted, max_length=max_length, device=device)
         _ = judge.parameters  # opens it, and raises for a label that it does not have
         known = [str(name) for name in judge.net.config.id2label.values()]
         if label is None and len(known) > MOST:
             raise InputError(
-                "a label that means Correct", got="none", file=source,
+                "a label that means Correct",
+                got="none",
+                file=source,
                 remedy=f"name it with --judge-label; the classifier has {', '.join(known)}",
-            )  # fmt: skip
+            )
         found.append(judge)
     return found
 
@@ -123,7 +126,9 @@ def _kept(path: Path, rows: int) -> dict[str, Any] | None:
 def stamp(folder: Path) -> str:
     """What tells one saved folder of judges from another in the same place."""
     files = sorted(one for one in folder.rglob("*") if one.is_file())
-    return fingerprint({
-        "folder": str(folder.resolve()),
-        "files": [(one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in files],
-    })  # fmt: skip
+    return fingerprint(
+        {
+            "folder": str(folder.resolve()),
+            "files": [(one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in files],
+        }
+    )

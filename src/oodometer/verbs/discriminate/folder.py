@@ -111,16 +111,24 @@ def open_judges(folder: str | os.PathLike[str]) -> tuple[Panel, dict[str, Any]]:
         begun = training_home(home).is_dir()
         raise InputError(
             "a folder of judges",
-            got="a training that was not finished" if begun
-            else "no such folder" if not home.is_dir() else "a folder of something else",
-            remedy="run the same training again, it goes on" if begun
+            got="a training that was not finished"
+            if begun
+            else "no such folder"
+            if not home.is_dir()
+            else "a folder of something else",
+            remedy="run the same training again, it goes on"
+            if begun
             else "name the folder that `oodometer discriminate train --out` wrote",
             file=str(home),
-        )  # fmt: skip
+        )
     metrics = {isinstance(one, RegressionDiscriminator) for one in panel.members}
     if len(metrics) > 1:
-        raise InputError("judges that all judge right and wrong, or all a metric", got="both", file=str(home),
-                         remedy="put them into two folders")  # fmt: skip
+        raise InputError(
+            "judges that all judge right and wrong, or all a metric",
+            got="both",
+            file=str(home),
+            remedy="put them into two folders",
+        )
     usual = "metric" if metrics == {True} else "exact"
     return panel, {"metric": usual, **_about(home)}
 
@@ -135,8 +143,12 @@ def _about(home: Path) -> dict[str, Any]:
         about = None
     if isinstance(about, dict) and about.pop("checksum", None) in (None, _checksum(about)):
         return about
-    raise InputError("what is known of the judges, as it was written", got="a damaged file", file=str(home / ABOUT),
-                     remedy="remove the folder and train again, or name another with --out")  # fmt: skip
+    raise InputError(
+        "what is known of the judges, as it was written",
+        got="a damaged file",
+        file=str(home / ABOUT),
+        remedy="remove the folder and train again, or name another with --out",
+    )
 
 
 def _checksum(about: Mapping[str, Any]) -> str:

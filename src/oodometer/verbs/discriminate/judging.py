@@ -14,6 +14,7 @@ import numpy as np
 
 from ...arguments import checked, judges_or_folder, texts
 from ...arrays import Array
+from ...deprecation import renamed_arguments
 from ...errors import UsageError
 from ...intervals import check_level
 from ...metrics.vote_rules import check_agree
@@ -37,6 +38,7 @@ __all__ = ["judge_outputs"]
 _STUDY = ("rows", "gold", "inside", "methods", "rules", "ladder", "by_judge", "bounds", "skipped")
 
 
+@renamed_arguments(longest="max_length")
 @checked(judges=judges_or_folder, labels=texts)
 def judge_outputs(
     judges: Panel | str | os.PathLike[str] | None,
@@ -47,7 +49,7 @@ def judge_outputs(
     pseudo: str | os.PathLike[str] | None = None,
     existing: Sequence[str] = (),
     labels: Sequence[str] = (),
-    longest: int = 512,
+    max_length: int = 512,
     level: float = 0.95,
     seed: int = 0,
     mapping: Mapping[str, str] | None = None,
@@ -73,7 +75,7 @@ def judge_outputs(
         File for (input, gold) rows, gold being the outputs that ``agree`` judges accept, to train a model on.
     existing, labels :
         Hugging Face classifiers as further judges, by hub name or path, and their label that means Correct.
-    longest :
+    max_length :
         Tokens of a pair that the existing ones read.
     level, seed, mapping, device, progress :
         As in `train_judges`.
@@ -97,7 +99,7 @@ def judge_outputs(
     opener.check()
     if rows.outputs is None:
         raise rows.lacks("output", "name the column with --map theirs=output")
-    members, metric, held = _members(judges, existing, labels, longest, device)
+    members, metric, held = _members(judges, existing, labels, max_length, device)
     if metric != "exact" and pseudo is not None:
         raise UsageError(f"pseudo-labels need judges of right and wrong; these predict {metric}")
     names = judge_names([one for one, _ in members])
@@ -132,17 +134,28 @@ def judge_outputs(
         accepted = pseudo_labels(record, agree=numbers["agree"], level=level)
         warnings += _export(accepted, pseudo)
     return JudgedOutputs(
-        name=rows.name, rows=len(texts), metric=metric, judges=tuple(names), **numbers, empty=empty, cut=cut,
-        warnings=(*warnings, *cuts), level=level, seed=seed, record=record, out=None if out is None else str(out),
-        pseudo_labels=accepted, pseudo_out=None if pseudo is None else str(pseudo),
-    )  # fmt: skip
+        name=rows.name,
+        rows=len(texts),
+        metric=metric,
+        judges=tuple(names),
+        **numbers,
+        empty=empty,
+        cut=cut,
+        warnings=(*warnings, *cuts),
+        level=level,
+        seed=seed,
+        record=record,
+        out=None if out is None else str(out),
+        pseudo_labels=accepted,
+        pseudo_out=None if pseudo is None else str(pseudo),
+    )
 
 
 def _members(
     judges: Panel | str | os.PathLike[str] | None,
     existing: Sequence[str],
     labels: Sequence[str],
-    longest: int,
+    max_length: int,
     device: str | None,
 ) -> tuple[list[tuple[Discriminator, str]], str, Mapping[str, Any]]:
     """Judges with a name that tells them apart, what they judge, and what they were worth on held-out pairs."""
@@ -155,7 +168,7 @@ def _members(
         panel, about = open_judges(judges)
         metric, mark, held = str(about["metric"]), stamp(Path(judges)), revived(about.get("held_out", {}))
         found += [(one, f"{place} {mark}") for place, one in enumerate(panel.members)]
-    for one in existing_judges(existing, labels, longest=longest, device=device):
+    for one in existing_judges(existing, labels, max_length=max_length, device=device):
         found.append((one, f"{len(found)} {one.options()}"))
     if not found:
         raise UsageError("name a folder of judges, or an existing classifier with --judge")

@@ -56,9 +56,12 @@ class Pairs:
     def take(self, index: Array) -> Pairs:
         """The pairs at some places, without the counts."""
         return Pairs(
-            [self.inputs[i] for i in index], [self.outputs[i] for i in index], self.targets[index], self.origin[index],
+            [self.inputs[i] for i in index],
+            [self.outputs[i] for i in index],
+            self.targets[index],
+            self.origin[index],
             {},
-        )  # fmt: skip
+        )
 
     def statistics(self) -> dict[str, Any]:
         """Counts, ready for JSON, and the same in ``words``."""
@@ -108,9 +111,10 @@ def _check(rows: TextRows, metric: str) -> None:
     if rows.golds is None and (metric != "exact" or rows.outputs is None or not (rows.correct >= 0).any()):
         raise InputError(
             "a column gold" + ("" if metric != "exact" else " (or output and correct)"),
-            got=", ".join([*rows.record.fields, *rows.record.columns]), file=rows.record.source,
+            got=", ".join([*rows.record.fields, *rows.record.columns]),
+            file=rows.record.source,
             remedy="judges learn from outputs that are known to be right or wrong; name it with --map theirs=gold",
-        )  # fmt: skip
+        )
     if rows.golds is not None:
         for row, gold in enumerate(rows.golds):
             if gold is not None and not gold.strip():
@@ -131,9 +135,12 @@ def _check(rows: TextRows, metric: str) -> None:
         row = int(np.argmin(known))
         said = "null" if outputs[row] is None else repr(outputs[row])[:40]
         raise rows.error(
-            row, "a gold output" + ("" if metric != "exact" else ", or whether the output is correct"),
-            f"none (the output is {said})", "give it or drop the row", "gold",
-        )  # fmt: skip
+            row,
+            "a gold output" + ("" if metric != "exact" else ", or whether the output is correct"),
+            f"none (the output is {said})",
+            "give it or drop the row",
+            "gold",
+        )
 
 
 def _gathered(files: Sequence[TextRows], metric: Callable[..., Array] | None) -> Pairs:
@@ -159,9 +166,12 @@ def _gathered(files: Sequence[TextRows], metric: Callable[..., Array] | None) ->
             outputs.append((given, output, target, rows.short_name))
     every = golds + sorted(outputs, key=lambda one: -one[2])
     return Pairs(
-        [one[0] for one in every], [one[1] for one in every], np.array([one[2] for one in every], dtype=np.float32),
-        np.array([one[3] for one in every], dtype=object), {},
-    )  # fmt: skip
+        [one[0] for one in every],
+        [one[1] for one in every],
+        np.array([one[2] for one in every], dtype=np.float32),
+        np.array([one[3] for one in every], dtype=object),
+        {},
+    )
 
 
 def _once(found: Pairs, files: Sequence[TextRows]) -> tuple[Pairs, dict[str, Any]]:
@@ -190,8 +200,12 @@ def _one_class(pairs: Pairs, files: Sequence[TextRows]) -> InputError:
     if pairs.correct.all():
         got = f"none: all {len(pairs)} pairs are right"
         return InputError("outputs that are wrong", got=got, remedy=_NO_NEGATIVES, file=file)
-    return InputError("outputs that are right", got=f"none: all {len(pairs)} pairs are wrong", file=file,
-                      remedy="give the gold outputs as a column gold, or right outputs")  # fmt: skip
+    return InputError(
+        "outputs that are right",
+        got=f"none: all {len(pairs)} pairs are wrong",
+        file=file,
+        remedy="give the gold outputs as a column gold, or right outputs",
+    )
 
 
 def split(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:
@@ -203,9 +217,10 @@ def split(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:
     names, codes = np.unique([squeezed(one) for one in pairs.inputs], return_inverse=True)
     if len(names) < SHARE:
         raise InputError(
-            f"at least {SHARE} different inputs, of which a tenth is held out", got=str(len(names)),
+            f"at least {SHARE} different inputs, of which a tenth is held out",
+            got=str(len(names)),
             remedy="give more rows, or held-out ones with --dev FILE",
-        )  # fmt: skip
+        )
     erring = np.zeros(len(names), dtype=bool)
     erring[codes[~pairs.correct]] = True
     rng = np.random.default_rng([seed, 3])
@@ -218,7 +233,8 @@ def split(pairs: Pairs, seed: int) -> tuple[Pairs, Pairs]:
     for part, name in zip(parts, ("to train on", "held out"), strict=True):
         if part.correct.all() or not part.correct.any():
             raise InputError(
-                f"right and wrong pairs {name}", got=f"{int(part.correct.sum())} of {len(part)} right",
+                f"right and wrong pairs {name}",
+                got=f"{int(part.correct.sum())} of {len(part)} right",
                 remedy=f"too few inputs have mistakes ({int(erring.sum())} of {len(names)}): {_NO_NEGATIVES}",
-            )  # fmt: skip
+            )
     return replace(parts[0], counts=pairs.counts), parts[1]

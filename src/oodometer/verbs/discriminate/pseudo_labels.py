@@ -108,8 +108,9 @@ def pseudo_labels(
     missing = [name for name in ("votes", *(_TEXTS if out is not None else ())) if name not in source.fields]
     if missing:
         remedy = "let judges vote: `oodometer discriminate`" if "votes" in missing else "add the texts"
-        raise InputError(f"columns {', '.join(missing)}", got=", ".join(source.columns), remedy=remedy,
-                         file=source.path)  # fmt: skip
+        raise InputError(
+            f"columns {', '.join(missing)}", got=", ".join(source.columns), remedy=remedy, file=source.path
+        )
     kept: list[Predictions] = []
     tables: list[Array] = []
     needed = judges = start = 0
@@ -125,8 +126,12 @@ def pseudo_labels(
     found = _found(record, table, judges, needed, level)
     if out is not None:
         if not len(record):
-            raise InputError(f"at least one row that {needed} of {judges} judges accept", got="none",
-                             remedy="ask for fewer votes, or judge other outputs", file=source.path)  # fmt: skip
+            raise InputError(
+                f"at least one row that {needed} of {judges} judges accept",
+                got="none",
+                remedy="ask for fewer votes, or judge other outputs",
+                file=source.path,
+            )
         write_predictions(record, out)
     return found
 
@@ -156,9 +161,11 @@ def _exported(batch: Predictions, index: Array, start: int) -> Predictions:
     """The accepted rows with their texts and numbers, and nothing else."""
     columns = {"row": np.arange(start, start + len(batch)), **batch.columns}
     bare = Predictions(
-        rows=len(batch), input=batch.input, output=batch.output,
+        rows=len(batch),
+        input=batch.input,
+        output=batch.output,
         columns={name: columns[name] for name in ("row", "id") if name in columns},
-    )  # fmt: skip
+    )
     return bare.take(index)
 
 

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from ...arguments import checked
+from ...deprecation import renamed_arguments
 from ...errors import UsageError
 from ...intervals import check_level
+from ...models.artifacts import fingerprint
 from ...models.discriminators import (
     SMALL,
     ClassifierDiscriminator,
@@ -22,10 +24,10 @@ from ...models.discriminators import (
     RegressionDiscriminator,
     pretrain,
 )
-from ...models.discriminators.masked_pretraining import PLAN
+from ...models.discriminators.masked_pretraining import TRAINING
 from ...models.torch.library import idle_cores
 from ...models.torch.library import torch as load_torch
-from ...models.torch.training import Plan, fingerprint
+from ...models.torch.training import TrainingConfig
 from ...results import plain
 from ...store import write_predictions
 from ..opening import Opener
@@ -91,6 +93,7 @@ class TrainedJudges:
         }
 
 
+@renamed_arguments(longest="max_length")
 @checked()
 def train_judges(
     pairs: Any,
@@ -106,7 +109,7 @@ def train_judges(
     epochs: int | None = None,
     batch_size: int | None = None,
     learning_rate: float | None = None,
-    longest: int = 512,
+    max_length: int = 512,
     balance: float = 1.0,
     metric: str = "exact",
     level: float = 0.95,
@@ -142,7 +145,7 @@ def train_judges(
         it; 0 for none. See `pretrain`.
     epochs, batch_size, learning_rate :
         Of the training; None for what suits the model.
-    longest :
+    max_length :
         Tokens of a pair that are read; longer ones lose the end of their longer side and are counted.
     balance :
         Most wrong pairs for each right one, 0 for all.
@@ -165,8 +168,18 @@ def train_judges(
         raise UsageError(f"expected 0 or more passes of pretraining, got {pretraining}")
     if pretraining and (source is not None or kind != "encoder"):
         raise UsageError("--pretraining is for encoders from scratch; leave it out, or --source and --kind")
-    make = _maker(kind, metric, source=source, config=config, head=head, longest=longest, epochs=epochs,
-                  batch_size=batch_size, learning_rate=learning_rate, device=device)  # fmt: skip
+    make = _maker(
+        kind,
+        metric,
+        source=source,
+        config=config,
+        head=head,
+        max_length=max_length,
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        device=device,
+    )
     learnt, held, examples, dev_counts, warnings = _pairs(pairs, dev, mapping, metric, balance, seed)
     settings = {"kind": kind, "seed": seed, **make(0).options()}
     if pretraining:
@@ -174,8 +187,16 @@ def train_judges(
     home = Path(os.path.abspath(out))
     data = [[one.inputs, one.outputs, one.targets.tolist()] for one in (learnt, held)]
     training = fingerprint({**settings, "judges": judges, "metric": metric, "data": data})
-    common: dict[str, Any] = {"folder": Path(out), "judges": judges, "metric": metric, "settings": settings,
-                              "examples": examples, "dev": dev_counts, "level": level, "seed": seed}  # fmt: skip
+    common: dict[str, Any] = {
+        "folder": Path(out),
+        "judges": judges,
+        "metric": metric,
+        "settings": settings,
+        "examples": examples,
+        "dev": dev_counts,
+        "level": level,
+        "seed": seed,
+    }
     done = finished(home, training)
     if done is not None:
         return TrainedJudges(
@@ -187,22 +208,38 @@ def train_judges(
     first = _PRETRAINED if pretraining else 0.0
     with idle_threads(), noting_cuts(state) as cuts:
         if pretraining:
-            start = _pretrained(learnt, state, config, longest, replace(PLAN, epochs=pretraining, seed=seed), device,
-                                _part(progress, 0.0, first))  # fmt: skip
+            start = _pretrained(
+                learnt,
+                state,
+                config,
+                max_length,
+                replace(TRAINING, epochs=pretraining, seed=seed),
+                device,
+                _part(progress, 0.0, first),
+            )
             make = partial(make, start=str(start))
         panel = Panel.train(
-            make, range(seed * SEEDS, seed * SEEDS + judges), learnt.inputs, learnt.outputs, _targets(learnt, metric),
-            dev=(held.inputs, held.outputs, _targets(held, metric)), checkpoint=state,
+            make,
+            range(seed * SEEDS, seed * SEEDS + judges),
+            learnt.inputs,
+            learnt.outputs,
+            _targets(learnt, metric),
+            dev=(held.inputs, held.outputs, _targets(held, metric)),
+            checkpoint=state,
             progress=_part(progress, first, 1 - _HELD),
-        )  # fmt: skip
+        )
     with idle_threads(), noting_cuts(None):
         found, record = worth(
             panel, held, metric=metric, level=level, seed=seed, progress=_part(progress, 1 - _HELD, 1.0)
         )
     warnings += [*cuts, *no_better_than_a_coin(found)]
     result = TrainedJudges(**common, held_out=found, warnings=tuple(warnings))
-    finish(home, panel, {**result.to_dict(), "argv": None, "folder": None, "training": training},
-           lambda folder: write_predictions(record, folder / HELD_OUT))  # fmt: skip
+    finish(
+        home,
+        panel,
+        {**result.to_dict(), "argv": None, "folder": None, "training": training},
+        lambda folder: write_predictions(record, folder / HELD_OUT),
+    )
     return result
 
 
@@ -232,8 +269,10 @@ def _pairs(
         origin = away.name
         both = {squeezed(one) for one in learnt.inputs} & {squeezed(one) for one in held.inputs}
         if both:
-            warnings.append(f"{len(both)} inputs are in both the pairs and {origin}: what the judges are worth may be "
-                            "flattered; hold out other inputs")  # fmt: skip
+            warnings.append(
+                f"{len(both)} inputs are in both the pairs and {origin}: what the judges are worth may be "
+                "flattered; hold out other inputs"
+            )
     return learnt, held, examples, {"from": origin, "learnt": len(learnt), **held.statistics()}, warnings
 
 
@@ -241,8 +280,8 @@ def _pretrained(
     pairs: Pairs,
     state: Path,
     config: Mapping[str, Any] | None,
-    longest: int,
-    plan: Plan,
+    max_length: int,
+    training: TrainingConfig,
     device: str | None,
     progress: Callable[[int, int], None] | None,
 ) -> Path:
@@ -251,10 +290,16 @@ def _pretrained(
     if not right:
         raise UsageError("there is no right pair to learn from before the judges; leave out --pretraining")
     return pretrain(
-        [pairs.inputs[row] for row in right], [pairs.outputs[row] for row in right], state / "pretrained",
-        config=config or SMALL, longest=longest, plan=plan, device=device, checkpoint=state / "pretraining",
+        [pairs.inputs[row] for row in right],
+        [pairs.outputs[row] for row in right],
+        state / "pretrained",
+        config=config or SMALL,
+        max_length=max_length,
+        training=training,
+        device=device,
+        checkpoint=state / "pretraining",
         progress=progress,
-    )  # fmt: skip
+    )
 
 
 def _targets(pairs: Pairs, metric: str) -> Sequence[Any]:
@@ -269,37 +314,37 @@ def _maker(
     source: str | None,
     config: Mapping[str, Any] | None,
     head: str | None,
-    longest: int,
+    max_length: int,
     device: str | None,
-    **plan: Any,
+    **training: Any,
 ) -> Callable[..., Discriminator]:
     """Gives the untrained judge of a seed; ``start`` is a folder with an encoder that was pretrained here."""
     if kind not in KINDS:
         raise UsageError(f"expected a kind of {' or '.join(KINDS)}, got {kind!r}")
     if kind == "encoder-decoder" and metric != "exact":
         raise UsageError(f"a judge that predicts {metric} is an encoder; leave out --kind encoder-decoder")
-    if longest < 8:
-        raise UsageError(f"expected longest of at least 8 tokens, got {longest}")
+    if max_length < 8:
+        raise UsageError(f"expected max_length of at least 8 tokens, got {max_length}")
     if source is not None and config is not None:
         raise UsageError("give source or config, not both")
     if head is not None and (kind != "encoder" or metric != "exact"):
         raise UsageError("--head is for encoders that tell right from wrong; leave it out")
-    more: dict[str, Any] = {"longest": longest, "device": device}
+    more: dict[str, Any] = {"max_length": max_length, "device": device}
     verdict = head or ("mark" if source is not None else "tokens")
-    given = {name: value for name, value in plan.items() if value is not None}
+    given = {name: value for name, value in training.items() if value is not None}
 
     def make(seed: int, start: str | None = None) -> Discriminator:
-        def built(how: Plan | None, source: str | None = source) -> Any:
+        def built(how: TrainingConfig | None, source: str | None = source) -> Any:
             if kind == "encoder-decoder":
                 sizes = None if source is not None else dict(config or {})
-                return GenerativeDiscriminator(source, config=sizes, tokens="pieces", plan=how, **more)
+                return GenerativeDiscriminator(source, config=sizes, tokens="pieces", training=how, **more)
             sizes = None if source is not None else dict(config or SMALL)
             if metric != "exact":
-                return RegressionDiscriminator(source, config=sizes, plan=how, **more)
-            return ClassifierDiscriminator(source, config=sizes, head=verdict, plan=how, **more)
+                return RegressionDiscriminator(source, config=sizes, training=how, **more)
+            return ClassifierDiscriminator(source, config=sizes, head=verdict, training=how, **more)
 
         usual = built(None)
-        how = replace(getattr(usual, "plan", None) or usual.model.plan, seed=seed, **given)
+        how = replace(getattr(usual, "training", None) or usual.model.training, seed=seed, **given)
         return built(how, start or source)  # type: ignore[no-any-return]
 
     return make

@@ -24,8 +24,17 @@ from ...store import as_source
 __all__ = ["StudyRow", "VoteStudy", "vote_study"]
 
 _BASELINES = ("max-prob", "ac", "atc", "max-prob-oracle")
-_READ = ("votes", "correct", "label", "prediction", "probabilities", "logits", "confidence", "token_logprobs",
-         "members")  # fmt: skip
+_READ = (
+    "votes",
+    "correct",
+    "label",
+    "prediction",
+    "probabilities",
+    "logits",
+    "confidence",
+    "token_logprobs",
+    "members",
+)
 
 
 @dataclass(frozen=True)
@@ -157,10 +166,19 @@ def vote_study(
         which = "right" if gold.value else "wrong"
         warnings.append(f"every row is {which}: one of the recalls has nothing to recall")
     return VoteStudy(
-        name=name, rows=counts.rows, judges=counts.judges, gold=gold, methods=(*rows, *more), inside=widest["inside"],
-        width=widest["width"], tables={k: v for k, v in tables.items() if k not in ("judges", "rows", "accuracy")},
-        skipped=tuple(skipped), warnings=tuple(warnings), level=level, seed=seed,
-    )  # fmt: skip
+        name=name,
+        rows=counts.rows,
+        judges=counts.judges,
+        gold=gold,
+        methods=(*rows, *more),
+        inside=widest["inside"],
+        width=widest["width"],
+        tables={k: v for k, v in tables.items() if k not in ("judges", "rows", "accuracy")},
+        skipped=tuple(skipped),
+        warnings=tuple(warnings),
+        level=level,
+        seed=seed,
+    )
 
 
 def _labelled(data: Any) -> tuple[str, Predictions, int]:
@@ -168,14 +186,21 @@ def _labelled(data: Any) -> tuple[str, Predictions, int]:
     source = as_source(data)
     record = source.read(_READ)
     if record.votes is None:
-        raise InputError("a column `votes` (or vote_<name>), one verdict of every judge", file=source.name,
-                         got=", ".join(record.fields), remedy="let judges vote: `oodometer discriminate`")  # fmt: skip
+        raise InputError(
+            "a column `votes` (or vote_<name>), one verdict of every judge",
+            file=source.name,
+            got=", ".join(record.fields),
+            remedy="let judges vote: `oodometer discriminate`",
+        )
     why = Votes.missing(record)
     known = record.take([]) if why is not None else record.known()
     if not len(known):
-        raise InputError("at least one row of known truth: `correct`, or `label` with a prediction", got="none",
-                         file=source.name, remedy="a study is for labelled rows; without labels there is "
-                         "`oodometer estimate`")  # fmt: skip
+        raise InputError(
+            "at least one row of known truth: `correct`, or `label` with a prediction",
+            got="none",
+            file=source.name,
+            remedy="a study is for labelled rows; without labels there is `oodometer estimate`",
+        )
     return source.name, known, len(record) - len(known)
 
 

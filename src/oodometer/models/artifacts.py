@@ -1,0 +1,211 @@
+"""Artifacts: how a live model is described, saved and loaded, which kinds there are, and finished trainings kept."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ..arrays import Array
+from ..deprecation import renamed_arguments
+from ..errors import InputError, UsageError
+from ..store import write_atomic
+from ..store.atomic import whole_folder
+from ..store.kept import checksum_of_files, made_anew, read_kept, write_kept
+
+__all__ = [
+    "DESCRIPTION",
+    "KINDS",
+    "WEIGHTS",
+    "Artifact",
+    "fingerprint",
+    "keep",
+    "kind_named",
+    "load_artifact",
+    "read_description",
+    "trained_as",
+]
+
+DESCRIPTION, WEIGHTS = "oodometer_model.json", "weights.safetensors"
+OLDER = "oodometer_discriminator.json"  # of discriminators saved by older versions
+TRAINING = "training.json"
+
+KINDS: dict[str, str] = {
+    "bag-of-words": "text.bag_of_words:BagOfWords",
+    "convolution": "text.convolution:Convolution",
+    "embedding-sum": "text.embedding_sum:EmbeddingSum",
+    "encoder": "text.encoder:Encoder",
+    "frozen-encoder": "text.frozen_encoder:FrozenEncoder",
+    "recurrent": "text.recurrent:Recurrent",
+    "token-encoder": "text.token_encoder:TokenEncoder",
+    "resnet": "image.resnet:ResNet",
+    "image-encoder": "image.encoder:ImageEncoder",
+    "encoder-decoder": "seq2seq.encoder_decoder:EncoderDecoder",
+    "classifier": "discriminators.classifier:ClassifierDiscriminator",
+    "generative": "discriminators.generative:GenerativeDiscriminator",
+    "pretrained": "discriminators.pretrained:PretrainedDiscriminator",
+    "regression": "discriminators.regression:RegressionDiscriminator",
+    "rule": "discriminators.rule:RuleDiscriminator",
+}
+"""Kind of model -> the module and class that holds it; a kind is imported when it is first asked for."""
+
+
+class Artifact(ABC):
+    """What can be saved to a folder and loaded from it: weights as safetensors, the rest as JSON; no pickle.
+
+    The description is written last: a folder without one is no model.
+    """
+
+    kind: ClassVar[str]
+    """Name of the kind of model, unique; it is written into a saved folder."""
+
+    @abstractmethod
+    def options(self) -> dict[str, Any]:
+        """Arguments of the constructor, ready for JSON: they name a training and let `load` build the model."""
+
+    @abstractmethod
+    def _write(self, folder: Path) -> dict[str, Any]:
+        """Write what was learnt; returns the further facts that `_read` needs. `UsageError` before `fit`."""
+
+    @classmethod
+    @abstractmethod
+    def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
+        """The model in a folder, whose description is ``about``."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if "__init__" in cls.__dict__:  # names of arguments until 0.1
+            cls.__init__ = renamed_arguments(  # type: ignore[method-assign]
+                plan="training",
+                longest="max_length",
+                longest_output="max_output_length",
+                pieces="vocab_size",
+                most_words="vocab_size",
+            )(cls.__init__)
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write the model to a folder. `UsageError` before `fit`."""
+        return self._save(Path(folder))
+
+    def _save(self, home: Path, **facts: Any) -> Path:
+        self._must_be_fitted()
+        home.mkdir(parents=True, exist_ok=True)
+        about = {"kind": self.kind, "options": self.options(), **self._write(home), **facts}
+        write_atomic(home / DESCRIPTION, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
+        return home
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Self:
+        """Read a model that `save` wrote. Raises `InputError` where the folder holds something else."""
+        home = Path(folder)
+        return cls._read(home, read_description(home, cls.kind))
+
+    @abstractmethod
+    def _fitted(self) -> bool:
+        """Whether the model may be asked."""
+
+    def _must_be_fitted(self) -> None:
+        if not self._fitted():
+            raise UsageError(
+                f"the {self.kind} model has not been trained; call fit first or load a saved one"
+            )
+
+
+def read_description(folder: Path, kind: str | None = None) -> dict[str, Any]:
+    """What a saved folder says about its model; `InputError` where it is none, or none of the ``kind``.
+
+    >>> read_description(Path("no-such-folder"))
+    Traceback (most recent call last):
+    oodometer.errors.InputError: no-such-folder/oodometer_model.json: expected a model saved by oodometer, got ...
+    """
+    path = folder / (OLDER if (folder / OLDER).is_file() else DESCRIPTION)
+    got = "another content"
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        got = "no such file"
+    except ValueError:
+        got = "no JSON"
+    else:
+        if isinstance(about, dict) and {"kind", "options"} <= set(about):
+            if kind in (None, about["kind"]):
+                return about
+            got = f"one of the kind {about['kind']!r}"
+    wanted = "a model saved by oodometer" if kind is None else f"a saved {kind} model"
+    raise InputError(wanted, got=got, remedy="name the folder that save wrote", file=str(path))
+
+
+def kind_named(name: str, family: type[Any] | None = None) -> type[Any] | None:
+    """The class of a kind, None where there is no such kind or it is none of the ``family``.
+
+    >>> kind_named("bag-of-words").__name__, kind_named("none")
+    ('BagOfWords', None)
+    """
+    if name not in KINDS:
+        return None
+    module, _, member = KINDS[name].partition(":")
+    found: type[Any] = getattr(importlib.import_module(f".{module}", __package__), member)
+    return found if family is None or issubclass(found, family) else None
+
+
+def load_artifact(folder: str | os.PathLike[str], family: type[Any], what: str) -> Any:
+    """Read a saved model of any kind of a ``family``; `InputError` where the folder holds none."""
+    home = Path(folder)
+    name = str(read_description(home)["kind"])
+    kind = kind_named(name, family)
+    if kind is None:
+        known = ", ".join(one for one in KINDS if kind_named(one, family))
+        raise InputError(
+            f"{what} of the kinds {known}",
+            got=repr(name),
+            file=str(folder),
+            remedy="name another folder or update oodometer",
+        )
+    return kind.load(home)
+
+
+def fingerprint(settings: Mapping[str, Any], *arrays: Array) -> str:
+    """A short name of settings and data: a checkpoint of another training is not taken for this one's.
+
+    >>> fingerprint({"a": 1}, np.zeros(3)) == fingerprint({"a": 1}, np.zeros(3))
+    True
+    >>> fingerprint({"a": 1}, np.zeros(3)) == fingerprint({"a": 1}, np.ones(3))
+    False
+    """
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:24]
+
+
+def keep(home: Path, training: str, write: Callable[[Path], object]) -> None:
+    """Let ``write`` fill a new folder, put the name of the finished training into it, and move it to ``home``."""
+    with whole_folder(home) as part:
+        write(part)
+        names = sorted(str(one.relative_to(part)) for one in part.rglob("*") if one.is_file())
+        write_kept(part / TRAINING, "training", [training, checksum_of_files(part, names)])
+
+
+def trained_as(home: Path) -> str | None:
+    """The name of the training that a folder comes from; None where there is none, or where a file of it is damaged.
+
+    >>> trained_as(Path("no-such-folder"))
+    """
+    found = read_kept(home / TRAINING, "training")
+    if found is None:
+        return None
+    training, files = found
+    try:
+        if checksum_of_files(home, files) == files:
+            return str(training)
+    except OSError:
+        pass
+    made_anew(home, "a file of the finished training is damaged or gone")
+    return None

@@ -1,0 +1,248 @@
+"""Torch classifier: what all networks share that classify examples: train, ask in one pass, save weights, load."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from ...arrays import Array, softmax
+from ...datasets import Dataset
+from ..artifacts import WEIGHTS, fingerprint
+from ..base import Answers, Classifier, Progress, Request
+from .asking import in_batches, only_dropout, reading
+from .batches import sorted_batches, token_batches
+from .best import Best
+from .checkpoint import load_weights, read_tensors, weights, write_tensors
+from .library import choose_device
+from .library import torch as load_torch
+from .training import Hooks, LengthBatches, TrainingConfig, autocast, train
+
+__all__ = ["Encoded", "TorchClassifier"]
+
+
+class Encoded(Protocol):
+    """Examples as numbers, before they become tensors."""
+
+    @property
+    def lengths(self) -> Array:
+        """What each sample costs, int64, shape (sample,): batches hold samples of about the same."""
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """All numbers: they name the data in a fingerprint."""
+
+
+class TorchClassifier(Classifier):
+    """A classifier that is a torch network; a layer for a modality says how examples become tensors.
+
+    Parameters
+    ----------
+    training : how to train.
+    device : "cpu" or "cuda"; by default a GPU where one is there.
+    """
+
+    def __init__(self, *, training: TrainingConfig | None = None, device: str | None = None) -> None:
+        self.training = training or TrainingConfig()
+        self.device = device
+        self.net: Any = None
+
+    # ---------------------------------------------------------------- what a modality or a model defines
+
+    @abstractmethod
+    def _learn(self, inputs: Any) -> None:
+        """Learn from the training inputs what encoding needs (a vocabulary, means), where the model learns it."""
+
+    @abstractmethod
+    def _encode(self, inputs: Any) -> Any:
+        """`Encoded` inputs."""
+
+    @abstractmethod
+    def _build(self) -> Any:
+        """The torch module, its weights drawn by torch's seed."""
+
+    @abstractmethod
+    def _forward(self, net: Any, encoded: Any, batch: Array, device: str) -> Any:
+        """Logits, a tensor of shape (sample, class), of the samples at some positions."""
+
+    @abstractmethod
+    def _view(self, inputs: Any, seed: Sequence[int]) -> Any:
+        """An augmented copy of each input; row i draws by ``(*seed, i)`` or by its content."""
+
+    @abstractmethod
+    def _write_encoding(self, folder: Path) -> None:
+        """Write what `_learn` learnt."""
+
+    @abstractmethod
+    def _read_encoding(self, folder: Path) -> None:
+        """Read it back."""
+
+    def _start(self) -> str:
+        """A name of the weights that training starts from, where they are given."""
+        return ""
+
+    def _prepare(self, encoded: Any, truth: Array) -> None:
+        """Look at all that is to be learnt, before training; for a loss that needs more than the classes."""
+
+    def _loss(self, encoded: Any, batch: Array, truth: Any, device: str) -> Any:
+        """The loss of a batch in training; ``truth`` is that of all samples."""
+        functional = load_torch().nn.functional
+        return functional.cross_entropy(self._forward(self.net, encoded, batch, device).float(), truth[batch])
+
+    def _asking_batches(self, encoded: Any) -> list[Array]:
+        """Batches twice as large as those of training, which must hold gradients too; the longest first."""
+        lengths = encoded.lengths
+        if self.training.batch_tokens is None:
+            return sorted_batches(lengths, 2 * self.training.batch_size)
+        return token_batches(lengths, np.argsort(-lengths, kind="stable"), 2 * self.training.batch_tokens)
+
+    # ---------------------------------------------------------------- training
+
+    def _fit(
+        self,
+        data: Dataset,
+        truth: Array,
+        dev: tuple[Dataset, Array] | None,
+        checkpoint: str | os.PathLike[str] | None,
+        progress: Progress | None,
+    ) -> None:
+        torch = load_torch()
+        device = choose_device(self.device)
+        inputs = self._inputs(data)
+        self._learn(inputs)
+        held = None if dev is None else (self._encode(self._inputs(dev[0])), dev[1])
+        encoded = self._encode(inputs)
+        torch.manual_seed(self.training.seed)
+        self.net = self._build().to(device)
+        answers = torch.from_numpy(truth).to(device)
+        self._prepare(encoded, truth)
+        about = {"kind": self.kind, "classes": self.classes, **self.options(), "start": self._start()}
+        name = fingerprint(about, *encoded.arrays, truth)
+        folder = None if checkpoint is None else Path(checkpoint)
+        best = None
+        if held is not None:
+            name = fingerprint({"name": name, "dev": True}, *held[0].arrays, held[1])
+            best = Best(lambda: self.net, lambda: self._mean_loss(*held, device), name=name, folder=folder)
+            progress = best.watching(progress)
+        train(
+            self.net,
+            lambda batch: self._loss(encoded, batch, answers, device),
+            LengthBatches(encoded.lengths, self.training),
+            self.training,
+            name=name,
+            checkpoint=folder,
+            hooks=Hooks(progress=progress),
+        )
+        if best is not None:
+            best.restore()
+
+    def _mean_loss(self, encoded: Any, truth: Array, device: str) -> float:
+        """Mean cross-entropy of labelled samples."""
+        functional = load_torch().nn.functional
+        answers, total = load_torch().from_numpy(truth).to(device), 0.0
+
+        def one(batch: Array) -> tuple[Any, ...]:
+            nonlocal total
+            scores = self._forward(self.net, encoded, batch, device).float()
+            total += float(functional.cross_entropy(scores, answers[batch], reduction="sum"))
+            return ()
+
+        in_batches(self._asking_batches(encoded), len(truth), one)
+        return total / len(truth)
+
+    def _fitted(self) -> bool:
+        return self.net is not None and bool(self.classes)
+
+    # ---------------------------------------------------------------- asking
+
+    def ask(
+        self,
+        inputs: Any,
+        request: Request | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> Answers:
+        """Logits, and what else is requested; see `Classifier.ask`."""
+        request = request or Request()
+        self._must_be_fitted()
+        given = self._inputs(inputs)
+        device = choose_device(self.device)
+        self.net.to(device).eval()
+        passes = 1 + request.views
+        rows = len(given)
+
+        def told(turn: int) -> Progress | None:
+            if progress is None:
+                return None
+            return lambda done, _: progress(turn * rows + done, passes * rows)
+
+        encoded = self._encode(given)
+        with reading(self.net, request.features) as features:
+            found = self._asked(encoded, device, features if request.features else None, told(0))
+        answers: dict[str, Any] = {"logits": found[0]}
+        if request.features:
+            answers["features"] = found[1]
+        if request.views:
+            seeds = [(request.seed, view, request.first_row) for view in range(request.views)]
+            views = [
+                self._asked(self._encode(self._view(given, seed)), device, None, told(turn))[0].argmax(1)
+                for turn, seed in enumerate(seeds, 1)
+            ]
+            answers["views"] = np.stack(views)
+        if request.dropout:
+            answers |= self._with_dropout(encoded, request, device)
+        return Answers(self.classes, **answers)
+
+    def _asked(
+        self, encoded: Any, device: str, features: Any, progress: Progress | None
+    ) -> tuple[Array, ...]:
+        cast = autocast(self.training.precision, device.partition(":")[0])
+
+        def one(batch: Array) -> tuple[Any, ...]:
+            with cast():
+                logits = self._forward(self.net, encoded, batch, device)
+            return (logits,) if features is None else (logits, features())
+
+        return in_batches(self._asking_batches(encoded), len(encoded.lengths), one, progress)
+
+    def _with_dropout(self, encoded: Any, request: Request, device: str) -> dict[str, Any]:
+        """The mean of the probabilities of several passes in which dropout is on, and the classes of each."""
+        torch = load_torch()
+        total: Array | None = None
+        classes = []
+        with torch.random.fork_rng(), only_dropout(self.net):
+            for turn in range(request.dropout):
+                torch.manual_seed((request.seed * 1_000_003 + turn) * 1_000_003 + request.first_row)
+                p = softmax(self._asked(encoded, device, None, None)[0])
+                classes.append(p.argmax(1))
+                total = p if total is None else total + p
+        assert total is not None
+        return {"logits": None, "probabilities": total / request.dropout, "views": np.stack(classes)}
+
+    # ---------------------------------------------------------------- keeping
+
+    @property
+    def parameters(self) -> int:
+        """Number of parameters, buffers such as fixed word vectors included."""
+        self._must_be_fitted()
+        held = {id(one): one for one in [*self.net.parameters(), *self.net.buffers()]}
+        return sum(int(one.numel()) for one in held.values() if one.is_floating_point())
+
+    def _write(self, folder: Path) -> dict[str, Any]:
+        write_tensors(folder / WEIGHTS, weights(self.net), {})
+        self._write_encoding(folder)
+        return {"classes": list(self.classes)}
+
+    @classmethod
+    def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
+        model = cls(**about["options"])
+        model.classes = tuple(about["classes"])
+        model._read_encoding(folder)
+        model.net = model._build()
+        load_weights(model.net, read_tensors(folder / WEIGHTS)[0])
+        model.net.eval()
+        return model
