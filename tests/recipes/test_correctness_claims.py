@@ -1,21 +1,17 @@
-"""Claims, tables and publishing of the recipe on results made by hand; no model is needed."""
+"""Claims and tables of the recipe on results made by hand; no model is needed."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from oodometer.errors import InputError, UsageError
-from oodometer.recipes.correctness_discriminators import publish
+from oodometer.errors import UsageError
 from oodometer.recipes.correctness_discriminators.findings import claims_of, sets_of
-from oodometer.recipes.correctness_discriminators.markdown import markdown
-from oodometer.recipes.correctness_discriminators.tables import paper_tables
+from oodometer.recipes.correctness_discriminators.markdown import PAPER, markdown
 from oodometer.recipes.correctness_discriminators.tasks import tasks_of
-
-FILES = sorted(publish.RESULTS.glob("*.json"))
+from oodometer.recipes.kit.tables import paper_tables
 
 
 def number(value: float, half: float = 0.02) -> dict[str, Any]:
@@ -171,7 +167,7 @@ def test_tables_show_ours_beside_the_papers() -> None:
 
 def test_the_papers_tables_are_as_printed() -> None:
     """Each number stands in the text; here: the relations between them that the paper's definitions imply."""
-    paper = paper_tables()
+    paper = paper_tables(PAPER)
     rows, first = paper["tables_2_to_4"], paper["table_1"]
     assert set(rows) == set(first)
     assert len(rows) == 10
@@ -203,7 +199,7 @@ def test_the_papers_tables_are_as_printed() -> None:
 
 
 def test_every_task_of_the_paper_has_a_place() -> None:
-    paper = set(paper_tables()["table_1"])
+    paper = set(paper_tables(PAPER)["table_1"])
     assert {test.paper for task in tasks_of("paper") for test in task.tests} == paper
     names = {
         name for task in tasks_of("small") for test in task.tests for name in (test.paper, test.resembles)
@@ -218,58 +214,3 @@ def test_every_task_of_the_paper_has_a_place() -> None:
             json.dumps(task.sizes.to_dict())
     with pytest.raises(UsageError, match="unknown scale 'huge'"):
         tasks_of("huge")
-
-
-# ---------------------------------------------------------------- what is committed
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_committed_tables_follow_the_file(path: Path) -> None:
-    found = json.loads(path.read_text(encoding="utf-8"))
-    assert path.with_suffix(".md").read_text(encoding="utf-8") == markdown(found)
-    assert json.loads(json.dumps(claims_of(found))) == found["claims"]
-    assert path.stat().st_size < 600_000
-
-
-def test_the_readme_follows_the_file() -> None:
-    readme = (publish.HOME / "README.md").read_text(encoding="utf-8")
-    small = publish.RESULTS / "small.json"
-    if small.is_file():
-        assert publish.with_tables(readme, json.loads(small.read_text(encoding="utf-8"))) == readme
-    assert publish.START in readme
-    with pytest.raises(InputError, match="the marks"):
-        publish.with_tables("no marks", result())
-
-
-def test_runs_are_published_task_by_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publish, "HOME", tmp_path)
-    monkeypatch.setattr(publish, "RESULTS", tmp_path / "results")
-    (tmp_path / "README.md").write_text(f"before {publish.START} old {publish.END} after")
-    runs = {
-        "one": {"cogs": study("COGS", 0.5, (0.4, 0.7))},
-        "two": {"pos-cogs": study("POS-COGS", 0.5, (0.6, 0.7))},
-    }
-    for name, sets in runs.items():
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "result.json").write_text(json.dumps(result(**sets)))
-        publish.publish(tmp_path / name)
-    found = json.loads((tmp_path / "results" / "small.json").read_text())
-    assert list(found["tasks"]) == ["cogs", "pos-cogs"]
-    assert "amr" in found["missing"]
-    assert found["claims"] == json.loads(json.dumps(claims_of(found)))
-    text = (tmp_path / "README.md").read_text()
-    assert text.startswith("before ")
-    assert text.endswith(" after")
-    assert " old " not in text
-    assert markdown(found) in text
-    publish.publish(tmp_path / "one")
-    assert list(json.loads((tmp_path / "results" / "small.json").read_text())["tasks"]) == [
-        "cogs",
-        "pos-cogs",
-    ]
-    for content in (None, json.dumps(result())):
-        (tmp_path / "none").mkdir(exist_ok=True)
-        if content is not None:
-            (tmp_path / "none" / "result.json").write_text(content)
-        with pytest.raises(InputError, match="the result of a finished task"):
-            publish.publish(tmp_path / "none")

@@ -12,10 +12,11 @@ import pytest
 
 from oodometer.errors import InputError, UsageError
 from oodometer.recipes import find_recipe, reproduce
+from oodometer.recipes.kit.tables import paper_tables
 from oodometer.recipes.selective_answering.findings import claims_of, kendall_tau
 from oodometer.recipes.selective_answering.lineup import lineup
+from oodometer.recipes.selective_answering.markdown import PAPER
 from oodometer.recipes.selective_answering.sizes import SIZES
-from oodometer.recipes.selective_answering.tables import paper_tables
 
 NAMES = [
     "BOW-SUM", "W2V-SUM", "GLOVE-SUM", "W2V-CNN", "GLOVE-CNN", "W2V-LSTM", "GLOVE-LSTM", "ENCODER-SCRATCH",
@@ -62,7 +63,7 @@ def test_without_the_extra_there_are_no_pages(
     finished: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Without the extra the specifications are left alone, and the step is done when it is installed."""
-    from oodometer.recipes.selective_answering import figures
+    from oodometer.recipes.kit import figures
 
     found, _ = finished
     shutil.copytree(found.folder, tmp_path / "run")
@@ -176,7 +177,7 @@ def test_wrong_calls(tiny: Any, tmp_path: Path) -> None:
 
 def test_the_papers_line_up() -> None:
     pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
-    paper = paper_tables()
+    paper = paper_tables(PAPER)
     assert set(paper["imdb"]) == set(paper["sst2"]) == {e.name for e in lineup("paper", SIZES["paper"])}
     small = lineup("small", SIZES["small"])
     assert [e.name for e in small] == NAMES
@@ -188,7 +189,7 @@ def test_the_papers_line_up() -> None:
 
 def test_the_papers_tables_are_as_printed() -> None:
     """Facts that the paper states in words about its Table 2."""
-    paper = paper_tables()
+    paper = paper_tables(PAPER)
     order = sorted(paper["imdb"], key=lambda name: -paper["imdb"][name][-1])
     assert order[0] == "BERT-BASE"
     assert [name for name in paper["imdb"] if paper["imdb"][name][0] < 0] == ["BOW-SUM"]
@@ -302,7 +303,12 @@ def test_a_claim_on_one_order_needs_the_opposite_to_fail() -> None:
 def test_figures_show_the_results_numbers(finished: Any) -> None:
     """Ranks counted by hand; points of the curve as they are in the result."""
     found, _ = finished
-    rows = json.loads((found.folder / "figures/figure-16-rankings.vl.json").read_text())["data"]["values"]
+
+    def drawn_rows(name: str) -> dict[str, Any]:
+        panels = json.loads((found.folder / f"figures/{name}.vl.json").read_text())["concat"]
+        return {panel["title"]: panel["data"]["values"] for panel in panels}
+
+    rows = drawn_rows("figure-16-rankings")
     for name, one in (("imdb", "IMDb"), ("sst2", "SST-2")):
         at = {
             model["name"]: next(
@@ -310,13 +316,9 @@ def test_figures_show_the_results_numbers(finished: Any) -> None:
             )
             for model in found.result["models"]
         }
-        drawn = {r["model"]: r["rank"] for r in rows if r["set"] == one and r["tolerance"] == 0.95}
+        drawn = {r["model"]: r["rank"] for r in rows[one] if r["tolerance"] == 0.95}
         assert drawn == {m: 1 + sum(other > value for other in at.values()) for m, value in at.items()}
-    (row,) = [
-        r
-        for r in json.loads((found.folder / "figures/figure-8-curves.vl.json").read_text())["data"]["values"]
-        if (r["model"], r["set"]) == ("W2V-CNN", "SST-2")
-    ]
+    (row,) = [r for r in drawn_rows("figure-8-curves")["SST-2"] if r["model"] == "W2V-CNN"]
     curve = next(m for m in found.result["models"] if m["name"] == "W2V-CNN")["sst2"]["curve"]
     assert (row["coverage"], row["accuracy"]) == (curve["x"], curve["y"])
 

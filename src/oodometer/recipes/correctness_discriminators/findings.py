@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["BASELINES", "Claim", "claims_of", "sets_of"]
+from ..kit.claims import Claim
 
-Claim = dict[str, Any]
-"""``name``, ``claim`` (what the paper says), ``holds`` (True, False or None where it cannot be said), ``evidence``."""
+__all__ = ["BASELINES", "claims_of", "sets_of"]
 
 BASELINES = {"max-prob": "MaxProb", "ac": "AC", "atc": "ATC"}
 CLOSE = 0.10  # of a single judge: the paper's own distances are up to 8.3 points

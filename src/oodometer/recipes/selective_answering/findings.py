@@ -9,12 +9,9 @@ from typing import Any
 
 from ...results import percent
 from ...verbs.compare.rivals import SURE
+from ..kit.claims import Claim
 
-__all__ = ["Claim", "claims_of", "kendall_tau"]
-
-Claim = dict[str, Any]
-"""``name``, ``claim`` (what the paper says), ``holds`` (True, False or None where it cannot be said), ``undecided``
-(seen in the sample, but not beyond chance: then ``holds`` is None), ``evidence``."""
+__all__ = ["NAMES", "SETS", "claims_of", "kendall_tau"]
 
 SETS = ("imdb", "sst2")
 NAMES = {"imdb": "IMDb", "sst2": "SST-2"}
