@@ -8,7 +8,7 @@ from typing import Any, final
 from ...errors import UsageError
 from ...models.torch_library import torch
 from ..base import Recipe, Step, Tick, Workspace
-from ..kit.claims import Claim
+from ..kit.claims import judged
 from ..kit.publish import write_result
 from . import figures, tables
 from .findings import claims_of
@@ -62,9 +62,9 @@ class CorrectnessDiscriminators(Recipe):
         """Whether there is a finished task."""
         return bool(result["tasks"])
 
-    def claims(self, result: Mapping[str, Any]) -> list[Claim]:
-        """The paper's findings, checked."""
-        return claims_of(result)
+    def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The paper's findings, tested."""
+        return judged(claims_of(result))
 
     def joined(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
         """The new result with the tasks that it lacks."""

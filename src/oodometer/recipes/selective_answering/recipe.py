@@ -16,7 +16,7 @@ from ...models.tokens import words
 from ...models.torch_library import torch, use_threads
 from ...store import write_predictions
 from ..base import Recipe, Step, Tick, Workspace
-from ..kit.claims import Claim
+from ..kit.claims import judged
 from ..kit.publish import write_result
 from ..texts import Texts, data_folder, imdb, sst2
 from . import figures, tables
@@ -90,9 +90,9 @@ class SelectiveAnswering(Recipe):
         out.append(Step("figures", "drawing", figures.names(), draw, drawn, ("tables",), weight=10))
         return out
 
-    def claims(self, result: Mapping[str, Any]) -> list[Claim]:
-        """The paper's findings, checked."""
-        return claims_of(result)
+    def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The paper's findings, tested."""
+        return judged(claims_of(result))
 
     def to_markdown(self, result: Mapping[str, Any]) -> str:
         """Tables and findings as Markdown."""
