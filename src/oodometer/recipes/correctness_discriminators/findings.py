@@ -29,11 +29,10 @@ def sets_of(result: Mapping[str, Any], domain: str | None = None) -> list[dict[s
             if domain is None or one["domain"] == domain:
                 by_method = {row["method"]: row for row in one["methods"]}
                 ends = [by_method.get(f"max-prob-oracle-{end}") for end in ("lower", "upper")]
-                oracle = (
-                    None if None in ends else ends[1]["value"]["value"] - ends[0]["value"]["value"]  # type: ignore[index]
-                )
-                out.append({**one, "name": name, "task": task["task"], "family": task["family"],
-                            "by_method": by_method, "oracle_width": oracle})  # fmt: skip
+                known = [end["value"]["value"] for end in ends if end is not None]
+                oracle = known[1] - known[0] if len(known) == 2 else None
+                place = {"name": name, "task": task["task"], "family": task["family"]}
+                out.append({**one, **place, "by_method": by_method, "oracle_width": oracle})
     return out
 
 

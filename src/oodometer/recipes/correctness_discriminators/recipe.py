@@ -48,14 +48,11 @@ class CorrectnessDiscriminators(Recipe):
             write_result(self, workspace, tables.combine(workspace, scale, names))
             tick(1, 1)
 
-        def draw(workspace: Workspace, tick: Tick) -> None:
-            figures.draw(workspace, tick)
-
         studies = tuple(f"{task.name}/study" for task in chosen)
         # Other tasks may have been finished in the same folder since: tables and figures are always made again.
         left = ("result.json", "result.md")
         out.append(Step("tables", "comparing with the paper", left, tabulate, {}, studies, 1, True))
-        out.append(Step("figures", "drawing", figures.names(), draw, {}, ("tables",), 5, True))
+        out.append(Step("figures", "drawing", figures.names(), figures.draw, {}, ("tables",), 5, True))
         return out
 
     def is_finished(self, result: Mapping[str, Any]) -> bool:

@@ -19,6 +19,8 @@ LEAD = "The figures of Mishra, Arunkumar and Baral (2022) for the models of this
 LEAD += "report.html"
 _TOLERANCES = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5)
 _Rows = Callable[[Mapping[str, Any], str, Sequence[str]], list[dict[str, Any]]]
+_Chart = tuple[_Rows, tuple[str, ...], dict[str, Any]]
+"""What makes the rows of a set, with which fields, and what they are drawn as."""
 _CURVE = {"coverage": "x", "accuracy": "y", "confidence": "thresholds"}
 
 
@@ -39,7 +41,7 @@ def draw(workspace: Workspace, tick: Tick) -> None:
 def drawings(result: Mapping[str, Any]) -> list[Drawing]:
     """The figures, a panel for each set; a model without DiSCA is left out of those that need it."""
     out = []
-    for name, (title, caption, rows, fields, chart) in _FIGURES.items():
+    for name, (title, caption, (rows, fields, chart)) in _FIGURES.items():
         panels = [Panel(one, NAMES[one], chart, rows(result, one, fields)) for one in SETS]
         out.append(Drawing(name, title, caption, panels))
     return out
@@ -81,87 +83,69 @@ _FREE = {"zero": False}
 _BACK = {"zero": False, "reverse": True, "nice": False}
 
 
-def _by_tolerance(y: str, title: str, scale: Mapping[str, Any] = _FREE, **more: Any) -> dict[str, Any]:
+def _by_tolerance(y: str, title: str, scale: Mapping[str, Any] = _FREE, **more: Any) -> _Chart:
     marks = {"values": [one / 10 for one in range(5, 11)], "format": ".1f"}
     across = plain.axis("tolerance", "accuracy tolerated", _BACK, axis=marks)
     order = {"field": "tolerance", "sort": "descending"}
-    return plain.lines(across, plain.axis(y, title, scale, **more), "model", order=order)
+    return _steps, (y,), plain.lines(across, plain.axis(y, title, scale, **more), "model", order=order)
 
 
-def _curve(x: str, y: str, scale: Mapping[str, Any] = _BACK) -> dict[str, Any]:
+def _curve(x: str, y: str, scale: Mapping[str, Any] = _BACK) -> _Chart:
     made = plain.lines(plain.axis(x, x, scale), plain.axis(y, y, _FREE), "model")
-    return {"transform": [{"flatten": ["order", x, y]}], **made}
+    return _curves, (x, y), {"transform": [{"flatten": ["order", x, y]}], **made}
 
 
-_RISES = plain.bars(
-    "model",
-    plain.axis("fluctuations", "rises (bars)", {"zero": True}),
-    plain.axis("penalty", "penalty (marks)"),
-)
+def _by_model() -> tuple[_Chart, _Chart]:
+    """a, and rises with their penalty."""
+    rises = plain.axis("fluctuations", "rises (bars)", {"zero": True})
+    both = plain.bars("model", rises, plain.axis("penalty", "penalty (marks)"))
+    dots = plain.dots("model", plain.axis("a", "confidence a", _FREE))
+    return (_parts, ("a",), dots), (_parts, ("fluctuations", "penalty"), both)
+
+
+_A, _RISES = _by_model()
 _RANKS = _by_tolerance("rank", "rank by DiSCA", {"zero": False, "reverse": True}, axis={"tickMinStep": 1})
-# Name -> title, caption, rows, fields of the rows, chart.
-_FIGURES: dict[str, tuple[str, str, _Rows, tuple[str, ...], dict[str, Any]]] = {
+# Name -> title, caption, chart.
+_FIGURES: dict[str, tuple[str, str, _Chart]] = {
     "figure-1-b": (
         "b by tolerance",
         "Confidence at which accuracy first falls below each tolerance (Figures 1, 7 and 13).",
-        _steps,
-        ("b",),
         _by_tolerance("b", "confidence b"),
     ),
-    "figure-2-a": (
-        "a by model",
-        "Confidence at which accuracy first falls below 100 % (Figure 2).",
-        _parts,
-        ("a",),
-        plain.dots("model", plain.axis("a", "confidence a", _FREE)),
-    ),
+    "figure-2-a": ("a by model", "Confidence at which accuracy first falls below 100 % (Figure 2).", _A),
     "figure-3-fluctuations": (
         "Rises and their penalty",
         "Bars: how often accuracy rises; marks: the third term (Figure 3).",
-        _parts,
-        ("fluctuations", "penalty"),
         _RISES,
     ),
     "figure-4-coverage-by-accuracy": (
         "Answered at each accuracy",
         "Coverage at each point where accuracy changes (Figures 4 and 10).",
-        _curves,
-        ("accuracy", "coverage"),
         _curve("accuracy", "coverage"),
     ),
     "figure-5-coverage-by-tolerance": (
         "Answered until a tolerance fails",
         "Coverage at the first point below each tolerance (Figures 5 and 11).",
-        _steps,
-        ("coverage",),
         _by_tolerance("coverage", "coverage"),
     ),
     "figure-6-confidence-by-accuracy": (
         "Confidence at each accuracy",
         "Confidence of the last answered where accuracy changes (Figures 6 and 12).",
-        _curves,
-        ("accuracy", "confidence"),
         _curve("accuracy", "confidence"),
     ),
     "figure-8-curves": (
         "Accuracy against coverage",
         "The curve under which AUC is the area (Figures 8 and 14).",
-        _curves,
-        ("coverage", "accuracy"),
         _curve("coverage", "accuracy", {**_BACK, "reverse": False}),
     ),
     "figure-9-accuracy-by-tolerance": (
         "Accuracy where a tolerance fails",
         "Accuracy at the first point below each tolerance (Figures 9 and 15).",
-        _steps,
-        ("accuracy",),
         _by_tolerance("accuracy", "accuracy"),
     ),
     "figure-16-rankings": (
         "Rank by tolerance",
         "Rank by DiSCA for each tolerance of b, 1 is best (Figure 16).",
-        _steps,
-        ("rank",),
         _RANKS,
     ),
 }

@@ -79,15 +79,10 @@ class SelectiveAnswering(Recipe):
         def tabulate(workspace: Workspace, tick: Tick) -> None:
             write_result(self, workspace, tables.tabulate(workspace, scale, chosen, about, tick))
 
-        def draw(workspace: Workspace, tick: Tick) -> None:
-            figures.draw(workspace, tick)
-
-        out.append(
-            Step("tables", "judging the models", ("compare.json", "result.json", "result.md"), tabulate,
-                 {**about, "form": tables.FORM}, needs, weight=30)
-        )  # fmt: skip
+        left, judging = ("compare.json", "result.json", "result.md"), {**about, "form": tables.FORM}
+        out.append(Step("tables", "judging the models", left, tabulate, judging, needs, weight=30))
         drawn = {"form": figures.FORM}
-        out.append(Step("figures", "drawing", figures.names(), draw, drawn, ("tables",), weight=10))
+        out.append(Step("figures", "drawing", figures.names(), figures.draw, drawn, ("tables",), weight=10))
         return out
 
     def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
