@@ -167,6 +167,7 @@ class Hooks:
     goes_on : asked with the steps done in a checkpoint that was found: False starts again from the first step.
     stop_after : steps after which training ends early, its state kept in the checkpoint; the learning rate is that of
         the whole config. None: all of them.
+    keep_epochs : whether the checkpoint is also written after each epoch, the last included.
     """
 
     progress: Progress | None = None
@@ -174,6 +175,7 @@ class Hooks:
     on_epoch: Callable[[int], None] | None = None
     goes_on: Callable[[int], bool] | None = None
     stop_after: int | None = None
+    keep_epochs: bool = False
 
 
 @dataclass
@@ -260,8 +262,11 @@ def train(
                 _told(state, hooks, last)
                 if time.monotonic() - state.written > config.checkpoint_seconds:
                     state.keep()
-            if hooks.on_epoch is not None and state.done == first_steps[epoch + 1]:
-                hooks.on_epoch(epoch + 1)
+            if state.done == first_steps[epoch + 1]:
+                if hooks.keep_epochs:
+                    state.keep()
+                if hooks.on_epoch is not None:
+                    hooks.on_epoch(epoch + 1)
     except KeyboardInterrupt:
         state.keep()
         raise
