@@ -106,9 +106,9 @@ def test_saved_and_loaded(judge: Any, held: Pairs, tmp_path: Path) -> None:
     other = GenerativeDiscriminator if judge.kind == "classifier" else ClassifierDiscriminator
     with pytest.raises(InputError, match=f"a saved {other.kind} model, got one of the kind '{judge.kind}'"):
         other.load(home)
-    about = home / "oodometer_discriminator.json"
+    about = home / "oodometer_model.json"
     about.write_text(json.dumps({**json.loads(about.read_text()), "kind": "oracle"}))
-    with pytest.raises(InputError, match="got 'oracle'; update oodometer"):
+    with pytest.raises(InputError, match="got 'oracle'; name another folder or update oodometer"):
         load_discriminator(home)
     about.write_text("{")
     with pytest.raises(InputError, match="got no JSON"):
