@@ -140,10 +140,11 @@ def test_soft_targets(torch: Any, reviews: Any, tmp_path: Path) -> None:
 
 def test_targets_are_checked(torch: Any) -> None:
     for targets, message in (
-        ([[0.5, 0.5]], r"expected targets of the shape \(2, 2\), got shape \(1, 2\)"),
+        ([[0.5, 0.5]], "expected 2 labels, one an input, got 1"),
         ([[0.5, 0.5], [0.9, 0.3]], "row 2: column targets: expected a distribution that sums to 1"),
         ([[0.5, 0.5], [1.5, -0.5]], "row 2: column targets"),
         ([[0.5, 0.5], [np.nan, 0.5]], "row 2: column targets"),
+        ([[0.5, 0.5, 0], [0.5, 0.5, 0]], r"expected targets of the shape \(2, 2\), got shape \(2, 3\)"),
     ):
         with pytest.raises(InputError, match=message):
             BagOfWords(training=QUICK).fit(["a a", "b b"], np.array(targets), classes=(0, 1))
@@ -161,7 +162,7 @@ def test_what_was_cut_is_counted(transformers: Any) -> None:
     assert model.truncated == 0
     model.logits(["a b c d e f g h i"])
     assert model.truncated == 1
-    ids = model._encode(pairs)
+    ids = model._encode(pairs).ids
     kept = [model.tokenizer.decode(row) for row in np.split(ids.values, ids.offsets[1:-1])]
     assert kept[1] == "[CLS] a b [SEP] c d e [SEP]"  # the shorter side is whole
     assert kept[2] == "[CLS] a b c d [SEP] a [SEP]"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from oodometer.errors import InputError
-from oodometer.models.base import check_labels, check_texts
+from oodometer.models.base import check_texts, class_codes
 from oodometer.models.tokens import PAIR, Vocabulary, ends, words
 from oodometer.models.torch.batches import length_batches, padded, ragged, sorted_batches
 
@@ -94,12 +94,12 @@ def test_labels_and_texts_that_are_none() -> None:
     with pytest.raises(InputError, match="row 1"):
         check_texts([("a", "b", "c")])  # type: ignore[list-item]
     with pytest.raises(InputError, match="expected 2 labels"):
-        check_labels([1], 2, None)
+        class_codes([1], 2, None)
     with pytest.raises(InputError, match="two different classes"):
-        check_labels([1, 1], 2, None)
+        class_codes([1, 1], 2, None)
     with pytest.raises(InputError, match="row 2: column label: expected one of the classes 0, 1, got 7"):
-        check_labels([1, 7], 2, (0, 1))
+        class_codes([1, 7], 2, (0, 1))
     with pytest.raises(InputError, match="all integers or all strings"):
-        check_labels([1, "1"], 2, None)  # type: ignore[list-item]
-    codes, classes = check_labels(np.array([1, 0]), 2, (1, 0))  # type: ignore[arg-type]
+        class_codes([1, "1"], 2, None)  # type: ignore[list-item]
+    codes, classes = class_codes(np.array([1, 0]), 2, (1, 0))  # type: ignore[arg-type]
     assert (codes.tolist(), classes) == ([0, 1], (1, 0))

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oodometer.errors import InputError, UsageError
+from oodometer.models.artifacts import fingerprint
 from oodometer.models.torch.batches import length_batches, token_batches
 from oodometer.models.torch.checkpoint import load_weights, weights
-from oodometer.models.torch.training import TrainingConfig, fingerprint, train
+from oodometer.models.torch.training import Hooks, LengthBatches, TrainingConfig, train
 
 parts = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=60)
 
@@ -64,7 +65,9 @@ def test_one_part_or_several_of_which_one_is_empty_are_the_same() -> None:
         assert [one.tolist() for one in a] == [one.tolist() for one in b]
 
 
-def learn(torch: Any, plan: TrainingConfig, **options: Any) -> tuple[Any, list[tuple[int, int]], list[int]]:
+def learn(
+    torch: Any, plan: TrainingConfig, checkpoint: Path | None = None, **hooks: Any
+) -> tuple[Any, list[tuple[int, int]], list[int]]:
     """A linear layer fitted to seeded data; the progress and the steps that were seen."""
     rng = np.random.default_rng(0)
     lengths = rng.integers(1, 20, size=50)
@@ -74,8 +77,9 @@ def learn(torch: Any, plan: TrainingConfig, **options: Any) -> tuple[Any, list[t
     seen: list[tuple[int, int]] = []
     steps: list[int] = []
     train(
-        net, lambda batch: (net(x[batch]) - x[batch].sum(1, keepdim=True)).pow(2).mean(), lengths, plan, name="n",
-        progress=lambda done, total: seen.append((done, total)), on_step=steps.append, **options,
+        net, lambda batch: (net(x[batch]) - x[batch].sum(1, keepdim=True)).pow(2).mean(),
+        LengthBatches(lengths, plan), plan, name="n", checkpoint=checkpoint,
+        hooks=Hooks(progress=lambda done, total: seen.append((done, total)), on_step=steps.append, **hooks),
     )  # fmt: skip
     return net, seen, steps
 
@@ -131,8 +135,8 @@ def test_the_name_of_a_plan_without_a_budget_is_what_it_was(torch: Any) -> None:
         "epochs": 3, "batch_size": 64, "learning_rate": 1e-3, "weight_decay": 0.0, "warmup": 0.0, "clip": 1.0,
         "seed": 0, "checkpoint_seconds": 0, "name": "n",
     }  # fmt: skip
-    assert plan.named("n") == fingerprint(old)
-    assert TrainingConfig(batch_tokens=9).named("n") != plan.named("n")
+    assert plan.fingerprint("n") == fingerprint(old)
+    assert TrainingConfig(batch_tokens=9).fingerprint("n") != plan.fingerprint("n")
     with pytest.raises(UsageError, match="at least 1 token a batch, got 0"):
         TrainingConfig(batch_tokens=0)
 

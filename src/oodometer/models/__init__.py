@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..deprecation import warn_old
+from .artifacts import KINDS as _KINDS
+from .artifacts import kind_named
 from .base import Classifier, Text
 from .energy import Energy, EnergyMeter
 from .registry import load_model
@@ -32,3 +37,14 @@ __all__ = [
     "load_model",
     "snapshot_folders",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Names until 0.1."""
+    if name == "SequenceClassifier":
+        warn_old(f"{__name__}.{name}", f"{__name__}.Classifier")
+        return Classifier
+    if name == "KINDS":  # of classes, of which the registry holds the names alone
+        warn_old(f"{__name__}.{name}", f"{__name__}.load_model")
+        return {one: kind_named(one) for one, place in _KINDS.items() if place.startswith("text.")}
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -25,6 +25,7 @@ __all__ = [
     "KINDS",
     "WEIGHTS",
     "Artifact",
+    "described",
     "fingerprint",
     "keep",
     "kind_named",
@@ -36,6 +37,14 @@ __all__ = [
 DESCRIPTION, WEIGHTS = "oodometer_model.json", "weights.safetensors"
 OLDER = "oodometer_discriminator.json"  # of discriminators saved by older versions
 TRAINING = "training.json"
+
+OLD_NAMES = {
+    "plan": "training",
+    "longest": "max_length",
+    "longest_output": "max_output_length",
+    "pieces": "vocab_size",
+    "most_words": "vocab_size",
+}  # of arguments, until 0.1: in calls, and in folders that were saved then
 
 KINDS: dict[str, str] = {
     "bag-of-words": "text.bag_of_words:BagOfWords",
@@ -82,14 +91,8 @@ class Artifact(ABC):
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
-        if "__init__" in cls.__dict__:  # names of arguments until 0.1
-            cls.__init__ = renamed_arguments(  # type: ignore[method-assign]
-                plan="training",
-                longest="max_length",
-                longest_output="max_output_length",
-                pieces="vocab_size",
-                most_words="vocab_size",
-            )(cls.__init__)
+        if "__init__" in cls.__dict__:
+            cls.__init__ = renamed_arguments(**OLD_NAMES)(cls.__init__)  # type: ignore[method-assign]
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write the model to a folder. `UsageError` before `fit`."""
@@ -119,6 +122,11 @@ class Artifact(ABC):
             )
 
 
+def described(folder: Path) -> Path | None:
+    """The file that describes the model of a folder; None where there is none."""
+    return next((folder / name for name in (DESCRIPTION, OLDER) if (folder / name).is_file()), None)
+
+
 def read_description(folder: Path, kind: str | None = None) -> dict[str, Any]:
     """What a saved folder says about its model; `InputError` where it is none, or none of the ``kind``.
 
@@ -126,7 +134,7 @@ def read_description(folder: Path, kind: str | None = None) -> dict[str, Any]:
     Traceback (most recent call last):
     oodometer.errors.InputError: no-such-folder/oodometer_model.json: expected a model saved by oodometer, got ...
     """
-    path = folder / (OLDER if (folder / OLDER).is_file() else DESCRIPTION)
+    path = described(folder) or folder / DESCRIPTION
     got = "another content"
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
@@ -135,9 +143,10 @@ def read_description(folder: Path, kind: str | None = None) -> dict[str, Any]:
     except ValueError:
         got = "no JSON"
     else:
-        if isinstance(about, dict) and {"kind", "options"} <= set(about):
+        if isinstance(about, dict) and "kind" in about and isinstance(about.get("options"), dict):
             if kind in (None, about["kind"]):
-                return about
+                options = {OLD_NAMES.get(name, name): value for name, value in about["options"].items()}
+                return {**about, "options": options}
             got = f"one of the kind {about['kind']!r}"
     wanted = "a model saved by oodometer" if kind is None else f"a saved {kind} model"
     raise InputError(wanted, got=got, remedy="name the folder that save wrote", file=str(path))
@@ -162,9 +171,8 @@ def load_artifact(folder: str | os.PathLike[str], family: type[Any], what: str) 
     name = str(read_description(home)["kind"])
     kind = kind_named(name, family)
     if kind is None:
-        known = ", ".join(one for one in KINDS if kind_named(one, family))
         raise InputError(
-            f"{what} of the kinds {known}",
+            f"{what} of a kind that this version knows",
             got=repr(name),
             file=str(folder),
             remedy="name another folder or update oodometer",

@@ -204,7 +204,8 @@ class Classifier(Artifact):
         texts, as the column ``input`` (parts of a pair separated by a tab).
         """
         if isinstance(data, Dataset):
-            label = label if label is not None or not len(data.targets) else list(data.targets)
+            named = len(data.targets) > 0 and np.ndim(data.targets[0]) == 0  # distributions are no labels
+            label = list(data.targets) if label is None and named else label
             ids = ids if ids is not None or not data.ids else list(data.ids)
         fields: dict[str, Any] = {} if label is None else {"label": list(label)}
         if ids is not None:

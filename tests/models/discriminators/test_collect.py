@@ -139,7 +139,7 @@ def test_bad_input() -> None:
         collect([], INPUTS, GOLDS)
     with pytest.raises(UsageError, match="expected per_input of at least 1, got 0"):
         collect([EARLY], INPUTS, GOLDS, per_input=0)
-    with pytest.raises(InputError, match="expected a model saved by oodometer"):
+    with pytest.raises(InputError, match="expected a saved encoder-decoder model, got no such file"):
         collect(["no-such-folder"], INPUTS, GOLDS)
 
 

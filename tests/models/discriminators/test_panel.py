@@ -193,13 +193,6 @@ class Long(Discriminator):
     def parameters(self) -> int:
         return 0
 
-    def save(self, folder: Any) -> Path:
-        raise NotImplementedError
-
-    @classmethod
-    def load(cls, folder: Any) -> Discriminator:
-        raise NotImplementedError
-
 
 def test_long_pairs_are_counted_and_warned_about_once() -> None:
     panel = Panel([Long(), Long()])
@@ -215,6 +208,13 @@ def test_long_pairs_are_counted_and_warned_about_once() -> None:
     with pytest.warns(UserWarning, match=r"2 of 2 pairs \(100.0 %\)") as caught:
         Panel.train(lambda seed: Long(), [0, 1], ["a", "b"], ["c", "d"], [0, 1])
     assert len(caught) == 1
+
+
+def test_a_judge_of_ones_own_need_not_be_saved(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="the discriminator long has no way to be saved"):
+        Long().save(tmp_path)
+    with pytest.raises(InputError, match="expected a saved long model, got no such file"):
+        Long.load(tmp_path)
 
 
 def test_no_members() -> None:

@@ -93,7 +93,7 @@ def test_it_votes_in_a_panel_and_is_saved_by_its_path(folder: Path, tmp_path: Pa
     np.testing.assert_allclose(
         again.probabilities(INPUTS, OUTPUTS), panel.probabilities(INPUTS, OUTPUTS), atol=1e-6
     )
-    assert sorted(one.name for one in (tmp_path / "member-0").iterdir()) == ["oodometer_discriminator.json"]
+    assert sorted(one.name for one in (tmp_path / "member-0").iterdir()) == ["oodometer_model.json"]
 
 
 def test_bad_input(folder: Path, tmp_path: Path) -> None:

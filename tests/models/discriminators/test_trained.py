@@ -104,13 +104,11 @@ def test_saved_and_loaded(judge: Any, held: Pairs, tmp_path: Path) -> None:
             f"{file.name} tells where it was read"
         )
     other = GenerativeDiscriminator if judge.kind == "classifier" else ClassifierDiscriminator
-    with pytest.raises(
-        InputError, match=f"a saved {other.kind} discriminator, got one of the kind '{judge.kind}'"
-    ):
+    with pytest.raises(InputError, match=f"a saved {other.kind} model, got one of the kind '{judge.kind}'"):
         other.load(home)
-    about = home / "oodometer_discriminator.json"
+    about = home / "oodometer_model.json"
     about.write_text(json.dumps({**json.loads(about.read_text()), "kind": "oracle"}))
-    with pytest.raises(InputError, match="got 'oracle'; update oodometer"):
+    with pytest.raises(InputError, match="got 'oracle'; name another folder or update oodometer"):
         load_discriminator(home)
     about.write_text("{")
     with pytest.raises(InputError, match="got no JSON"):
@@ -187,7 +185,7 @@ def test_long_pairs_lose_the_end_of_the_longer_side(kind: str, train: Pairs) -> 
 
 def test_bad_input(kind: str, train: Pairs, tmp_path: Path) -> None:
     judge = MAKERS[kind](ONE)
-    with pytest.raises(UsageError, match=f"the {judge.kind} discriminator has not been trained"):
+    with pytest.raises(UsageError, match=f"the {judge.kind} model has not been trained"):
         judge.probabilities(["a"], ["b"])
     with pytest.raises(UsageError, match="has not been trained"):
         judge.save(tmp_path)
@@ -240,7 +238,7 @@ def test_a_pretrained_encoder_by_path(tiny_encoder: Path, reviews: Any) -> None:
     texts, labels = reviews
     pairs = (["is it good"] * len(texts), texts, labels)
     plan = TrainingConfig(epochs=8, batch_size=16, learning_rate=0.005)
-    judge = ClassifierDiscriminator(str(tiny_encoder), max_length=32, training=training).fit(*pairs)
+    judge = ClassifierDiscriminator(str(tiny_encoder), max_length=32, training=plan).fit(*pairs)
     assert correctness(judge, pairs) > 0.9
 
 
@@ -314,7 +312,7 @@ def test_metrics_are_checked(transformers: Any, tmp_path: Path) -> None:
     ):
         with pytest.raises(InputError, match=message):
             judge.fit(["a", "b"], ["c", "d"], values)
-    with pytest.raises(UsageError, match="the regression discriminator has not been trained"):
+    with pytest.raises(UsageError, match="the regression model has not been trained"):
         judge.probabilities(["a"], ["b"])
     with pytest.raises(UsageError, match="has not been trained"):
         judge.save(tmp_path)

@@ -13,6 +13,7 @@ import pytest
 from oodometer.errors import InputError, UsageError
 from oodometer.models.seq2seq import Beams, EncoderDecoder, decoding
 from oodometer.models.seq2seq import search as search_room
+from oodometer.models.seq2seq.scoring import score
 from oodometer.models.torch.training import TrainingConfig
 
 from .conftest import SIZES
@@ -200,12 +201,17 @@ def test_a_wide_search_finds_every_output(transformers: Any) -> None:
             assert np.isclose(logprobs[:13], expected, atol=1e-4).any()
 
 
-def test_logits_of_large_vocabularies_are_scored_in_parts(
-    model: EncoderDecoder, pairs: Pairs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scored = model.logprobs(*pairs)
-    monkeypatch.setattr("oodometer.models.seq2seq.scoring.MOST_LOGITS", 700)
-    np.testing.assert_allclose(model.logprobs(*pairs).values, scored.values, atol=1e-4)
+def test_logits_of_large_vocabularies_are_scored_in_parts(model: EncoderDecoder, pairs: Pairs) -> None:
+    codec, device = model.ready()
+    read, written = codec.read(pairs[0]), codec.written(pairs[1])
+    seen: list[tuple[int, int]] = []
+    found = score(
+        model.net, read, written, padding=codec.padding, batch_tokens=10_000, device=device, most_logits=700,
+        progress=lambda done, total: seen.append((done, total)),
+    )  # fmt: skip
+    assert len(seen) > 10
+    assert seen[-1] == (len(pairs[0]), len(pairs[0]))
+    np.testing.assert_allclose(found.values, model.logprobs(*pairs).values, atol=1e-4)
 
 
 def test_given_outputs_score_as_they_did_when_they_were_written(model: EncoderDecoder, pairs: Pairs) -> None:

@@ -138,15 +138,15 @@ def test_interrupted_while_a_snapshot_is_written(
     """Nothing half-written stays, and the snapshot is there once the training has gone on."""
     whole = make().fit(*pairs, snapshots=tmp_path / "whole", every=10)
     options = {"checkpoint": tmp_path / "state", "snapshots": tmp_path / "parts", "every": 10}
-    plain = EncoderDecoder._write
+    plain = EncoderDecoder._save
 
-    def broken(self: EncoderDecoder, home: Path, more: Any) -> Path:
-        plain(self, home, more)
-        if more["step"] == 20:
+    def broken(self: EncoderDecoder, home: Path, **facts: Any) -> Path:
+        plain(self, home, **facts)
+        if facts["step"] == 20:
             raise KeyboardInterrupt
         return home
 
-    monkeypatch.setattr(EncoderDecoder, "_write", broken)
+    monkeypatch.setattr(EncoderDecoder, "_save", broken)
     with pytest.raises(KeyboardInterrupt):
         make().fit(*pairs, **options)  # type: ignore[arg-type]
     assert [one.name for one in (tmp_path / "parts").iterdir()] == ["step-000010"]
@@ -427,5 +427,5 @@ def test_errors_are_one_line(
     home = model.save(tmp_path / "model")
     about = json.loads((home / "oodometer_model.json").read_text())
     (home / "oodometer_model.json").write_text(json.dumps({**about, "kind": "encoder"}))
-    with pytest.raises(InputError, match="a saved encoder-decoder model, got kind 'encoder'"):
+    with pytest.raises(InputError, match="a saved encoder-decoder model, got one of the kind 'encoder'"):
         EncoderDecoder.load(home)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from ...arrays import Array, as_numpy
-from ...errors import InputError
+from ...errors import InputError, UsageError
 from ...results import percent
 from ..artifacts import Artifact
 from ..base import Progress
@@ -72,6 +73,16 @@ class Discriminator(Artifact):
     @abstractmethod
     def parameters(self) -> int:
         """Number of parameters; 0 for a rule."""
+
+    def _fitted(self) -> bool:
+        return True
+
+    def _write(self, folder: Path) -> dict[str, Any]:
+        raise UsageError(f"the discriminator {self.kind} has no way to be saved; save its votes")
+
+    @classmethod
+    def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
+        raise UsageError(f"the discriminator {cls.kind} has no way to be loaded; make it again")
 
     def _count_truncated(self, count: int, rows: int, max_length: int) -> None:
         """Note how many pairs were cut, and warn about it the first time."""

@@ -144,7 +144,9 @@ class ClassifierDiscriminator(TrainedDiscriminator):
 
     @classmethod
     def _rebuilt(cls, options: dict[str, Any], folder: Path) -> Self:
-        model = load_model(folder)
+        model: Any = load_model(folder)
+        if options["training"] is not None:
+            model.training = options["training"]
         if options.pop("model") is not None:
             return cls(model=model, max_length=options["max_length"], share=options["share"])
         judge = cls(**options)

@@ -16,11 +16,12 @@ from ..seq2seq import EncoderDecoder
 from ..seq2seq.pretrained import load_tokenizer
 from ..seq2seq.scoring import IGNORED, token_scores
 from ..seq2seq.start import new_tokens
+from ..torch.asking import in_batches
 from ..torch.batches import padded, token_batches
 from ..torch.best import Best
 from ..torch.library import torch as load_torch
 from ..torch.training import TrainingConfig
-from .trained import CLASSES, TrainedDiscriminator
+from .trained import CLASSES, TrainedDiscriminator, class_log_odds
 from .truncation import cut_longer_side
 
 __all__ = ["BETWEEN", "GenerativeDiscriminator"]
@@ -150,29 +151,27 @@ class GenerativeDiscriminator(TrainedDiscriminator):
         read, written = codec.read(texts), codec.written(CLASSES)
         labels, _ = padded(written, np.arange(len(CLASSES)), IGNORED)
         answers = torch.from_numpy(labels).to(device)
-        out, done = np.empty((len(texts), len(CLASSES)), dtype=np.float64), 0
+
+        def one(batch: Array) -> tuple[Any]:
+            ids, real = padded(read, batch, codec.padding)
+            mask = torch.from_numpy(real).to(device).long()
+            states = net.get_encoder()(
+                input_ids=torch.from_numpy(ids).to(device), attention_mask=mask, return_dict=True
+            )
+            states.last_hidden_state = states.last_hidden_state.repeat_interleave(len(CLASSES), 0)
+            found = token_scores(
+                net,
+                answers.repeat(len(batch), 1),
+                encoder_outputs=states,
+                attention_mask=mask.repeat_interleave(len(CLASSES), 0),
+            )
+            return (found.sum(1).reshape(len(batch), len(CLASSES)),)
+
         order = np.argsort(-read.lengths, kind="stable")
-        with torch.inference_mode():
-            most = self.model.batch_tokens if device != "cpu" else min(self.model.batch_tokens, CPU_TOKENS)
-            for batch in token_batches(read.lengths + answers.numel(), order, most):
-                ids, real = padded(read, batch, codec.padding)
-                mask = torch.from_numpy(real).to(device).long()
-                states = net.get_encoder()(
-                    input_ids=torch.from_numpy(ids).to(device), attention_mask=mask, return_dict=True
-                )
-                states.last_hidden_state = states.last_hidden_state.repeat_interleave(len(CLASSES), 0)
-                found = token_scores(
-                    net,
-                    answers.repeat(len(batch), 1),
-                    encoder_outputs=states,
-                    attention_mask=mask.repeat_interleave(len(CLASSES), 0),
-                )
-                out[batch] = found.sum(1).reshape(len(batch), len(CLASSES)).cpu().numpy()
-                done += len(batch)
-                if progress is not None:
-                    progress(done, len(texts))
-        log_odds: Array = out[:, 1] - out[:, 0]
-        return log_odds
+        most = self.model.batch_tokens if device != "cpu" else min(self.model.batch_tokens, CPU_TOKENS)
+        batches = token_batches(read.lengths + answers.numel(), order, most)
+        (found,) = in_batches(batches, len(texts), one, progress)
+        return class_log_odds(found, 0, 1)
 
     def _save_network(self, folder: Path) -> None:
         self.model.save(folder)

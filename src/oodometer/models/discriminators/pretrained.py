@@ -114,9 +114,6 @@ class PretrainedDiscriminator(Discriminator):
         self._open()
         return sum(int(one.numel()) for one in self.net.parameters())
 
-    def _fitted(self) -> bool:
-        return True
-
     def _write(self, folder: Path) -> dict[str, Any]:
         """Nothing but the options; the classifier stays where ``source`` says."""
         return {}

@@ -138,9 +138,8 @@ class RegressionDiscriminator(Discriminator):
 
     @classmethod
     def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
-        options = dict(about["options"])
-        training = TrainingConfig(**options.pop("plan", options.pop("training", None)))
-        judge = cls(**options, training=training)
+        training = TrainingConfig(**about["options"]["training"])
+        judge = cls(**{**about["options"], "training": training})
         judge.model = Encoder.load(folder / MODEL)
         judge.model.training = training
         return judge

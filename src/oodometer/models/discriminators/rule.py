@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self, final
 
@@ -74,14 +75,13 @@ class RuleDiscriminator(Discriminator):
         """None: 0."""
         return 0
 
-    def _fitted(self) -> bool:
-        return True
-
-    def _write(self, folder: Path) -> dict[str, Any]:
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Raise `UsageError`: code is not saved."""
         raise UsageError(
             f"the rule {self.name} is code and cannot be saved; save its votes in a predictions file"
         )
 
     @classmethod
-    def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
+    def load(cls, folder: str | os.PathLike[str]) -> Self:
+        """Raise `UsageError`: code is not read from a folder."""
         raise UsageError("a rule cannot be loaded; make it again from its function")

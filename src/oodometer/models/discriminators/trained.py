@@ -116,9 +116,8 @@ class TrainedDiscriminator(Discriminator):
     @classmethod
     def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
         options = dict(about["options"])
-        training = options.pop("plan", options.get("training"))  # "plan": saved by an older version
-        if training is not None:
-            options["training"] = TrainingConfig(**training)
+        if options["training"] is not None:
+            options["training"] = TrainingConfig(**options["training"])
         judge = cls._rebuilt(options, folder / MODEL)
         judge.trained_share = float(about["trained_share"])
         judge.temperature = float(about["temperature"])

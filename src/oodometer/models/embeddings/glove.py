@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -14,8 +14,8 @@ from ...errors import InputError
 from ..artifacts import fingerprint
 from ..base import Progress
 from ..tokens import Vocabulary
-from ..torch import checkpoint as checkpoints
 from ..torch.library import torch as load_torch
+from ..torch.training import Hooks, TrainingConfig, train
 from .base import WordVectors
 
 __all__ = ["cooccurrences", "fit_factors", "train_glove"]
@@ -87,17 +87,16 @@ def train_glove(
             remedy="give more texts",
             column="text",
         )
+    training = TrainingConfig(
+        epochs=epochs, batch_size=BATCH, learning_rate=learning_rate, clip=None, seed=seed, epsilon=1e-12
+    )
     found = fit_factors(
-        i,
-        j,
-        x,
+        (i, j, x),
         len(vocabulary),
         dimensions=dimensions,
-        epochs=epochs,
-        learning_rate=learning_rate,
+        training=training,
         x_max=x_max,
         alpha=alpha,
-        seed=seed,
         checkpoint=checkpoint,
         progress=progress,
     )
@@ -106,59 +105,80 @@ def train_glove(
 
 
 def fit_factors(
-    i: Array,
-    j: Array,
-    x: Array,
+    pairs: tuple[Array, Array, Array],
     words: int,
     *,
     dimensions: int,
-    epochs: int,
-    learning_rate: float,
+    training: TrainingConfig,
     x_max: float = 10.0,
     alpha: float = 0.75,
-    seed: int = 0,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> tuple[Array, Array]:
-    """The two factors of `train_glove`, each of shape (word, dimension + 1) with the bias in the last column."""
+    """The two factors of `train_glove`, each of shape (word, dimension + 1) with the bias in the last column.
+
+    ``pairs`` is what `cooccurrences` gives.
+    """
     torch = load_torch()
-    rng = torch.Generator().manual_seed(seed)
+    i, j, x = pairs
+    rng = torch.Generator().manual_seed(training.seed)
     shape = (words, dimensions + 1)  # the last column is the bias
     u, v = (torch.nn.Parameter((torch.rand(shape, generator=rng) - 0.5) / dimensions) for _ in range(2))
-    optimizer = torch.optim.Adam([u, v], lr=learning_rate, eps=1e-12)
     row, column = torch.from_numpy(i), torch.from_numpy(j)
     logs = torch.from_numpy(np.log(x)).float()
     weights = torch.from_numpy(np.minimum(1.0, (x / x_max) ** alpha)).float()
-    steps = -(-len(x) // BATCH)
-    net, folder, done, mark = torch.nn.ParameterDict({"u": u, "v": v}), None, 0, ""
-    if checkpoint is not None:
-        folder = Path(checkpoint)
-        settings = {
-            "words": words,
-            "dimensions": dimensions,
-            "epochs": epochs,
-            "rate": learning_rate,
-            "x_max": x_max,
-        }
-        mark = fingerprint({**settings, "alpha": alpha, "seed": seed}, i, j, x)
-        done = checkpoints.restore(folder, net, optimizer, fingerprint=mark)
-    for epoch in range(epochs):
-        order = torch.randperm(len(x), generator=rng)
-        for step in range(steps):
-            at = order[step * BATCH : (step + 1) * BATCH]
-            # X is symmetric and each pair is kept once: a coin says which of the two words is the centre.
-            swap = torch.rand(len(at), generator=rng) < 0.5
-            if epoch * steps + step < done:
-                continue  # behind a checkpoint only the random numbers are drawn again
-            one, other = torch.where(swap, column[at], row[at]), torch.where(swap, row[at], column[at])
-            centre, near = u[one], v[other]
-            error = (centre[:, :-1] * near[:, :-1]).sum(1) + centre[:, -1] + near[:, -1] - logs[at]
-            optimizer.param_groups[0]["lr"] = learning_rate * (1 - (epoch * steps + step) / (epochs * steps))
-            optimizer.zero_grad()
-            (weights[at] * error.square()).sum().backward()
-            optimizer.step()
-            if progress is not None:
-                progress(epoch * steps + step + 1, epochs * steps)
-        if folder is not None and done < (epoch + 1) * steps:
-            checkpoints.store(folder, net, optimizer, fingerprint=mark, step=(epoch + 1) * steps)
+
+    def loss(batch: Array) -> Any:
+        swap = torch.from_numpy(batch >= len(x))
+        at = torch.from_numpy(batch % len(x))
+        one, other = torch.where(swap, column[at], row[at]), torch.where(swap, row[at], column[at])
+        centre, near = u[one], v[other]
+        error = (centre[:, :-1] * near[:, :-1]).sum(1) + centre[:, -1] + near[:, -1] - logs[at]
+        return (weights[at] * error.square()).sum()
+
+    settings = {"kind": "glove", "words": words, "dimensions": dimensions, "x_max": x_max, "alpha": alpha}
+    train(
+        torch.nn.ParameterDict({"u": u, "v": v}),
+        loss,
+        _Shuffled(len(x), training.batch_size, rng),
+        training,
+        name=fingerprint(settings, i, j, x),
+        checkpoint=None if checkpoint is None else Path(checkpoint),
+        hooks=Hooks(progress, keep_epochs=True),
+    )
     return u.detach().numpy(), v.detach().numpy()
+
+
+@final
+class _Shuffled:
+    """All pairs once an epoch, in a new order; one that stands swapped is named by its position + the number of pairs.
+
+    X is symmetric and each pair is kept once: a coin says which of the two words is the centre.
+    """
+
+    def __init__(self, pairs: int, size: int, rng: Any) -> None:
+        self.pairs, self.size, self.rng = pairs, size, rng
+        self.begins = [rng.get_state()]  # of the random numbers, at the beginning of each epoch that is known
+
+    def of_epoch(self, epoch: int) -> list[Array]:
+        """Replayed from the beginning of the epoch, or of the last before it that is known."""
+        found: list[Array] = []
+        for one in range(min(epoch, len(self.begins) - 1), epoch + 1):
+            found = self._drawn(one)
+        return found
+
+    def steps(self, epochs: int) -> list[int]:
+        """As many in each."""
+        return [-(-self.pairs // self.size)] * epochs
+
+    def _drawn(self, epoch: int) -> list[Array]:
+        torch = load_torch()
+        self.rng.set_state(self.begins[epoch])
+        order = torch.randperm(self.pairs, generator=self.rng)
+        found = [
+            (at + self.pairs * (torch.rand(len(at), generator=self.rng) < 0.5)).numpy()
+            for at in order.split(self.size)
+        ]
+        if epoch + 1 == len(self.begins):
+            self.begins.append(self.rng.get_state())
+        return found

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...arrays import Array, Ragged
 from ..base import Progress
+from ..torch.asking import in_batches
 from ..torch.batches import padded, token_batches
 from ..torch.library import torch as load_torch
 from .search import search
@@ -65,27 +66,36 @@ def decode(
     """
     torch = load_torch()
     net.eval()
-    waiting, done = np.argsort(-inputs.lengths, kind="stable"), 0
-    out = _Outputs(len(inputs), beams)
-    for cap in sorted({min(usual_output, max_output_length), max_output_length}):
+    out, done = _Outputs(len(inputs), beams), 0
+
+    def decoded(waiting: Array, cap: int) -> Array:
+        """Decode some samples as far as ``cap`` tokens; returns those that are not done then."""
         lengths = np.stack([inputs.lengths, np.full(len(inputs), cap)], axis=1)
-        again: list[Array] = []
-        for batch in token_batches(lengths, waiting, max(1, batch_tokens // beams)):
+        again = [waiting[:0]]
+
+        def one(batch: Array) -> tuple[()]:
+            nonlocal done
             ids, real = padded(inputs, batch, padding)
             mask = torch.from_numpy(real).to(device).long()
-            with torch.inference_mode():
-                states = net.get_encoder()(
-                    input_ids=torch.from_numpy(ids).to(device), attention_mask=mask, return_dict=True
-                )
-                found = search(net, states, mask, beams=beams, cap=cap)
-            written, logprobs, own, total, ended = (one.cpu().numpy() for one in found)
+            states = net.get_encoder()(
+                input_ids=torch.from_numpy(ids).to(device), attention_mask=mask, return_dict=True
+            )
+            found = search(net, states, mask, beams=beams, cap=cap)
+            written, logprobs, own, total, ended = (part.cpu().numpy() for part in found)
             finished = ended | (cap == max_output_length)
-            out.take(batch[finished], *(one[finished] for one in (written, logprobs, own, total)))
+            out.take(batch[finished], *(part[finished] for part in (written, logprobs, own, total)))
             again.append(batch[~finished])
             done += int(finished.sum())
             if progress is not None and finished.any():
                 progress(done, len(inputs))
-        waiting = np.concatenate(again) if again else waiting[:0]
+            return ()
+
+        in_batches(token_batches(lengths, waiting, max(1, batch_tokens // beams)), len(inputs), one)
+        return np.concatenate(again)
+
+    waiting = np.argsort(-inputs.lengths, kind="stable")
+    for cap in sorted({min(usual_output, max_output_length), max_output_length}):
+        waiting = decoded(waiting, cap)
     return out.decoded()
 
 

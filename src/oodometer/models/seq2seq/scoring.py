@@ -8,6 +8,7 @@ import numpy as np
 
 from ...arrays import Array, Ragged
 from ..base import Progress
+from ..torch.asking import in_batches
 from ..torch.batches import padded, token_batches
 from ..torch.library import torch as load_torch
 
@@ -40,36 +41,40 @@ def score(
     padding: int,
     batch_tokens: int,
     device: str,
+    most_logits: int = MOST_LOGITS,
     progress: Progress | None = None,
 ) -> Ragged:
     """log p(y_t | y_<t, x) of each token of each output, float32, rows as in ``outputs``.
 
     Formula: log softmax(logits_t)[y_t], the decoder reading the output's own tokens before t.
 
-    ``batch_tokens`` bounds the padded tokens of a batch, an input and its output together; a batch of a large
-    vocabulary is smaller still, so that its logits fit into 128 MB.
+    ``batch_tokens`` bounds the padded tokens of a batch, an input and its output together; ``most_logits`` its logits,
+    so that a batch of a large vocabulary is smaller still.
     """
     torch = load_torch()
     lengths = np.stack([inputs.lengths, outputs.lengths], axis=1)
     values = np.zeros(int(outputs.offsets[-1]), dtype=np.float32)
     vocabulary = int(net.config.get_text_config(decoder=True).vocab_size)
     order = np.lexsort((-lengths[:, 1], -lengths[:, 0]))
-    done = 0
-    with torch.inference_mode():
-        for large in token_batches(lengths, order, batch_tokens):
-            for batch in token_batches(lengths[:, 1], large, max(1, MOST_LOGITS // vocabulary)):
-                ids, real = padded(inputs, batch, padding)
-                labels, own = padded(outputs, batch, IGNORED)
-                found = token_scores(
-                    net,
-                    torch.from_numpy(labels).to(device),
-                    input_ids=torch.from_numpy(ids).to(device),
-                    attention_mask=torch.from_numpy(real).to(device).long(),
-                )
-                values[_places(outputs, batch)] = found.cpu().numpy()[own]
-                done += len(batch)
-                if progress is not None:
-                    progress(done, len(outputs))
+    batches = [
+        batch
+        for large in token_batches(lengths, order, batch_tokens)
+        for batch in token_batches(lengths[:, 1], large, max(1, most_logits // vocabulary))
+    ]
+
+    def one(batch: Array) -> tuple[()]:
+        ids, real = padded(inputs, batch, padding)
+        labels, own = padded(outputs, batch, IGNORED)
+        found = token_scores(
+            net,
+            torch.from_numpy(labels).to(device),
+            input_ids=torch.from_numpy(ids).to(device),
+            attention_mask=torch.from_numpy(real).to(device).long(),
+        )
+        values[_places(outputs, batch)] = found.cpu().numpy()[own]
+        return ()
+
+    in_batches(batches, len(outputs), one, progress)
     return Ragged(values, outputs.offsets)
 
 

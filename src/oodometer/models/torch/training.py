@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,6 +25,7 @@ __all__ = ["Batches", "Hooks", "LengthBatches", "TrainingConfig", "autocast", "t
 OPTIMIZERS = ("adamw", "sgd")
 SCHEDULES = ("linear", "cosine", "constant")
 PRECISIONS = ("float32", "bfloat16", "float16")
+ADDED = frozenset({"batch_tokens", "optimizer", "momentum", "schedule", "precision", "epsilon"})
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,13 @@ class TrainingConfig:
 
     def fingerprint(self, name: str) -> str:
         """Name of a training with this config, for the data and settings called ``name``."""
-        return fingerprint({"name": name, **asdict(self), "checkpoint_seconds": 0})
+        own = {**asdict(self), "checkpoint_seconds": 0}
+        for one in fields(
+            self
+        ):  # added later, left out at their defaults: older states are still this training's
+            if one.name in ADDED and own[one.name] == one.default:
+                del own[one.name]
+        return fingerprint({"name": name, **own})
 
     def rate(self, step: int, total: int) -> float:
         """Learning rate at a step: up over the warm-up, then by the schedule.
@@ -160,6 +167,7 @@ class Hooks:
     goes_on : asked with the steps done in a checkpoint that was found: False starts again from the first step.
     stop_after : steps after which training ends early, its state kept in the checkpoint; the learning rate is that of
         the whole config. None: all of them.
+    keep_epochs : whether the checkpoint is also written after each epoch, the last included.
     """
 
     progress: Progress | None = None
@@ -167,6 +175,7 @@ class Hooks:
     on_epoch: Callable[[int], None] | None = None
     goes_on: Callable[[int], bool] | None = None
     stop_after: int | None = None
+    keep_epochs: bool = False
 
 
 @dataclass
@@ -253,8 +262,11 @@ def train(
                 _told(state, hooks, last)
                 if time.monotonic() - state.written > config.checkpoint_seconds:
                     state.keep()
-            if hooks.on_epoch is not None and state.done == first_steps[epoch + 1]:
-                hooks.on_epoch(epoch + 1)
+            if state.done == first_steps[epoch + 1]:
+                if hooks.keep_epochs:
+                    state.keep()
+                if hooks.on_epoch is not None:
+                    hooks.on_epoch(epoch + 1)
     except KeyboardInterrupt:
         state.keep()
         raise

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import InputError, UsageError
+from ...models.artifacts import described
 from ...models.discriminators import Panel, RegressionDiscriminator, load_discriminator
 from ...results import Interval
 from ...store import whole_folder, write_atomic
@@ -31,7 +32,7 @@ __all__ = [
 ABOUT = "judges.json"
 HELD_OUT = "held_out.jsonl"
 CUTS = "cuts.json"
-_PANEL, _SINGLE = "oodometer_panel.json", "oodometer_discriminator.json"
+_PANEL = "oodometer_panel.json"
 _CUT = r"\d+ of \d+ pairs .* are longer"
 _INTERVAL = {"value", "lower", "upper", "level", "kind"}
 
@@ -105,7 +106,7 @@ def open_judges(folder: str | os.PathLike[str]) -> tuple[Panel, dict[str, Any]]:
     home = Path(folder)
     if (home / _PANEL).is_file():
         panel = Panel.load(home)
-    elif (home / _SINGLE).is_file():
+    elif described(home) is not None:
         panel = Panel([load_discriminator(home)])
     else:
         begun = training_home(home).is_dir()
