@@ -236,7 +236,7 @@ class Predictions:
 
     def _cut(self, pick: Any, rows: int, first_row: int) -> Predictions:
         changes: dict[str, Any] = {}
-        for name, axes in FIELDS.items():
+        for name, known in FIELDS.items():
             value = getattr(self, name)
             if value is None:
                 continue
@@ -244,7 +244,7 @@ class Predictions:
                 index = np.arange(self.rows)[pick] if isinstance(pick, slice) else np.asarray(pick)
                 changes[name] = value.take(index)
             else:
-                changes[name] = value[(slice(None),) * axes.index("sample") + (pick,)]
+                changes[name] = value[(slice(None),) * known.sample + (pick,)]
         columns = {k: v[pick] for k, v in self.columns.items()}
         cache: dict[str, Any] = {}
         if (
@@ -323,14 +323,14 @@ class Predictions:
                 )
             _check_same_axes(first, part)
         joined: dict[str, Any] = {}
-        for name, axes in FIELDS.items():
+        for name, known in FIELDS.items():
             values = [getattr(p, name) for p in parts]
             if any(v is None for v in values):
                 joined[name] = None
             elif isinstance(values[0], Ragged):
                 joined[name] = Ragged.concat(values)
             else:
-                joined[name] = kernels.concatenated(values, axes.index("sample"))
+                joined[name] = kernels.concatenated(values, known.sample)
         shared = set.intersection(*(set(p.columns) for p in parts))
         columns = {k: np.concatenate([p.columns[k] for p in parts]) for k in sorted(shared)}
         cache: dict[str, Any] = {}
@@ -356,8 +356,9 @@ def _named_axes(names: Mapping[str, Sequence[str]], fields: Mapping[str, Any]) -
                 f"distinct names along the {axis} axis", got=f"{twice} twice", remedy="rename one"
             )
         for name, value in fields.items():
-            if axis in FIELDS[name] and value.shape[FIELDS[name].index(axis)] != len(own):
-                size = value.shape[FIELDS[name].index(axis)]
+            axes = FIELDS[name].axes
+            if axis in axes and value.shape[axes.index(axis)] != len(own):
+                size = value.shape[axes.index(axis)]
                 raise InputError(f"{size} names, one for each {axis}", got=f"{len(own)}", column=name,
                                  remedy="name every entry once, in their order")  # fmt: skip
     return out
@@ -366,9 +367,9 @@ def _named_axes(names: Mapping[str, Sequence[str]], fields: Mapping[str, Any]) -
 def _check_same_axes(first: Predictions, part: Predictions) -> None:
     """What two records both hold has as many entries along every axis, of the same names where both have names."""
     file = part.source
-    for field_name, axes in FIELDS.items():
+    for field_name, known in FIELDS.items():
         one, other = getattr(first, field_name), getattr(part, field_name)
-        for place, axis in enumerate(axes):
+        for place, axis in enumerate(known.axes):
             if axis in ("sample", "class") or one is None or other is None:
                 continue
             if one.shape[place] != other.shape[place]:

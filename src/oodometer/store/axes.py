@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from ..classes import ClassNames
 from ..errors import InputError
-from .columns import AXES, PREFIX, class_names
+from ..fields import FIELDS
+from .columns import AXES, class_names
 
 __all__ = ["Axes", "Order", "listed_classes", "name_order", "order_along", "order_of"]
 
@@ -127,7 +128,7 @@ def order_along(
         own = tuple(map(str, follows))
     if own is not None and known is not None:
         return _by_name(axis, own, known, file)
-    field, prefix = _FIELD[axis], PREFIX[_FIELD[axis]]
+    field, prefix = _FIELD[axis], FIELDS[_FIELD[axis]].prefix
     if size != length:
         raise InputError(f"{length} {field}, as in the reference", got=f"{size}", file=file, column=field,
                          remedy=f"use the same {field} in every file")  # fmt: skip
@@ -142,7 +143,7 @@ def order_along(
 def _by_name(
     axis: str, own: tuple[str, ...], known: tuple[str, ...], file: str | None
 ) -> tuple[Order | None, tuple[str, ...]]:
-    prefix = PREFIX[_FIELD[axis]]
+    prefix = FIELDS[_FIELD[axis]].prefix or ""
     where = {name: i for i, name in enumerate(own)}
     absent = [prefix + name for name in known if name not in where]
     more = [prefix + name for name in own if name not in set(known)]

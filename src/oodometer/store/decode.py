@@ -10,6 +10,7 @@ import pyarrow.types as pt
 
 from ..arrays import Array, Coded
 from ..classes import ClassNames
+from ..fields import FIELDS
 from .cells import any_cells, number_cells, plain, text_cells, time_cells
 from .codes import class_cells, class_lists, dictionary, truth_cells, truth_lists
 from .columns import Feed, Kind
@@ -27,7 +28,7 @@ _CELLS: dict[Kind, Any] = {
 def field(batch: Any, feed: Feed, classes: ClassNames | None, text: bool, width: int | None = None) -> Any:
     """One field's array from a record batch; rows in errors count from the batch's start."""
     columns = [plain(batch.column(name)) for name in feed.columns]
-    if feed.field == "features":
+    if FIELDS[feed.field].truths:
         columns = [_without_truth(array) for array in columns]
     if not feed.wide:
         return _CELLS[feed.kind](columns[0], feed.columns[0], classes, text, width)

@@ -152,7 +152,7 @@ class TableReader(Reader):
 
 def _ordered(values: Any, field: str, orders: Mapping[str, Order]) -> Any:
     """The array of a list column with the entries of its axes in the orders given."""
-    for place, axis in enumerate(FIELDS[field]):
+    for place, axis in enumerate(FIELDS[field].axes):
         if axis in orders and isinstance(values, Coded):
             values = Coded(np.take(values.codes, orders[axis], axis=place), values.values)
         elif axis in orders:

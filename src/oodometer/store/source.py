@@ -12,10 +12,11 @@ from typing import Any
 from ..arguments import checked
 from ..classes import ClassNames, named_classes
 from ..errors import InputError, OodometerError
+from ..fields import FIELDS
 from ..predictions import Predictions
 from .axes import Axes, Order, listed_classes, order_along, order_of
 from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_rows
-from .columns import AXES, CLASS_AXIS, Layout
+from .columns import AXES, Layout
 from .files import Stamp, check_file
 from .memory import RecordSource, realigned
 from .reader import Plan, Reader, seen_classes
@@ -300,15 +301,12 @@ class ReaderSource(Source):
                 "a column for each of at least two classes",
                 got="one",
                 remedy="for the probability of one positive class add the other's column, 1 - p",
-                column=next(
-                    f.columns[0]
-                    for n, f in layout.feeds.items()
-                    if n in CLASS_AXIS and f.suffixes is not None
-                ),
+                column=layout.wide_of_classes[0].columns[0],
             )
         widths = dict(self.reader.widths(layout))
         inner = widths.pop("classes", None)
-        width = next((widths[n] for n in ("probabilities", "logits") if n in widths), inner)
+        listed = [n for n, field in FIELDS.items() if field.of_classes and n in widths]
+        width = next((widths[n] for n in listed if FIELDS[n].kind == "numbers"), inner)
         orders: dict[str, Order] = {}
         own = self._own_classes(width)
         classes = wanted.classes
@@ -317,7 +315,7 @@ class ReaderSource(Source):
         if classes is None:
             classes = seen_classes(self.reader, layout)
         elif width is not None:
-            column = next(layout.feeds[n].columns[0] for n in CLASS_AXIS if n in widths)
+            column = layout.feeds[listed[0]].columns[0]
             if width != len(classes):
                 raise InputError(
                     f"lists of {len(classes)} entries, one a class", got=f"{width}", file=self.path, row=1,

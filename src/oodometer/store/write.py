@@ -14,12 +14,11 @@ from ..classes import ClassNames
 from ..errors import UsageError, WorkError
 from ..predictions import FIELDS, Predictions
 from .atomic import refuse_clashes, write_result
-from .columns import AXES
+from .columns import AXES, offsets_of
 from .files import ENDINGS
 
 __all__ = ["write_predictions"]
 
-_CODED = ("label", "prediction", "members", "views")
 _MODULES = {"parquet": "parquet", "csv": "csv_file", "jsonl": "jsonl", "arrow": "arrow"}
 
 
@@ -69,10 +68,10 @@ def _arrays(record: Predictions) -> dict[str, Array]:
         if value is None:
             continue
         if isinstance(value, Ragged):
-            out[name], out[f"{name}_offsets"] = value.values, value.offsets
-        elif name in _CODED:
+            out[name], out[offsets_of(name)] = value.values, value.offsets
+        elif FIELDS[name].cell == "class":
             out[name] = _named(value, record.classes or ())
-        elif name == "correct" and (value < 0).any():
+        elif FIELDS[name].cell == "truth" and (value < 0).any():
             out[name] = np.where(value < 0, np.nan, value)
         else:
             out[name] = _unpickled(value)
