@@ -334,8 +334,12 @@ def check_logprobs(value: Any, column: str = "token_logprobs") -> Ragged:
     try:
         ragged = value if isinstance(value, Ragged) else Ragged.from_rows(value)
     except (TypeError, ValueError):
-        raise InputError("a list of numbers a sample", got="other values", remedy="one log-probability a token",
-                         column=column) from None  # fmt: skip
+        raise InputError(
+            "a list of numbers a sample",
+            got="other values",
+            remedy="one log-probability a token",
+            column=column,
+        ) from None
     bad = ~(ragged.values <= _NEGATIVE_TOLERANCE)
     if bad.any():
         position = int(np.argmax(bad))
@@ -355,12 +359,17 @@ def check_time(value: Any, column: str = "time") -> Array:
     try:
         out = array.astype("datetime64[us]")
     except (TypeError, ValueError):
-        raise InputError("timestamps", got=repr(array.ravel()[0]), column=column,
-                         remedy="write them as ISO 8601, 2026-01-31T12:00:00") from None  # fmt: skip
+        raise InputError(
+            "timestamps",
+            got=repr(array.ravel()[0]),
+            column=column,
+            remedy="write them as ISO 8601, 2026-01-31T12:00:00",
+        ) from None
     missing = np.isnat(out)
     if missing.any():
-        raise InputError("a timestamp", got="null", remedy="drop the row", row=int(np.argmax(missing)) + 1,
-                         column=column)  # fmt: skip
+        raise InputError(
+            "a timestamp", got="null", remedy="drop the row", row=int(np.argmax(missing)) + 1, column=column
+        )
     return out
 
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from . import checks
+from . import candidates, checks
 from .arrays import Array, Ragged, as_numpy, softmax
-from .classes import ClassNames, encode, find_classes, truth_values
+from .classes import ClassNames
 from .errors import InputError
 
-__all__ = ["FIELDS", "Field", "Kind", "check_fields"]
+__all__ = [
+    "FIELDS",
+    "Field",
+    "Kind",
+    "refuse_classes_beside_positions",
+]
 
 # What the cells of one column hold: one value, a list (numbers, classes, truths, ragged), a list of lists (nested).
 Kind = Literal[
@@ -33,9 +38,14 @@ Kind = Literal[
 Cell = Literal["number", "class", "truth", "text", "time", "any"]
 # (what was given, class names, what the checks learn on the way) -> the array that the record holds
 Check = Callable[[Any, ClassNames | None, dict[str, Any]], Any]
+# (the arrays so far, what the checks learn on the way) -> the fields that follow from them
+Give = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
 _LISTS: dict[tuple[Cell, int], Kind] = {
-    ("number", 2): "numbers", ("number", 3): "nested", ("class", 2): "classes", ("truth", 2): "truths",
-}  # fmt: skip
+    ("number", 2): "numbers",
+    ("number", 3): "nested",
+    ("class", 2): "classes",
+    ("truth", 2): "truths",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +62,9 @@ class Field:
     ragged : whether rows have different lengths (`Ragged`).
     unknown : whether null stands for an unknown value.
     truths : whether true and false may stand for the numbers 1 and 0.
-    gives : fields that the record gets from this one where they are not given.
+    gives, give : fields that the record gets from this one where they are not given, and what works them out.
     tells : fields that need not be there as long as this one is.
+    positions : whether a "class" beside this field is a position among its entries in the row; there are no classes.
     on_request : whether it is read only where it is asked for by name.
 
     >>> FIELDS["members"].kind, FIELDS["members"].sample, FIELDS["members"].axis
@@ -68,7 +79,9 @@ class Field:
     unknown: bool = False
     truths: bool = False
     gives: tuple[str, ...] = ()
+    give: Give | None = None
     tells: tuple[str, ...] = ()
+    positions: bool = False
     on_request: bool = False
 
     @property
@@ -136,6 +149,23 @@ def _token_logprobs(value: Any, classes: ClassNames | None, learnt: dict[str, An
     return checks.check_logprobs(value)
 
 
+def _candidate_scores(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Ragged:
+    return candidates.check_candidate_scores(value)
+
+
+def _probabilities_of_logits(out: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
+    return {} if "probabilities" in out else {"probabilities": softmax(out["logits"])}
+
+
+def _choice(out: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
+    """The candidate of the highest score, and the softmax probability of the one that is predicted."""
+    scores = out["candidate_scores"]
+    softmaxes = candidates.candidate_softmax(scores)
+    learnt["top"] = top = candidates.top_candidates(scores, softmaxes)
+    prediction = out.get("prediction", top.best)
+    return {"prediction": prediction, "confidence": candidates.own_probability(softmaxes, prediction)}
+
+
 def _time(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
     return checks.check_time(value)
 
@@ -144,11 +174,26 @@ FIELDS: dict[str, Field] = {
     "label": Field("class", unknown=True),
     "prediction": Field("class"),
     "probabilities": Field("number", ("sample", "class"), "prob_", _probabilities, tells=("prediction",)),
-    "logits": Field("number", ("sample", "class"), "logit_", _logits, gives=("probabilities",)),
+    "logits": Field(
+        "number",
+        ("sample", "class"),
+        "logit_",
+        _logits,
+        gives=("probabilities",),
+        give=_probabilities_of_logits,
+    ),
     "confidence": Field("number", check=_confidence),
     "members": Field("class", ("model", "sample"), "member_"),
     "member_probabilities": Field("number", ("model", "sample", "class"), check=_member_probabilities),
     "token_logprobs": Field("number", check=_token_logprobs, ragged=True),
+    "candidate_scores": Field(
+        "number",
+        check=_candidate_scores,
+        ragged=True,
+        gives=("prediction", "confidence"),
+        give=_choice,
+        positions=True,
+    ),
     "views": Field("class", ("view", "sample"), "view_"),
     "votes": Field("truth", ("judge", "sample"), "vote_"),
     "features": Field("number", ("sample", "feature"), "feature_", _features, truths=True),
@@ -160,96 +205,35 @@ FIELDS: dict[str, Field] = {
 }
 
 
-def check_fields(
-    given: dict[str, Any], classes: ClassNames | None
-) -> tuple[int, ClassNames | None, dict[str, Any], dict[str, Any]]:
-    """Number of rows, class names, checked arrays, and what the checks learnt on the way (``top``, ``rounded``).
+def refuse_classes_beside_positions(
+    names: Iterable[str], classes: ClassNames | None = None, file: str | None = None
+) -> str | None:
+    """The field whose entries labels are positions of, None where labels are classes; `InputError` for both together.
 
-    Rows in errors are counted from the start of these arrays.
+    >>> refuse_classes_beside_positions(["candidate_scores", "label"])
+    'candidate_scores'
+    >>> refuse_classes_beside_positions(["candidate_scores", "logits"])
+    Traceback (most recent call last):
+    oodometer.errors.InputError: column logits: expected no field of classes beside `candidate_scores`, got ...
     """
-    out: dict[str, Any] = {}
-    learnt: dict[str, Any] = {}
-    present = {name: field for name, field in FIELDS.items() if name in given}
-    for name, field in present.items():
-        if field.check is not None:
-            out[name] = field.check(given[name], classes, learnt)
-        elif field.cell == "truth":
-            out[name] = _verdicts(given[name], name, field)
-    if "logits" in out and "probabilities" not in given:
-        out["probabilities"] = softmax(out["logits"])
-    classes = _settle_classes(given, out, classes)
-    for name, field in present.items():
-        if name not in out:
-            value = given[name]
-            out[name] = _coded(value, name, field, classes) if field.cell == "class" else as_numpy(value)
-    rows = _common_length(out)
-    if "prediction" in out and "probabilities" in out:
-        checks.check_prediction_is_argmax(out["prediction"], out["probabilities"], classes or ())
-    return rows, classes, out, learnt
-
-
-def _verdicts(value: Any, name: str, field: Field) -> Array:
-    """Truth values, all of them known unless the field may lack some."""
-    array = truth_values(value, name)
-    if array.ndim != len(field.axes):
-        raise InputError(f"axes {field.axes}", got=f"shape {array.shape}", column=name)
-    if not field.unknown and (array < 0).any():
-        at = np.unravel_index(int(np.argmax(array < 0)), array.shape)
-        raise InputError("a verdict from every judge", got="null", remedy="drop the row",
-                         row=int(at[field.sample]) + 1, column=name)  # fmt: skip
-    return array
-
-
-def _settle_classes(
-    given: dict[str, Any], out: dict[str, Any], classes: ClassNames | None
-) -> ClassNames | None:
-    """The class names: as given, else 0..K-1 for a class axis, else the classes that occur."""
-    widths = {name: value.shape[-1] for name, value in out.items() if FIELDS[name].of_classes}
+    ordered = next((name for name in names if FIELDS[name].positions), None)
+    if ordered is None:
+        return None
+    mixed = next((name for name in names if FIELDS[name].of_classes), None)
+    if mixed is not None:
+        raise InputError(
+            f"no field of classes beside `{ordered}`",
+            got=f"`{mixed}`",
+            file=file,
+            column=mixed,
+            remedy="positions among candidates are not classes: leave one of the two out",
+        )
     if classes is not None:
-        for name, width in widths.items():
-            if width != len(classes):
-                raise InputError(
-                    f"{len(classes)} classes",
-                    got=f"{width}",
-                    remedy="name every class once, in column order",
-                    column=name,
-                )
-        return classes
-    if widths:
-        if len(set(widths.values())) > 1:
-            raise InputError(
-                "one number of classes",
-                got=", ".join(f"{k}: {v}" for k, v in widths.items()),
-                remedy="align them",
-            )
-        return tuple(range(next(iter(widths.values()))))
-    coded = [given[name] for name, field in FIELDS.items() if field.cell == "class" and name in given]
-    return find_classes(coded) if coded else None
-
-
-def _coded(value: Any, name: str, field: Field, classes: ClassNames | None) -> Array:
-    codes = encode(value, classes or (), name)
-    if codes.ndim != len(field.axes):
         raise InputError(
-            f"an array with axes ({', '.join(field.axes)})",
-            got=f"shape {codes.shape}",
-            remedy="reshape it",
-            column=name,
+            f"no class names beside `{ordered}`",
+            got=", ".join(map(str, classes[:6])),
+            file=file,
+            column=ordered,
+            remedy="labels are positions among candidates: leave classes (--classes) out",
         )
-    if not field.unknown and (codes < 0).any():
-        at = np.unravel_index(int(np.argmax(codes < 0)), codes.shape)
-        raise InputError(
-            "a predicted class", got="null", remedy="drop the row", row=int(at[field.sample]) + 1, column=name
-        )
-    return codes
-
-
-def _common_length(out: dict[str, Any]) -> int:
-    """Every field has the same number of samples; returns it."""
-    lengths = {
-        name: len(v) if isinstance(v, Ragged) else v.shape[FIELDS[name].sample] for name, v in out.items()
-    }
-    rows = next(iter(lengths.values()))
-    for name, length in lengths.items():
-        checks.check_length(rows, length, name)
-    return int(rows)
+    return ordered

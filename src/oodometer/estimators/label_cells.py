@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -228,7 +229,7 @@ class CellEstimator(Estimator):
     `NotApplicable` where the reference has no true classes.
     """
 
-    needs = ("prediction|probabilities|members",)
+    needs: ClassVar[tuple[str, ...]] = ("class", "prediction|probabilities|members")
 
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record lacks what the method (once fitted, its cells too) needs, or None."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ..classes import ClassNames
 from ..errors import InputError, UnknownColumnError, UsageError
-from ..fields import FIELDS, Kind
+from ..fields import FIELDS, Kind, refuse_classes_beside_positions
 
 __all__ = ["AXES", "WIDE", "Feed", "Kind", "Layout", "class_names", "offsets_of", "says_truth"]
 
@@ -135,6 +135,7 @@ class Layout:
                 tuple(suffix for _, suffix in found),
             )
             feeds[field] = feed if FIELDS[field].of_classes else feed.counted()
+        refuse_classes_beside_positions(feeds, None, file)
         where = dict(zip(ours, columns, strict=True)) | {c: c for c in columns}
         missing = [name for name in extra if name not in where]
         if missing:
@@ -154,6 +155,11 @@ class Layout:
         """Fields that can be given, in the order of `FIELDS`."""
         found = set(self.feeds).union(*(FIELDS[name].gives for name in self.feeds))
         return tuple(name for name in FIELDS if name in found)
+
+    @property
+    def positions(self) -> str | None:
+        """The field whose entries labels and predictions are positions of; None where they are classes."""
+        return next((name for name in self.feeds if FIELDS[name].positions), None)
 
     @property
     def wide_classes(self) -> ClassNames | None:
@@ -207,6 +213,8 @@ class Layout:
                 more = [n for n, f in FIELDS.items() if name in (*f.gives, *f.tells) and n not in asked]
                 asked |= dict.fromkeys(more)
                 waiting += more
+        if self.positions is not None and any(FIELDS[name].cell == "class" for name in asked):
+            asked[self.positions] = None  # among which they are positions
         return tuple(feed for name, feed in self.feeds.items() if name in asked)
 
     def kinds(self, feeds: Iterable[Feed], extra: bool = True) -> dict[str, Kind]:

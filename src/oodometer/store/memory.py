@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..classes import ClassNames
+from ..classes import ClassNames, encode_positions
 from ..errors import InputError, UsageError
 from ..fields import FIELDS
 from ..predictions import Predictions
-from .axes import Axes, listed_classes, order_along, order_of
+from .axes import Axes, check_kind, listed_classes, order_along, order_of
 from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_rows
 from .columns import AXES
 
@@ -90,7 +90,7 @@ class RecordSource(Source):
         listed: dict[str, tuple[int | str, ...]] = dict(record.names)
         if record.classes is not None and _of_classes(record):
             listed["class"] = record.classes
-        return Axes(record.classes, dict(record.names), _sizes(record), listed)
+        return Axes(record.classes, dict(record.names), _sizes(record), listed, not record.has_classes)
 
     def aligned(self, axes: Axes | None) -> RecordSource:
         """The record with its classes, models, judges and so on in the order given."""
@@ -135,6 +135,10 @@ def realigned(record: Predictions, axes: Axes | ClassNames) -> Predictions:
                     )
     if changes or names != record.names:
         record = replace(record, names=names, _cache={}, **changes)
+    if not record.has_classes:
+        check_kind(True, axes, None, record.source)
+    if axes.positions and record.classes is not None:
+        return _with_positions(record, axes)
     return record if axes.classes is None else _with_classes(record, axes.classes, axes)
 
 
@@ -150,6 +154,20 @@ def _sizes(record: Predictions) -> dict[str, int]:
 def _of_classes(record: Predictions) -> list[str]:
     """Fields of the record with one entry for each class."""
     return [name for name, field in FIELDS.items() if field.of_classes and record.has(name)]
+
+
+def _with_positions(record: Predictions, axes: Axes) -> Predictions:
+    """Class numbers as the positions among candidates that they are, as the record to follow has them."""
+    mixed = next(iter(_of_classes(record)), None)
+    if mixed is not None:
+        check_kind(False, axes, mixed, record.source)
+    lookup = np.append(encode_positions(record.classes, "label"), np.int32(-1))
+    changes = {
+        n: lookup[getattr(record, n)]
+        for n, field in FIELDS.items()
+        if field.cell == "class" and record.has(n)
+    }
+    return replace(record, classes=None, _cache={}, **changes)
 
 
 def _with_classes(record: Predictions, classes: ClassNames, axes: Axes) -> Predictions:

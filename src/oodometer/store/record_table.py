@@ -132,10 +132,12 @@ def _as_json(column: Column) -> Column:
 
 
 def _coder(field: str, classes: ClassNames | None) -> tuple[Any, Callable[[Array], Any]]:
-    """The type of class names or verdicts, and codes turned into them; -1 is null."""
+    """The type of class names, positions or verdicts, and codes turned into them; -1 is null."""
     if FIELDS[field].cell == "truth":
         return pa.bool_(), lambda codes: pa.array(codes == 1, mask=codes < 0)
-    names: Any = pa.array(classes or (), pa.int64() if _are_integers(classes or ()) else pa.string())
+    if classes is None:  # positions among candidates
+        return pa.int64(), lambda codes: pa.array(codes, pa.int64(), mask=codes < 0)
+    names: Any = pa.array(classes, pa.int64() if _are_integers(classes) else pa.string())
     return names.type, lambda codes: names.take(pa.array(codes, mask=codes < 0))
 
 

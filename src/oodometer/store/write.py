@@ -70,7 +70,7 @@ def _arrays(record: Predictions) -> dict[str, Array]:
         if isinstance(value, Ragged):
             out[name], out[offsets_of(name)] = value.values, value.offsets
         elif FIELDS[name].cell == "class":
-            out[name] = _named(value, record.classes or ())
+            out[name] = _named(value, record.classes)
         elif FIELDS[name].cell == "truth" and (value < 0).any():
             out[name] = np.where(value < 0, np.nan, value)
         else:
@@ -83,9 +83,11 @@ def _arrays(record: Predictions) -> dict[str, Array]:
     return out
 
 
-def _named(codes: Array, classes: ClassNames) -> Array:
-    """Class names at positions; unknown is the empty string among strings and NaN among integers."""
+def _named(codes: Array, classes: ClassNames | None) -> Array:
+    """Class names (or positions among candidates); unknown is the empty string among strings, NaN among integers."""
     unknown = codes < 0
+    if classes is None:
+        return np.where(unknown, np.nan, codes) if unknown.any() else codes
     names = np.array(classes) if classes else np.zeros(1, dtype=np.int64)
     if names.dtype.kind == "U":
         if unknown.any() and "" in classes:
