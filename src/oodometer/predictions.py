@@ -199,6 +199,11 @@ class Predictions:
         return self.classes is not None or not any(map(self.has, coded))
 
     @property
+    def has_prediction(self) -> bool:
+        """Whether the predicted class or candidate of each sample is known, so that `predicted` gives it."""
+        return self.prediction is not None or self.probabilities is not None or self.members is not None
+
+    @property
     def num_classes(self) -> int:
         """Length of the class axis (0 where there are no classes)."""
         return 0 if self.classes is None else len(self.classes)

@@ -150,7 +150,7 @@ def make_cells(
         raise NotApplicable(
             "needs the true class (`label`) of reference rows; `correct` alone does not tell it"
         )
-    if not any(reference.has(name) for name in ("prediction", "probabilities", "members")):
+    if not reference.has_prediction:
         raise NotApplicable("needs the predicted class of each row (`prediction` or `probabilities`)")
     if not (reference.label >= 0).all():
         reference = reference.take(reference.label >= 0)

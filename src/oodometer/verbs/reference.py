@@ -180,7 +180,7 @@ def _below(keys: Array, record: Predictions, highest: Any) -> tuple[Array | None
 def _can_be_judged(batch: Predictions) -> bool:
     if batch.correct is not None:
         return True
-    return batch.label is not None and any(batch.has(f) for f in ("prediction", "probabilities", "members"))
+    return batch.label is not None and batch.has_prediction
 
 
 def width(record: Predictions) -> int:
