@@ -167,8 +167,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "label outside": (
         {"candidate_scores": SCORES, "label": [0, 3, 0, 0]},
         "row 2: column label: expected a position "
-        "below 3, the number of candidates in the row, got 3; positions count from 0: check that the candidates are those "
-        "of this row",
+        "below 3, the number of candidates in the row, got 3; positions count from 0: check that the candidates are "
+        "those of this row",
     ),
     "labels from 1": (
         {"candidate_scores": SCORES, "label": [1, 3, 4, 2]},
@@ -178,8 +178,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "prediction outside": (
         {"candidate_scores": SCORES, "prediction": [0, 0, 9, 0]},
         "row 3: column prediction: "
-        "expected a position below 4, the number of candidates in the row, got 9; positions count from 0: check that the "
-        "candidates are those of this row",
+        "expected a position below 4, the number of candidates in the row, got 9; positions count from 0: check that "
+        "the candidates are those of this row",
     ),
     "no prediction": (
         {"candidate_scores": SCORES, "prediction": [0, None, 1, 1]},
@@ -193,20 +193,20 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a label by name": (
         {"candidate_scores": SCORES, "label": ["A", "B", "A", "B"]},
         "row 1: column label: expected "
-        "the position of a candidate (0, 1, ...), got 'A'; beside candidate_scores say which of them is right by its place in "
-        "the list, counted from 0",
+        "the position of a candidate (0, 1, ...), got 'A'; beside candidate_scores say which of them is right by its "
+        "place in the list, counted from 0",
     ),
     "a verdict as label": (
         {"candidate_scores": SCORES, "label": [True, False, True, True]},
         "row 1: column label: "
-        "expected the position of a candidate (0, 1, ...), got True; beside candidate_scores say which of them is right "
-        "by its place in the list, counted from 0",
+        "expected the position of a candidate (0, 1, ...), got True; beside candidate_scores say which of them is "
+        "right by its place in the list, counted from 0",
     ),
     "members": (
         {"candidate_scores": SCORES, "members": [[0, 1, 2, 5]]},
         "row 4: column members: expected a position "
-        "below 2, the number of candidates in the row, got 5; positions count from 0: check that the candidates are those "
-        "of this row",
+        "below 2, the number of candidates in the row, got 5; positions count from 0: check that the candidates are "
+        "those of this row",
     ),
     "lengths": (
         {"candidate_scores": SCORES, "label": [0, 1]},
@@ -215,8 +215,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "probabilities": (
         {"candidate_scores": SCORES, "probabilities": [[0.5, 0.5]] * 4},
         "column probabilities: expected "
-        "no field of classes beside `candidate_scores`, got `probabilities`; positions among candidates are not classes: "
-        "leave one of the two out",
+        "no field of classes beside `candidate_scores`, got `probabilities`; positions among candidates are not "
+        "classes: leave one of the two out",
     ),
     "names": (
         {"candidate_scores": SCORES, "classes": ["A", "B"]},

@@ -135,7 +135,6 @@ class Layout:
                 tuple(suffix for _, suffix in found),
             )
             feeds[field] = feed if FIELDS[field].of_classes else feed.counted()
-        refuse_classes_beside_positions(feeds, None, file)
         where = dict(zip(ours, columns, strict=True)) | {c: c for c in columns}
         missing = [name for name in extra if name not in where]
         if missing:
@@ -148,7 +147,12 @@ class Layout:
                 remedy="rename them, for example --map y_true=label (a CSV file needs a header line)",
                 file=file,
             )
-        return Layout(tuple(columns), feeds, {name: where[name] for name in extra}, where)
+        layout = Layout(tuple(columns), feeds, {name: where[name] for name in extra}, where)
+        try:
+            refuse_classes_beside_positions(feeds, None, file)
+        except InputError as error:
+            raise layout.placed(error) from None
+        return layout
 
     @property
     def fields(self) -> tuple[str, ...]:
