@@ -282,3 +282,9 @@ def test_npz_offsets_that_do_not_rise(tmp_path: Path) -> None:
         np.savez(tmp_path / "p.npz", candidate_scores=[1.0, 2.0, 3.0], candidate_scores_offsets=offsets)
         with pytest.raises(InputError):
             open_predictions(tmp_path / "p.npz").read()
+
+
+def test_npz_offsets_alone(tmp_path: Path) -> None:
+    np.savez(tmp_path / "p.npz", label=[0, 1], candidate_scores_offsets=[0, 2, 4])
+    with pytest.raises(InputError, match="an array candidate_scores beside its offsets, got none"):
+        open_predictions(tmp_path / "p.npz").read()

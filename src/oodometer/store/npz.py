@@ -91,6 +91,15 @@ class NpzReader(TableReader):
             for place in (offsets_of(feed.columns[0]), offsets_of(feed.field))
             if feed.kind == "ragged" and place in self.members and len(self.members[place].shape) == 1
         }
+        for name, known in FIELDS.items():
+            if known.ragged and offsets_of(name) in self.members and name not in layout.feeds:
+                raise InputError(
+                    f"an array {name} beside its offsets",
+                    got="none",
+                    file=self.file,
+                    column=offsets_of(name),
+                    remedy="write the file again",
+                )
         for name, kind in layout.kinds(layout.feeds.values()).items():
             shape = self.members[name].shape
             if name in offsets:
