@@ -55,12 +55,12 @@ def rows_of(record: Predictions) -> list[tuple[Any, ...]]:
     out = []
     for i in range(len(record)):
         row: list[Any] = []
-        for name, axes in FIELDS.items():
+        for name, field in FIELDS.items():
             value = getattr(record, name)
             if isinstance(value, Ragged):
                 row.append((name, value.values[value.offsets[i] : value.offsets[i + 1]].tolist()))
             elif value is not None:
-                row.append((name, value[(slice(None),) * axes.index("sample") + (slice(i, i + 1),)].tolist()))
+                row.append((name, value[(slice(None),) * field.sample + (slice(i, i + 1),)].tolist()))
         row += [(name, values[i]) for name, values in sorted(record.columns.items())]
         out.append(tuple(row))
     return out
