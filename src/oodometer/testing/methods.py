@@ -1,10 +1,4 @@
-"""Contract checks: what every score, estimator, metric and calibrator must obey; a plugin author runs the same ones.
-
-    from oodometer.testing import check_estimator
-    check_estimator(MyEstimator)
-
-Each check raises `AssertionError` with the name of the rule that was broken.
-"""
+"""Methods: the contract checks of scores, estimators, metrics and calibrators."""
 
 from __future__ import annotations
 
@@ -19,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Array, Ragged
-from .citations import BIBTEX
-from .errors import NotApplicable
-from .examples import example_candidates, example_record, in_another_order
-from .fields import FIELDS
-from .predictions import Predictions
-from .results import plain
+from ..arrays import Array, Ragged
+from ..citations import BIBTEX
+from ..errors import NotApplicable
+from ..examples import example_candidates, example_record, in_another_order
+from ..fields import FIELDS
+from ..predictions import Predictions
+from ..results import plain
 
 __all__ = [
     "check_calibrator",
