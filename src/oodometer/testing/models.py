@@ -62,6 +62,7 @@ def _check_answers(model: Classifier, data: Dataset) -> Any:
     assert np.allclose(np.concatenate(halves), logits, atol=CLOSE), "a sample does not depend on its batch"
     record = model.predict(data)
     assert record.classes == model.classes, "the record has the model's classes"
+    assert record.probabilities is not None
     assert np.allclose(record.probabilities, softmax(logits), atol=1e-6), (
         "probabilities are the softmax of logits"
     )
