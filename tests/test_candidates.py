@@ -234,6 +234,15 @@ def test_what_is_refused(case: str) -> None:
     assert str(caught.value) == expected
 
 
+def test_positions_without_scores() -> None:
+    record = Predictions.from_arrays(label=[3, 1], prediction=[3, 0], positions=True)
+    assert (record.label is not None and record.label.tolist(), record.has_classes) == ([3, 1], False)
+    assert record.accuracy == 0.5
+    for more in ({"classes": ["A", "B"]}, {"probabilities": [[0.5, 0.5]] * 2}):
+        with pytest.raises(InputError, match="beside `candidate_scores`"):
+            Predictions.from_arrays(label=[1, 0], positions=True, **more)
+
+
 @pytest.mark.parametrize("field", ["logits", "member_probabilities"])
 def test_no_field_of_classes_beside_candidates(field: str) -> None:
     with pytest.raises(InputError, match=f"no field of classes beside `candidate_scores`, got `{field}`"):

@@ -27,7 +27,9 @@ def check_fields(
     out: dict[str, Any] = {}
     learnt: dict[str, Any] = {}
     present = {name: field for name, field in FIELDS.items() if name in given}
-    ordered = refuse_classes_beside_positions(present, classes)
+    beside = [name for name, field in FIELDS.items() if positions and field.positions]
+    ordered = refuse_classes_beside_positions([*present, *beside], classes)
+    ordered = ordered if ordered in present else None
     for name, field in present.items():
         if field.check is not None:
             out[name] = field.check(given[name], classes, learnt)

@@ -249,7 +249,7 @@ def encode_positions(value: Any, column: str) -> Array:
             row=int(at[-1]) + 1,
             column=column,
             remedy="use null where the right one is unknown"
-            if isinstance(got, int) and got < 0
+            if str(got).startswith("-")
             else "beside candidate_scores say which of them is right by its place in the list, counted from 0",
         )
     return out

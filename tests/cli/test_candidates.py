@@ -134,6 +134,28 @@ def test_labels_from_another_file(
     assert found["target"]["accuracy"]["value"] == pytest.approx(expected)
 
 
+def test_audit(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    some = [row for row in TARGET if row["label"] >= 1][:80]
+    path = tmp_path / "few.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([["row", "label"], *([row["id"], row["label"]] for row in some)])
+    found = run(capsys, "audit", files / "ref.jsonl", files / "target.jsonl", "--labels", path)
+    assert (found["labels"], found["correct"]) == (80, verdicts(some).sum())
+
+
+def test_reports_and_other_commands(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pair = [str(files / "ref.jsonl"), str(files / "target.jsonl")]
+    assert main(["diagnose", *pair]) == 0
+    assert main(["backtest", pair[0]]) == 0
+    assert main(["compare", pair[0], str(files / "labelled.jsonl")]) == 0
+    shown = capsys.readouterr().out
+    assert f"class_prior: {NO_CLASSES}" in shown
+    for command in (["evaluate", pair[0]], ["estimate", *pair, "--backtest", "none"]):
+        page = tmp_path / f"{command[0]}.html"
+        assert main([*command, "--report", str(page)]) == 0
+        assert "</html>" in page.read_text()
+
+
 BAD: dict[str, tuple[str, str]] = {
     "one candidate": (
         '{"candidate_scores": [1.0]}',
