@@ -41,7 +41,7 @@ $(BIN)/python:
 
 $(DEV): $(SETUP) | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet '$(TORCH)'
-	@$(BIN)/python -m pip install --quiet --editable '.[report,dev,hf,text,energy]' '$(TORCH)'
+	@$(BIN)/python -m pip install --quiet --editable '.[report,dev,hf,text,energy,image,onnx]' '$(TORCH)'
 	@touch $(DEV) $(RUN)
 
 # The demo needs less; an environment that has the development tools has it already.

@@ -29,6 +29,7 @@ __all__ = [
     "estimate",
     "evaluate",
     "methods",
+    "predict",
     "read",
     "write",
     "write_report",
@@ -55,6 +56,7 @@ _HOMES = {
     "estimate": ("verbs.estimate", "estimate"),
     "evaluate": ("verbs.evaluate", "evaluate"),
     "methods": ("verbs.methods", "methods"),
+    "predict": ("verbs.predict", "predict"),
     "read": ("store", "read_predictions"),
     "write": ("store", "write_predictions"),
     "write_report": ("reports", "write_report"),
@@ -90,3 +92,4 @@ if TYPE_CHECKING:
     from .verbs.estimate import estimate
     from .verbs.evaluate import Evaluation, evaluate
     from .verbs.methods import methods
+    from .verbs.predict import predict

@@ -23,6 +23,7 @@ from . import (
     evaluate,
     methods,
     output,
+    predict,
     reproduce,
 )
 from .places import INTERRUPTED, Commands, Stopped
@@ -65,6 +66,7 @@ for command in (
     diagnose,
     backtest,
     audit,
+    predict,
     evaluate,
     compare,
     discriminate,

@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 KEPT = "what is finished is kept, run the same command again and it goes on from there"
+_EVERY = 10.0  # seconds between two lines of progress
 _NAME_WIDTH = 24  # characters that the first column gets before the others do
 # What JSON may hold as it is and a terminal must not get: further controls, turns of direction, half characters.
 _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
@@ -114,17 +115,34 @@ def print_table(
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on standard error, on a terminal only; gives the function to call with (done, total)."""
+def progress_bar(what: str, *, lines: bool = False) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on standard error where that is a terminal; gives the function to call with (done, total).
+
+    ``lines``: elsewhere a line every ten seconds, so that a log tells that a long job is alive.
+    """
     if not sys.stderr.isatty():
-        yield None
+        yield _telling(what) if lines else None
         return
     from rich.console import Console
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        yield lambda done, total: bar.update(task, completed=done, total=total or None)
+
+
+def _telling(what: str) -> Callable[[int, int], None]:
+    from time import monotonic
+
+    last = monotonic()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal last
+        if monotonic() - last >= _EVERY:
+            last = monotonic()
+            say(f"{what}: {done:,}{f' of {total:,}' if total else ''}", error=True)
+
+    return tell
 
 
 def parse_mapping(pairs: Sequence[str]) -> dict[str, str] | None:

@@ -56,6 +56,7 @@ KINDS: dict[str, str] = {
     "token-encoder": "text.token_encoder:TokenEncoder",
     "resnet": "image.resnet:ResNet",
     "image-encoder": "image.encoder:ImageEncoder",
+    "ensemble": "ensemble:Ensemble",
     "encoder-decoder": "seq2seq.encoder_decoder:EncoderDecoder",
     "classifier": "discriminators.classifier:ClassifierDiscriminator",
     "generative": "discriminators.generative:GenerativeDiscriminator",

@@ -6,7 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -113,7 +113,7 @@ class Classifier(Artifact):
     that is given a ``checkpoint`` folder goes on from there after an interruption, to the weights it would have had.
     """
 
-    reads: ClassVar[tuple[Modality, ...]] = ("text", "pair")
+    reads: tuple[Modality, ...] = ("text", "pair")
     """Modalities of the inputs that it takes."""
 
     classes: tuple[int | str, ...] = ()

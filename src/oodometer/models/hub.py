@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
 from .torch.library import transformers as load_transformers
 
-__all__ = ["load_pretrained"]
+__all__ = ["class_names", "load_pretrained"]
 
 
 def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", **options: Any) -> Any:
@@ -36,3 +37,35 @@ def _as_saved(found: Any) -> Any:
     for name in ("local_files_only", "is_local"):
         getattr(found, "init_kwargs", {}).pop(name, None)
     return found
+
+
+_NUMBERED = re.compile(r"LABEL_(\d+)")
+
+
+def class_names(config: Any, source: str) -> tuple[int | str, ...]:
+    """Class names of a classifier of transformers, in the order of its logits; ``LABEL_0``, ... are 0, ...
+
+    Raises `InputError` where it gives no distribution over at least two classes.
+    """
+    problem = getattr(config, "problem_type", None)
+    labels = {int(place): str(name) for place, name in (config.id2label or {}).items()}
+    if len(labels) < 2 or problem not in (None, "single_label_classification"):
+        got = f"one with {len(labels)} output" if len(labels) < 2 else f"one of the type {problem}"
+        raise InputError(
+            "a classifier that gives one distribution over its classes",
+            got=got,
+            remedy="regression and several labels at once are not judged by accuracy",
+            file=source,
+        )
+    names = [labels[place] for place in sorted(labels)]
+    if all((found := _NUMBERED.fullmatch(name)) and int(found[1]) == i for i, name in enumerate(names)):
+        return tuple(range(len(names)))
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(
+            "a name for each class",
+            got=f"{twice!r} twice",
+            remedy="correct id2label in its config.json",
+            file=source,
+        )
+    return tuple(names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,11 @@ from ..arrays import Array, Ragged
 from ..classes import ClassNames
 from ..errors import UsageError, WorkError
 from ..predictions import FIELDS, Predictions
-from .atomic import refuse_clashes, write_result
+from .atomic import refuse_clashes, write_atomic, write_result
 from .columns import AXES
 from .files import ENDINGS
 
-__all__ = ["write_predictions"]
+__all__ = ["write_part", "write_predictions"]
 
 _CODED = ("label", "prediction", "members", "views")
 _MODULES = {"parquet": "parquet", "csv": "csv_file", "jsonl": "jsonl", "arrow": "arrow"}
@@ -38,6 +39,15 @@ def write_predictions(record: Predictions, path: str | os.PathLike[str]) -> Path
     >>> open_predictions(path).columns
     ('label', 'prob_cat', 'prob_dog')
     """
+    return _written(record, path, write_result)
+
+
+def write_part(record: Predictions, path: Path) -> Path:
+    """`write_predictions` of a part that is kept on the way to a result: at once, also inside `together`."""
+    return _written(record, path, write_atomic)
+
+
+def _written(record: Predictions, path: str | os.PathLike[str], write: Callable[..., Path]) -> Path:
     refuse_clashes({"the file to write": path}, [record.source])
     ending = Path(path).suffix.lower()
     form = ENDINGS.get(ending)
@@ -49,7 +59,7 @@ def write_predictions(record: Predictions, path: str | os.PathLike[str]) -> Path
         from . import npz
 
         arrays = _arrays(record)
-        return write_result(path, lambda file: npz.write(file, arrays))
+        return write(path, lambda file: npz.write(file, arrays))
     import pyarrow as pa
 
     from .record_table import table_of_record
@@ -57,7 +67,7 @@ def write_predictions(record: Predictions, path: str | os.PathLike[str]) -> Path
     module = importlib.import_module(f"{__package__}.{_MODULES[form]}")
     try:
         schema, batches = table_of_record(record, text=form in ("csv", "jsonl"), lists=form != "csv")
-        return write_result(path, lambda file: module.write(file, schema, batches))
+        return write(path, lambda file: module.write(file, schema, batches))
     except pa.ArrowException as error:
         raise WorkError(f"cannot write {path}: {error}") from error
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
 from ...arrays import Ragged
 from ...errors import UsageError
 from ..base import Text
-from ..hub import load_pretrained
+from ..hub import class_names, load_pretrained
 from ..tokens import ends
 from ..torch.library import transformers as load_transformers
 from ..torch.training import TrainingConfig
@@ -50,6 +50,7 @@ class TransformerClassifier(TextClassifier):
         self.tokenizer: Any = tokenizer
         self._given = tokenizer is not None
         self._settings: Any = None  # transformers' configuration of a loaded model
+        self._ends_cut = False  # how a pretrained classifier is deployed: a long text loses its end
 
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor."""
@@ -68,7 +69,7 @@ class TransformerClassifier(TextClassifier):
             self.tokenizer = learn_wordpiece(inputs, self.vocab_size, self.max_length)
 
     def _ids(self, texts: Sequence[Text]) -> Ragged:
-        found, self.truncated = counted_ids(self.tokenizer, texts, self.max_length)
+        found, self.truncated = counted_ids(self.tokenizer, texts, self.max_length, end=self._ends_cut)
         return found
 
     def _outputs(self) -> int:
@@ -143,8 +144,45 @@ class Encoder(TransformerClassifier):
     kind = "encoder"
     _task = "AutoModelForSequenceClassification"
 
+    @classmethod
+    def from_pretrained(
+        cls, source: str, *, max_length: int | None = None, device: str | None = None
+    ) -> Self:
+        """A classifier that exists already, asked as it is; class names are those of its configuration.
+
+        ``max_length`` is at most, and by default, what the network can read. A longer text loses its end, a pair that
+        of its longer part, as in transformers' own pipelines. Raises `InputError` where there is no classifier, or
+        where it gives no distribution over classes.
+        """
+        model = cls(source, device=device)
+        model.tokenizer = load_pretrained("AutoTokenizer", source, expected="a classifier of texts")
+        net = load_pretrained(cls._task, source, expected="a classifier of texts").eval()
+        model.classes = class_names(net.config, source)
+        if model.tokenizer.pad_token_id is None:  # decoders have none: any will do, since it is masked
+            model.tokenizer.pad_token = model.tokenizer.eos_token
+            net.config.pad_token_id = model.tokenizer.pad_token_id
+        model.padding = int(model.tokenizer.pad_token_id)
+        most = positions(net.config, model.tokenizer)
+        model.max_length = most if max_length is None else min(max_length, most)
+        model.net, model._ends_cut = net, True
+        return model
+
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
         return net(input_ids=ids, attention_mask=real.long(), **self._types(net, ids)).logits
+
+
+def positions(config: Any, tokenizer: Any) -> int:
+    """Tokens that a network and its tokenizer can read; 512 where neither says.
+
+    >>> from types import SimpleNamespace as Some
+    >>> positions(Some(max_position_embeddings=514, model_type="roberta"), Some(model_max_length=10**30))
+    512
+    """
+    own = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
+    if own is not None and config.model_type in ("roberta", "xlm-roberta", "camembert"):
+        own -= 2  # its positions count from 2
+    stated = [int(one) for one in (own, tokenizer.model_max_length) if one is not None and 0 < one < 10**9]
+    return min(stated, default=512)
 
 
 def piece_ids(tokenizer: Any, texts: Sequence[Text], max_length: int) -> Ragged:
@@ -156,8 +194,10 @@ def piece_ids(tokenizer: Any, texts: Sequence[Text], max_length: int) -> Ragged:
     return counted_ids(tokenizer, texts, max_length)[0]
 
 
-def counted_ids(tokenizer: Any, texts: Sequence[Text], max_length: int) -> tuple[Ragged, int]:
-    """The ids of `piece_ids`, and the number of texts that were too long."""
+def counted_ids(
+    tokenizer: Any, texts: Sequence[Text], max_length: int, *, end: bool = False
+) -> tuple[Ragged, int]:
+    """The ids of `piece_ids`, and the number of texts that were too long; ``end``: they lose their end instead."""
     from ..torch.batches import ragged
 
     if any(not isinstance(text, str) for text in texts):
@@ -181,9 +221,8 @@ def counted_ids(tokenizer: Any, texts: Sequence[Text], max_length: int) -> tuple
         "input_ids"
     ]
     before, after = _marks(tokenizer)
-    return ragged([[*before, *ends(row, room), *after] for row in plain]), sum(
-        len(row) > room for row in plain
-    )
+    kept = (row[:room] if end else ends(row, room) for row in plain)
+    return ragged([[*before, *row, *after] for row in kept]), sum(len(row) > room for row in plain)
 
 
 def _marks(tokenizer: Any) -> tuple[list[int], list[int]]:

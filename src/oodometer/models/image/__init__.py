@@ -1,0 +1,1 @@
+"""Image: classifiers of images, a compact ResNet trained here and any pretrained one."""

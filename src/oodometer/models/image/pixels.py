@@ -1,0 +1,92 @@
+"""Pixels: images of any size as one uint8 array, and augmented copies of them, drawn row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Array
+from ...errors import InputError, MissingExtraError
+
+__all__ = ["augmented", "check_images", "in_one_size"]
+
+
+def check_images(images: Any) -> Any:
+    """Images as a uint8 array (sample, height, width, 3), or as a list of arrays (height, width, 3) of several sizes.
+
+    Grey images are repeated in the three channels. Raises `InputError` for none at all, and for what is no image.
+
+    >>> check_images(np.zeros((2, 4, 4), dtype=np.uint8)).shape
+    (2, 4, 4, 3)
+    """
+    if isinstance(images, np.ndarray) and images.dtype != object:
+        if (
+            images.dtype != np.uint8
+            or images.ndim not in (3, 4)
+            or images.shape[-1] not in (images.shape[-1], 3)
+        ):
+            raise _no_images(f"{images.dtype} of shape {images.shape}")
+        if images.ndim == 3:
+            images = np.repeat(images[..., None], 3, axis=-1)
+        if not len(images):
+            raise _no_images("none")
+        if images.shape[-1] == 1:
+            images = np.repeat(images, 3, axis=-1)
+        if images.shape[-1] != 3:
+            raise _no_images(f"{images.shape[-1]} channels")
+        return images
+    found = [check_images(np.asarray(one)[None])[0] for one in images]
+    if not found:
+        raise _no_images("none")
+    return np.stack(found) if len({one.shape for one in found}) == 1 else found
+
+
+def _no_images(got: str) -> InputError:
+    return InputError(
+        "uint8 images of shape (sample, height, width, 3)",
+        got=got,
+        remedy="give arrays of 0 to 255 with the channels last",
+        column="image",
+    )
+
+
+def in_one_size(images: Any, size: int) -> Array:
+    """The images as one array (sample, size, size, 3): those of another size are resized, bilinear, to fit it.
+
+    Raises `MissingExtraError` where one has to be resized and pillow is missing.
+    """
+    if isinstance(images, np.ndarray) and images.shape[1:3] == (size, size):
+        return images
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise MissingExtraError("resizing images", "pillow", extra="image") from error
+    out = np.empty((len(images), size, size, 3), dtype=np.uint8)
+    for row, one in enumerate(images):
+        whole = Image.fromarray(np.ascontiguousarray(one))
+        out[row] = np.asarray(whole.resize((size, size), Image.Resampling.BILINEAR))
+    return out
+
+
+def augmented(images: Any, seed: Sequence[int]) -> Any:
+    """Each image mirrored or not, and shifted by up to an eighth of its sides; what is laid bare is black.
+
+    ``seed`` is (seed, view, position of the first image): image i draws by (seed, view, position + i), so that it does
+    not matter how the images are batched. Source: He et al. (2016), the augmentation of CIFAR-10.
+    """
+    whole, view, first = seed
+    out = [_moved(one, np.random.default_rng((whole, view, row))) for row, one in enumerate(images, first)]
+    return np.stack(out) if isinstance(images, np.ndarray) else out
+
+
+def _moved(image: Array, rng: np.random.Generator) -> Array:
+    height, width = image.shape[:2]
+    down, right = (int(rng.integers(-(side // 8), side // 8 + 1)) for side in (height, width))
+    image = image[:, ::-1] if rng.random() < 0.5 else image
+    out = np.zeros_like(image)
+    out[max(down, 0) : height + min(down, 0), max(right, 0) : width + min(right, 0)] = image[
+        max(-down, 0) : height + min(-down, 0), max(-right, 0) : width + min(-right, 0)
+    ]
+    return out

@@ -1,0 +1,213 @@
+"""Opening: a classifier from whatever a user names: a folder, a hub name, an ONNX file, a function in a module."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError, UsageError
+from .artifacts import DESCRIPTION
+from .base import Classifier
+from .hub import load_pretrained
+from .registry import load_model
+
+__all__ = ["open_classifier"]
+
+_REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_PICKLES = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".bin", ".ckpt")
+_TEXT, _IMAGE = "ForSequenceClassification", "ForImageClassification"
+
+
+def open_classifier(
+    model: Any,
+    *,
+    gives: str | None = None,
+    classes: Sequence[int | str] | None = None,
+    max_length: int | None = None,
+    device: str | None = None,
+) -> Classifier:
+    """A classifier that can be asked.
+
+    Parameters
+    ----------
+    model :
+        A `Classifier`; a folder that one saved itself to; a Hugging Face classifier of texts or images, by folder or
+        hub name; an ``.onnx`` file; ``package.module:name`` of a fitted estimator, a torch module, a function that
+        answers a batch, or a function without arguments that gives one of these; or such an object itself.
+    gives :
+        "logits" or "probabilities", of a function, a module or an ONNX file.
+    classes :
+        Class names in the order of the outputs, in place of the model's own.
+    max_length :
+        Tokens of a text that are read, at most.
+    device :
+        "cpu" or "cuda".
+
+    Raises `InputError` for a folder or name that is no classifier, `UsageError` for a pickle, which is never read.
+    """
+    if isinstance(model, Classifier):
+        return _renamed(model, classes)
+    if not isinstance(model, (str, os.PathLike)):
+        return _of_object(model, type(model).__name__, gives, classes, device)
+    name = str(model)
+    path = Path(name).expanduser()
+    if path.suffix.lower() in _PICKLES and path.is_file():
+        raise UsageError(
+            f"{name}: a pickle can run any code and is never read; save the model as safetensors or ONNX, or name a "
+            "function that builds it, package.module:function"
+        )
+    if path.suffix.lower() == ".onnx":
+        from .outside.onnx import OnnxClassifier
+
+        return OnnxClassifier(str(path), gives=_checked(gives), classes=classes)
+    if not path.exists() and _REFERENCE.fullmatch(name):
+        return _of_object(_imported(name), name, gives, classes, device)
+    if (path / DESCRIPTION).is_file():
+        found = load_model(path)
+        if hasattr(found, "device"):
+            found.device = device
+        return _renamed(found, classes)
+    return _renamed(_pretrained(name, max_length, device), classes)
+
+
+def _pretrained(name: str, max_length: int | None, device: str | None) -> Classifier:
+    local = Path(name).expanduser()
+    if local.exists() and not (local / "config.json").is_file():
+        got = (
+            "a file"
+            if local.is_file()
+            else ", ".join(sorted(one.name for one in local.iterdir())[:6]) or "nothing"
+        )
+        raise InputError(
+            "the folder of a model, with config.json or oodometer_model.json in it",
+            got=got,
+            file=name,
+            remedy="name the folder that save_pretrained, or save, wrote",
+        )
+    config = load_pretrained("AutoConfig", name, expected="a classifier")
+    kinds = list(getattr(config, "architectures", None) or [])
+    if any(one.endswith(_TEXT) for one in kinds):
+        from .text.encoder import Encoder
+
+        return Encoder.from_pretrained(name, max_length=max_length, device=device)
+    if any(one.endswith(_IMAGE) for one in kinds):
+        from .image.encoder import ImageEncoder
+
+        return ImageEncoder.from_pretrained(name, device=device)
+    raise InputError(
+        "a classifier of texts or images",
+        got=", ".join(kinds) or f"a {config.model_type} without a head",
+        remedy="fine-tune it to a classification first (Encoder.fit, or transformers)",
+        file=name,
+    )
+
+
+def _imported(name: str) -> Any:
+    module, _, attribute = name.partition(":")
+    here = os.getcwd()
+    added = here not in sys.path
+    if added:  # as python -m does: a user's own file lies in the folder of the command
+        sys.path.insert(0, here)
+    try:
+        found = importlib.import_module(module)
+    except ImportError as error:
+        raise InputError(
+            f"a module {module}", got=str(error), remedy="check the name, or run in its folder", file=name
+        ) from error
+    except Exception as error:  # somebody else's code
+        raise InputError(
+            f"a module {module} that can be imported",
+            got=f"{type(error).__name__}: {error}"[:160],
+            remedy="mend it",
+            file=name,
+        ) from error
+    finally:
+        if added:
+            sys.path.remove(here)
+    if not hasattr(found, attribute):
+        names = ", ".join(one for one in vars(found) if not one.startswith("_"))
+        raise InputError(
+            f"{attribute} in {module}",
+            got=f"{names[:120] or 'nothing'}",
+            file=name,
+            remedy="name one of these",
+        )
+    return getattr(found, attribute)
+
+
+def _of_object(
+    found: Any, name: str, gives: str | None, classes: Sequence[int | str] | None, device: str | None
+) -> Classifier:
+    """A classifier of an estimator, a module or a function; a function without arguments is called for one."""
+    if isinstance(found, Classifier):
+        return _renamed(found, classes)
+    if hasattr(found, "predict_proba") and not isinstance(found, type):
+        from .outside.estimator import EstimatorClassifier
+
+        return EstimatorClassifier(found, classes=classes, name=name)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(found, torch.nn.Module):
+        from .outside.module import ModuleClassifier
+
+        return ModuleClassifier(
+            found, gives=_checked(gives) or "logits", classes=classes, name=name, device=device
+        )
+    if not callable(found) or isinstance(found, type):
+        raise InputError(
+            "a function, a fitted estimator or a torch module",
+            got=repr(found)[:80],
+            file=name,
+            remedy="name a function that returns one",
+        )
+    if _needs_nothing(found):
+        try:
+            made = found()
+        except Exception as error:  # somebody else's code
+            raise InputError(
+                "a function that gives a model",
+                got=f"{type(error).__name__}: {error}"[:160],
+                file=name,
+                remedy="mend it",
+            ) from error
+        if made is found or (callable(made) and _needs_nothing(made) and not hasattr(made, "predict_proba")):
+            raise InputError(
+                "a model", got=repr(made)[:80], file=name, remedy="return one that takes a batch"
+            )
+        return _of_object(made, name, gives, classes, device)
+    from .outside.function import FunctionClassifier
+
+    return FunctionClassifier(found, gives=_checked(gives) or "probabilities", classes=classes, name=name)
+
+
+def _needs_nothing(function: Any) -> bool:
+    try:
+        inspect.signature(function).bind()
+    except TypeError:
+        return False
+    except ValueError:  # builtins without a signature
+        return False
+    return True
+
+
+def _checked(gives: str | None) -> Any:
+    if gives not in (None, "logits", "probabilities"):
+        raise UsageError(f"expected --gives logits or probabilities, got {gives!r}")
+    return gives
+
+
+def _renamed(model: Classifier, classes: Sequence[int | str] | None) -> Classifier:
+    if classes is None:
+        return model
+    if len(classes) != len(model.classes) or len(set(classes)) < len(classes):
+        raise UsageError(
+            f"expected {len(model.classes)} different class names, got {', '.join(map(str, classes))}; the model's "
+            f"own are {', '.join(map(str, model.classes))}"
+        )
+    model.classes = tuple(classes)
+    return model

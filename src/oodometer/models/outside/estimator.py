@@ -1,0 +1,83 @@
+"""Estimator: a fitted estimator of scikit-learn, asked by the names of its columns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+import numpy as np
+
+from ...errors import InputError, UsageError, WorkError
+from .base import OutsideClassifier
+
+__all__ = ["EstimatorClassifier"]
+
+
+@final
+class EstimatorClassifier(OutsideClassifier):
+    """A fitted classifier with ``predict_proba`` and ``classes_``, such as a pipeline of scikit-learn.
+
+    Where it knows the names of its columns (``feature_names_in_``) a table is put into their order, and refused where
+    one is missing; where it does not, a table needs as many columns as it was fitted on, in that order.
+
+    Parameters
+    ----------
+    estimator : the fitted estimator.
+    classes : other names for its classes, in the order of ``classes_``.
+    name : how it is called in messages.
+
+    Raises `UsageError` for an estimator that is not fitted or gives no probabilities.
+    """
+
+    kind = "estimator"
+    reads = ("table", "text", "image")
+
+    def __init__(
+        self, estimator: Any, *, classes: Sequence[int | str] | None = None, name: str | None = None
+    ) -> None:
+        called = name or type(estimator).__name__
+        if not hasattr(estimator, "predict_proba"):
+            raise UsageError(f"{called} gives no probabilities (predict_proba); calibrate it or use another")
+        try:
+            own = [one.item() if hasattr(one, "item") else one for one in estimator.classes_]
+        except AttributeError:
+            raise UsageError(f"{called} is not fitted; give one that is") from None
+        super().__init__(gives="probabilities", classes=classes or own, name=called)
+        self.estimator = estimator
+        self.columns = [str(one) for one in getattr(estimator, "feature_names_in_", ())]
+
+    def _outputs(self, inputs: Any) -> Any:
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="X does not have valid feature names")
+                return self.estimator.predict_proba(self._table(inputs))
+        except InputError:
+            raise
+        except Exception as error:  # somebody else's code
+            raise WorkError(f"{self.name} failed: {type(error).__name__}: {error}") from error
+
+    def _table(self, inputs: Any) -> Any:
+        if not isinstance(inputs, Mapping):
+            if isinstance(inputs, np.ndarray) and inputs.ndim > 2:
+                return inputs.reshape(len(inputs), -1)
+            return list(inputs) if isinstance(inputs, tuple) else inputs
+        missing = [one for one in self.columns if one not in inputs]
+        if missing:
+            raise InputError(
+                f"the columns that the model was fitted on, {', '.join(self.columns[:8])}",
+                got=f"no {missing[0]!r}; there are {', '.join(list(inputs)[:12])}",
+                remedy="rename the columns, or name them with --input",
+                file=self.name,
+            )
+        names = self.columns or list(inputs)
+        if all(inputs[name].dtype.kind in "bifu" for name in names):
+            return np.stack([np.asarray(inputs[name], dtype=np.float64) for name in names], axis=1)
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise WorkError(
+                "a table with columns that are no numbers is handed to an estimator as a pandas frame; "
+                "pip install pandas"
+            ) from error
+        return pd.DataFrame({name: inputs[name] for name in names})

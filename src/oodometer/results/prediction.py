@@ -1,0 +1,85 @@
+"""Prediction: what was asked of a live model, where its predictions are, and what of the data could not be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .values import Interval, percent
+
+__all__ = ["Prediction"]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A predictions file, or record, and how it came about.
+
+    Parameters
+    ----------
+    model : what was asked.
+    data : what it was asked about.
+    out : the file that was written; None where the record stayed in memory.
+    rows : rows that were predicted.
+    classes : class names in the order of the probabilities.
+    fields : fields of the record.
+    accuracy : with an exact interval, where labels are known.
+    skipped : number of inputs that could not be read, and left out.
+    examples : the first of them, each with its name and the reason.
+    truncated : number of inputs that were too long and were cut.
+    record : the predictions, where no file was written.
+    warnings : what a reader should know.
+    """
+
+    version: str
+    model: str
+    data: str
+    out: str | None
+    rows: int
+    classes: tuple[int | str, ...]
+    fields: tuple[str, ...]
+    accuracy: Interval | None = None
+    skipped: int = 0
+    examples: tuple[tuple[str, str], ...] = ()
+    truncated: int = 0
+    warnings: tuple[str, ...] = ()
+    record: Any = field(default=None, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return {
+            "version": self.version,
+            "command": "predict",
+            "model": self.model,
+            "data": self.data,
+            "out": self.out,
+            "rows": self.rows,
+            "classes": list(self.classes),
+            "fields": list(self.fields),
+            "accuracy": None if self.accuracy is None else self.accuracy.to_dict(),
+            "skipped": self.skipped,
+            "examples": [{"name": name, "why": why} for name, why in self.examples],
+            "truncated": self.truncated,
+            "warnings": list(self.warnings),
+        }
+
+    def summary(self) -> str:
+        """What was predicted, in a few lines."""
+        lines = [f"{self.rows} rows of {self.data} predicted by {self.model}"]
+        if self.accuracy is not None:
+            a = self.accuracy
+            lines.append(
+                f"accuracy {percent(a.value)} ({percent(a.lower)} to {percent(a.upper)}, "
+                f"{percent(a.level, 0)} interval)"
+            )
+        if self.truncated:
+            lines.append(f"{self.truncated} inputs were longer than the model reads and were cut")
+        if self.skipped:
+            named = "; ".join(f"{name}: {why}" for name, why in self.examples)
+            lines.append(f"{self.skipped} inputs could not be read and were left out ({named})")
+        lines += [f"warning: {one}" for one in self.warnings]
+        if self.out is not None:
+            lines.append(f"predictions: {self.out}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.summary()

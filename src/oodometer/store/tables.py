@@ -1,0 +1,79 @@
+"""Tables: raw columns of any file or frame in batches, without asking what they mean."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError, OodometerError
+from .base import BATCH_ROWS
+from .columns import Kind
+from .files import Stamp, check_file
+from .reader import Reader
+from .source import _OPENERS
+
+__all__ = ["RawTable", "open_table"]
+
+
+class RawTable:
+    """A file, or a table in memory, whose columns are read as they are."""
+
+    def __init__(self, reader: Reader, stamp: Stamp | None) -> None:
+        self._reader, self._stamp = reader, stamp
+        self.name = reader.file or reader.form
+        self.file = reader.file
+        self.columns = reader.columns
+        self.rows = reader.rows
+        self.text = reader.text
+
+    @property
+    def stamp(self) -> Any:
+        """What tells this file from a later one in its place: name, size, time of change; None in memory."""
+        if self._stamp is None or self.file is None:
+            return None
+        return [os.path.realpath(self.file), self._stamp.size, self._stamp.changed]
+
+    def batches(self, kinds: dict[str, Kind], rows: int = BATCH_ROWS) -> Iterator[Any]:
+        """Arrow record batches of at most ``rows`` rows with the columns of ``kinds``; `InputError` names a bad row."""
+        for batch in self._reader.tables(kinds, rows):
+            for start in range(0, batch.num_rows, rows):
+                yield batch.slice(start, rows).select(list(kinds))
+        if self._stamp is not None and self.file is not None:
+            self._stamp.verify(self.file)
+
+    def missing(self, wanted: Iterable[str]) -> list[str]:
+        """Which of some columns are not there."""
+        return [name for name in wanted if name not in self.columns]
+
+
+def open_table(data: Any, names: Iterable[str] = ()) -> RawTable:
+    """Open a file (Parquet, CSV, JSONL, Arrow), a frame, a Hugging Face data set or a mapping of columns.
+
+    ``names`` are columns that will be asked for: in JSONL they may come first far down. Raises `InputError` naming file
+    and place.
+
+    >>> open_table({"text": ["a", "b"]}).columns
+    ('text',)
+    """
+    if not isinstance(data, (str, os.PathLike)):
+        from .frames import reader_of
+
+        return RawTable(reader_of(data, None), None)
+    form, stamp = check_file(Path(data), None)
+    if form == "npz":
+        raise InputError("a table", got="an NPZ file", remedy="name an array with --input", file=str(data))
+    module, name = _OPENERS[form]
+    opener: Any = importlib.import_module(f"{__package__}.{module}")
+    for part in name.split("."):
+        opener = getattr(opener, part)
+    try:
+        reader: Any = opener(str(data))
+    except OodometerError:
+        raise
+    missing = set(names) - set(reader.columns)
+    if missing and form == "jsonl":
+        reader = reader.with_columns(missing)
+    return RawTable(reader, stamp)

@@ -1,0 +1,8 @@
+"""Predict: a live model, or the log of an evaluation harness, into a predictions file."""
+
+from __future__ import annotations
+
+from .options import PredictOptions
+from .run import predict
+
+__all__ = ["PredictOptions", "predict"]

@@ -1,0 +1,41 @@
+"""Labels: the truth of the data matched to the class names of the model, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...errors import InputError
+
+__all__ = ["matched"]
+
+
+def matched(
+    labels: Sequence[Any], classes: Sequence[int | str], *, file: str | None, first_row: int, column: str
+) -> list[int | str | None]:
+    """Labels as class names of the model; a cell of text, 1, and a number, 1 or 1.0, are the same name.
+
+    Empty cells are unknown, None. Raises `InputError` naming the row where a label is none of the classes.
+
+    >>> matched(["1", None, "0"], (0, 1), file=None, first_row=0, column="label")
+    [1, None, 0]
+    """
+    names = {str(one): one for one in classes}
+    out: list[int | str | None] = []
+    for row, one in enumerate(labels, first_row + 1):
+        plain = one.item() if hasattr(one, "item") else one
+        if plain is None or plain == "" or plain != plain:
+            out.append(None)
+            continue
+        key = str(int(plain)) if isinstance(plain, float) and plain.is_integer() else str(plain)
+        if key not in names:
+            raise InputError(
+                f"one of the model's classes, {', '.join(list(names)[:8])}",
+                got=repr(plain),
+                file=file,
+                row=row,
+                column=column,
+                remedy="name its classes in the words of the labels, in their order, with --classes a,b,c",
+            )
+        out.append(names[key])
+    return out

@@ -1,0 +1,93 @@
+"""Parts: predictions batch by batch in a folder beside the file, so that an interrupted job goes on."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, final
+
+from ...predictions import Predictions
+from ...store import as_source
+from ...store.kept import read_kept, write_kept
+from ...store.write import write_part
+
+__all__ = ["Parts"]
+
+
+@final
+class Parts:
+    """The finished batches of one job.
+
+    Parameters
+    ----------
+    home : the folder that they lie in; None keeps them in memory.
+    job : fingerprint of model, data and options; what another job left in the folder is removed.
+    extra : further columns that the parts carry.
+    """
+
+    def __init__(self, home: Path | None, job: str, extra: tuple[str, ...]) -> None:
+        self.home, self.job, self.extra = home, job, extra
+        self._held: list[Predictions] = []
+        self.notes: list[dict[str, Any]] = []
+        if home is None:
+            return
+        found = read_kept(home / "job.json", "predictions") if home.is_dir() else None
+        if found != job:
+            shutil.rmtree(home, ignore_errors=True)
+            home.mkdir(parents=True)
+            write_kept(home / "job.json", "predictions", job)
+        while (note := self._note(len(self.notes))) is not None:
+            self.notes.append(note)
+
+    @property
+    def done(self) -> int:
+        """Number of batches that are finished."""
+        return len(self.notes)
+
+    def add(self, record: Predictions | None, note: dict[str, Any]) -> None:
+        """Keep a batch, None where nothing of it could be read, and what is to be known of it."""
+        if self.home is None:
+            self._held += [] if record is None else [record]
+        else:
+            name = self._name(self.done)
+            if record is not None:
+                write_part(record, self.home / f"{name}.parquet")
+            write_kept(self.home / f"{name}.json", "note", {**note, "empty": record is None})
+        self.notes.append(note)
+
+    def records(self) -> Iterator[Predictions]:
+        """All batches in their order."""
+        if self.home is None:
+            yield from self._held
+            return
+        for place, note in enumerate(self.notes):
+            if not note.get("empty"):
+                yield read_all(self.home / f"{self._name(place)}.parquet", self.extra)
+
+    def remove(self) -> None:
+        """Remove the folder, once the whole file is written."""
+        if self.home is not None:
+            shutil.rmtree(self.home, ignore_errors=True)
+
+    def _note(self, place: int) -> dict[str, Any] | None:
+        assert self.home is not None
+        name = self.home / self._name(place)
+        path = name.with_suffix(".json")
+        if not path.is_file():
+            return None
+        found: dict[str, Any] | None = read_kept(path, "note")
+        if found is None or (not found["empty"] and not name.with_suffix(".parquet").is_file()):
+            return None
+        return found
+
+    @staticmethod
+    def _name(place: int) -> str:
+        return f"part-{place:06d}"
+
+
+def read_all(path: Path, extra: tuple[str, ...]) -> Predictions:
+    """A predictions file with every field, texts too, and such further columns as there are."""
+    columns = as_source(path).columns
+    source = as_source(path, extra_columns=tuple(name for name in extra if name in columns))
+    return source.read(source.fields)

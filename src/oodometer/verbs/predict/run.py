@@ -1,0 +1,284 @@
+"""Run: data in batches through a model, into one predictions file; interrupted, it goes on."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...arguments import checked, one_of
+from ...datasets.reading import Batch, Columns, Examples, open_examples
+from ...errors import InputError, UsageError
+from ...intervals import clopper_pearson
+from ...models.artifacts import fingerprint
+from ...models.base import Classifier, Request
+from ...models.ensemble import Ensemble
+from ...models.opening import open_classifier
+from ...predictions import Predictions
+from ...results import Interval
+from ...results.prediction import Prediction
+from ...store import refuse_clashes, write_predictions
+from ...version import __version__
+from .labels import matched
+from .options import PredictOptions, as_names
+from .parts import Parts
+
+__all__ = ["predict"]
+
+EXAMPLES = 3  # inputs that could not be read, which are named
+
+
+@checked(
+    model=lambda name, value: value,
+    inputs=lambda name, value: value,
+    keep=lambda name, value: value,
+    members=lambda name, value: value,
+    on_error=one_of("refuse", "skip"),
+    gives=one_of("logits", "probabilities"),
+)
+def predict(
+    model: Any,
+    data: Any,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    inputs: str | Sequence[str] | None = None,
+    label: str | None = None,
+    id: str | None = None,
+    keep: str | Sequence[str] | None = None,
+    keep_input: bool = False,
+    members: Sequence[Any] = (),
+    average: bool = False,
+    features: bool = False,
+    views: int = 0,
+    dropout: int = 0,
+    seed: int = 0,
+    gives: str | None = None,
+    classes: Sequence[int | str] | None = None,
+    max_length: int | None = None,
+    on_error: str = "refuse",
+    batch_rows: int = 4096,
+    device: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Prediction:
+    """Ask a live model about data, and write a predictions file.
+
+    Parameters
+    ----------
+    model :
+        A Hugging Face classifier of texts or images (folder or hub name), a model that oodometer saved, an ONNX file,
+        ``package.module:name`` of a fitted estimator, a torch module or a function, or such an object.
+    data :
+        A CSV, JSONL, Parquet or Arrow file, a frame, a Hugging Face data set (also ``hf:NAME:SPLIT``), a folder of
+        images, an NPZ file, or a `Dataset`.
+    out :
+        The predictions file to write; None keeps the record in memory (``found.record``).
+    inputs, label, id, keep :
+        Columns: what the model reads (two for pairs of texts), the truth, a name for each row, what to carry along.
+    keep_input :
+        Whether texts go into the file, as ``input``.
+    members, average :
+        Further models of the same classes; whether the mean of all is judged, else the first.
+    features, views, dropout, seed :
+        What the last linear layer reads; augmented copies to ask; passes with dropout on; the seed of both.
+    gives, classes :
+        "logits" or "probabilities", of a model from outside; class names in the order of its outputs.
+    max_length :
+        Tokens of a text that are read, at most.
+    on_error :
+        "refuse" or "skip" images that do not decode.
+    batch_rows :
+        Rows that are read and asked at once; they bound the memory.
+    device, progress :
+        "cpu" or "cuda"; called with (rows done, rows), rows 0 where their number is not known.
+
+    The same call goes on where an interrupted one ended. Raises `InputError` for data or models that cannot be used.
+
+    >>> import numpy as np
+    >>> def loud(texts):
+    ...     return np.array([[0.1, 0.9] if text.isupper() else [0.8, 0.2] for text in texts])
+    >>> found = predict(loud, {"text": ["AH", "oh"], "label": ["yes", "yes"]}, classes=["no", "yes"])
+    >>> found.rows, found.accuracy.value, found.record.probabilities[:, 1].tolist()
+    (2, 0.5, [0.9, 0.2])
+    """
+    options = PredictOptions(
+        columns=Columns(as_names(inputs), label, id, as_names(keep)),
+        request=Request(features, views, dropout, seed),
+        members=tuple(members),
+        average=average,
+        gives=gives,
+        classes=None if classes is None else tuple(classes),
+        max_length=max_length,
+        keep_input=keep_input,
+        skip=on_error == "skip",
+        batch_rows=batch_rows,
+        device=device,
+    )
+    refuse_clashes({"the file to write": out}, [data, model])
+    asked = _opened(model, options)
+    examples = open_examples(data, asked.reads, options.columns)
+    if out is not None:
+        _check_out(Path(out))
+    parts = Parts(*_job(model, examples, options, out))
+    truncated, skipped = _ask_all(asked, examples, parts, options, progress)
+    return _finished(model, asked, examples, parts, out, truncated, skipped)
+
+
+def _opened(model: Any, options: PredictOptions) -> Classifier:
+    more: dict[str, Any] = {
+        "gives": options.gives,
+        "classes": options.classes,
+        "max_length": options.max_length,
+        "device": options.device,
+    }
+    first = open_classifier(model, **more)
+    if not options.members:
+        return first
+    others = [open_classifier(one, **more) for one in options.members]
+    return Ensemble([first, *others], names=_names([model, *options.members]), average=options.average)
+
+
+def _names(models: Sequence[Any]) -> list[str]:
+    """A name for each model: the last part of its path, with a number where two are the same."""
+    plain = [
+        Path(str(one)).name if isinstance(one, (str, os.PathLike)) else type(one).__name__ for one in models
+    ]
+    return [one if plain.count(one) == 1 else f"{one}_{i}" for i, one in enumerate(plain)]
+
+
+def _check_out(out: Path) -> None:
+    """Say before the work that the file could not be written."""
+    endings = (".parquet", ".csv", ".jsonl", ".arrow", ".feather", ".npz")
+    if out.suffix.lower() not in endings:
+        raise UsageError(f"cannot write {out}: end the name in {', '.join(endings)}")
+    if not out.parent.is_dir():
+        raise UsageError(f"cannot write {out}: there is no folder {out.parent}; make it first")
+
+
+def _job(
+    model: Any, examples: Examples, options: PredictOptions, out: Any
+) -> tuple[Path | None, str, tuple[str, ...]]:
+    """The folder of the parts, the name of the job, and the further columns."""
+    extra = ("id", *options.columns.keep, "time", "group")
+    if out is None or not isinstance(model, (str, os.PathLike)) or examples.stamp is None:
+        return None, "", extra
+    models = [_stamp(one) for one in (model, *options.members)]
+    job = fingerprint(
+        {"models": models, "data": examples.stamp, **options.settings(), "version": __version__}
+    )
+    place = Path(out)
+    return place.with_name(f".{place.name}.parts"), job, extra
+
+
+def _stamp(model: Any) -> Any:
+    """What tells a model from a later one in its place: names, sizes and times of change of its files."""
+    path = Path(str(model)).expanduser()
+    if not path.exists() and ":" in str(model):
+        spec = importlib.util.find_spec(str(model).partition(":")[0].partition(".")[0])
+        path = Path(spec.origin) if spec is not None and spec.origin else path
+    files = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file())
+    found = [(str(one.relative_to(path)), one.stat()) for one in files]
+    return [str(model), *([name, about.st_size, about.st_mtime_ns] for name, about in found)]
+
+
+def _ask_all(
+    asked: Classifier,
+    examples: Examples,
+    parts: Parts,
+    options: PredictOptions,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[int, list[tuple[str, str]]]:
+    """Ask about batch after batch; the number of inputs that were cut, and what could not be read."""
+    total, done = examples.rows or 0, 0
+    for place, batch in enumerate(examples.batches(options.batch_rows, skip=options.skip)):
+        if place >= parts.done:
+
+            def tell(at: int, all_: int, before: int = done, rows: int = batch.read) -> None:
+                if progress is not None:
+                    progress(before + rows * at // max(all_, 1), total)
+
+            record = _record(asked, batch, options, tell) if len(batch.data) else None
+            note = {"truncated": asked.truncated if record is not None else 0, "skipped": list(batch.skipped)}
+            parts.add(record, note)
+        done += batch.read
+        if progress is not None:
+            progress(done, total)
+    skipped = [(str(name), str(why)) for note in parts.notes for name, why in note["skipped"]]
+    if len(skipped) == done:
+        raise InputError(
+            "images",
+            got=f"{done} files, of which none decodes",
+            remedy="check what wrote them",
+            file=examples.file,
+        )
+    return sum(note["truncated"] for note in parts.notes), skipped
+
+
+def _record(
+    asked: Classifier, batch: Batch, options: PredictOptions, tell: Callable[[int, int], None]
+) -> Predictions:
+    data, request = batch.data, replace(options.request, first_row=batch.first_row)
+    answers = asked.ask(data, request, progress=tell)
+    fields: dict[str, Any] = {"columns": {}}
+    if len(data.targets):
+        column = options.columns.label or "label"
+        fields["label"] = matched(
+            data.targets, answers.classes, file=data.source, first_row=batch.first_row, column=column
+        )
+    if data.ids:
+        fields["columns"]["id"] = np.array(data.ids, dtype=object)
+    for name, values in batch.kept.items():
+        (fields if name in ("time", "group") else fields["columns"])[name] = values
+    if options.keep_input and data.modality in ("text", "pair"):
+        fields["input"] = np.array([_joined(one) for one in data.inputs], dtype=object)
+    try:
+        return answers.record(**fields)
+    except InputError as error:
+        raise error.at(file=str(options.columns.label or data.source), row_offset=batch.first_row) from None
+
+
+def _joined(text: Any) -> str:
+    return text if isinstance(text, str) else "\t".join(text)
+
+
+def _finished(
+    model: Any,
+    asked: Classifier,
+    examples: Examples,
+    parts: Parts,
+    out: Any,
+    truncated: int,
+    skipped: list[tuple[str, str]],
+) -> Prediction:
+    record = Predictions.concat(list(parts.records()))
+    if out is not None:
+        write_predictions(record, out)
+        parts.remove()
+    known = record.verdicts if record.label is not None else None
+    accuracy = None
+    if known is not None and (known >= 0).any():
+        right, rows = int((known == 1).sum()), int((known >= 0).sum())
+        accuracy = Interval(right / rows, *clopper_pearson(right, rows, 0.95), 0.95, "exact")
+    named = (
+        str(model)
+        if isinstance(model, (str, os.PathLike))
+        else getattr(model, "__name__", type(model).__name__)
+    )
+    return Prediction(
+        __version__,
+        named,
+        examples.name,
+        None if out is None else str(out),
+        len(record),
+        tuple(record.classes or ()),
+        record.fields,
+        accuracy,
+        len(skipped),
+        tuple(skipped[:EXAMPLES]),
+        truncated,
+        record=record if out is None else None,
+    )
