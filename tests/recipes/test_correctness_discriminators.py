@@ -96,7 +96,7 @@ def test_examples_are_gold_and_mistakes(finished: Any) -> None:
         assert record.input is not None
         assert record.output is not None
         data = cogs(split)
-        gold = set(zip(data.inputs, data.outputs, strict=True))
+        gold = set(zip(data.inputs, data.targets, strict=True))
         is_gold = [pair in gold for pair in zip(record.input, record.output, strict=True)]
         assert is_gold == (record.verdicts > 0).tolist()
         assert 0 < sum(is_gold) < len(is_gold)

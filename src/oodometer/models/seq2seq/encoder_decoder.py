@@ -9,13 +9,12 @@ from typing import Any, Literal, Self, final
 
 import numpy as np
 
-from ...arrays import Array, Ragged
+from ...arrays import Ragged
 from ...datasets import Dataset
-from ...errors import InputError, UsageError, WorkError
+from ...errors import UsageError
 from ...predictions import Predictions
 from ..artifacts import WEIGHTS, Artifact, fingerprint
 from ..base import Progress
-from ..torch.batches import padded
 from ..torch.best import Best
 from ..torch.checkpoint import load_weights, read_tensors, weights, write_tensors
 from ..torch.library import choose_device
@@ -25,9 +24,10 @@ from .beams import Beams
 from .codec import Codec, check_strings
 from .decoding import decode
 from .exact_match import Clean
+from .pairs import EncodedPairs, pairs_of, same_length
 from .pretrained import build, load_config, load_tokenizer, load_weights_of, marks, stand_ins_of
 from .record import check_gold, record_of
-from .scoring import IGNORED, score
+from .scoring import must_be_numbers, score
 from .snapshots import Snapshots
 from .stand_ins import StandIns, check_spelling
 from .start import new_net, new_tokens, pretrained_tokens
@@ -103,11 +103,8 @@ class EncoderDecoder(Artifact):
             )
         self.source, self.config = source, None if config is None else dict(config)
         self.tokens, self.vocab_size = tokens, vocab_size
-        self.max_length, self.max_output_length, self.batch_tokens = (
-            max_length,
-            max_output_length,
-            batch_tokens,
-        )
+        self.max_length, self.max_output_length = max_length, max_output_length
+        self.batch_tokens = batch_tokens
         self.stand_ins = dict(stand_ins) if isinstance(stand_ins, Mapping) else stand_ins
         self.training = training or (
             TrainingConfig(epochs=10, batch_size=64, learning_rate=1e-3, warmup=0.1)
@@ -121,16 +118,13 @@ class EncoderDecoder(Artifact):
 
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor that `load` must give again, ready for JSON."""
-        sizes = {
-            "vocab_size": self.vocab_size,
-            "max_length": self.max_length,
-            "max_output_length": self.max_output_length,
-        }
         return {
             "source": self.source,
             "config": self.config,
             "tokens": self.tokens,
-            **sizes,
+            "vocab_size": self.vocab_size,
+            "max_length": self.max_length,
+            "max_output_length": self.max_output_length,
             "stand_ins": self.stand_ins,
             "batch_tokens": self.batch_tokens,
         }
@@ -186,80 +180,87 @@ class EncoderDecoder(Artifact):
 
         Raises `InputError` for an output that the tokenizer cannot spell, before anything is trained.
         """
-        torch = load_torch()
-        inputs, outputs = _pairs_of(data, outputs)
+        inputs, outputs = pairs_of(data, outputs)
+        held = None if dev is None else pairs_of(*((dev,) if isinstance(dev, Dataset) else dev))
         if (snapshots is None) != (every is None):
             raise UsageError(
                 "expected both snapshots=FOLDER and every=STEPS, got one; give the other or neither"
             )
         if stop_after is not None and stop_after < 1:
             raise UsageError(f"expected stop_after of at least 1 step, got {stop_after}")
-        device = choose_device(self.device)
-        if self.source is None:
-            tokenizer, stand_ins = new_tokens(inputs, outputs, self.tokens, self.vocab_size), StandIns()
-        else:
-            tokenizer, stand_ins = pretrained_tokens(self.source, inputs, outputs, self.stand_ins)
-        check_spelling(tokenizer, outputs, stand_ins)
-        torch.manual_seed(self.training.seed)
-        self.net = new_net(self.config, tokenizer) if self.source is None else load_weights_of(self.source)
-        self.net.to(device)
-        self._codec = codec = self._new_codec(tokenizer, stand_ins)
-        read, written = codec.read(inputs), codec.learnt(outputs)
-        self._usual = int(written.lengths.max()) + 8
-
-        def loss(batch: Array) -> Any:
-            ids, real = padded(read, batch, codec.padding)
-            labels, _ = padded(written, batch, IGNORED)
-            return self.net(
-                input_ids=torch.from_numpy(ids).to(device),
-                attention_mask=torch.from_numpy(real).to(device).long(),
-                labels=torch.from_numpy(labels).to(device),
-            ).loss
-
-        given = (read.values, read.offsets, written.values, written.offsets)
+        codec, device = self._begin(inputs, outputs)
+        pairs = EncodedPairs(codec, inputs, outputs)
+        self._usual = int(pairs.written.lengths.max()) + 8
         begun = {} if self.source is None or not (checkpoint or snapshots) else weights(self.net)
         name = fingerprint(
             {"kind": self.kind, **self.options(), "batch_tokens": 0},
-            *given,
+            *pairs.arrays,
             *(one.detach().cpu().numpy() for one in begun.values()),
         )
         keeper = None
         if snapshots is not None and every is not None:
-            training = self.training.fingerprint(name)
-            keeper = Snapshots(
-                Path(snapshots),
-                every,
-                most,
-                training,
-                lambda folder, step: self._save(folder, step=step, training=training),
-            )
+            keeper = self._snapshots(Path(snapshots), every, most, self.training.fingerprint(name))
         folder = None if checkpoint is None else Path(checkpoint)
         best = None
-        if dev is not None:
-            held = _pairs_of(*((dev, None) if isinstance(dev, Dataset) else dev))
-            asked = codec.read(held[0]), codec.learnt(held[1])
-            name = fingerprint({"name": name, "dev": True}, *(one.values for one in asked))
-            best = Best(lambda: self.net, lambda: self._mean_loss(*asked), name=name, folder=folder)
+        if held is not None:
+            asked = EncodedPairs(codec, *held)
+            name = fingerprint({"name": name, "dev": True}, asked.read.values, asked.written.values)
+            best = Best(lambda: self.net, lambda: self._mean_loss(asked), name=name, folder=folder)
             progress = best.watching(progress)
-        lengths = LengthBatches(np.stack([read.lengths, written.lengths], axis=1), self.training)
         hooks = Hooks(
             progress,
             on_step=None if keeper is None else keeper.keep,
             goes_on=None if keeper is None else keeper.complete,
             stop_after=stop_after,
         )
-        train(self.net, loss, lengths, self.training, name=name, checkpoint=folder, hooks=hooks)
+        train(
+            self.net,
+            lambda batch: pairs.loss(self.net, batch, device),
+            LengthBatches(pairs.lengths, self.training),
+            self.training,
+            name=name,
+            checkpoint=folder,
+            hooks=hooks,
+        )
         if best is not None:
             best.restore()
         return self
 
-    def _mean_loss(self, read: Ragged, written: Ragged) -> float:
+    def _begin(self, inputs: list[str], outputs: list[str]) -> tuple[Codec, str]:
+        """The tokens and the untrained network, its weights drawn by the seed where it is new."""
+        device = choose_device(self.device)
+        if self.source is None:
+            tokenizer, stand_ins = new_tokens(inputs, outputs, self.tokens, self.vocab_size), StandIns()
+        else:
+            tokenizer, stand_ins = pretrained_tokens(self.source, inputs, outputs, self.stand_ins)
+        check_spelling(tokenizer, outputs, stand_ins)
+        load_torch().manual_seed(self.training.seed)
+        self.net = new_net(self.config, tokenizer) if self.source is None else load_weights_of(self.source)
+        self.net.to(device)
+        self._codec = self._new_codec(tokenizer, stand_ins)
+        return self._codec, device
+
+    def _snapshots(self, home: Path, every: int, most: int | None, training: str) -> Snapshots:
+        def save(folder: Path, step: int) -> Path:
+            return self._save(folder, step=step, training=training)
+
+        return Snapshots(home, every, most, training, save)
+
+    def _mean_loss(self, pairs: EncodedPairs) -> float:
         """Mean cross-entropy of the tokens of given outputs."""
+        return -float(self._scored(pairs.read, pairs.written, None).values.mean(dtype=np.float64))
+
+    def _scored(self, read: Ragged, written: Ragged, progress: Progress | None) -> Ragged:
         codec, device = self.ready()
-        found = score(
-            self.net, read, written, padding=codec.padding, batch_tokens=self.batch_tokens, device=device
+        return score(
+            self.net,
+            read,
+            written,
+            padding=codec.padding,
+            batch_tokens=self.batch_tokens,
+            device=device,
+            progress=progress,
         )
-        return -float(found.values.mean(dtype=np.float64))
 
     def _new_codec(self, tokenizer: Any, stand_ins: StandIns) -> Codec:
         return Codec(
@@ -292,7 +293,7 @@ class EncoderDecoder(Artifact):
             device=device,
             progress=progress,
         )
-        _must_be_numbers(found.totals[:, 0])  # every search ends with one answer at least
+        must_be_numbers(found.totals[:, 0])  # every search ends with one answer at least
         texts = codec.texts(found.ids, marks(self.net))
         there = found.totals > -np.inf
         outputs = [texts[i * beams : i * beams + count] for i, count in enumerate(there.sum(1))]
@@ -309,19 +310,11 @@ class EncoderDecoder(Artifact):
         """
         inputs = check_strings(inputs, "input", some=False)
         outputs = check_strings(outputs, "output", some=False)
-        _same_length(inputs, outputs)
-        codec, device = self.ready()
+        same_length(inputs, outputs)
+        codec, _ = self.ready()
         read, written = codec.read(inputs), codec.written(outputs)
-        found = score(
-            self.net,
-            read,
-            written,
-            padding=codec.padding,
-            batch_tokens=self.batch_tokens,
-            device=device,
-            progress=progress,
-        )
-        _must_be_numbers(found.values)
+        found = self._scored(read, written, progress)
+        must_be_numbers(found.values)
         unknown = codec.tokenizer.unk_token_id
         if unknown is not None:
             found.values[written.values == unknown] = -np.inf
@@ -397,40 +390,10 @@ class EncoderDecoder(Artifact):
         """The codec, and where the model is; a pretrained one that was not trained here is loaded."""
         device = choose_device(self.device)
         if self.net is None or self._codec is None:
-            if self.source is None:
-                raise UsageError(
-                    f"the {self.kind} model has not been trained; call fit first or load a saved one"
-                )
+            self._must_be_fitted()
+            assert self.source is not None
             self.net = load_weights_of(self.source)
             given = self.stand_ins if isinstance(self.stand_ins, Mapping) else stand_ins_of(self.source)
             self._codec = self._new_codec(load_tokenizer(self.source), StandIns(given))
         self.net.to(device).eval()
         return self._codec, device
-
-
-def _must_be_numbers(logprobs: Array) -> None:
-    if not np.isfinite(logprobs).all():
-        raise WorkError(
-            "the sequence model gives no numbers: its training diverged; train it with a lower learning rate"
-        )
-
-
-def _pairs_of(data: Any, outputs: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    """Inputs and outputs of a data set, or as given, checked."""
-    if isinstance(data, Dataset):
-        data, outputs = data.inputs, data.targets if outputs is None else outputs
-    if outputs is None:
-        raise UsageError("expected outputs, got inputs alone; give fit(inputs, outputs) or a Dataset")
-    inputs, outputs = check_strings(data, "input"), check_strings(outputs, "output", filled=True)
-    _same_length(inputs, outputs)
-    return inputs, outputs
-
-
-def _same_length(inputs: Sequence[str], outputs: Sequence[str]) -> None:
-    if len(inputs) != len(outputs):
-        raise InputError(
-            f"{len(inputs)} outputs, one an input",
-            got=str(len(outputs)),
-            remedy="align them by sample",
-            column="output",
-        )

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array, Ragged
+from ...errors import WorkError
 from ..base import Progress
 from ..torch.asking import in_batches
 from ..torch.batches import padded, token_batches
 from ..torch.library import torch as load_torch
 
-__all__ = ["score", "token_scores"]
+__all__ = ["must_be_numbers", "score", "token_scores"]
 
 IGNORED = -100  # transformers' label of a position that does not count
 MOST_LOGITS = 2**25  # numbers in the logits of one pass: 128 MB
@@ -76,6 +77,14 @@ def score(
 
     in_batches(batches, len(outputs), one, progress)
     return Ragged(values, outputs.offsets)
+
+
+def must_be_numbers(logprobs: Array) -> None:
+    """`WorkError` where log-probabilities are none."""
+    if not np.isfinite(logprobs).all():
+        raise WorkError(
+            "the sequence model gives no numbers: its training diverged; train it with a lower learning rate"
+        )
 
 
 def _places(rows: Ragged, batch: Array) -> Array:
