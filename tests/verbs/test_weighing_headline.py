@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 import oodometer
 from oodometer import Predictions, estimate
-from oodometer.backtests.run import run_backtest
+from oodometer.backtests.run import BacktestOptions, run_backtest
 from oodometer.backtests.trials import Trial
 from oodometer.diagnoses import Diagnosis, Finding
 from oodometer.estimators import AverageConfidence
-from oodometer.headline.headline import _spell, make_headline
+from oodometer.headline.headline import Evidence, _spell, make_headline
 from oodometer.headline.panel import panel
 from oodometer.headline.weighing import LEAST_TRIALS, Scales, Weighed
 from oodometer.passes.fitting import default_methods, quick_methods
@@ -297,7 +297,7 @@ def headline(estimates: list[Estimate] = TWO, **options: Any) -> Headline:
         "reference_rows": 500,
         **options,
     }
-    found = make_headline(estimates, 0.9, **given)
+    found = make_headline(estimates, Evidence(0.9, **given))
     assert found is not None
     assert 0 <= found.interval.lower <= found.interval.value <= found.interval.upper <= 1
     assert found.trust in ("high", "low", "none")
@@ -543,7 +543,7 @@ SHIFTED = example_record(500, seed=2, difficulty=2.5, labelled=False)
 
 @pytest.fixture(scope="module")
 def tried() -> Any:
-    return run_backtest(REFERENCE, methods=quick_methods(None), repeats=2, cache=None)
+    return run_backtest(REFERENCE, BacktestOptions(methods=quick_methods(None), repeats=2, cache=None))
 
 
 @pytest.mark.parametrize("target", [TARGET, SHIFTED], ids=["still", "shifted"])
@@ -586,7 +586,7 @@ def test_a_kept_backtest_gives_the_same_answer(tmp_path: Path) -> None:
     assert again["headline"] == first["headline"]
     assert file.read_bytes() == kept, "nothing was tried again"
     assert len(kept.splitlines()) > 100
-    same = run_backtest(REFERENCE, methods=methods, repeats=8, cache=tmp_path)
+    same = run_backtest(REFERENCE, BacktestOptions(methods=methods, repeats=8, cache=tmp_path))
     assert same.reused == len(kept.splitlines())
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from .. import plugins
 from ..diagnoses import Signs
 from ..passes.guarding import Failed, checked_estimate, guarded, unless_failed
-from ..passes.plan import WHOLE, Plan
+from ..passes.plan import EstimationPlan
+from ..passes.slicing import WHOLE
 from ..predictions import Predictions
 from ..registry import create
 from ..results.backtest import Key, Trial, Triple
@@ -43,7 +44,7 @@ def trial_keys(families: Sequence[str], repeats: int) -> list[Key]:
 
 def run_trials(
     record: Predictions,
-    fit: Callable[[Predictions], Plan],
+    fit: Callable[[Predictions], EstimationPlan],
     keys: Sequence[Key],
     *,
     seed: int = 0,
@@ -100,7 +101,7 @@ def _split(record: Predictions, rng: np.random.Generator) -> tuple[Predictions, 
     return record.take(np.sort(fitted)), record.take(np.sort(pool))
 
 
-def _try(plan: Plan, signs: Signs, source: float, target: Predictions, key: Key) -> Trial:
+def _try(plan: EstimationPlan, signs: Signs, source: float, target: Predictions, key: Key) -> Trial:
     truth = target.accuracy
     hidden = replace(target.without_labels(), first_row=0)
     plan, _ = plan.restricted_to(hidden)

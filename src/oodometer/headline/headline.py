@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..results.estimation import Headline
 from .panel import middle, panel
 from .weighing import Scales, Weighed
 
-__all__ = ["make_headline"]
+__all__ = ["Evidence", "make_headline"]
 
 # What does not ask that the target resembles the reference, best first: other models and distances before confidence.
 _BEYOND = (("agreement", "threshold-distance", "dis2"), ("atc-entropy", "cot", "dis2"), ("atc",))
@@ -34,17 +35,24 @@ _ASSUMES_LIKE_TRIALS = (
 )
 
 
-def make_headline(
-    estimates: Sequence[Estimate],
-    level: float,
-    *,
-    scales: Scales | None = None,
-    signs: Mapping[str, float] | None = None,
-    diagnosis: Diagnosis | None = None,
-    source: float | None = None,
-    reference_rows: int = 0,
-    part: bool = False,
-) -> Headline | None:
+@dataclass(frozen=True)
+class Evidence:
+    """What a headline rests on besides the estimates.
+
+    level : nominal coverage; scales : weights by trials; signs, diagnosis : what is seen of the shift; source,
+    reference_rows : accuracy on the reference and its rows; part : whether the target is a part of the one diagnosed.
+    """
+
+    level: float = 0.95
+    scales: Scales | None = None
+    signs: Mapping[str, float] = field(default_factory=dict)
+    diagnosis: Diagnosis | None = None
+    source: float | None = None
+    reference_rows: int = 0
+    part: bool = False
+
+
+def make_headline(estimates: Sequence[Estimate], evidence: Evidence) -> Headline | None:
     """One number with an interval, what it rests on, and how far to trust it. None without any estimate.
 
     Where the diagnosis finds inputs unlike the reference's, the methods that do not re-weight the reference answer, and
@@ -55,62 +63,45 @@ def make_headline(
     shift in a whole target of 500 rows or more; of a `part` of the target there is no diagnosis.
 
     >>> e = Estimate("doc", 0.8, 0.7, 0.9, 0.95, "conditional", "", "guillory2021")
-    >>> make_headline([e], 0.95).interval.value
+    >>> make_headline([e], Evidence(level=0.95)).interval.value
     0.8
     """
     by_name = {e.method: e for e in estimates}
     if not by_name:
         return None
-    made = _from_estimates(by_name, level, scales, signs, diagnosis, source, reference_rows, part)
-    return _with_judges(made, by_name.get("votes"), level)
+    made = _from_estimates(by_name, evidence)
+    return _with_judges(made, by_name.get("votes"), evidence.level)
 
 
-def _from_estimates(
-    by_name: Mapping[str, Estimate],
-    level: float,
-    scales: Scales | None,
-    signs: Mapping[str, float] | None,
-    diagnosis: Diagnosis | None,
-    source: float | None,
-    reference_rows: int,
-    part: bool,
-) -> Headline:
+def _from_estimates(by_name: Mapping[str, Estimate], evidence: Evidence) -> Headline:
     """The number before judges are heard."""
-    if diagnosis is not None and diagnosis.kind == "support":
+    level, diagnosis, source = evidence.level, evidence.diagnosis, evidence.source
+    kind = None if diagnosis is None else diagnosis.kind
+    if diagnosis is not None and kind == "support":
         beyond = _beyond(by_name, level, diagnosis)
         if beyond is not None:
             return beyond
-    if scales is not None and source is not None:
+    if evidence.scales is not None and source is not None:
         rows = max(e.rows for e in by_name.values())
         values = {m: e.value for m, e in by_name.items()}
-        weighed = scales.weigh(
-            values, signs or {}, source, rows, level, None if diagnosis is None else diagnosis.kind
-        )
+        weighed = evidence.scales.weigh(values, evidence.signs, source, rows, level, kind)
         if weighed is not None:
-            return _backtested(weighed, level, diagnosis, source, reference_rows, rows, part)
+            return _backtested(weighed, evidence, source, rows)
     return _agreeing(by_name, level)
 
 
-def _backtested(
-    weighed: Weighed,
-    level: float,
-    diagnosis: Diagnosis | None,
-    source: float,
-    reference_rows: int,
-    rows: int,
-    part: bool,
-) -> Headline:
+def _backtested(weighed: Weighed, evidence: Evidence, source: float, rows: int) -> Headline:
     """The number that the trials favour."""
-    value = weighed.value
+    value, level, diagnosis = weighed.value, evidence.level, evidence.diagnosis
     unseen = diagnosis is not None and diagnosis.kind == "covariate" and not _inputs_seen(diagnosis)
     # natural shifts have cost up to twice of what the outputs show (docs/which_estimator_when.md, texts)
     half = max(weighed.half, abs(value - source)) if unseen else weighed.half
     lower, upper = max(value - half, 0.0), min(value + half, 1.0)
-    if source in (0.0, 1.0) and reference_rows:
+    if source in (0.0, 1.0) and evidence.reference_rows:
         # no trial can err on rows that are all alike; more of them might not be
-        low, high = clopper_pearson(round(source * reference_rows), reference_rows, level)
+        low, high = clopper_pearson(round(source * evidence.reference_rows), evidence.reference_rows, level)
         lower, upper = min(lower, low), max(upper, high)
-    doubt = _doubt(weighed, diagnosis, source, rows, part)
+    doubt = _doubt(weighed, diagnosis, source, rows, evidence.part)
     why = doubt or f"with {rows} target rows most shifts that outputs can show would be seen"
     return Headline(
         Interval(value, lower, upper, level, "backtest"),

@@ -211,7 +211,7 @@ def _metrics(
         create("metric", "coverage_at_risk", risk=_RISK),
         create("metric", "risk_at_coverage", coverage=_COVERAGE),
         create("metric", "accuracy_coverage", steps=steps),
-        create("metric", "risk_coverage", wanted=tuple(require)),
+        create("metric", "risk_coverage", target_accuracies=tuple(require)),
         create("metric", "operating_points", required=tuple(require)),
         create("metric", "failure_cases"),
     ]
@@ -304,7 +304,7 @@ def _label_free(
     source: Source, goal: Source, require: Sequence[float], level: float, seed: int
 ) -> dict[str, Any]:
     """The curve of a target without labels, from the rate of being correct at each confidence in the domain."""
-    made = RiskCoverage(level=level, wanted=tuple(require), seed=seed)
+    made = RiskCoverage(level=level, target_accuracies=tuple(require), seed=seed)
     try:
         fitted = made.fit(read_reference(source).record)
         states: Sums | None = None
