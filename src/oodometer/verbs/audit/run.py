@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..arguments import checked
-from ..arrays import Array
-from ..audits.drawn import Drawn
-from ..audits.joining import by_position
-from ..audits.judge import Judgement, judge, refutes
-from ..audits.labels import LabelledRows, collect, open_labels, read_labels
-from ..audits.outlook import COUNTS, Outlook
-from ..audits.outlook import outlook as look_ahead
-from ..audits.power import Noticeable, noticeable
-from ..audits.proxy import Proxy, choose_proxy
-from ..audits.result import Audit
-from ..audits.strata import Stratum, strata
-from ..audits.suggestion import Suggestion
-from ..audits.suggestion import suggest as draw_rows
-from ..errors import NotApplicable, UsageError
-from ..intervals import check_level
-from ..passes.below_chance import label_warnings
-from ..predictions import Predictions
-from ..results.estimation import Headline
-from ..store import Source, refuse_clashes, write_predictions
-from .estimate import estimate
-from .opening import Opener
-from .reference import read_reference
+from ...arguments import checked
+from ...arrays import Array
+from ...audits.drawn import Drawn
+from ...audits.joining import by_position
+from ...audits.judge import Judgement, judge, refutes
+from ...audits.labels import LabelledRows, collect, open_labels, read_labels
+from ...audits.outlook import COUNTS, Outlook
+from ...audits.outlook import outlook as look_ahead
+from ...audits.power import Noticeable, noticeable
+from ...audits.proxy import Proxy, choose_proxy
+from ...audits.result import Audit
+from ...audits.strata import Stratum, strata
+from ...audits.suggestion import Suggestion, suggest
+from ...engines import Engine
+from ...errors import UsageError
+from ...passes.below_chance import label_warnings
+from ...passes.folding import Execution
+from ...predictions import Predictions
+from ...results.estimation import Headline
+from ...store import Source, refuse_clashes, write_predictions
+from ..estimate import estimate
+from ..opening import Opener
+from ..reference import read_reference
+from .options import AuditOptions
+from .target_rows import TargetRows, read_target
 
-__all__ = ["Audit", "audit"]
+__all__ = ["audit"]
 
 _REFERENCE = ("name", "rows", "accuracy", "lower", "upper", "level", "kind")
 
@@ -50,6 +53,7 @@ def audit(
     methods: Sequence[str] | None = None,
     classes: Sequence[int | str] | None = None,
     mapping: Mapping[str, str] | None = None,
+    engine: str | Engine = "local",
     workers: int | None = None,
     seed: int = 0,
     outlook: bool = False,
@@ -59,7 +63,7 @@ def audit(
 
     Parameters
     ----------
-    reference, target, methods, classes, mapping, workers, progress :
+    reference, target, methods, classes, mapping, engine, workers, progress :
         As in `estimate`, which makes the label-free headline.
     labels :
         A file, a frame or a mapping, or a list of them in the order of labelling, with `label` or `correct`: joined by
@@ -87,76 +91,104 @@ def audit(
     >>> found.labels, found.refuted, found.estimate.upper < 0.4
     (10, True, True)
     """
-    check_level(level)
-    if suggest < 0:
-        raise UsageError(f"expected a number of rows to suggest, 1 or more, got {suggest}")
-    if out is not None and not suggest:
-        raise UsageError("an output file is for suggested rows: say how many with --suggest")
+    options = AuditOptions(
+        labels=labels,
+        key=key,
+        suggest=suggest,
+        out=out,
+        level=level,
+        methods=methods,
+        classes=classes,
+        mapping=mapping,
+        outlook=outlook,
+        seed=seed,
+        execution=Execution(engine, workers, progress),
+    )
     refuse_clashes({"out": out}, flat((reference, target, labels)))
-    opener = Opener(mapping)
-    sources = opener.references(reference, classes)
+    return _audit(reference, target, options)
+
+
+def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
+    opener = Opener(options.mapping)
+    sources = opener.references(reference, options.classes)
     goal = opener.target(target)
-    given = [] if labels is None else list(labels) if isinstance(labels, (list, tuple)) else [labels]
-    told = [open_labels(data, opener.target) for data in given]
+    told = [open_labels(data, opener.target) for data in options.label_files]
     opener.check()
     learnt = _proxy(Predictions.concat([read_reference(s).record for s in sources]), goal)
-    score, predicted, own = _survey(goal, learnt)
-    parts = [read_labels(source, goal, predicted, len(score), key) for source in told]
-    if not given and own is not None:
-        parts = [own]
-    if not parts and not suggest:
+    rows = read_target(goal, learnt, replace(options.execution, progress=None))
+    parts = [read_labels(source, goal, rows.predicted, len(rows.score), options.key) for source in told]
+    if not told and rows.own is not None:
+        parts = [rows.own]
+    if not parts and not options.suggest:
         raise UsageError(
             "there are no labels: give --labels FILE, or ask which rows to label with --suggest N --out FILE"
         )
-    drawn = collect(parts, score, seed) if parts else None
+    drawn = collect(parts, rows.score, options.seed) if parts else None
     # faults of the labels have been told by now, before the work that takes long
-    found = estimate(
-        sources, goal, methods=methods, level=level, workers=workers, seed=seed, progress=progress
-    )
+    asked: dict[str, Any] = {"methods": options.methods, "level": options.level, "seed": options.seed}
+    found = estimate(sources, goal, **asked, **vars(options.execution))
+    by_place = (by_position(source, goal, options.key) for source in told)
     warnings = [w for w in found.warnings if "the target holds labels" not in w]
-    warnings += [line for source in told if (line := by_position(source, goal, key)) is not None]
-    judgement: Judgement | None = None
-    p_value: float | None = None
-    power: Noticeable | None = None
-    slope = learnt.slope
-    if drawn is not None:
-        judgement = judge(drawn, score, slope, level, seed)
-        claim = found.headline.interval
-        p_value = refutes(drawn, score, slope, claim.lower, claim.upper, level)
-        if not drawn.weighted:
-            power = noticeable(len(drawn), len(score), claim.lower, claim.upper, level)
-        warnings += judgement.warnings
-        if given:  # of the target's own labels the estimate has spoken
-            warnings += _label_warnings(parts, predicted, goal)
-    suggestion = None
-    if suggest:
-        suggestion = _suggest(score, slope, suggest, level, parts, seed)
-        if out is not None:
-            _write(suggestion, goal, predicted is not None, out)
+    warnings += [line for line in by_place if line is not None]
+    said = None if drawn is None else _said(drawn, rows.score, learnt.slope, found.headline, options)
+    if said is not None:
+        warnings += said.judgement.warnings
+        if told:  # of the target's own labels the estimate has spoken
+            warnings += _label_warnings(parts, rows.predicted, goal)
+    suggestion = _suggested(rows, learnt.slope, parts, goal, options) if options.suggest else None
+    expected = _outlook(rows.score, learnt.slope, found.headline, said, options) if options.outlook else None
     return Audit(
-        labels=0 if drawn is None else len(drawn),
-        rows=len(score),
+        **_of_labels(said),
+        rows=len(rows.score),
         headline=found.headline,
-        estimate=None if judgement is None else judgement.estimate,
-        label_only=None if judgement is None else judgement.label_only,
-        intervals=() if judgement is None else judgement.intervals,
-        effective_labels=None if judgement is None else judgement.effective_labels,
-        p_value=p_value,
-        level=level,
-        seed=seed,
+        level=options.level,
+        seed=options.seed,
         warnings=tuple(warnings),
         suggestion=suggestion,
         reference={k: found.reference[k] for k in _REFERENCE if k in found.reference},
         target={"name": goal.name},
-        correct=None if drawn is None else int(drawn.correct.sum()),
-        weighted=drawn is not None and drawn.weighted,
-        slope=slope,
+        slope=learnt.slope,
         proxy=learnt.name,
-        explained=_explained(score, slope),
-        noticeable=power,
-        strata=_strata(score, drawn, suggestion),
-        outlook=_outlook(score, slope, level, found.headline, drawn, judgement, seed) if outlook else None,
+        explained=_explained(rows.score, learnt.slope),
+        strata=_strata(rows.score, drawn, suggestion),
+        outlook=expected,
     )
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What labelled rows say: of the accuracy, and of the label-free interval."""
+
+    drawn: Drawn
+    judgement: Judgement
+    p_value: float
+    power: Noticeable | None
+
+
+def _said(drawn: Drawn, score: Array, slope: float, headline: Headline, options: AuditOptions) -> _Said:
+    level, claim = options.level, (headline.interval.lower, headline.interval.upper)
+    power = None if drawn.weighted else noticeable(len(drawn), len(score), *claim, level)
+    judgement = judge(drawn, score, slope, level, options.seed)
+    return _Said(drawn, judgement, refutes(drawn, score, slope, *claim, level), power)
+
+
+def _of_labels(said: _Said | None) -> dict[str, Any]:
+    """The fields of the result that need labels."""
+    if said is None:
+        named = ("estimate", "label_only", "effective_labels", "p_value")
+        return {"labels": 0, "intervals": (), **dict.fromkeys(named)}
+    judgement, drawn = said.judgement, said.drawn
+    return {
+        **{
+            name: getattr(judgement, name)
+            for name in ("estimate", "label_only", "intervals", "effective_labels")
+        },
+        "labels": len(drawn),
+        "correct": int(drawn.correct.sum()),
+        "weighted": drawn.weighted,
+        "p_value": said.p_value,
+        "noticeable": said.power,
+    }
 
 
 def flat(given: Any) -> list[Any]:
@@ -185,21 +217,15 @@ def _strata(score: Array, drawn: Drawn | None, suggestion: Suggestion | None) ->
 
 
 def _outlook(
-    score: Array,
-    slope: float,
-    level: float,
-    headline: Headline,
-    drawn: Drawn | None,
-    judgement: Judgement | None,
-    seed: int,
+    score: Array, slope: float, headline: Headline, said: _Said | None, options: AuditOptions
 ) -> Outlook:
     """Planned for half a hit among one label more, so that no errors among few labels do not promise a point."""
-    today = headline.interval if judgement is None else judgement.estimate.interval
-    labels = 0 if drawn is None else len(drawn)
+    today = headline.interval if said is None else said.judgement.estimate.interval
+    labels = 0 if said is None else len(said.drawn)
     accuracy = today.value if not labels else (labels * today.value + 0.5) / (labels + 1)
     counts = (*COUNTS, labels) if labels <= COUNTS[-1] else COUNTS
-    return look_ahead(score, slope, level, accuracy=accuracy, lower=today.lower, upper=today.upper,
-                      labels=counts, seed=seed)  # fmt: skip
+    ends = {"accuracy": accuracy, "lower": today.lower, "upper": today.upper}
+    return look_ahead(score, slope, options.level, **ends, labels=counts, seed=options.seed)
 
 
 def _label_warnings(parts: Sequence[LabelledRows], predicted: Array | None, goal: Source) -> list[str]:
@@ -222,30 +248,16 @@ def _proxy(reference: Predictions, goal: Source) -> Proxy:
     return choose_proxy(reference, goal.fields, judges)
 
 
-def _survey(goal: Source, learnt: Proxy) -> tuple[Array, Array | None, LabelledRows | None]:
-    """f and the predicted class of every target row, and the labels that the target itself holds."""
-    scores, classes, truths = [], [], []
-    for batch in goal.batches():
-        scores.append(learnt(batch))
-        try:
-            classes.append(batch.predicted)
-            truths.append(batch.verdicts)
-        except NotApplicable:  # neither classes nor probabilities
-            truths.append(np.full(len(batch), -1, dtype=np.int8) if batch.correct is None else batch.correct)
-    score, correct = np.concatenate(scores), np.concatenate(truths)
-    own = None
-    if (correct >= 0).any():
-        absent = np.full(len(score), np.nan)
-        own = LabelledRows(goal.name, np.arange(len(score)), correct, absent, absent)
-    return score, np.concatenate(classes) if len(classes) == len(scores) else None, own
-
-
-def _suggest(
-    score: Array, slope: float, count: int, level: float, parts: Sequence[LabelledRows], seed: int
+def _suggested(
+    rows: TargetRows, slope: float, parts: Sequence[LabelledRows], goal: Source, options: AuditOptions
 ) -> Suggestion:
+    """The rows to label next, written where a file was named."""
     done = [p.row[p.correct >= 0] for p in parts]
     labelled = np.unique(np.concatenate(done)) if done else None
-    return draw_rows(score, slope, count, level, labelled=labelled, seed=seed)
+    found = suggest(rows.score, slope, options.suggest, options.level, labelled=labelled, seed=options.seed)
+    if options.out is not None:
+        _write(found, goal, rows.predicted is not None, options.out)
+    return found
 
 
 def _write(found: Suggestion, goal: Source, by_class: bool, out: str | os.PathLike[str]) -> None:
