@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 
 from oodometer import Predictions
 from oodometer.calibrators import Choice
+from oodometer.diagnoses import Diagnostician
 from oodometer.errors import InputError, UsageError
 from oodometer.estimators import AverageConfidence, SourceAccuracy
 from oodometer.headline.headline import Evidence, make_headline
 from oodometer.passes.base import merge_states
 from oodometer.passes.plan import EstimationPlan, batch_rows, confidence_counts, parse_duration
 from oodometer.passes.slicing import WHOLE, column_of
+from oodometer.registry import create
 from oodometer.results import Estimate
 from oodometer.scores import natural_confidence
 from oodometer.store import as_source
@@ -93,6 +95,21 @@ def test_states_of_parts_merge_to_the_state_of_the_whole(cuts: list[int], seed: 
     same_state(reduce(merge_states, states), whole)
     same_state(reduce(merge_states, reversed(states)), whole)
     assert sum(s["truth"]["rows"] for key, s in whole.items() if key[0] == "by") == 60
+
+
+def test_methods_that_keep_the_same_rows_share_one_sample() -> None:
+    """One sample for each choice of fields, however many methods read it; so are a pickled state and its copy."""
+    methods = {
+        name: create("estimator", name).fit(REFERENCE) for name in ("cot", "sld", "importance", "pape")
+    }
+    made = EstimationPlan(Choice(None, "", {}), methods, diagnostician=Diagnostician().fit(REFERENCE))
+    record = example_record(90, seed=3, labelled=False)
+    whole = reduce(made.merge, [made.summarize(batch) for batch in record.batches(30)])[WHOLE]
+    for states in (whole, pickle.loads(pickle.dumps(whole))):
+        assert states["cot"]["sample"] is states["sld"]["sample"]
+        assert states["importance"]["sample"] is states["pape"]["sample"] is states["diagnosis"]["sample"]
+    alone = made.summarize(record)[WHOLE]["cot"]["sample"]
+    np.testing.assert_array_equal(whole["cot"]["sample"]["probabilities"], alone["probabilities"])
 
 
 def test_a_part_is_read_in_batches() -> None:

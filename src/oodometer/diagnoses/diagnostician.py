@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import NotApplicable
 from ..estimators import Sums
 from ..inference.domain_classifier import compare_samples, domain_sample
+from ..inference.method import Method
 from ..inference.row_sample import RowSample
 from ..predictions import Predictions
 from ..scores import ModelAgreement, Score, natural_confidence
@@ -29,7 +30,7 @@ _FEW_ROWS = 30  # on either side, below which a test that sees nothing says noth
 _COVERED = 0.9  # of the target, above which other class shares may explain an uneven re-weighting
 
 
-class Diagnostician:
+class Diagnostician(Method[Sums, Diagnosis]):
     """Which kind of shift explains the target? ``fit(reference).diagnose(target)``.
 
     The tests are: are cells of (predicted class, confidence) filled as on the reference; did mean confidence, did
@@ -79,10 +80,6 @@ class Diagnostician:
             state[key] = moments
         state["sample"] = domain_sample(batch)
         return state
-
-    def merge(self, a: Sums, b: Sums) -> Sums:
-        """Two states as one."""
-        return a + b
 
     def diagnose(self, target: Predictions) -> Diagnosis:
         """The diagnosis of a target held in memory."""

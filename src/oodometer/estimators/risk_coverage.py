@@ -11,6 +11,7 @@ from ..arguments import renamed
 from ..arrays import Array
 from ..calibrators.binned_map import BinnedMap, bins_for, centres, count_verdicts, fit_map
 from ..errors import NotApplicable
+from ..inference.method import Method
 from ..intervals import check_level
 from ..kernels import quantiles, tally
 from ..predictions import Predictions
@@ -25,7 +26,7 @@ _REPLICATES = 200
 _POINTS = 100
 
 
-class RiskCoverage:
+class RiskCoverage(Method[Sums, Curve]):
     """Estimated accuracy among the target's rows of highest confidence, at each coverage, with a band.
 
     accuracy(c) = mean of r(s) over the share c of the target with the highest s, where r(s) is the rate of
@@ -82,10 +83,6 @@ class RiskCoverage:
         """Rows in each log-odds bin of confidence."""
         bins = confidence_bins(batch, self._score, 1)
         return Sums(rows=len(batch), counts=tally(bins, bins_for(1))[0, :, 0])
-
-    def merge(self, a: Sums, b: Sums) -> Sums:
-        """Two states as one."""
-        return a + b
 
     def estimate(self, target: Predictions) -> Curve:
         """The curve of a target held in memory."""

@@ -107,7 +107,7 @@ class BrierState:
             float((exact * exact).sum()), float(exact[hit].sum()), True,
         )  # fmt: skip
 
-    def merge(self, other: BrierState) -> BrierState:
+    def __add__(self, other: BrierState) -> BrierState:
         """Sum of both."""
         if self.binary != other.binary or self.counts.shape != other.counts.shape:
             raise InputError("parts of one form", got="class probabilities and confidences, or other classes",
@@ -164,10 +164,6 @@ class Brier(Metric[BrierState, Measure]):
         known = batch if bool((batch.label >= 0).all()) else batch.take(batch.label >= 0)
         assert known.probabilities is not None and known.label is not None  # noqa: PT018 - for the type checker
         return BrierState.of_classes(known.probabilities, known.label)
-
-    def merge(self, a: BrierState, b: BrierState) -> BrierState:
-        """Sum of both."""
-        return a.merge(b)
 
     def finish(self, state: BrierState, level: float = 0.95, seed: int = 0) -> Measure:
         """Mean score, interval and parts."""

@@ -58,7 +58,7 @@ class Confusion:
         cells, counts = np.unique(code, return_counts=True)
         return cls(batch.classes, cells, counts)
 
-    def merge(self, other: Confusion) -> Confusion:
+    def __add__(self, other: Confusion) -> Confusion:
         """Sum of both, of the same classes."""
         if self.classes != other.classes:
             raise InputError(
@@ -126,10 +126,6 @@ class ConfusionMetric(Metric[Confusion, R]):
     def summarize(self, batch: Predictions) -> Confusion:
         """Count one batch."""
         return Confusion.of(batch)
-
-    def merge(self, a: Confusion, b: Confusion) -> Confusion:
-        """Sum of both."""
-        return a.merge(b)
 
 
 @final

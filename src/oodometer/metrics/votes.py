@@ -62,10 +62,6 @@ class Votes(Metric[VoteCounts, dict[str, Any]]):
         """Rows by verdict and votes."""
         return VoteCounts.of(batch)
 
-    def merge(self, a: VoteCounts, b: VoteCounts) -> VoteCounts:
-        """Sum of both."""
-        return a.merge(b)
-
     def finish(self, state: VoteCounts, level: float = 0.95, seed: int = 0) -> dict[str, Any]:
         """The tables."""
         if not state.rows:
