@@ -14,8 +14,8 @@ from ..errors import InputError
 from ..predictions import Predictions
 from ..results import percent
 from ..store import Source, as_source
-from .drawn import Drawn
 from .joining import matched_rows, numbers_of_column
+from .sampling import SampledRows
 
 __all__ = ["LabelledRows", "collect", "read_labels"]
 
@@ -99,7 +99,7 @@ def _verdicts(record: Predictions, row: Array, predicted: Array | None, file: st
     return verdicts
 
 
-def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Drawn:
+def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> SampledRows:
     """All labels as one sequence of draws, files in the order given; a row that is given twice counts once.
 
     Rows without a chance written down were drawn evenly and are put into a random order. Suggested rows that were
@@ -108,7 +108,7 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Drawn
     """
     seen: dict[int, int] = {}
     labels: dict[int, int] = {}
-    made: list[Drawn] = []
+    made: list[SampledRows] = []
     for part in parts:
         known = np.flatnonzero(part.correct >= 0)
         _no_conflict(seen, part.row[known], part.correct[known], part.name)
@@ -118,8 +118,10 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Drawn
     if not seen:
         raise InputError("at least one known label", got=f"{sum(map(len, parts))} rows, all unknown",
                          file=parts[0].name if parts else None, remedy="fill in `label` (or `correct`)")  # fmt: skip
-    drawn = Drawn(*(np.concatenate([getattr(d, f) for d in made]) for f in Drawn.__dataclass_fields__))
-    drawn = Drawn(
+    drawn = SampledRows(
+        *(np.concatenate([getattr(d, f) for d in made]) for f in SampledRows.__dataclass_fields__)
+    )
+    drawn = SampledRows(
         drawn.row, drawn.correct, drawn.share, drawn.probability, np.setdiff1d(drawn.gaps, drawn.row)
     )
     written = np.isfinite(drawn.probability)
@@ -141,20 +143,20 @@ def _no_conflict(seen: dict[int, int], rows: Array, truths: Array, file: str) ->
                              remedy="drop the wrong one")  # fmt: skip
 
 
-def _draws(part: LabelledRows, before: Array, seed: int) -> Drawn:
+def _draws(part: LabelledRows, before: Array, seed: int) -> SampledRows:
     """The draws of one file, without rows that an earlier one gave and without repetitions."""
     _, first = np.unique(part.row[part.correct >= 0], return_index=True)
     position = np.flatnonzero(part.correct >= 0)[np.sort(first)]
     position = position[~np.isin(part.row[position], before)]
     suggested = np.isfinite(part.share)
-    even = Drawn.evenly(
+    even = SampledRows.evenly(
         part.row[position[~suggested[position]]], part.correct[position[~suggested[position]]], seed
     )
     chosen = position[suggested[position]]
     last = int(chosen.max()) if len(chosen) else -1
     passed = np.flatnonzero(suggested & (part.correct < 0) & (np.arange(len(part)) < last))
     gaps = np.setdiff1d(part.row[passed], before).astype(np.int64)
-    return Drawn(
+    return SampledRows(
         np.concatenate([even.row, part.row[chosen]]).astype(np.int64),
         np.concatenate([even.correct, part.correct[chosen]]),
         np.concatenate([even.share, part.share[chosen]]),

@@ -21,7 +21,7 @@ from .change import change_of_cells, change_of_mean
 from .columns import columns_finding
 from .label import label_shift_finding
 from .overlap import overlap_finding
-from .signs import Signs
+from .shift_statistics import ShiftStatistics
 
 __all__ = ["Diagnostician"]
 
@@ -46,7 +46,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
     """
 
     name = "diagnosis"
-    _signs: Signs
+    _shift: ShiftStatistics
     _confidence: Score | None
     _agreement: Score | None
     _here: Sums
@@ -57,7 +57,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
     def fit(self, reference: Predictions) -> Self:
         """A fitted copy."""
         fitted = copy.copy(self)
-        fitted._signs = Signs().fit(reference)
+        fitted._shift = ShiftStatistics().fit(reference)
         try:
             fitted._confidence = natural_confidence(reference)
         except NotApplicable:
@@ -69,7 +69,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
 
     def summarize(self, batch: Predictions) -> Sums:
         """Counts of cells, moments of confidence and agreement, a bounded sample of rows."""
-        state = Sums(rows=len(batch), signs=self._signs.summarize(batch)["counts"])
+        state = Sums(rows=len(batch), shift=self._shift.summarize(batch)["counts"])
         for key, score in (("confidence", self._confidence), ("agreement", self._agreement)):
             moments = np.zeros(3)
             if score is not None and score.why_not(batch) is None:
@@ -88,9 +88,9 @@ class Diagnostician(Method[Sums, Diagnosis]):
     def finish(self, state: Sums) -> Diagnosis:
         """Run the tests on what was seen."""
         findings: dict[str, Finding] = {}
-        cells, counts = self._signs.cells, state["signs"]
-        signs = self._signs.finish(Sums(rows=state["rows"], counts=counts))
-        if cells is not None and signs:
+        cells, counts = self._shift.cells, state["shift"]
+        statistics = self._shift.finish(Sums(rows=state["rows"], counts=counts))
+        if cells is not None and statistics:
             findings["change"] = change_of_cells(cells, counts, self.seed)
         for key, what in (("confidence", "mean confidence"), ("agreement", "the agreement of models")):
             here, there = self._here[key], state[key]
@@ -101,7 +101,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
             findings["overlap"] = overlap
         adjusted = holm({k: f.p_value for k, f in findings.items() if f.p_value is not None})
         changed = any(p < _LEVEL and findings[k].strength != "none" for k, p in adjusted.items())
-        if cells is not None and signs:
+        if cells is not None and statistics:
             label = label_shift_finding(cells, counts, self.seed)
             if not changed and not label.refutes:
                 label = replace(
@@ -122,7 +122,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
         if kind == "none" and fewest < _FEW_ROWS:
             few = "a single row" if fewest == 1 else f"only {fewest} rows"
             kind, why = "unknown", f"no test could see a difference with {few} on one side"
-        return Diagnosis(kind, tuple(findings.values()), why, signs)
+        return Diagnosis(kind, tuple(findings.values()), why, statistics)
 
     def _overlap(self, sample: RowSample) -> Finding | None:
         mine: RowSample = self._here["sample"]

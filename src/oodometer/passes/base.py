@@ -67,10 +67,10 @@ class Pass(ABC):
     def merge(self, a: State, b: State) -> State:
         """Two states as one; `UsageError` where that makes too many slices or chunks."""
         out = merge_states(a, b, self.makers)
-        self.check_cuts([key for key in out if key != WHOLE])
+        self.check_slices([key for key in out if key != WHOLE])
         return out
 
-    def check_cuts(self, keys: Collection[Key]) -> None:
+    def check_slices(self, keys: Collection[Key]) -> None:
         """A bounded number of slices or chunks."""
         if self.by is not None:
             check_slices(keys, self.by)

@@ -71,7 +71,7 @@ class EvaluationPlan(Pass):
         out[WHOLE] |= _states(self.metrics, known)
         if self.by is not None:
             names, rows = rows_by_value(column_of(known, self.by))
-            self.check_cuts([("by", name) for name in names])
+            self.check_slices([("by", name) for name in names])
             for name, index in zip(names, rows, strict=True):
                 out["by", name] = {"read": len(index), "rows": len(index)}
                 out["by", name] |= _states(self.sliced, known.take(index))

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import plugins
 from ..calibrators import Choice, choose_calibrator
-from ..diagnoses import Diagnostician, Signs
+from ..diagnoses import Diagnostician, ShiftStatistics
 from ..errors import NotApplicable
 from ..estimators import Estimator, RiskCoverage
 from ..kernels import side_by_side
@@ -71,8 +71,8 @@ def fit_plan(
 ) -> tuple[EstimationPlan, list[Skipped]]:
     """A plan fitted on a labelled record, and the methods that do not apply to it.
 
-    ``target_accuracies`` ask for the risk-coverage curve; without them it is left out. ``diagnosis`` adds the signs and
-    the diagnostician.
+    ``target_accuracies`` ask for the risk-coverage curve; without them it is left out. ``diagnosis`` adds the shift
+    statistics and the diagnostician.
     """
     choice = choose(record, calibrator)
     calibrated = choice.apply(record)
@@ -98,7 +98,7 @@ def fit_plan(
         fitted_curve,
         confidence,
         rows=batch_rows(record.num_classes),
-        signs=Signs().fit(calibrated) if diagnosis else None,
+        shift_statistics=ShiftStatistics().fit(calibrated) if diagnosis else None,
         diagnostician=Diagnostician(seed=seed).fit(calibrated) if diagnosis else None,
     )
     return plan, skipped

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..calibrators import Choice
-from ..diagnoses import Diagnostician, Signs
+from ..diagnoses import Diagnostician, ShiftStatistics
 from ..errors import InputError, NotApplicable, UsageError
 from ..estimators import Estimator, RiskCoverage, Sums
 from ..kernels import equal_bin, tally
@@ -68,7 +68,7 @@ class EstimationPlan(Pass):
     by : field or column to slice by, or None.
     every : chunk length in seconds, or None.
     labels : truth of target rows (`label` or `correct`, one row each), or None.
-    signs, diagnostician : what looks at the shift, or None.
+    shift_statistics, diagnostician : what looks at the shift, or None.
     rows : rows in a batch; first_row : the target's own first row, from which labels are counted.
     """
 
@@ -81,7 +81,7 @@ class EstimationPlan(Pass):
     labels: Predictions | None = None
     rows: int = field(default=65_536)
     first_row: int = 0
-    signs: Signs | None = None
+    shift_statistics: ShiftStatistics | None = None
     diagnostician: Diagnostician | None = None
     fields = None
 
@@ -98,7 +98,7 @@ class EstimationPlan(Pass):
             methods=methods,
             curve=None,
             confidence=None,
-            signs=None,
+            shift_statistics=None,
             diagnostician=None,
             by=None,
             every=None,
@@ -129,9 +129,9 @@ class EstimationPlan(Pass):
         """The methods, which merge their own states."""
         return self.methods
 
-    def check_cuts(self, keys: Collection[Key]) -> None:
+    def check_slices(self, keys: Collection[Key]) -> None:
         """A bounded number of slices or chunks; `UsageError` says what to do about too many."""
-        super().check_cuts(keys)
+        super().check_slices(keys)
         if len(keys) > MOST_CHUNKS:
             raise UsageError(f"--every makes more than {MOST_CHUNKS} chunks of these rows; take longer ones")
 
@@ -153,12 +153,12 @@ class EstimationPlan(Pass):
             whole["risk_coverage"] = self.curve.summarize(batch)  # thresholds are for the model's own scale
         if self.confidence is not None:
             whole["confidence"] = Sums(counts=confidence_counts(self.confidence, calibrated))
-        if self.signs is not None:
-            whole["signs"] = self.signs.summarize(calibrated)
+        if self.shift_statistics is not None:
+            whole["shift_statistics"] = self.shift_statistics.summarize(calibrated)
         if self.diagnostician is not None:
             whole["diagnosis"] = self.diagnostician.summarize(calibrated)
         out: State = {WHOLE: whole}
-        for key, index in self._cuts(calibrated):
+        for key, index in self._slices(calibrated):
             piece = calibrated.take(index)
             states = {
                 name: _seen(name, method, piece, lighter=True)
@@ -166,8 +166,8 @@ class EstimationPlan(Pass):
                 if not method.heavy
             }
             states["truth"] = _truth(piece)
-            if self.signs is not None:
-                states["signs"] = self.signs.summarize(piece)
+            if self.shift_statistics is not None:
+                states["shift_statistics"] = self.shift_statistics.summarize(piece)
             out[key] = states
         return out
 
@@ -198,7 +198,7 @@ class EstimationPlan(Pass):
                 column="label",
             )
 
-    def _cuts(self, batch: Predictions) -> Iterator[tuple[Key, Array]]:
+    def _slices(self, batch: Predictions) -> Iterator[tuple[Key, Array]]:
         """Row numbers of each slice and each chunk in the batch."""
         if self.by is not None:
             values = column_of(batch, self.by)
@@ -212,7 +212,7 @@ class EstimationPlan(Pass):
             return
         names, rows = rows_by_value(values)
         keys: list[Key] = [(kind, name) for name in names]
-        self.check_cuts(keys)
+        self.check_slices(keys)
         yield from zip(keys, rows, strict=True)
 
     def chunk_start(self, number: int) -> str:

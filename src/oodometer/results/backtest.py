@@ -27,7 +27,7 @@ class Trial:
     rows, truth : rows of the target and its accuracy.
     source : accuracy of the rows that the methods were fitted on.
     estimates : method -> (value, lower, upper).
-    signs : what `Signs` saw of the shift.
+    signs : what `ShiftStatistics` saw of the shift.
     """
 
     family: str

@@ -53,11 +53,11 @@ def diagnose(
     """
     opener = Opener(mapping)
     first = opener.references([reference], classes)[0]
-    goal = opener.target(target)
+    target = opener.target(target)
     opener.check()
     read = read_reference(first)
     choice = choose(read.record, "auto")
     fitted = Diagnostician(seed=seed).fit(choice.apply(read.record))
     plan = EstimationPlan(choice, {}, rows=batch_rows(read.record.num_classes), diagnostician=fitted)
-    state = plan.read(goal.parts(_PART_ROWS), Execution(engine, workers, progress))
+    state = plan.read(target.parts(_PART_ROWS), Execution(engine, workers, progress))
     return fitted.finish(state[WHOLE]["diagnosis"])

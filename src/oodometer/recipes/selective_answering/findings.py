@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from ...results import percent
-from ...verbs.compare.rivals import SURE
+from ...verbs.compare.model_comparison import SURE
 
 __all__ = ["Claim", "claims_of", "kendall_tau"]
 

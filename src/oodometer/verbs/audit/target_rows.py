@@ -56,12 +56,12 @@ def _joined(a: _Kept, b: _Kept) -> _Kept:
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-def read_target(goal: Source, proxy: Proxy, execution: Execution) -> TargetRows:
+def read_target(target: Source, proxy: Proxy, execution: Execution) -> TargetRows:
     """What an audit keeps of the target's rows, read on any engine."""
-    scores, classes, truths = execution.fold(_RowsOf(proxy), goal.parts(), _joined)
+    scores, classes, truths = execution.fold(_RowsOf(proxy), target.parts(), _joined)
     score, correct = np.concatenate(scores), np.concatenate(truths)
     own = None
     if (correct >= 0).any():
         absent = np.full(len(score), np.nan)
-        own = LabelledRows(goal.name, np.arange(len(score)), correct, absent, absent)
+        own = LabelledRows(target.name, np.arange(len(score)), correct, absent, absent)
     return TargetRows(score, np.concatenate(classes) if len(classes) == len(scores) else None, own)

@@ -10,7 +10,7 @@ import numpy as np
 from ...metrics.failure_cases import TAIL, tail_difference
 from ...results import percent
 from ...results.evaluation import Evaluation
-from .rivals import SURE, Domain, parting
+from .model_comparison import SURE, Domain, parting
 
 __all__ = ["findings_of"]
 

@@ -28,8 +28,8 @@ from ...store import Source
 from ..opening import Opener, in_name_order
 from ..reference import read_reference
 from .findings import findings_of
+from .model_comparison import Domain, disagreements, domain_of, pairs_of, rankings_of
 from .options import CompareOptions, Costs
-from .rivals import Domain, disagreements, domain_of, pairs_of, rankings_of
 from .rows import Rows, read_rows
 
 __all__ = ["Comparison", "compare"]
@@ -122,9 +122,9 @@ def compare(
     opener = Opener(mapping)
     homes = [in_name_order(opener.open(data, classes)) for data in models]
     aways = [in_name_order(opener.open(data, classes)) for data in out_of_domain]
-    goals = [opener.open(data, axes=home.axes) for data, home in zip(target, homes, strict=False)]
+    targets = [opener.open(data, axes=home.axes) for data, home in zip(target, homes, strict=False)]
     opener.check()
-    return _compared(_titles(names, homes), homes, aways, goals, options)
+    return _compared(_titles(names, homes), homes, aways, targets, options)
 
 
 def _check_numbers(models: int, given: Mapping[str, Sequence[Any]]) -> None:
@@ -141,11 +141,11 @@ def _compared(
     titles: Sequence[str],
     homes: Sequence[Source],
     aways: Sequence[Source],
-    goals: Sequence[Source],
+    targets: Sequence[Source],
     options: CompareOptions,
 ) -> Comparison:
     """The comparison of models with these labelled files, those out of their domain, and those without labels."""
-    done, total = count(1), len(homes) + len(aways) + len(goals)
+    done, total = count(1), len(homes) + len(aways) + len(targets)
 
     def tick() -> None:
         if options.progress is not None:
@@ -157,8 +157,8 @@ def _compared(
         if sources
     ]
     curves = []
-    for source, goal in zip(homes, goals, strict=False):
-        curves.append(_label_free(source, goal, options))
+    for source, unlabelled in zip(homes, targets, strict=False):
+        curves.append(_label_free(source, unlabelled, options))
         tick()
     records = _records(domains, curves, options)
     return Comparison(
@@ -301,20 +301,25 @@ def _ranked(titles: Sequence[str], found: Sequence[Interval]) -> list[dict[str, 
     ]
 
 
-def _label_free(source: Source, goal: Source, options: CompareOptions) -> dict[str, Any]:
+def _label_free(source: Source, unlabelled: Source, options: CompareOptions) -> dict[str, Any]:
     """The curve of a target without labels, from the rate of being correct at each confidence in the domain."""
     made = RiskCoverage(level=options.level, target_accuracies=tuple(options.require), seed=options.seed)
     try:
         fitted = made.fit(read_reference(source).record)
         plan = EstimationPlan(
-            Choice(None, "the model's own scale", {}), {}, fitted, rows=batch_rows(len(goal.classes or ()))
+            Choice(None, "the model's own scale", {}),
+            {},
+            fitted,
+            rows=batch_rows(len(unlabelled.classes or ())),
         )
-        state = plan.read(goal.parts(), Execution())[WHOLE]["risk_coverage"]
+        state = plan.read(unlabelled.parts(), Execution())[WHOLE]["risk_coverage"]
     except NotApplicable as error:
-        raise UsageError(f"{goal.name or 'the target'}: its curve cannot be estimated: {error}") from None
+        raise UsageError(
+            f"{unlabelled.name or 'the target'}: its curve cannot be estimated: {error}"
+        ) from None
     curve = fitted.finish(state)
     return {
-        "name": goal.name,
+        "name": unlabelled.name,
         "rows": int(state["rows"]),
         "curve": curve,
         "answers": curve.extra["answers"],

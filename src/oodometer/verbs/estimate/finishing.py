@@ -15,7 +15,7 @@ from ...calibrators import Choice
 from ...diagnoses import Diagnosis
 from ...errors import InputError
 from ...headline.headline import Evidence, make_headline
-from ...headline.weighing import Scales
+from ...headline.weighing import TrialWeighting
 from ...inference.domain_classifier import compared_once, one_thread
 from ...intervals import clopper_pearson
 from ...kernels import side_by_side
@@ -59,7 +59,7 @@ def finish(
     fitted: Fitted,
     state: State,
     figures: Callable[[], ReferenceFigures | None],
-    goal: Source,
+    target: Source,
     options: EstimateOptions,
 ) -> Estimation:
     """The result from the states of the whole target, its slices and its chunks."""
@@ -67,7 +67,7 @@ def finish(
     estimates, late, diagnosis = _answers(plan, whole)
     skipped = [*fitted.skipped, *late]
     if not estimates:
-        raise none_applies(skipped, "data that at least one method can use", goal)
+        raise none_applies(skipped, "data that at least one method can use", target)
     drawn = figures()
     headline_of = _headlines(fitted, diagnosis, level)
     headline = headline_of(estimates, whole)
@@ -81,7 +81,7 @@ def finish(
     return Estimation(
         reference=_about_reference(fitted, level),
         target={
-            "name": goal.name,
+            "name": target.name,
             "rows": int(whole["truth"]["rows"]),
             "labelled": int(whole["truth"]["known"]),
             "accuracy": None if truth is None else truth.to_dict(),
@@ -103,11 +103,11 @@ def finish(
     )
 
 
-def none_applies(skipped: Sequence[Skipped], expected: str, goal: Source) -> InputError:
+def none_applies(skipped: Sequence[Skipped], expected: str, target: Source) -> InputError:
     """The error where no method can say anything of the target, with each one's reason."""
     reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
     remedy = "`oodometer methods` says what each one needs"
-    return InputError(expected, got=f"none applies ({reasons})", file=goal.name, remedy=remedy)
+    return InputError(expected, got=f"none applies ({reasons})", file=target.name, remedy=remedy)
 
 
 def _about_reference(fitted: Fitted, level: float) -> dict[str, Any]:
@@ -141,14 +141,15 @@ def _about_trials(trials: Backtest) -> dict[str, Any]:
 def _headlines(fitted: Fitted, diagnosis: Diagnosis | None, level: float) -> _Headlines:
     """From estimates and states to a headline, alike for the whole target and its parts."""
     trials, (rows, correct) = fitted.trials, fitted.counts
-    scales = None
+    weighting = None
     if trials is not None:
-        scales = Scales(trials.trials, [*trials.methods, "label-shift"], len(fitted.record))
-    evidence = Evidence(level, scales, diagnosis=diagnosis, source=correct / rows, reference_rows=rows)
+        weighting = TrialWeighting(trials.trials, [*trials.methods, "label-shift"], len(fitted.record))
+    evidence = Evidence(level, weighting, diagnosis=diagnosis, source=correct / rows, reference_rows=rows)
 
     def headline_of(estimates: Sequence[Estimate], states: Mapping[str, Any], part: bool = False) -> Headline:
-        signs = {} if fitted.plan.signs is None else fitted.plan.signs.finish(states["signs"])
-        made = make_headline(estimates, replace(evidence, signs=signs, part=part))
+        statistics = fitted.plan.shift_statistics
+        seen = {} if statistics is None else statistics.finish(states["shift_statistics"])
+        made = make_headline(estimates, replace(evidence, shift_statistics=seen, part=part))
         assert made is not None  # there is at least one estimate
         return made
 

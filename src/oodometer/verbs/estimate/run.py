@@ -137,21 +137,21 @@ def estimate(
 def _estimate(reference: Any, target: Any, options: EstimateOptions) -> Estimation:
     opener = Opener(options.mapping)
     sources = opener.references(reference, options.classes)
-    goal = opener.target(target, options.extra_columns)
+    target = opener.target(target, options.extra_columns)
     labels = None if options.labels is None else open_labels(options.labels, opener.target)
     opener.check()
-    truth = None if labels is None else joined_truth(labels, goal, options.key)
+    truth = None if labels is None else joined_truth(labels, target, options.key)
     if options.methods is None:
         later(partial(import_module, "scipy.optimize"))  # some will want it: it loads while files are read
-    fitted, parts = _fitted(sources, goal, options)
-    if labels is not None and (said := by_position(labels, goal, options.key)) is not None:
+    fitted, parts = _fitted(sources, target, options)
+    if labels is not None and (said := by_position(labels, target, options.key)) is not None:
         fitted.warnings.append(said)
-    fitted = _for_target(fitted, goal, _first_batch(parts, fitted.plan.rows, goal), truth, options)
+    fitted = _for_target(fitted, target, _first_batch(parts, fitted.plan.rows, target), truth, options)
     figures = later(partial(reference_figures, fitted.plan, fitted.record, options.level))
-    state = fitted.plan.read(parts, options.execution, goal.name)
+    state = fitted.plan.read(parts, options.execution, target.name)
     fitted.plan.check_labels(int(state[WHOLE]["truth"]["rows"]))
-    fitted.warnings.extend(_target_warnings(fitted.plan, state, goal))
-    return finish(fitted, state, figures, goal, options)
+    fitted.warnings.extend(_target_warnings(fitted.plan, state, target))
+    return finish(fitted, state, figures, target, options)
 
 
 # ------------------------------------------------------------------------------------------ reading
@@ -165,7 +165,7 @@ def _first_batch(parts: Sequence[Part], rows: int, source: Source) -> Prediction
 
 
 def _reference_warnings(
-    read: Sequence[Reference], record: Predictions, goal: Source, sources: Sequence[Source]
+    read: Sequence[Reference], record: Predictions, target: Source, sources: Sequence[Source]
 ) -> list[str]:
     warnings: list[str] = []
     unlabelled = sum(r.unlabelled for r in read)
@@ -189,17 +189,17 @@ def _reference_warnings(
             f"the reference has no {kind}: what separates right from wrong cannot be learnt from it"
         )
     warnings += label_warnings("the reference", [record], record.accuracy)
-    if goal.path is not None and any(s.path and Path(s.path).samefile(goal.path) for s in sources):
+    if target.path is not None and any(s.path and Path(s.path).samefile(target.path) for s in sources):
         warnings.append("reference and target are the same file")
     if record.label is not None and len(record) and (record.label == record.label[0]).all():
         warnings.append("all reference labels are of one class")
     return warnings
 
 
-def _target_warnings(plan: EstimationPlan, state: State, goal: Source) -> list[str]:
+def _target_warnings(plan: EstimationPlan, state: State, target: Source) -> list[str]:
     """What is to be said of the target's labels, where it has any; its rows are read again only where few are right."""
     known, correct = int(state[WHOLE]["truth"]["known"]), int(state[WHOLE]["truth"]["correct"])
-    batches = goal.batches(fields=FIELDS_NEEDED)
+    batches = target.batches(fields=FIELDS_NEEDED)
     labelled = batches if plan.labels is None else map(plan.with_labels, batches)
     return label_warnings("the labelled target", labelled, correct / known) if known else []
 
@@ -208,16 +208,16 @@ def _target_warnings(plan: EstimationPlan, state: State, goal: Source) -> list[s
 
 
 def _fitted(
-    sources: Sequence[Source], goal: Source, options: EstimateOptions
+    sources: Sequence[Source], target: Source, options: EstimateOptions
 ) -> tuple[Fitted, Sequence[Part]]:
     """Everything learnt from the reference, and the target's parts, the first of which were read meanwhile."""
     gathered = [gather_reference(s) for s in sources]
     values = _PART_ROWS * width(gathered[0].pieces[0][1])
-    ahead = ReadingAhead(goal.parts(_PART_ROWS), batch_rows(len(sources[0].classes or ())), values)
+    ahead = ReadingAhead(target.parts(_PART_ROWS), batch_rows(len(sources[0].classes or ())), values)
     try:
         read = [gathered.pop(0).joined() for _ in range(len(gathered))]  # pieces are let go one by one
         record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
-        warnings = _reference_warnings(read, record, goal, sources)
+        warnings = _reference_warnings(read, record, target, sources)
         plan, skipped = fit_plan(
             record,
             options.methods,
@@ -263,7 +263,11 @@ def _with_exact_source(plan: EstimationPlan, read: Sequence[Reference]) -> Estim
 
 
 def _for_target(
-    fitted: Fitted, goal: Source, beginning: Predictions, truth: Predictions | None, options: EstimateOptions
+    fitted: Fitted,
+    target: Source,
+    beginning: Predictions,
+    truth: Predictions | None,
+    options: EstimateOptions,
 ) -> Fitted:
     """The plan as this target can feed it, and what was left out; ``beginning`` is the target's first batch."""
     every = None if options.every is None else parse_duration(options.every)
@@ -273,10 +277,10 @@ def _for_target(
     )
     plan, unfed = plan.restricted_to(beginning)
     unmade = [] if options.methods else [Skipped(name, why) for name, why in broken("estimator").items()]
-    plan, slow = _without_slow(plan, goal.rows, options.methods)
+    plan, slow = _without_slow(plan, target.rows, options.methods)
     skipped = [*fitted.skipped, *unfed, *unmade, *slow]
     if not plan.methods:
-        raise none_applies(skipped, "data that at least one method can use", goal)
+        raise none_applies(skipped, "data that at least one method can use", target)
     said = [] if beginning.rounded is None else [rounding(beginning.rounded, "the target's")]
     return replace(fitted, plan=plan, skipped=skipped, warnings=[*fitted.warnings, *said])
 

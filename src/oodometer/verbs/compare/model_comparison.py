@@ -1,4 +1,4 @@
-"""Rivals: models judged on one domain, ranked by each metric, and how firm each order is in bootstrap replicates."""
+"""Model comparison: models evaluated on one domain, ranked by each metric, and how firm each order is."""
 
 from __future__ import annotations
 
