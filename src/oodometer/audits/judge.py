@@ -77,8 +77,8 @@ def judge(drawn: SampledRows, score: Array, slope: float, level: float, seed: in
 def _even(drawn: SampledRows, score: Array, slope: float, level: float) -> list[Estimate]:
     labels, rows, hits = len(drawn), len(score), int(drawn.correct.sum())
     share = hits / labels
-    out = [_estimate("clopper-pearson", share, clopper_pearson(hits, labels, level), level, "exact", _RANDOM,
-                     "clopper1934", labels)]  # fmt: skip
+    ends = clopper_pearson(hits, labels, level)
+    out = [_estimate("clopper-pearson", share, ends, level, "exact", _RANDOM, "clopper1934", labels)]
     if rows <= SMALL_TARGET * labels:
         ends = hypergeometric(hits, labels, rows, level)
         out.append(_estimate("hypergeometric", share, ends, level, "exact", _RANDOM, "clopper1934", labels))

@@ -68,16 +68,24 @@ def read_labels(
     """
     source = data if isinstance(data, Source) else open_labels(data, partial(as_source, axes=target.axes))
     if not {"label", "correct"} & set(source.fields):
-        raise InputError("a column `label` or `correct`", got=", ".join(source.columns), file=source.path,
-                         remedy="give the truth of each row that you labelled")  # fmt: skip
+        raise InputError(
+            "a column `label` or `correct`",
+            got=", ".join(source.columns),
+            file=source.path,
+            remedy="give the truth of each row that you labelled",
+        )
     record = source.read(["label", "correct"])
     number = {name: numbers_of_column(record, name, source.path) for name in _EXTRA if name in record.columns}
     row = matched_rows(source, target, rows, number.get("row"), key)
     if row is None:
         if len(record) != rows:
-            raise InputError(f"as many labels as target rows ({rows}), or a column `row` or `id`", got=str(len(record)),
-                             remedy="give null where unknown, or add the 0-based number of the target row",
-                             file=source.path, column="label")  # fmt: skip
+            raise InputError(
+                f"as many labels as target rows ({rows}), or a column `row` or `id`",
+                got=str(len(record)),
+                remedy="give null where unknown, or add the 0-based number of the target row",
+                file=source.path,
+                column="label",
+            )
         row = np.arange(rows)
     correct = _verdicts(record, row, predicted, source.path)
     order = np.argsort(number["draw"], kind="stable") if "draw" in number else np.arange(len(row))
@@ -93,8 +101,13 @@ def _verdicts(record: Predictions, row: Array, predicted: Array | None, file: st
         return record.correct
     assert record.label is not None
     if predicted is None:
-        raise InputError("a column `correct`", got="`label`", file=file, column="label",
-                         remedy="the target holds no predicted classes to hold labels against")  # fmt: skip
+        raise InputError(
+            "a column `correct`",
+            got="`label`",
+            file=file,
+            column="label",
+            remedy="the target holds no predicted classes to hold labels against",
+        )
     verdicts: Array = np.where(record.label < 0, -1, record.label == predicted[row]).astype(np.int8)
     return verdicts
 
@@ -116,8 +129,12 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Sampl
             _no_conflict(labels, part.row[known], part.label[known], part.name)
         made.append(_draws(part, np.concatenate([d.row for d in made]) if made else np.zeros(0), seed))
     if not seen:
-        raise InputError("at least one known label", got=f"{sum(map(len, parts))} rows, all unknown",
-                         file=parts[0].name if parts else None, remedy="fill in `label` (or `correct`)")  # fmt: skip
+        raise InputError(
+            "at least one known label",
+            got=f"{sum(map(len, parts))} rows, all unknown",
+            file=parts[0].name if parts else None,
+            remedy="fill in `label` (or `correct`)",
+        )
     drawn = SampledRows(
         *(np.concatenate([getattr(d, f) for d in made]) for f in SampledRows.__dataclass_fields__)
     )
@@ -128,10 +145,14 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Sampl
     if written.any() and not len(drawn.gaps):  # with gaps the chances are worked out without them
         off = np.abs(drawn.chances(score) / drawn.probability - 1)[written]
         if off.max() > _TOLERANCE:
-            raise InputError("chances that this reference and target give", got=f"others, {percent(off.max(), 0)} off",
-                             column="probability", file=parts[-1].name,
-                             remedy="give the files in the order in which they were labelled, with the reference and "
-                             "target that --suggest was given")  # fmt: skip
+            raise InputError(
+                "chances that this reference and target give",
+                got=f"others, {percent(off.max(), 0)} off",
+                column="probability",
+                file=parts[-1].name,
+                remedy="give the files in the order in which they were labelled, with the reference and "
+                "target that --suggest was given",
+            )
     return drawn
 
 
@@ -139,8 +160,13 @@ def _no_conflict(seen: dict[int, int], rows: Array, truths: Array, file: str) ->
     """Take down the truth of each row; `InputError` where another one stands there already."""
     for row, truth in zip(rows.tolist(), truths.tolist(), strict=True):
         if seen.setdefault(row, truth) != truth:
-            raise InputError(f"one truth for target row {row}", got="two that disagree", file=file, column="row",
-                             remedy="drop the wrong one")  # fmt: skip
+            raise InputError(
+                f"one truth for target row {row}",
+                got="two that disagree",
+                file=file,
+                column="row",
+                remedy="drop the wrong one",
+            )
 
 
 def _draws(part: LabelledRows, before: Array, seed: int) -> SampledRows:

@@ -105,9 +105,16 @@ def show(found: Estimation) -> None:
             for p in parts:
                 place = p.place.get("value", p.place.get("start"))
                 truth_here = "" if p.truth is None else percent(p.truth.value)
-                rows.append([str(place), str(p.rows), percent(p.headline.interval.value),
-                             percent(p.headline.interval.lower), percent(p.headline.interval.upper),
-                             truth_here])  # fmt: skip
+                rows.append(
+                    [
+                        str(place),
+                        str(p.rows),
+                        percent(p.headline.interval.value),
+                        percent(p.headline.interval.lower),
+                        percent(p.headline.interval.upper),
+                        truth_here,
+                    ]
+                )
             output.print_table([title[:-1], "rows", "accuracy", "lower", "upper", "truth"], rows, title)
     for answer in found.risk_coverage.extra["answers"] if found.risk_coverage is not None else ():
         output.say(_answer(answer))

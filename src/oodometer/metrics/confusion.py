@@ -62,9 +62,11 @@ class Confusion:
         """Sum of both, of the same classes."""
         if self.classes != other.classes:
             raise InputError(
-                "parts that name the same classes", got=f"{len(self.classes)} and {len(other.classes)} classes",
-                remedy="read them with the same class names", column="label",
-            )  # fmt: skip
+                "parts that name the same classes",
+                got=f"{len(self.classes)} and {len(other.classes)} classes",
+                remedy="read them with the same class names",
+                column="label",
+            )
         cells, at = np.unique(np.concatenate([self.cells, other.cells]), return_inverse=True)
         counts = np.zeros(len(cells), dtype=np.int64)
         np.add.at(counts, at, np.concatenate([self.counts, other.counts]))

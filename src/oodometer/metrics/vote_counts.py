@@ -58,8 +58,12 @@ class VoteCounts:
     def __add__(self, other: VoteCounts) -> VoteCounts:
         """Sum of both, of the same judges."""
         if self.judges != other.judges:
-            raise InputError("parts with the same judges", got=f"{self.judges} and {other.judges}", column="votes",
-                             remedy="give every row a vote of every judge")  # fmt: skip
+            raise InputError(
+                "parts with the same judges",
+                got=f"{self.judges} and {other.judges}",
+                column="votes",
+                remedy="give every row a vote of every judge",
+            )
         return VoteCounts(self.names, self.cells + other.cells, self.accepted + other.accepted)
 
     @property

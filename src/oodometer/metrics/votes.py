@@ -80,4 +80,4 @@ class Votes(Metric[VoteCounts, dict[str, Any]]):
             "bounds": bounds_by_agreement(state, level),
             "by_number": bounds_by_judges(np.asarray(state.by_count.sum(axis=0)), level),
             "subsets": vote_subsets(state, self.sizes, self.draws, level, seed),
-        }  # fmt: skip
+        }

@@ -45,9 +45,11 @@ def read_rows(
     if order is None:
         why = next(s.why for s in skipped if s.method == "auc_coverage")
         raise InputError(
-            "something to order the rows by: `confidence` or `probabilities`", got=f"none ({why})", file=source.name,
+            "something to order the rows by: `confidence` or `probabilities`",
+            got=f"none ({why})",
+            file=source.name,
             remedy="add it, or name another order with --score",
-        )  # fmt: skip
+        )
     state: State = {}
     kept: list[tuple[Array, Array]] = []
     truth: list[Array | None] = []
