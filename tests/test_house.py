@@ -32,6 +32,11 @@ DOCUMENTS = sorted(
     if "_build" not in path.parts
 )
 MOST_LINES = 400
+MOST_PARAMETERS = 8
+MOST_LINES_OF_A_FUNCTION = 60
+
+# Rooms whose functions are not counted yet.
+UNCOUNTED = ("fields.py", "models/", "recipes/", "store/", "verbs/discriminate/")
 
 # What `import oodometer` must not load.
 HEAVY = ("torch", "pandas", "polars", "sklearn", "altair", "scipy.stats", "typer", "pyarrow.dataset")
@@ -118,6 +123,60 @@ def test_no_file_keeps_its_own_table_of_fields(path: Path) -> None:
 def test_lists_of_fields_are_seen() -> None:
     tree = ast.parse('A = ("label", "votes", "x")\nB = {"views": 1, "time": 2, "group": 3}\n')
     assert named_fields(tree) == [(1, ["label", "votes"]), (2, ["views", "time", "group"])]
+
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def functions(public: bool) -> list[tuple[str, Function]]:
+    """Functions of the counted rooms with their places: the public face (verbs and commands), or all others."""
+    import oodometer
+
+    found = []
+    for path in MODULES:
+        room = path.relative_to(PACKAGE).as_posix()
+        if room.startswith(UNCOUNTED):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        top = {id(node) for node in tree.body}
+        for node in ast.walk(tree):
+            if not isinstance(node, Function):
+                continue
+            verb = room.startswith("verbs/") and node.name in oodometer.__all__
+            command = room.startswith("cli/") and any("options." in ast.unparse(a) for a in node.args.args)
+            if (id(node) in top and (verb or command)) == public:
+                found.append((f"{room}: {node.name}", node))
+    return found
+
+
+def parameters(node: Function) -> int:
+    """How many parameters a function has, `self` and `cls` aside."""
+    given = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+    given += [a.arg for a in (node.args.vararg, node.args.kwarg) if a is not None]
+    return len(set(given) - {"self", "cls"})
+
+
+def test_functions_have_few_parameters() -> None:
+    """Many options travel in one record; the public face and constructors name each."""
+    many = [
+        place
+        for place, node in functions(public=False)
+        if node.name != "__init__" and parameters(node) > MOST_PARAMETERS
+    ]
+    assert many == [], "put what belongs together into one options record"
+
+
+def test_functions_are_short() -> None:
+    """Docstrings are not counted, nor the long signatures of the public face."""
+    long = []
+    for public in (False, True):
+        for place, node in functions(public):
+            first = node.body[ast.get_docstring(node) is not None :]
+            lines = node.end_lineno - first[0].lineno + 1 if first else 0
+            lines += 0 if public else node.body[0].lineno - node.lineno
+            if lines > MOST_LINES_OF_A_FUNCTION:
+                long.append(f"{place}: {lines} lines")
+    assert long == [], "split the function by idea"
 
 
 def top_level_imports(tree: ast.Module) -> set[str]:

@@ -27,9 +27,9 @@ from benchmarks.real.shifts import Shift, redraw
 from benchmarks.real.tables import markdown
 from oodometer.audits.betting import betting_interval
 from oodometer.audits.correctness import Correctness
-from oodometer.audits.drawn import drawn_game, drawn_mean, sizes
 from oodometer.audits.label_only import hypergeometric
 from oodometer.audits.prediction_powered import confidence_pays, ppi_plus_plus
+from oodometer.audits.sampling import sampled_game, sampled_mean, sizes
 from oodometer.audits.suggestion import choose_share
 from oodometer.intervals import clopper_pearson
 
@@ -74,7 +74,7 @@ def exact(hits: int, labels: int, rows: int) -> tuple[float, float, float, float
 
 def betting(row: Ints, right: Floats, score: Floats, share: float, slope: float) -> Pair:
     hits, rows = right[row].sum(axis=1), len(score)
-    game = drawn_game(row, right[row], np.full(row.shape[1], share), score, slope)
+    game = sampled_game(row, right[row], np.full(row.shape[1], share), score, slope)
     return betting_interval(game, LEVEL, hits / rows, (hits + rows - row.shape[1]) / rows)
 
 
@@ -103,7 +103,7 @@ def audits_of(learnt: Correctness, score: Floats, right: Floats, labels: int, se
         printed = (ends[:, 2], ends[:, 3]) if alone == "hypergeometric" else (ends[:, 0], ends[:, 1])
     found["suggested, printed"] = printed
     shares = np.full(labels, share)
-    found["error"] = drawn_mean(row, right[row], shares, score, slope) - right.mean()
+    found["error"] = sampled_mean(row, right[row], shares, score, slope) - right.mean()
     return found
 
 

@@ -8,6 +8,7 @@ import math
 import numbers
 import os
 import secrets
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, ParamSpec, TypeVar
 
@@ -17,7 +18,17 @@ from .classes import named_classes
 from .errors import UsageError
 from .intervals import check_level
 
-__all__ = ["CHECKS", "check_seed", "checked", "judges_or_folder", "one_of", "record", "several", "texts"]
+__all__ = [
+    "CHECKS",
+    "check_seed",
+    "checked",
+    "judges_or_folder",
+    "one_of",
+    "record",
+    "renamed",
+    "several",
+    "texts",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -220,8 +231,8 @@ CHECKS: dict[str, Check] = {
     "classes": _classes, "mapping": _renaming, "config": _mapping, "records": _records, "ranker": _ranker,
     **dict.fromkeys(("methods", "metrics", "families", "names", "existing", "only", "tasks", "extra_columns"),
                     _texts),
-    **dict.fromkeys(("wanted", "require", "weights", "energy", "parameters", "didma_weights", "nidma_weights"),
-                    _numbers),
+    **dict.fromkeys(("target_accuracies", "require", "weights", "energy", "parameters", "didma_weights",
+                     "nidma_weights"), _numbers),
     **dict.fromkeys(("by", "every", "key", "calibrator", "score", "grid", "energy_unit", "kind", "head", "source",
                      "metric", "label", "id", "device", "paper", "scale", "method", "format"), _text),
     **dict.fromkeys(("repeats", "suggest", "steps", "judges", "pretraining", "epochs", "batch_size", "max_length",
@@ -271,6 +282,29 @@ def checked(**special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
             return function(*bound.args, **bound.kwargs)
 
         return guarded
+
+    return wrap
+
+
+def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorator: an argument under its former name, former=present, is taken with a `DeprecationWarning`.
+
+    >>> @renamed(wanted="target")
+    ... def double(target: float): return 2 * target
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     double(wanted=3)
+    6
+    """
+
+    def wrap(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def told(*args: P.args, **kwargs: P.kwargs) -> R:
+            for former in names.keys() & kwargs.keys():
+                warnings.warn(f"{former} is now called {names[former]}", DeprecationWarning, stacklevel=2)
+                kwargs[names[former]] = kwargs.pop(former)
+            return function(*args, **kwargs)
+
+        return told
 
     return wrap
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from oodometer.audits.drawn import Drawn
 from oodometer.audits.judge import judge, refutes
 from oodometer.audits.label_only import binomial_p_value, effective_labels, exact_p_value, hypergeometric
 from oodometer.audits.labels import LabelledRows, collect, read_labels
 from oodometer.audits.prediction_powered import confidence_pays, ppi_plus_plus, predicted_widths
+from oodometer.audits.sampling import SampledRows
 from oodometer.errors import InputError
 from oodometer.intervals import clopper_pearson
 from oodometer.store import as_source
@@ -133,7 +133,7 @@ def test_ppi_plus_plus_fails_at_ten_labels() -> None:
         _, low, high = ppi_plus_plus(right[row], score[row], float(score.mean()), 5000, 0.9)
         held.append(low <= right.mean() <= high)
     assert np.mean(held) < 0.5
-    judged = judge(Drawn.evenly(row, right[row]), score, 1.0, 0.9)
+    judged = judge(SampledRows.evenly(row, right[row]), score, 1.0, 0.9)
     assert "ppi++" not in {e.method for e in judged.intervals}
 
 
@@ -143,10 +143,10 @@ def test_ppi_plus_plus_fails_at_ten_labels() -> None:
 def test_the_choice_does_not_look_at_labels() -> None:
     rng = np.random.default_rng(3)
     score, row = rng.beta(2, 1, size=1000), np.arange(0, 1000, 10)
-    chosen = {judge(Drawn.evenly(row, (rng.random(100) < p).astype(int)), score, 1.0, 0.9).estimate.method
+    chosen = {judge(SampledRows.evenly(row, (rng.random(100) < p).astype(int)), score, 1.0, 0.9).estimate.method
               for p in (0.0, 0.1, 0.5, 0.9, 1.0)}  # fmt: skip
     assert len(chosen) == 1
-    assert judge(Drawn.evenly(row + 1, np.ones(100)), score, 1.0, 0.9).estimate.method in chosen
+    assert judge(SampledRows.evenly(row + 1, np.ones(100)), score, 1.0, 0.9).estimate.method in chosen
 
 
 def test_predictions_are_used_where_they_say_much_and_left_where_they_say_nothing() -> None:
@@ -165,7 +165,7 @@ def test_predicted_widths_are_those_of_real_audits_where_f_is_calibrated() -> No
     found = []
     for seed in range(40):
         row = np.random.default_rng(seed).permutation(2000)[:60]
-        by_name = {e.method: e for e in judge(Drawn.evenly(row, right[row]), score, 1.0, 0.9).intervals}
+        by_name = {e.method: e for e in judge(SampledRows.evenly(row, right[row]), score, 1.0, 0.9).intervals}
         found.append(by_name["ppi-betting"].upper - by_name["ppi-betting"].lower)
     assert predicted_widths(score, 1.0, 60, 0.9)["ppi-betting"] == pytest.approx(np.mean(found), rel=0.08)
 
@@ -175,7 +175,7 @@ def test_sharp_predictions_make_labels_worth_more() -> None:
     score = rng.choice([0.02, 0.98], size=5000, p=[0.3, 0.7])
     right = (rng.random(5000) < score).astype(int)
     row = rng.permutation(5000)[:300]
-    found = judge(Drawn.evenly(row, right[row]), score, 1.0, 0.95)
+    found = judge(SampledRows.evenly(row, right[row]), score, 1.0, 0.95)
     assert found.estimate.method == "ppi-betting"
     assert found.estimate.kind == "exact"
     assert found.estimate.lower <= right.mean() <= found.estimate.upper
@@ -183,7 +183,7 @@ def test_sharp_predictions_make_labels_worth_more() -> None:
 
 
 def test_labels_alone_are_worth_what_they_are() -> None:
-    found = judge(Drawn.evenly(np.arange(40), np.ones(40)), np.full(100_000, 0.9), 0.0, 0.95)
+    found = judge(SampledRows.evenly(np.arange(40), np.ones(40)), np.full(100_000, 0.9), 0.0, 0.95)
     assert (found.estimate.method, found.effective_labels) == ("clopper-pearson", 40.0)
     assert found.estimate.interval == found.label_only.interval
     assert [e.method for e in found.intervals] == ["clopper-pearson"]
@@ -192,7 +192,7 @@ def test_labels_alone_are_worth_what_they_are() -> None:
 @pytest.mark.parametrize("answers", [[1], [0], [1, 1], [0, 1]])
 def test_one_or_two_labels(answers: list[int]) -> None:
     found = judge(
-        Drawn.evenly(np.arange(len(answers)), np.array(answers)), np.linspace(0.5, 1, 50), 1.0, 0.95
+        SampledRows.evenly(np.arange(len(answers)), np.array(answers)), np.linspace(0.5, 1, 50), 1.0, 0.95
     )
     for e in found.intervals:
         assert 0 <= e.lower <= e.value <= e.upper <= 1
@@ -203,8 +203,8 @@ def test_one_or_two_labels(answers: list[int]) -> None:
 def test_gaps_widen_the_interval_by_what_they_could_hide() -> None:
     score, row = np.full(100, 0.8), np.arange(20)
     ones, none = np.ones(20), np.zeros(0, dtype=np.int64)
-    full = Drawn(row, np.tile([1, 1, 1, 0], 5), 0.5 * ones, np.nan * ones, none)
-    holes = Drawn(row, full.correct, full.share, full.probability, np.array([30, 31, 32, 33, 34]))
+    full = SampledRows(row, np.tile([1, 1, 1, 0], 5), 0.5 * ones, np.nan * ones, none)
+    holes = SampledRows(row, full.correct, full.share, full.probability, np.array([30, 31, 32, 33, 34]))
     a, b = judge(full, score, 1.0, 0.9), judge(holes, score, 1.0, 0.9)
     assert b.estimate.upper - b.estimate.lower > a.estimate.upper - a.estimate.lower + 0.03
     assert "5 suggested rows were passed over" in b.warnings[0]
@@ -213,7 +213,7 @@ def test_gaps_widen_the_interval_by_what_they_could_hide() -> None:
 def test_suggested_labels_refute_too() -> None:
     rng = np.random.default_rng(6)
     score, row = rng.uniform(0.6, 1, size=500), np.arange(40)
-    wrong = Drawn(row, np.zeros(40), np.full(40, 0.6), np.full(40, np.nan), np.zeros(0, dtype=np.int64))
+    wrong = SampledRows(row, np.zeros(40), np.full(40, 0.6), np.full(40, np.nan), np.zeros(0, dtype=np.int64))
     assert refutes(wrong, score, 1.0, 0.8, 0.95, 0.95) < 0.001
     assert refutes(wrong, score, 1.0, 0.0, 0.95, 0.95) == 1.0
 
@@ -274,7 +274,7 @@ def test_chances_of_another_target_are_noticed() -> None:
     part = LabelledRows("f", np.array([0, 2]), np.array([1, 1]), half, np.array([0.4, 0.4]))
     with pytest.raises(InputError, match="chances that this reference and target give"):
         collect([part], score)
-    true = Drawn(part.row, part.correct, half, half, np.zeros(0, dtype=np.int64)).chances(score)
+    true = SampledRows(part.row, part.correct, half, half, np.zeros(0, dtype=np.int64)).chances(score)
     assert collect([LabelledRows("f", part.row, part.correct, half, true)], score).weighted
 
 

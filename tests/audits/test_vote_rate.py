@@ -13,10 +13,10 @@ from oodometer import Predictions, audit
 from oodometer.audits import betting
 from oodometer.audits.betting import betting_interval
 from oodometer.audits.correctness import Correctness
-from oodometer.audits.drawn import drawn_game, drawn_mean
 from oodometer.audits.label_only import exact_interval
 from oodometer.audits.prediction_powered import confidence_pays
 from oodometer.audits.proxy import choose_proxy
+from oodometer.audits.sampling import sampled_game, sampled_mean
 from oodometer.audits.vote_rate import VoteRate
 from oodometer.errors import NotApplicable
 
@@ -126,14 +126,14 @@ def test_the_interval_with_votes_holds_its_level(name: str, labels: int) -> None
     score, right = learnt(target), target.correct.astype(float)
     assert learnt.slope > 0.9
     row = draws(1500, labels, seed=labels)
-    game = drawn_game(row, right[row], np.ones(labels), score, learnt.slope)
+    game = sampled_game(row, right[row], np.ones(labels), score, learnt.slope)
     truth = np.full((AUDITS, 1), right.mean())
     goal = 2 / (1 - LEVEL)
     held = np.ones(AUDITS, dtype=bool)
     for side in (1, -1):
         held &= betting._log_capital(game, truth, goal, side)[:, 0] < math.log(goal)
     assert held.mean() >= 0.89
-    mean = drawn_mean(row, right[row], np.ones(labels), score, learnt.slope)
+    mean = sampled_mean(row, right[row], np.ones(labels), score, learnt.slope)
     error = mean - right.mean()
     assert abs(error.mean()) < 4 * error.std() / math.sqrt(AUDITS)  # unbiased, however wrong the judges
 
@@ -150,7 +150,7 @@ def test_what_is_printed_holds_its_level_and_votes_pay(labels: int) -> None:
     ends = np.array([alone[k] for k in hits.tolist()])
     pays = confidence_pays(score, learnt.slope, labels, LEVEL)
     if pays:
-        game = drawn_game(row, right[row], np.ones(labels), score, learnt.slope)
+        game = sampled_game(row, right[row], np.ones(labels), score, learnt.slope)
         low, high = betting_interval(game, LEVEL, hits / 1500, (hits + 1500 - labels) / 1500)
     else:
         low, high = ends.T

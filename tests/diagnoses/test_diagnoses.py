@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from oodometer import Predictions
 from oodometer.arrays import softmax
-from oodometer.diagnoses import Diagnosis, Diagnostician, Finding, Signs
+from oodometer.diagnoses import Diagnosis, Diagnostician, Finding, ShiftStatistics
 from oodometer.diagnoses.alarm import alarm_finding
 from oodometer.diagnoses.base import holm, reading_confidence
 from oodometer.diagnoses.change import change_of_cells, change_of_mean
@@ -317,7 +317,7 @@ def test_the_verb_reads_what_estimate_reads() -> None:
 
 
 def test_signs_tell_how_far_and_what_is_left_unexplained() -> None:
-    signs = Signs().fit(REFERENCE)
+    signs = ShiftStatistics().fit(REFERENCE)
 
     def seen(record: Predictions) -> dict[str, float]:
         return signs.finish(signs.summarize(record))
@@ -333,7 +333,7 @@ def test_signs_tell_how_far_and_what_is_left_unexplained() -> None:
 
 
 def test_signs_do_not_grow_with_rows() -> None:
-    signs = Signs().fit(REFERENCE)
+    signs = ShiftStatistics().fit(REFERENCE)
     moved = [
         np.mean(
             [signs.finish(signs.summarize(world(n, s, prior=(0.6, 0.3, 0.1))))["moved"] for s in range(8)]
@@ -346,7 +346,7 @@ def test_signs_do_not_grow_with_rows() -> None:
 def test_the_distance_moved_by_hand() -> None:
     """Two cells, counts 100 and 100 against 50 and 150: G is 2 sum n log(n / e) over both samples."""
     p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
-    signs = Signs().fit(p)
+    signs = ShiftStatistics().fit(p)
     found = signs.finish(signs.summarize(Predictions.from_classes([0] * 50 + [1] * 150)))
     g = 2 * (
         100 * math.log(100 / 75)

@@ -81,7 +81,7 @@ def test_thresholds_leave_their_share_above() -> None:
 
 
 def test_answers_are_read_off_the_curve() -> None:
-    fitted = RiskCoverage(wanted=(0.9, 0.5, 0.999999)).fit(calibrated(5000, seed=1))
+    fitted = RiskCoverage(target_accuracies=(0.9, 0.5, 0.999999)).fit(calibrated(5000, seed=1))
     curve = fitted.estimate(calibrated(5000, seed=2))
     usual, easy, hard = curve.extra["answers"]
     assert usual["accuracy"] == 0.9

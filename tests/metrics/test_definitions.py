@@ -276,7 +276,7 @@ def test_variance_of_areas_against_a_bootstrap_of_samples(name: str) -> None:
 def test_risk_coverage_curve_by_thresholds(rng: np.random.Generator) -> None:
     confidence = rng.random(500).round(2)
     correct = (rng.random(500) < confidence).astype(int)
-    curve = m.RiskCoverageCurve(points=50, wanted=(0.5, 1.1)).compute(_record(confidence, correct))
+    curve = m.RiskCoverageCurve(points=50, target_accuracies=(0.5, 1.1)).compute(_record(confidence, correct))
     assert len(curve.x) <= 50
     for x, y, bound in zip(curve.x, curve.y, curve.extra["thresholds"], strict=True):
         answered = confidence >= bound

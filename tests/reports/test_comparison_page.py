@@ -24,7 +24,7 @@ from oodometer.reports.comparison import badges, choices, sentence
 from oodometer.reports.failures import matrix, pairs
 from oodometer.reports.numbers import cutoff, percent
 from oodometer.reports.operating import elsewhere, tables
-from oodometer.reports.rivals import against, disca_table, notes
+from oodometer.reports.rankings import against, disca_table, notes
 from oodometer.store import write_predictions
 from oodometer.testing import example_record
 

@@ -290,7 +290,7 @@ def test_another_order() -> None:
 
 
 def test_files_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from oodometer.passes import judging
+    from oodometer.passes import evaluating
 
     paths = []
     for name, rates in {"a": STEADY, "b": BROAD}.items():
@@ -300,7 +300,7 @@ def test_files_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         path.write_text("\n".join(["label,prediction,confidence", *lines]) + "\n")
         paths.append(path)
     whole = compare(paths)
-    monkeypatch.setattr(judging, "batch_rows", lambda classes: 64)
+    monkeypatch.setattr(evaluating, "batch_rows", lambda classes: 64)
     parts = compare(paths)
     assert [model.name for model in whole.models] == ["a", "b"]
     for metric, ranking in whole.rankings["in_domain"].items():

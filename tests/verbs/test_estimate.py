@@ -744,8 +744,8 @@ def test_reliability_and_confidence_are_counts_of_the_samples() -> None:
     assert len(found.confidence["edges"]) == 21
 
 
-def test_wanted_accuracies_are_looked_up() -> None:
-    found = estimate(slim(REFERENCE), slim(UNLABELLED), wanted=(0.8, 0.99))
+def test_target_accuracies_are_looked_up() -> None:
+    found = estimate(slim(REFERENCE), slim(UNLABELLED), target_accuracies=(0.8, 0.99))
     assert found.risk_coverage is not None
     answers = found.risk_coverage.extra["answers"]
     assert [a["accuracy"] for a in answers] == [0.8, 0.99]
@@ -817,9 +817,9 @@ def test_inputs_stay_as_they_are() -> None:
 # ------------------------------------------------------------------------------------------ calls that make no sense
 
 
-def test_a_wanted_accuracy_in_percent_is_refused() -> None:
+def test_a_target_accuracy_in_percent_is_refused() -> None:
     with pytest.raises(UsageError, match=r"expected an accuracy between 0 and 1 such as 0.95, got 95"):
-        estimate(REFERENCE, UNLABELLED, wanted=[95])
+        estimate(REFERENCE, UNLABELLED, target_accuracies=[95])
 
 
 def test_chunks_of_seconds_over_hours_are_refused() -> None:

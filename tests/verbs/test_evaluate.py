@@ -12,7 +12,7 @@ import pytest
 
 from oodometer import Predictions
 from oodometer.errors import InputError, UsageError
-from oodometer.passes import judging
+from oodometer.passes import evaluating
 from oodometer.results.evaluation import Evaluation, Evaluations
 from oodometer.verbs.evaluate import evaluate
 
@@ -138,7 +138,7 @@ def test_files_in_batches_equal_the_record_in_memory(tmp_path: Path, monkeypatch
     ]
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("\n".join(lines) + "\n")
-    monkeypatch.setattr(judging, "batch_rows", lambda classes: 64)
+    monkeypatch.setattr(evaluating, "batch_rows", lambda classes: 64)
     found = evaluate(tmp_path / "a.csv", tmp_path / "b.csv", workers=1)
     assert isinstance(found, Evaluations)
     assert len(found) == 2

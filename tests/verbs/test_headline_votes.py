@@ -9,7 +9,7 @@ import pytest
 
 from oodometer import Predictions, estimate
 from oodometer.estimators import VotingBounds
-from oodometer.headline.headline import make_headline
+from oodometer.headline.headline import Evidence, make_headline
 from oodometer.results import Estimate
 
 
@@ -57,19 +57,19 @@ def test_judges_that_failed_on_the_reference_are_not_trusted() -> None:
 
 def test_judges_without_a_checked_reference_stay_as_they_were() -> None:
     bare = Predictions.from_arrays(votes=TARGET.votes)
-    found = make_headline([votes(bare, bare)], 0.95)
+    found = make_headline([votes(bare, bare)], Evidence(0.95))
     assert found is not None
     assert found.why == "it rests on one method and its assumption; nothing here checks that assumption"
 
 
 def test_judges_that_agree_leave_the_headline_alone() -> None:
     within = doc(ON_TARGET.value)
-    assert make_headline([within, ON_TARGET], 0.95) == make_headline([within], 0.95)
+    assert make_headline([within, ON_TARGET], Evidence(0.95)) == make_headline([within], Evidence(0.95))
 
 
 def test_judges_that_contradict_are_heard_instead() -> None:
     over = doc(0.97, 0.01)
-    found = make_headline([over, ON_TARGET], 0.95)
+    found = make_headline([over, ON_TARGET], Evidence(0.95))
     assert found is not None
     assert found.interval.value == ON_TARGET.value
     assert (found.interval.lower, found.interval.upper) == (ON_TARGET.lower, over.upper)
@@ -82,7 +82,7 @@ def test_a_small_contradiction_leaves_low_trust() -> None:
     """Judges that hardly differ, and an estimate a little above all of them."""
     sure = np.repeat([[True] * 80 + [False] * 20], 3, axis=0)
     record = Predictions.from_arrays(votes=np.tile(sure, 30), correct=np.tile(sure[0], 30))
-    found = make_headline([doc(0.83, 0.01), votes(record, record)], 0.95)
+    found = make_headline([doc(0.83, 0.01), votes(record, record)], Evidence(0.95))
     assert found is not None
     assert (found.trust, found.interval.value) == ("low", pytest.approx(0.8))
 
@@ -91,7 +91,7 @@ def test_judges_that_failed_before_are_not_heard() -> None:
     failed = votes(TARGET, outputs(2000, 0.5, 4, specificity=0.02))
     assert failed.details["reference"]["refuted"]
     over = doc(0.97, 0.01)
-    assert make_headline([over, failed], 0.95) == make_headline([over], 0.95)
+    assert make_headline([over, failed], Evidence(0.95)) == make_headline([over], Evidence(0.95))
 
 
 def test_in_the_whole_verb() -> None:

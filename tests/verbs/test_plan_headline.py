@@ -15,18 +15,14 @@ from hypothesis import strategies as st
 
 from oodometer import Predictions
 from oodometer.calibrators import Choice
+from oodometer.diagnoses import Diagnostician
 from oodometer.errors import InputError, UsageError
 from oodometer.estimators import AverageConfidence, SourceAccuracy
-from oodometer.headline.headline import make_headline
-from oodometer.passes.plan import (
-    WHOLE,
-    Plan,
-    batch_rows,
-    column_of,
-    confidence_counts,
-    merge_states,
-    parse_duration,
-)
+from oodometer.headline.headline import Evidence, make_headline
+from oodometer.passes.base import merge_states
+from oodometer.passes.plan import EstimationPlan, batch_rows, confidence_counts, parse_duration
+from oodometer.passes.slicing import WHOLE, column_of
+from oodometer.registry import create
 from oodometer.results import Estimate
 from oodometer.scores import natural_confidence
 from oodometer.store import as_source
@@ -37,9 +33,9 @@ from oodometer.verbs.reference import read_reference
 REFERENCE = example_record(200, seed=1)
 
 
-def plan(**changes: Any) -> Plan:
+def plan(**changes: Any) -> EstimationPlan:
     methods = {"ac": AverageConfidence().fit(REFERENCE), "source": SourceAccuracy().fit(REFERENCE)}
-    return Plan(Choice(None, "", {}), methods, None, natural_confidence(REFERENCE), **changes)
+    return EstimationPlan(Choice(None, "", {}), methods, None, natural_confidence(REFERENCE), **changes)
 
 
 def target(rows: int = 60, **fields: Any) -> Predictions:
@@ -101,12 +97,27 @@ def test_states_of_parts_merge_to_the_state_of_the_whole(cuts: list[int], seed: 
     assert sum(s["truth"]["rows"] for key, s in whole.items() if key[0] == "by") == 60
 
 
+def test_methods_that_keep_the_same_rows_share_one_sample() -> None:
+    """One sample for each choice of fields, however many methods read it; so are a pickled state and its copy."""
+    methods = {
+        name: create("estimator", name).fit(REFERENCE) for name in ("cot", "sld", "importance", "pape")
+    }
+    made = EstimationPlan(Choice(None, "", {}), methods, diagnostician=Diagnostician().fit(REFERENCE))
+    record = example_record(90, seed=3, labelled=False)
+    whole = reduce(made.merge, [made.summarize(batch) for batch in record.batches(30)])[WHOLE]
+    for states in (whole, pickle.loads(pickle.dumps(whole))):
+        assert states["cot"]["sample"] is states["sld"]["sample"]
+        assert states["importance"]["sample"] is states["pape"]["sample"] is states["diagnosis"]["sample"]
+    alone = made.summarize(record)[WHOLE]["cot"]["sample"]
+    np.testing.assert_array_equal(whole["cot"]["sample"]["probabilities"], alone["probabilities"])
+
+
 def test_a_part_is_read_in_batches() -> None:
     record = target(60)
     seen: list[int] = []
 
     class Part:
-        def batches(self, rows: int) -> Iterator[Predictions]:
+        def batches(self, fields: Any, rows: int) -> Iterator[Predictions]:
             seen.append(rows)
             return record.batches(7)
 
@@ -115,7 +126,7 @@ def test_a_part_is_read_in_batches() -> None:
     assert seen == [2048]
 
     class Nothing:
-        def batches(self, rows: int) -> Iterator[Predictions]:
+        def batches(self, fields: Any, rows: int) -> Iterator[Predictions]:
             return iter(())
 
     assert made(Nothing()) == {}
@@ -215,7 +226,7 @@ def test_a_column_of_identifiers_is_no_slice(kind: str) -> None:
             slice_rows(record, "id")
 
         class Part:
-            def batches(self, rows: int, record: Predictions = record) -> Iterator[Predictions]:
+            def batches(self, fields: Any, rows: int, record: Predictions = record) -> Iterator[Predictions]:
                 return record.batches(50)
 
         with pytest.raises(UsageError, match=message):
@@ -301,7 +312,7 @@ def test_too_few_and_too_many_labels() -> None:
 
 def test_labels_without_a_prediction_tell_no_truth() -> None:
     record = Predictions.from_arrays(confidence=[0.5, 0.6], label=[0, 1])
-    made = Plan(Choice(None, "", {}), {}, None, None)
+    made = EstimationPlan(Choice(None, "", {}), {}, None, None)
     assert made.summarize(record)[WHOLE]["truth"] == {"rows": 2, "known": 0, "correct": 0}
 
 
@@ -341,7 +352,7 @@ def test_the_headline_is_the_median_and_spans_all_voices() -> None:
         made_by("cbpe", 0.78, half=0.1),
         made_by("votes", 0.1),
     ]
-    found = make_headline(estimates, 0.9)
+    found = make_headline(estimates, Evidence(0.9))
     assert found is not None
     assert found.interval.value == 0.72
     assert (found.interval.lower, found.interval.upper) == pytest.approx((0.52, 0.92))
@@ -355,28 +366,28 @@ def test_the_headline_is_the_median_and_spans_all_voices() -> None:
 def test_one_kind_of_method_has_one_voice() -> None:
     """ATC twice, and CBPE and AC together, would outvote DoC."""
     names = ["atc", "atc-entropy", "cbpe", "ac"]
-    found = make_headline([*(made_by(n, 0.6) for n in names), made_by("doc", 0.65)], 0.9)
+    found = make_headline([*(made_by(n, 0.6) for n in names), made_by("doc", 0.65)], Evidence(0.9))
     assert found is not None
     assert found.method == "median of doc, atc-entropy, cbpe"
-    second = make_headline([made_by("gde", 0.5), made_by("ac", 0.55)], 0.9)
+    second = make_headline([made_by("gde", 0.5), made_by("ac", 0.55)], Evidence(0.9))
     assert second is not None
     assert second.method == "median of ac, gde"
     assert second.interval.value == pytest.approx(0.525)
     third = make_headline(
-        [made_by("gde", 0.5), made_by("gde-difference", 0.6), made_by("agreement", 0.58)], 0.9
+        [made_by("gde", 0.5), made_by("gde-difference", 0.6), made_by("agreement", 0.58)], Evidence(0.9)
     )
     assert third is not None
     assert third.method == "median of gde-difference, agreement"
 
 
 def test_methods_that_contradict_each_other_are_not_trusted() -> None:
-    found = make_headline([made_by("atc", 0.9), made_by("doc", 0.6)], 0.9)
+    found = make_headline([made_by("atc", 0.9), made_by("doc", 0.6)], Evidence(0.9))
     assert found is not None
     assert found.trust == "none"
     assert found.why == (
         "the methods differ by 30 %: at least one of their assumptions fails; label some target rows"
     )
-    near = make_headline([made_by("atc", 0.7), made_by("doc", 0.61)], 0.9)
+    near = make_headline([made_by("atc", 0.7), made_by("doc", 0.61)], Evidence(0.9))
     assert near is not None
     assert near.trust == "low"
 
@@ -391,7 +402,7 @@ def test_methods_that_contradict_each_other_are_not_trusted() -> None:
     ],
 )
 def test_a_single_voice(methods: list[str], chosen: str, trust: str) -> None:
-    found = make_headline([made_by(name, 0.5 + 0.02 * i) for i, name in enumerate(methods)], 0.9)
+    found = make_headline([made_by(name, 0.5 + 0.02 * i) for i, name in enumerate(methods)], Evidence(0.9))
     assert found is not None
     assert (found.method, found.trust) == (chosen, trust)
     assert found.assumes == f"{chosen} is right"
@@ -399,19 +410,19 @@ def test_a_single_voice(methods: list[str], chosen: str, trust: str) -> None:
 
 
 def test_without_an_estimate_there_is_no_headline() -> None:
-    assert make_headline([], 0.9) is None
+    assert make_headline([], Evidence(0.9)) is None
 
 
 @given(values=st.lists(st.floats(0.1, 0.9), min_size=2, max_size=5))
 def test_the_headline_lies_within_its_interval(values: list[float]) -> None:
     names = ["atc", "doc", "cbpe", "gde-difference", "agreement"]
     estimates = [made_by(n, v) for n, v in zip(names, values, strict=False)]
-    found = make_headline(estimates, 0.9)
+    found = make_headline(estimates, Evidence(0.9))
     assert found is not None
     assert found.interval.lower == min(e.lower for e in estimates)
     assert found.interval.upper == max(e.upper for e in estimates)
     assert found.interval.value == pytest.approx(np.median(values))
-    shuffled = make_headline(estimates[::-1], 0.9)
+    shuffled = make_headline(estimates[::-1], Evidence(0.9))
     assert shuffled is not None
     assert shuffled.interval == found.interval
 

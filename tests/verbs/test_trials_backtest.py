@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 from oodometer import Predictions
 from oodometer.backtests import trial_store
-from oodometer.backtests.run import run_backtest
+from oodometer.backtests.run import BacktestOptions, run_backtest
 from oodometer.backtests.trial_store import TrialStore, cache_folder, fingerprint
 from oodometer.backtests.trials import Key, Trial, run_trials, trial_keys
 from oodometer.errors import InputError, UsageError
 from oodometer.passes.fitting import fit_plan
-from oodometer.passes.plan import Plan
+from oodometer.passes.plan import EstimationPlan
 from oodometer.registry import create, register, unregister
 from oodometer.results import Skipped
 from oodometer.results.backtest import Backtest
@@ -36,14 +36,14 @@ METHODS = ["source", "ac", "doc", "atc"]
 FAMILIES = ["none", "class_prior", "confidence_tilt"]
 
 
-def fit(part: Predictions) -> Plan:
+def fit(part: Predictions) -> EstimationPlan:
     return fit_plan(part, METHODS)[0].lighter()
 
 
 def run(cache: Path | str | None = None, **options: Any) -> Backtest:
-    return run_backtest(
-        RECORD, **{"methods": METHODS, "families": FAMILIES, "repeats": 3, "cache": cache, **options}
-    )
+    progress = options.pop("progress", None)
+    asked = {"methods": METHODS, "families": FAMILIES, "repeats": 3, "cache": cache, **options}
+    return run_backtest(RECORD, BacktestOptions(**asked), progress)
 
 
 def plain(found: Backtest) -> str:
@@ -125,7 +125,7 @@ def test_halves_share_no_row() -> None:
 
     fitted: list[set[bytes]] = []
 
-    def spy(part: Predictions) -> Plan:
+    def spy(part: Predictions) -> EstimationPlan:
         fitted.append({row.tobytes() for row in part.probabilities})  # type: ignore[union-attr]
         return fit(part)
 
@@ -320,7 +320,7 @@ def test_methods_that_do_not_apply_are_named_on_every_run(tmp_path: Path) -> Non
     """Also where all trials come from the cache, and nothing is fitted any more."""
     bare = Predictions.from_arrays(probabilities=RECORD.probabilities, label=RECORD.label)
     options: dict[str, Any] = {"methods": ["ac", "gde"], "families": ["none", "groups"], "repeats": 2}
-    first, again = (run_backtest(bare, cache=tmp_path, **options) for _ in range(2))
+    first, again = (run_backtest(bare, BacktestOptions(cache=tmp_path, **options)) for _ in range(2))
     assert [s.method for s in first.skipped] == ["groups", "gde"]
     assert again.reused == 2
     assert again.skipped == first.skipped
@@ -407,9 +407,8 @@ def test_a_name_given_twice_counts_once() -> None:
 
 
 def test_without_anything_to_draw_from_there_are_no_trials() -> None:
-    found = run_backtest(
-        Predictions.from_arrays(correct=[1, 0] * 100), methods=["source"], families=["tilt"], cache=None
-    )
+    asked = BacktestOptions(methods=["source"], families=["tilt"], cache=None)
+    found = run_backtest(Predictions.from_arrays(correct=[1, 0] * 100), asked)
     assert (found.trials, found.rows, found.overall(), found.methods) == ((), [], [], [])
     assert [s.method for s in found.skipped] == ["tilt"]
     json.dumps(found.to_dict(), allow_nan=False)
@@ -427,7 +426,7 @@ def test_without_anything_to_draw_from_there_are_no_trials() -> None:
     ids=["all correct", "one class", "all wrong", "confidence", "members"],
 )
 def test_any_record_can_be_tried(record: Predictions) -> None:
-    found = run_backtest(record, repeats=1, cache=None)
+    found = run_backtest(record, BacktestOptions(repeats=1, cache=None))
     assert found.trials
     for t in found.trials:
         assert 0 <= t.truth <= 1

@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 
 import oodometer
 from oodometer import Predictions, estimate
-from oodometer.backtests.run import run_backtest
+from oodometer.backtests.run import BacktestOptions, run_backtest
 from oodometer.backtests.trials import Trial
 from oodometer.diagnoses import Diagnosis, Finding
 from oodometer.estimators import AverageConfidence
-from oodometer.headline.headline import _spell, make_headline
-from oodometer.headline.panel import panel
-from oodometer.headline.weighing import LEAST_TRIALS, Scales, Weighed
+from oodometer.headline.headline import Evidence, _spell, make_headline
+from oodometer.headline.trimmed_mean import averaged_methods
+from oodometer.headline.weighing import LEAST_TRIALS, TrialWeighting, Weighed
 from oodometer.passes.fitting import default_methods, quick_methods
 from oodometer.registry import _checked, register, unregister
 from oodometer.results import Estimate
@@ -57,9 +57,9 @@ def made_trials(
 SIGNS = {"moved": 0.1, "unexplained": 0.0}
 
 
-def weigh(scales: Scales, estimates: dict[str, float], **changes: Any) -> Weighed:
+def weigh(weighting: TrialWeighting, estimates: dict[str, float], **changes: Any) -> Weighed:
     options: dict[str, Any] = {"signs": SIGNS, "source": 0.8, "rows": 10**7, "level": 0.9, **changes}
-    found = scales.weigh(estimates, options["signs"], options["source"], options["rows"], options["level"],
+    found = weighting.weigh(estimates, options["signs"], options["source"], options["rows"], options["level"],
                          options.get("kind"))  # fmt: skip
     assert found is not None
     return found
@@ -78,7 +78,7 @@ def check_weighed(found: Weighed) -> None:
 
 def test_a_method_that_is_always_right_gets_the_weight() -> None:
     trials = made_trials(100, {"ac": 0.0, "doc": 0.05, "atc": 0.1})
-    found = weigh(Scales(trials, ["ac", "doc", "atc"], MANY), {"ac": 0.6, "doc": 0.7, "atc": 0.9})
+    found = weigh(TrialWeighting(trials, ["ac", "doc", "atc"], MANY), {"ac": 0.6, "doc": 0.7, "atc": 0.9})
     assert next(iter(found.shares)) == "ac"
     assert found.shares["ac"] > 0.98
     assert found.value == pytest.approx(0.6, abs=0.01)
@@ -88,7 +88,7 @@ def test_a_method_that_is_always_right_gets_the_weight() -> None:
 def test_shares_go_with_the_square_of_the_mean_squared_error() -> None:
     """By hand: deviations 0.02 and 0.04 and the floor of 0.005 give (0.0004 + f)^-2 to (0.0016 + f)^-2."""
     trials = made_trials(4000, {"one": 0.02, "two": 0.04})
-    found = weigh(Scales(trials, ["one", "two"], MANY), {"one": 0.6, "two": 0.8})
+    found = weigh(TrialWeighting(trials, ["one", "two"], MANY), {"one": 0.6, "two": 0.8})
     floor = 0.005**2
     want = (0.0016 + floor) ** 2 / ((0.0016 + floor) ** 2 + (0.0004 + floor) ** 2)
     assert found.shares["one"] == pytest.approx(want, abs=0.01)
@@ -97,20 +97,20 @@ def test_shares_go_with_the_square_of_the_mean_squared_error() -> None:
 
 def test_a_method_that_did_not_answer_gets_nothing() -> None:
     trials = made_trials(100, {"ac": 0.0, "doc": 0.05})
-    scales = Scales(trials, ["ac", "doc", "never"], MANY)
-    found = weigh(scales, {"doc": 0.7, "never": 0.2, "unheard": 0.1})
+    weighting = TrialWeighting(trials, ["ac", "doc", "never"], MANY)
+    found = weigh(weighting, {"doc": 0.7, "never": 0.2, "unheard": 0.1})
     assert found.shares == {"doc": 1.0}
     assert found.value == pytest.approx(0.7)
-    assert scales.weigh({"never": 0.2}, SIGNS, 0.8, 100, 0.9) is None
-    assert scales.weigh({"unheard": 0.2}, SIGNS, 0.8, 100, 0.9) is None
-    assert scales.weigh({}, SIGNS, 0.8, 100, 0.9) is None
+    assert weighting.weigh({"never": 0.2}, SIGNS, 0.8, 100, 0.9) is None
+    assert weighting.weigh({"unheard": 0.2}, SIGNS, 0.8, 100, 0.9) is None
+    assert weighting.weigh({}, SIGNS, 0.8, 100, 0.9) is None
 
 
 def test_few_trials_are_not_believed() -> None:
     for count in (0, 1, LEAST_TRIALS - 1):
-        scales = Scales(made_trials(count, {"ac": 0.01}), ["ac"], MANY)
-        assert scales.weigh({"ac": 0.6}, SIGNS, 0.8, 100, 0.9) is None
-    check_weighed(weigh(Scales(made_trials(LEAST_TRIALS, {"ac": 0.01}), ["ac"], MANY), {"ac": 0.6}))
+        weighting = TrialWeighting(made_trials(count, {"ac": 0.01}), ["ac"], MANY)
+        assert weighting.weigh({"ac": 0.6}, SIGNS, 0.8, 100, 0.9) is None
+    check_weighed(weigh(TrialWeighting(made_trials(LEAST_TRIALS, {"ac": 0.01}), ["ac"], MANY), {"ac": 0.6}))
 
 
 def far_and_near(**changes: Any) -> list[Trial]:
@@ -122,15 +122,15 @@ def far_and_near(**changes: Any) -> list[Trial]:
 
 
 def test_trials_that_look_like_the_target_count() -> None:
-    scales = Scales(far_and_near(), ["ac", "doc"], MANY)
+    weighting = TrialWeighting(far_and_near(), ["ac", "doc"], MANY)
     estimates = {"ac": 0.7, "doc": 0.72}
-    near = weigh(scales, estimates)
-    far = weigh(scales, estimates, signs={"moved": 1.5, "unexplained": 1.0})
+    near = weigh(weighting, estimates)
+    far = weigh(weighting, estimates, signs={"moved": 1.5, "unexplained": 1.0})
     assert (next(iter(near.shares)), next(iter(far.shares))) == ("ac", "doc")
     assert (next(iter(near.families)), next(iter(far.families))) == ("none", "tilt")
     assert near.covered
     assert far.covered
-    beyond = weigh(scales, estimates, signs={"moved": 9.0, "unexplained": 9.0})
+    beyond = weigh(weighting, estimates, signs={"moved": 9.0, "unexplained": 9.0})
     assert not beyond.covered
     assert beyond.half > far.half, "what nothing simulated gets a wider interval"
     for found in (near, far, beyond):
@@ -142,22 +142,22 @@ def test_the_diagnosis_favours_families() -> None:
         *made_trials(50, {"ac": 0.01}, seed=1),
         *made_trials(50, {"ac": 0.01}, seed=2, family="class_prior"),
     ]
-    scales = Scales(trials, ["ac"], MANY)
+    weighting = TrialWeighting(trials, ["ac"], MANY)
     shares = {
-        k: weigh(scales, {"ac": 0.7}, kind=k).families["class_prior"] for k in ("label", None, "covariate")
+        k: weigh(weighting, {"ac": 0.7}, kind=k).families["class_prior"] for k in ("label", None, "covariate")
     }
     assert shares["label"] > 0.8 > shares[None] > 0.3 > shares["covariate"]
 
 
 def test_families_count_alike_whatever_their_number_of_trials() -> None:
     trials = [*made_trials(200, {"ac": 0.01}, seed=1), *made_trials(25, {"ac": 0.01}, seed=1, family="tilt")]
-    found = weigh(Scales(trials, ["ac"], MANY), {"ac": 0.7})
+    found = weigh(TrialWeighting(trials, ["ac"], MANY), {"ac": 0.7})
     assert found.families["tilt"] == pytest.approx(0.5, abs=0.15)
     rare = [
         *made_trials(100, {"ac": 0.01}, seed=1),
         *made_trials(100, {"ac": 0.01}, seed=1, family="logit_noise"),
     ]
-    assert weigh(Scales(rare, ["ac"], MANY), {"ac": 0.7}).families["logit_noise"] == pytest.approx(
+    assert weigh(TrialWeighting(rare, ["ac"], MANY), {"ac": 0.7}).families["logit_noise"] == pytest.approx(
         1 / 11, abs=0.02
     )
 
@@ -168,20 +168,20 @@ def test_a_sign_that_the_target_lacks_does_not_make_it_far() -> None:
         replace(t, estimates={**t.estimates, "agreement": (0.1, 0.0, 0.2)})
         for t in made_trials(60, {"ac": 0.01, "doc": 0.01})
     ]
-    scales = Scales(trials, ["ac", "doc", "agreement"], MANY)
-    assert weigh(scales, {"ac": 0.7, "doc": 0.7}).covered
+    weighting = TrialWeighting(trials, ["ac", "doc", "agreement"], MANY)
+    assert weigh(weighting, {"ac": 0.7, "doc": 0.7}).covered
     assert not weigh(
-        scales, {"ac": 0.7, "doc": 0.7, "agreement": 0.99}, signs={**SIGNS, "moved": 5.0}
+        weighting, {"ac": 0.7, "doc": 0.7, "agreement": 0.99}, signs={**SIGNS, "moved": 5.0}
     ).covered
 
 
 def test_what_label_shift_says_is_seen_on_both_sides() -> None:
     """It is among the signs, whether or not the method was asked for: else every target would look far."""
     trials = [replace(t, signs={**t.signs, "label_shift": 0.3}) for t in made_trials(60, {"ac": 0.01})]
-    scales = Scales(trials, ["ac", "label-shift"], MANY)
-    assert weigh(scales, {"ac": 0.7}, signs={**SIGNS, "label_shift": 0.3}).covered
-    assert not weigh(scales, {"ac": 0.7}, signs={**SIGNS, "label_shift": 2.3}).covered
-    assert "label-shift" not in weigh(scales, {"ac": 0.7}, signs={**SIGNS, "label_shift": 0.3}).shares
+    weighting = TrialWeighting(trials, ["ac", "label-shift"], MANY)
+    assert weigh(weighting, {"ac": 0.7}, signs={**SIGNS, "label_shift": 0.3}).covered
+    assert not weigh(weighting, {"ac": 0.7}, signs={**SIGNS, "label_shift": 2.3}).covered
+    assert "label-shift" not in weigh(weighting, {"ac": 0.7}, signs={**SIGNS, "label_shift": 0.3}).shares
 
 
 # ------------------------------------------------------------------------------------------ intervals
@@ -193,11 +193,11 @@ def test_intervals_cover_as_often_as_they_say(level: float) -> None:
     rng = np.random.default_rng(3)
     held, halves = [], []
     for seed in range(3):
-        scales = Scales(made_trials(300, {"ac": 0.02}, seed=seed), ["ac"], MANY)
+        weighting = TrialWeighting(made_trials(300, {"ac": 0.02}, seed=seed), ["ac"], MANY)
         for _ in range(60):
             truth = float(np.clip(0.7 + 0.1 * rng.standard_normal(), 0.05, 0.95))
             found = weigh(
-                scales, {"ac": float(np.clip(truth + 0.02 * rng.standard_normal(), 0, 1))}, level=level
+                weighting, {"ac": float(np.clip(truth + 0.02 * rng.standard_normal(), 0, 1))}, level=level
             )
             held.append(abs(found.value - truth) <= found.half)
             halves.append(found.half)
@@ -209,15 +209,15 @@ def test_intervals_cover_as_often_as_they_say(level: float) -> None:
 def test_small_targets_get_wider_intervals() -> None:
     """Trials of 100 rows hold the noise of 100 rows; a target of 10 has more of it, one of a million none."""
     trials = made_trials(300, {"ac": 0.05}, rows=100)
-    halves = [weigh(Scales(trials, ["ac"], MANY), {"ac": 0.7}, rows=n).half for n in (10, 100, 10**6)]
+    halves = [weigh(TrialWeighting(trials, ["ac"], MANY), {"ac": 0.7}, rows=n).half for n in (10, 100, 10**6)]
     assert halves[0] > 1.5 * halves[1] > 1.5 * halves[2]
-    one = weigh(Scales(trials, ["ac"], MANY), {"ac": 0.7}, rows=1)
+    one = weigh(TrialWeighting(trials, ["ac"], MANY), {"ac": 0.7}, rows=1)
     assert one.half > 0.5
 
 
 def test_a_method_that_never_errs_is_still_not_certain() -> None:
     perfect = [replace(t, truth=1.0, estimates={"ac": (1.0, 1.0, 1.0)}) for t in made_trials(50, {"ac": 0.0})]
-    found = weigh(Scales(perfect, ["ac"], MANY), {"ac": 1.0}, rows=1000)
+    found = weigh(TrialWeighting(perfect, ["ac"], MANY), {"ac": 1.0}, rows=1000)
     check_weighed(found)
     assert found.half >= 0.005
 
@@ -226,8 +226,8 @@ def test_trials_without_an_answer_do_not_shift_the_noise_of_others() -> None:
     """Half of the trials of 20 rows have no answer; what chance adds to the others is that of a million rows."""
     silent = [replace(t, rows=20, estimates={}) for t in made_trials(100, {"ac": 0.0}, seed=1)]
     loud = made_trials(100, {"ac": 0.03}, seed=2, rows=10**6)
-    mixed = weigh(Scales([*silent, *loud], ["ac"], MANY), {"ac": 0.7})
-    alone = weigh(Scales(loud, ["ac"], MANY), {"ac": 0.7})
+    mixed = weigh(TrialWeighting([*silent, *loud], ["ac"], MANY), {"ac": 0.7})
+    alone = weigh(TrialWeighting(loud, ["ac"], MANY), {"ac": 0.7})
     assert mixed.half == pytest.approx(alone.half, rel=0.1)
 
 
@@ -264,7 +264,9 @@ def test_never_a_number_that_is_none(
         )
         trials.append(Trial(str(rng.choice(["none", "tilt", "logit_noise"])), 0.5, i, int(rng.integers(20, 99)),
                             float(rng.integers(3) / 2), float(rng.random()), answers, seen))  # fmt: skip
-    found = Scales(trials, [*methods, "label-shift"], MANY).weigh(said, signs, source, rows, 0.95, kind)
+    found = TrialWeighting(trials, [*methods, "label-shift"], MANY).weigh(
+        said, signs, source, rows, 0.95, kind
+    )
     if found is not None:
         check_weighed(found)
         assert min(said.values()) - 1e-9 <= found.value <= max(said.values()) + 1e-9
@@ -284,20 +286,20 @@ def diagnosed(kind: Any, *findings: Finding) -> Diagnosis:
     return Diagnosis(kind, findings, f"it is {kind}")
 
 
-SCALES = Scales(made_trials(100, {"ac": 0.01, "doc": 0.05}), ["ac", "doc"], MANY)
-WIDE = Scales(made_trials(100, {"ac": 0.2, "doc": 0.2}, spread=0.2), ["ac", "doc"], MANY)
+SCALES = TrialWeighting(made_trials(100, {"ac": 0.01, "doc": 0.05}), ["ac", "doc"], MANY)
+WIDE = TrialWeighting(made_trials(100, {"ac": 0.2, "doc": 0.2}, spread=0.2), ["ac", "doc"], MANY)
 TWO = [made_by("ac", 0.7), made_by("doc", 0.72)]
 
 
 def headline(estimates: list[Estimate] = TWO, **options: Any) -> Headline:
     given: dict[str, Any] = {
-        "scales": SCALES,
-        "signs": SIGNS,
+        "weighting": SCALES,
+        "shift_statistics": SIGNS,
         "source": 0.8,
         "reference_rows": 500,
         **options,
     }
-    found = make_headline(estimates, 0.9, **given)
+    found = make_headline(estimates, Evidence(0.9, **given))
     assert found is not None
     assert 0 <= found.interval.lower <= found.interval.value <= found.interval.upper <= 1
     assert found.trust in ("high", "low", "none")
@@ -365,7 +367,7 @@ def test_a_covariate_shift_of_inputs_that_nobody_saw_is_not_trusted() -> None:
     assert found.interval.lower == pytest.approx(found.interval.value - move)
     assert found.interval.upper == pytest.approx(0.8)
     assert found.assumes.startswith("the true change of accuracy is at most twice")
-    wide = headline(diagnosis=diagnosed("covariate"), scales=WIDE)
+    wide = headline(diagnosis=diagnosed("covariate"), weighting=WIDE)
     assert wide.interval.upper - wide.interval.lower > 0.3, "never narrower than the trials make it"
 
 
@@ -377,9 +379,10 @@ ALARM = Finding("confidence alarm", "", 0.2, refutes=("ac",), strength="strong")
     [
         ({"diagnosis": diagnosed("unknown")}, "nothing here can tell which kind of shift it is: it is unknown"),
         ({"diagnosis": None}, "nothing here can tell which kind of shift it is: there was no diagnosis"),
-        ({"diagnosis": diagnosed("none"), "scales": WIDE}, "on simulated targets like this one the errors were large"),
+        ({"diagnosis": diagnosed("none"), "weighting": WIDE},
+         "on simulated targets like this one the errors were large"),
         ({"diagnosis": diagnosed("none", ALARM)}, "confidence does not see what other signs see"),
-        ({"diagnosis": diagnosed("none"), "signs": {"moved": 9.0, "unexplained": 9.0}},
+        ({"diagnosis": diagnosed("none"), "shift_statistics": {"moved": 9.0, "unexplained": 9.0}},
          "the target moved further than any shift that was simulated from the reference"),
         ({"diagnosis": diagnosed("none"), "source": 1.0}, "the reference holds no errors, so the trials prove little"),
         ({"diagnosis": diagnosed("none"), "source": 0.0},
@@ -391,7 +394,11 @@ def test_what_is_not_quite_trusted_says_why(options: dict[str, Any], why: str) -
         source = options["source"]
         alike = [replace(t, source=source, truth=source, estimates={"ac": (source, source, source)})
                  for t in made_trials(60, {})]  # fmt: skip
-        options = {**options, "scales": Scales(alike, ["ac"], MANY), "estimates": [made_by("ac", source)]}
+        options = {
+            **options,
+            "weighting": TrialWeighting(alike, ["ac"], MANY),
+            "estimates": [made_by("ac", source)],
+        }
     found = headline(**options)
     assert found.trust == "low"
     assert found.why == why + UNSEEN
@@ -402,8 +409,8 @@ def test_a_reference_without_errors_leaves_room_for_some() -> None:
     alike = [
         replace(t, source=1.0, truth=1.0, estimates={"ac": (1.0, 1.0, 1.0)}) for t in made_trials(60, {})
     ]
-    found = headline([made_by("ac", 1.0)], scales=Scales(alike, ["ac"], MANY), source=1.0, reference_rows=100,
-                     diagnosis=diagnosed("none"))  # fmt: skip
+    given = {"source": 1.0, "reference_rows": 100, "diagnosis": diagnosed("none")}
+    found = headline([made_by("ac", 1.0)], weighting=TrialWeighting(alike, ["ac"], MANY), **given)
     assert found.interval.lower <= 0.05 ** (1 / 100), "the exact lower end of 100 in 100"
     assert found.trust == "low"
 
@@ -447,54 +454,59 @@ def test_where_nothing_is_known_the_interval_is_everything(
 def test_new_inputs_without_a_method_for_them_are_at_most_lowly_trusted() -> None:
     found = headline(diagnosis=diagnosed("support", FAR))
     assert found.trust != "high"
-    bare = headline(diagnosis=diagnosed("support", FAR), scales=None)
+    bare = headline(diagnosis=diagnosed("support", FAR), weighting=None)
     assert bare.trust != "high"
 
 
 def test_without_trials_the_voices_answer() -> None:
-    found = headline([made_by("atc", 0.7), made_by("doc", 0.74)], scales=None, source=None, reference_rows=0)
+    found = headline(
+        [made_by("atc", 0.7), made_by("doc", 0.74)], weighting=None, source=None, reference_rows=0
+    )
     assert found.method == "median of doc, atc"
     assert found.interval.value == pytest.approx(0.72)
     assert (found.trust, found.interval.kind) == ("low", "empirical")
     assert "2 methods with different assumptions agree within 4.0 %; all can fail alike" in found.why
-    apart = headline([made_by("atc", 0.9), made_by("doc", 0.6)], scales=None)
+    apart = headline([made_by("atc", 0.9), made_by("doc", 0.6)], weighting=None)
     assert apart.trust == "none"
-    few = Scales(made_trials(LEAST_TRIALS - 1, {"ac": 0.01}), ["ac"], MANY)
-    assert headline(scales=few).method.startswith("median of")
+    few = TrialWeighting(made_trials(LEAST_TRIALS - 1, {"ac": 0.01}), ["ac"], MANY)
+    assert headline(weighting=few).method.startswith("median of")
 
 
 def test_without_trials_the_panel_answers_where_four_of_it_do() -> None:
     estimates = [
-        made_by(m, v) for m, v in zip(panel(), (0.7, 0.72, 0.74, 0.76, 0.71, 0.73, 0.2), strict=True)
+        made_by(m, v)
+        for m, v in zip(averaged_methods(), (0.7, 0.72, 0.74, 0.76, 0.71, 0.73, 0.2), strict=True)
     ]
-    found = headline([*estimates, made_by("ac", 0.99)], scales=None)
+    found = headline([*estimates, made_by("ac", 0.99)], weighting=None)
     assert found.interval.value == pytest.approx((0.71 + 0.72 + 0.73) / 3), "without two at each end"
-    assert found.method == "middle of " + ", ".join(panel())
+    assert found.method == "middle of " + ", ".join(averaged_methods())
     assert (found.interval.lower, found.interval.upper) == pytest.approx((0.1, 0.86))
     assert found.trust == "none", "one of seven is far off, and nothing says that it is not the right one"
-    heard = headline([*estimates, made_by("agreement", 0.5)], scales=None)
+    heard = headline([*estimates, made_by("agreement", 0.5)], weighting=None)
     assert "agreement" in heard.method, "other models are heard before a panel that looks at this one alone"
 
 
 def test_a_small_reference_is_weighed_with_the_panel() -> None:
     """By hand: with 250 rows the panel has 1000/1250 of the weight; trials say that `source` is always right."""
-    methods = {"source": 0.0, **dict.fromkeys(panel(), 0.2)}
+    methods = {"source": 0.0, **dict.fromkeys(averaged_methods(), 0.2)}
     trials = made_trials(100, methods)
-    said = {"source": 0.9, **dict.fromkeys(panel(), 0.6)}
-    small = weigh(Scales(trials, list(methods), 250), said)
-    assert small.panel == pytest.approx(0.8)
+    said = {"source": 0.9, **dict.fromkeys(averaged_methods(), 0.6)}
+    small = weigh(TrialWeighting(trials, list(methods), 250), said)
+    assert small.trimmed == pytest.approx(0.8)
     assert small.value == pytest.approx(0.2 * 0.9 + 0.8 * 0.6, abs=0.003)
-    large = weigh(Scales(trials, list(methods), MANY), said)
+    large = weigh(TrialWeighting(trials, list(methods), MANY), said)
     assert large.value == pytest.approx(0.9, abs=0.003)
     assert small.half > 5 * large.half, "the interval is that of the mixed rule"
-    found = headline([made_by(m, v) for m, v in said.items()], scales=Scales(trials, list(methods), 250))
+    found = headline(
+        [made_by(m, v) for m, v in said.items()], weighting=TrialWeighting(trials, list(methods), 250)
+    )
     assert found.method == "backtest: source 20 %, middle of the panel 80 %"
 
 
 def test_methods_of_ones_own_choice_have_no_panel() -> None:
     trials = made_trials(100, {"ac": 0.0, "doc": 0.01})
-    found = weigh(Scales(trials, ["ac", "doc"], 100), {"ac": 0.6, "doc": 0.7})
-    assert found.panel == 0.0
+    found = weigh(TrialWeighting(trials, ["ac", "doc"], 100), {"ac": 0.6, "doc": 0.7})
+    assert found.trimmed == 0.0
     assert found.value == pytest.approx(0.6, abs=0.01)
 
 
@@ -507,7 +519,7 @@ def test_where_nothing_overlaps_the_pessimist_has_a_voice() -> None:
 
 @pytest.mark.parametrize(("method", "trust"), [("doc", "low"), ("source", "none")])
 def test_one_method_alone(method: str, trust: str) -> None:
-    found = headline([made_by(method, 0.7)], scales=None, diagnosis=diagnosed("none"))
+    found = headline([made_by(method, 0.7)], weighting=None, diagnosis=diagnosed("none"))
     assert (found.method, found.trust, found.interval.value) == (method, trust, 0.7)
     assert found.why == "it rests on one method and its assumption; nothing here checks that assumption"
 
@@ -520,16 +532,16 @@ def test_one_method_alone(method: str, trust: str) -> None:
     ),
     kind=st.sampled_from([None, *KINDS]),
     finding=st.sampled_from([FAR, APART, ALARM]),
-    scales=st.sampled_from([None, SCALES, WIDE]),
+    weighting=st.sampled_from([None, SCALES, WIDE]),
     source=st.sampled_from([None, 0.0, 0.5, 1.0]),
     rows=st.sampled_from([0, 1, 1000]),
 )  # fmt: skip
 def test_the_interval_always_holds_the_value(
-    values: dict[str, float], kind: Any, finding: Finding, scales: Any, source: Any, rows: int
+    values: dict[str, float], kind: Any, finding: Finding, weighting: Any, source: Any, rows: int
 ) -> None:
     diagnosis = None if kind is None else diagnosed(kind, finding)
     estimates = [made_by(m, v, 0.05) for m, v in values.items()]
-    found = headline(estimates, scales=scales, diagnosis=diagnosis, source=source, reference_rows=rows)
+    found = headline(estimates, weighting=weighting, diagnosis=diagnosis, source=source, reference_rows=rows)
     json.dumps(found.to_dict(), allow_nan=False)
 
 
@@ -543,7 +555,7 @@ SHIFTED = example_record(500, seed=2, difficulty=2.5, labelled=False)
 
 @pytest.fixture(scope="module")
 def tried() -> Any:
-    return run_backtest(REFERENCE, methods=quick_methods(None), repeats=2, cache=None)
+    return run_backtest(REFERENCE, BacktestOptions(methods=quick_methods(None), repeats=2, cache=None))
 
 
 @pytest.mark.parametrize("target", [TARGET, SHIFTED], ids=["still", "shifted"])
@@ -586,7 +598,7 @@ def test_a_kept_backtest_gives_the_same_answer(tmp_path: Path) -> None:
     assert again["headline"] == first["headline"]
     assert file.read_bytes() == kept, "nothing was tried again"
     assert len(kept.splitlines()) > 100
-    same = run_backtest(REFERENCE, methods=methods, repeats=8, cache=tmp_path)
+    same = run_backtest(REFERENCE, BacktestOptions(methods=methods, repeats=8, cache=tmp_path))
     assert same.reused == len(kept.splitlines())
 
 

@@ -34,22 +34,28 @@ def matched_rows(
     name = KEY if key is None else key
     for source in (labels, target):
         if key is not None and not source.holds(key):
-            raise UsageError(f"{source.name}: there is no column {key} to join labels by; its columns are "
-                             f"{', '.join(source.columns[:12])}")  # fmt: skip
+            raise UsageError(
+                f"{source.name}: there is no column {key} to join labels by; its columns are "
+                f"{', '.join(source.columns[:12])}"
+            )
     if labels.holds(name) and target.holds(name):
         found = _joined(labels, target, name)
         if number is not None and not np.array_equal(number, found):
             at = int(np.argmax(number != found))
-            raise InputError(f"{found[at]}, the row of this {name}", got=f"{number[at]:g}", column="row",
-                             row=at + 1, file=labels.path, remedy=f"drop row or {name}")  # fmt: skip
+            expected = f"{found[at]}, the row of this {name}"
+            raise _fault(expected, f"{number[at]:g}", at, "row", labels, f"drop row or {name}")
         return found
     if number is not None:
-        return None if rows is None else _row_numbers(number, rows, labels.path)
+        return None if rows is None else _row_numbers(number, rows, labels)
     if labels.holds(name):
-        raise InputError(f"a target with the column {name}, by which these labels are told apart", file=labels.path,
-                         got=f"none in {target.name}", column=name,
-                         remedy=f"write {name} beside the predictions, or drop it here if the rows are in the target's "
-                         "order")  # fmt: skip
+        raise InputError(
+            f"a target with the column {name}, by which these labels are told apart",
+            file=labels.path,
+            got=f"none in {target.name}",
+            column=name,
+            remedy=f"write {name} beside the predictions, or drop it here if the rows are in the target's "
+            "order",
+        )
     return None
 
 
@@ -83,8 +89,7 @@ def joined_truth(labels: Source, target: Source, key: str | None = None) -> Pred
         return record
     if len(np.unique(found)) < len(found):
         at = _repeated(found)
-        raise InputError("each target row once", got=f"{found[at]} twice", file=labels.path, row=at + 1, column="row",
-                         remedy="drop one of them")  # fmt: skip
+        raise _fault("each target row once", f"{found[at]} twice", at, "row", labels, "drop one of them")
 
     def spread(values: Any) -> Any:
         if values is None:
@@ -112,6 +117,11 @@ def numbers_of_column(record: Predictions, name: str, file: str | None) -> Array
     return out
 
 
+def _fault(expected: str, got: str, at: int, column: str, source: Source, remedy: str) -> InputError:
+    """The error about one cell, its row counted from 0."""
+    return InputError(expected, got=got, file=source.path, row=at + 1, column=column, remedy=remedy)
+
+
 def _count(target: Source) -> int:
     """Rows of the target, by a pass over one field where nothing else tells."""
     if target.rows is not None:
@@ -119,12 +129,15 @@ def _count(target: Source) -> int:
     return sum(map(len, target.batches(target.fields[:1])))
 
 
-def _row_numbers(number: Array, rows: int, file: str | None) -> Array:
+def _row_numbers(number: Array, rows: int, labels: Source) -> Array:
     bad = ~(np.isfinite(number) & (number >= 0) & (number < rows) & (number == np.floor(number)))
     if bad.any():
         at = int(np.argmax(bad))
-        raise InputError(f"the number of a target row from 0 to {rows - 1}", got=f"{number[at]:g}", file=file,
-                         row=at + 1, column="row", remedy="count the target's rows from 0")  # fmt: skip
+        expected, remedy = (
+            f"the number of a target row from 0 to {rows - 1}",
+            "count the target's rows from 0",
+        )
+        raise _fault(expected, f"{number[at]:g}", at, "row", labels, remedy)
     return number.astype(np.int64)
 
 
@@ -141,19 +154,23 @@ def _joined(labels: Source, target: Source, key: str) -> Array:
     for source, ids in ((labels, given), (target, known)):
         if ids.null_count:
             at = int(np.argmax(ids.is_null().to_numpy(zero_copy_only=False)))
-            raise InputError(f"an {key} in every row", got="null", file=source.path, row=at + 1, column=key,
-                             remedy="give every row one, or drop the column")  # fmt: skip
+            remedy = "give every row one, or drop the column"
+            raise _fault(f"an {key} in every row", "null", at, key, source, remedy)
         first = pc.index_in(ids, value_set=ids).to_numpy()
         again = first != np.arange(len(ids))
         if again.any():
             at = int(np.argmax(again))
-            raise InputError(f"each {key} once", got=f"{ids[at].as_py()!r} in rows {first[at] + 1} and {at + 1}",
-                             file=source.path, column=key, remedy="drop one of the rows, or join by another "
-                             "column with --key")  # fmt: skip
+            raise InputError(
+                f"each {key} once",
+                got=f"{ids[at].as_py()!r} in rows {first[at] + 1} and {at + 1}",
+                file=source.path,
+                column=key,
+                remedy="drop one of the rows, or join by another column with --key",
+            )
     found = pc.index_in(given, value_set=known)
     if found.null_count:
         at = int(np.argmax(found.is_null().to_numpy(zero_copy_only=False)))
-        raise InputError(f"an {key} of the target", got=repr(given[at].as_py()), file=labels.path, row=at + 1,
-                         column=key, remedy="drop what the target does not hold, or write ids alike")  # fmt: skip
+        remedy = "drop what the target does not hold, or write ids alike"
+        raise _fault(f"an {key} of the target", repr(given[at].as_py()), at, key, labels, remedy)
     out: Array = found.to_numpy().astype(np.int64)
     return out

@@ -8,9 +8,9 @@ from ..arrays import Array
 from ..intervals import clopper_pearson
 from ..results import Estimate, Kind
 from .betting import betting_interval, betting_p_value
-from .drawn import Drawn
 from .label_only import SMALL_TARGET, effective_labels, exact_p_value, hypergeometric
 from .prediction_powered import confidence_pays, ppi_plus_plus
+from .sampling import SampledRows
 
 __all__ = ["Judgement", "judge", "refutes"]
 
@@ -33,7 +33,7 @@ class Judgement:
     warnings: tuple[str, ...]
 
 
-def judge(drawn: Drawn, score: Array, slope: float, level: float, seed: int = 0) -> Judgement:
+def judge(drawn: SampledRows, score: Array, slope: float, level: float, seed: int = 0) -> Judgement:
     """Intervals for the accuracy of the target rows.
 
     Rows drawn evenly: Clopper-Pearson; the hypergeometric interval for a target of at most 100 rows a label; betting
@@ -45,7 +45,7 @@ def judge(drawn: Drawn, score: Array, slope: float, level: float, seed: int = 0)
 
     >>> import numpy as np
     >>> rows = np.arange(40)
-    >>> found = judge(Drawn.evenly(rows, (rows % 10 > 0).astype(int)), np.full(4000, 0.9), 1.0, 0.9)
+    >>> found = judge(SampledRows.evenly(rows, (rows % 10 > 0).astype(int)), np.full(4000, 0.9), 1.0, 0.9)
     >>> found.estimate.method, round(found.estimate.value, 2), round(found.effective_labels)
     ('hypergeometric', 0.9, 40)
     """
@@ -74,11 +74,11 @@ def judge(drawn: Drawn, score: Array, slope: float, level: float, seed: int = 0)
     return Judgement(chosen, label_only, tuple(intervals), worth, tuple(warnings))
 
 
-def _even(drawn: Drawn, score: Array, slope: float, level: float) -> list[Estimate]:
+def _even(drawn: SampledRows, score: Array, slope: float, level: float) -> list[Estimate]:
     labels, rows, hits = len(drawn), len(score), int(drawn.correct.sum())
     share = hits / labels
-    out = [_estimate("clopper-pearson", share, clopper_pearson(hits, labels, level), level, "exact", _RANDOM,
-                     "clopper1934", labels)]  # fmt: skip
+    ends = clopper_pearson(hits, labels, level)
+    out = [_estimate("clopper-pearson", share, ends, level, "exact", _RANDOM, "clopper1934", labels)]
     if rows <= SMALL_TARGET * labels:
         ends = hypergeometric(hits, labels, rows, level)
         out.append(_estimate("hypergeometric", share, ends, level, "exact", _RANDOM, "clopper1934", labels))
@@ -93,7 +93,7 @@ def _even(drawn: Drawn, score: Array, slope: float, level: float) -> list[Estima
     return out
 
 
-def _weighted(drawn: Drawn, score: Array, slope: float, level: float) -> list[Estimate]:
+def _weighted(drawn: SampledRows, score: Array, slope: float, level: float) -> list[Estimate]:
     """Betting on the labels and their chances alone, and with predictions."""
     return [
         _betting("betting", drawn, score, 0.0, level),
@@ -101,7 +101,7 @@ def _weighted(drawn: Drawn, score: Array, slope: float, level: float) -> list[Es
     ]
 
 
-def _betting(name: str, drawn: Drawn, score: Array, slope: float, level: float) -> Estimate:
+def _betting(name: str, drawn: SampledRows, score: Array, slope: float, level: float) -> Estimate:
     """The betting interval, within what is certain: labelled rows are known, the others lie between 0 and 1."""
     rows, gaps = len(score), len(drawn.gaps)
     inside = rows - gaps
@@ -129,11 +129,13 @@ def _estimate(
     return Estimate(name, inside, low, high, level, kind, assumes, key, rows=labels)
 
 
-def refutes(drawn: Drawn, score: Array, slope: float, lower: float, upper: float, level: float) -> float:
+def refutes(
+    drawn: SampledRows, score: Array, slope: float, lower: float, upper: float, level: float
+) -> float:
     """p-value of "the accuracy lies in [lower, upper]": exact for even draws, betting for suggested rows.
 
     >>> import numpy as np
-    >>> refutes(Drawn.evenly(np.arange(10), np.zeros(10, dtype=int)), np.ones(99), 1.0, 0.9, 1.0, 0.95) < 1e-6
+    >>> refutes(SampledRows.evenly(np.arange(10), np.zeros(10, dtype=int)), np.ones(99), 1.0, 0.9, 1.0, 0.95) < 1e-6
     True
     """
     if not drawn.weighted:

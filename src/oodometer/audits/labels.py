@@ -14,8 +14,8 @@ from ..errors import InputError
 from ..predictions import Predictions
 from ..results import percent
 from ..store import Source, as_source
-from .drawn import Drawn
 from .joining import matched_rows, numbers_of_column
+from .sampling import SampledRows
 
 __all__ = ["LabelledRows", "collect", "read_labels"]
 
@@ -68,16 +68,24 @@ def read_labels(
     """
     source = data if isinstance(data, Source) else open_labels(data, partial(as_source, axes=target.axes))
     if not {"label", "correct"} & set(source.fields):
-        raise InputError("a column `label` or `correct`", got=", ".join(source.columns), file=source.path,
-                         remedy="give the truth of each row that you labelled")  # fmt: skip
+        raise InputError(
+            "a column `label` or `correct`",
+            got=", ".join(source.columns),
+            file=source.path,
+            remedy="give the truth of each row that you labelled",
+        )
     record = source.read(["label", "correct"])
     number = {name: numbers_of_column(record, name, source.path) for name in _EXTRA if name in record.columns}
     row = matched_rows(source, target, rows, number.get("row"), key)
     if row is None:
         if len(record) != rows:
-            raise InputError(f"as many labels as target rows ({rows}), or a column `row` or `id`", got=str(len(record)),
-                             remedy="give null where unknown, or add the 0-based number of the target row",
-                             file=source.path, column="label")  # fmt: skip
+            raise InputError(
+                f"as many labels as target rows ({rows}), or a column `row` or `id`",
+                got=str(len(record)),
+                remedy="give null where unknown, or add the 0-based number of the target row",
+                file=source.path,
+                column="label",
+            )
         row = np.arange(rows)
     correct = _verdicts(record, row, predicted, source.path)
     order = np.argsort(number["draw"], kind="stable") if "draw" in number else np.arange(len(row))
@@ -93,13 +101,18 @@ def _verdicts(record: Predictions, row: Array, predicted: Array | None, file: st
         return record.correct
     assert record.label is not None
     if predicted is None:
-        raise InputError("a column `correct`", got="`label`", file=file, column="label",
-                         remedy="the target holds no predicted classes to hold labels against")  # fmt: skip
+        raise InputError(
+            "a column `correct`",
+            got="`label`",
+            file=file,
+            column="label",
+            remedy="the target holds no predicted classes to hold labels against",
+        )
     verdicts: Array = np.where(record.label < 0, -1, record.label == predicted[row]).astype(np.int8)
     return verdicts
 
 
-def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Drawn:
+def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> SampledRows:
     """All labels as one sequence of draws, files in the order given; a row that is given twice counts once.
 
     Rows without a chance written down were drawn evenly and are put into a random order. Suggested rows that were
@@ -108,7 +121,7 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Drawn
     """
     seen: dict[int, int] = {}
     labels: dict[int, int] = {}
-    made: list[Drawn] = []
+    made: list[SampledRows] = []
     for part in parts:
         known = np.flatnonzero(part.correct >= 0)
         _no_conflict(seen, part.row[known], part.correct[known], part.name)
@@ -116,20 +129,30 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Drawn
             _no_conflict(labels, part.row[known], part.label[known], part.name)
         made.append(_draws(part, np.concatenate([d.row for d in made]) if made else np.zeros(0), seed))
     if not seen:
-        raise InputError("at least one known label", got=f"{sum(map(len, parts))} rows, all unknown",
-                         file=parts[0].name if parts else None, remedy="fill in `label` (or `correct`)")  # fmt: skip
-    drawn = Drawn(*(np.concatenate([getattr(d, f) for d in made]) for f in Drawn.__dataclass_fields__))
-    drawn = Drawn(
+        raise InputError(
+            "at least one known label",
+            got=f"{sum(map(len, parts))} rows, all unknown",
+            file=parts[0].name if parts else None,
+            remedy="fill in `label` (or `correct`)",
+        )
+    drawn = SampledRows(
+        *(np.concatenate([getattr(d, f) for d in made]) for f in SampledRows.__dataclass_fields__)
+    )
+    drawn = SampledRows(
         drawn.row, drawn.correct, drawn.share, drawn.probability, np.setdiff1d(drawn.gaps, drawn.row)
     )
     written = np.isfinite(drawn.probability)
     if written.any() and not len(drawn.gaps):  # with gaps the chances are worked out without them
         off = np.abs(drawn.chances(score) / drawn.probability - 1)[written]
         if off.max() > _TOLERANCE:
-            raise InputError("chances that this reference and target give", got=f"others, {percent(off.max(), 0)} off",
-                             column="probability", file=parts[-1].name,
-                             remedy="give the files in the order in which they were labelled, with the reference and "
-                             "target that --suggest was given")  # fmt: skip
+            raise InputError(
+                "chances that this reference and target give",
+                got=f"others, {percent(off.max(), 0)} off",
+                column="probability",
+                file=parts[-1].name,
+                remedy="give the files in the order in which they were labelled, with the reference and "
+                "target that --suggest was given",
+            )
     return drawn
 
 
@@ -137,24 +160,29 @@ def _no_conflict(seen: dict[int, int], rows: Array, truths: Array, file: str) ->
     """Take down the truth of each row; `InputError` where another one stands there already."""
     for row, truth in zip(rows.tolist(), truths.tolist(), strict=True):
         if seen.setdefault(row, truth) != truth:
-            raise InputError(f"one truth for target row {row}", got="two that disagree", file=file, column="row",
-                             remedy="drop the wrong one")  # fmt: skip
+            raise InputError(
+                f"one truth for target row {row}",
+                got="two that disagree",
+                file=file,
+                column="row",
+                remedy="drop the wrong one",
+            )
 
 
-def _draws(part: LabelledRows, before: Array, seed: int) -> Drawn:
+def _draws(part: LabelledRows, before: Array, seed: int) -> SampledRows:
     """The draws of one file, without rows that an earlier one gave and without repetitions."""
     _, first = np.unique(part.row[part.correct >= 0], return_index=True)
     position = np.flatnonzero(part.correct >= 0)[np.sort(first)]
     position = position[~np.isin(part.row[position], before)]
     suggested = np.isfinite(part.share)
-    even = Drawn.evenly(
+    even = SampledRows.evenly(
         part.row[position[~suggested[position]]], part.correct[position[~suggested[position]]], seed
     )
     chosen = position[suggested[position]]
     last = int(chosen.max()) if len(chosen) else -1
     passed = np.flatnonzero(suggested & (part.correct < 0) & (np.arange(len(part)) < last))
     gaps = np.setdiff1d(part.row[passed], before).astype(np.int64)
-    return Drawn(
+    return SampledRows(
         np.concatenate([even.row, part.row[chosen]]).astype(np.int64),
         np.concatenate([even.correct, part.correct[chosen]]),
         np.concatenate([even.share, part.share[chosen]]),

@@ -10,8 +10,8 @@ import numpy as np
 from ..arrays import Array
 from ..intervals import normal_quantile
 from .betting import betting_interval
-from .drawn import drawn_game, sizes
 from .label_only import exact_interval
+from .sampling import sampled_game, sizes
 
 __all__ = ["MOST_PLAYED", "confidence_pays", "ppi_plus_plus", "predicted_widths"]
 
@@ -51,7 +51,7 @@ def predicted_widths(
 ) -> Mapping[str, float]:
     """Mean widths to expect of ``labels`` labels, if the reference's rates hold on the target: no label is looked at.
 
-    Imagined audits draw rows as `drawn_game` has it and let row i be correct with chance f_i; the means are of the
+    Imagined audits draw rows as `sampled_game` has it and let row i be correct with chance f_i; the means are of the
     interval of labels alone (`exact_interval`) and the betting interval with predictions on the same imagined labels.
 
     >>> widths = predicted_widths(np.tile([0.4, 0.6, 1.0, 1.0], 300), 1.0, 120, 0.9)
@@ -65,7 +65,7 @@ def predicted_widths(
     row = np.argpartition(-keys, labels - 1, axis=-1)[:, :labels]
     row = np.take_along_axis(row, np.argsort(-np.take_along_axis(keys, row, 1), axis=-1), 1)
     correct = (rng.random(row.shape) < pool[row]).astype(np.float64)
-    game = drawn_game(row, correct, np.full(labels, share), pool, slope)
+    game = sampled_game(row, correct, np.full(labels, share), pool, slope)
     low, high = betting_interval(game, level)
     counts, times = np.unique(correct.sum(axis=-1), return_counts=True)
     exact = [np.diff(exact_interval(int(k), labels, len(score), level))[0] for k in counts]
@@ -93,4 +93,4 @@ def confidence_pays(score: Array, slope: float, labels: int, level: float, seed:
     if 2 * labels > len(score):  # most of the target is known by then, which helps labels alone more
         return False
     one = np.zeros((1, 1), dtype=np.int64)
-    return float(drawn_game(one, one, np.ones(1), score, slope).spread[0]) < _CLEAR
+    return float(sampled_game(one, one, np.ones(1), score, slope).spread[0]) < _CLEAR

@@ -8,8 +8,8 @@ from typing import Any
 
 from ..results import Estimate, aligned, percent, plain
 from ..results.estimation import Headline
+from .expected_width import ExpectedWidths
 from .label_only import effective_labels
-from .outlook import Outlook
 from .power import Noticeable
 from .strata import Stratum
 from .suggestion import Suggestion
@@ -55,7 +55,7 @@ class Audit:
     explained: float = 0.0
     noticeable: Noticeable | None = None
     strata: tuple[Stratum, ...] = ()
-    outlook: Outlook | None = None
+    outlook: ExpectedWidths | None = None
     proxy: str = "confidence"
 
     def __repr__(self) -> str:

@@ -58,6 +58,9 @@ def strata(
         if len(f):
             here = place[row] == s
             ends = (float(f.min()), float(f.mean()), float(f.max()))
-            out.append(Stratum(s, len(f), *ends, int(here.sum()), int(correct[here].sum()),
-                               int((place[more] == s).sum())))  # fmt: skip
+            out.append(
+                Stratum(
+                    s, len(f), *ends, int(here.sum()), int(correct[here].sum()), int((place[more] == s).sum())
+                )
+            )
     return tuple(out)

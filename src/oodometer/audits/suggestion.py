@@ -9,8 +9,8 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import UsageError
-from .drawn import sizes
 from .prediction_powered import MOST_PLAYED, predicted_widths
+from .sampling import sizes
 
 __all__ = ["Suggestion", "choose_share", "suggest"]
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..errors import UsageError
 from ..inference.folds import seeded_sample
+from ..intervals import check_level
 from ..passes.fitting import default_methods, fit_plan
+from ..passes.folding import Progress
 from ..passes.guarding import Failed, guarded
-from ..passes.plan import Plan
+from ..passes.plan import EstimationPlan
 from ..predictions import Predictions
 from ..registry import broken, create, find, names
 from ..results import Skipped
@@ -17,48 +21,64 @@ from ..results.backtest import Backtest, Trial
 from .trial_store import TrialStore, cache_folder, fingerprint
 from .trials import MOST_ROWS, Key, run_trials, trial_keys
 
-__all__ = ["REPEATS", "run_backtest"]
+__all__ = ["REPEATS", "BacktestOptions", "run_backtest"]
 
 _SAVE_EVERY = 20
 REPEATS = 8
 
 
+@dataclass(frozen=True)
+class BacktestOptions:
+    """What a backtest was asked for: methods and families (all that apply by default), trials, level, seed, cache."""
+
+    methods: Sequence[str] | None = None
+    families: Sequence[str] | None = None
+    repeats: int = REPEATS
+    level: float = 0.95
+    calibrator: str = "auto"
+    seed: int = 0
+    cache: str | Path | None = "auto"
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
+        if self.repeats < 1:
+            raise UsageError(f"expected at least one repeat, got {self.repeats}")
+        for name in self.methods or ():
+            find("estimator", name)
+        for name in self.families or ():
+            find("simulation", name)
+
+    def store(self, record: Predictions, methods: Sequence[str]) -> TrialStore:
+        """Where trials of these methods on this record are kept."""
+        folder = cache_folder() if self.cache == "auto" else None if self.cache is None else Path(self.cache)
+        if folder is None:
+            return TrialStore(None, "")
+        asked = {"level": self.level, "calibrator": self.calibrator, "seed": self.seed}
+        return TrialStore(folder, fingerprint(record, methods=methods, **asked))
+
+
 def run_backtest(
-    record: Predictions,
-    *,
-    methods: Sequence[str] | None = None,
-    families: Sequence[str] | None = None,
-    repeats: int = REPEATS,
-    level: float = 0.95,
-    calibrator: str = "auto",
-    seed: int = 0,
-    cache: str | Path | None = "auto",
-    progress: Callable[[int, int], None] | None = None,
+    record: Predictions, options: BacktestOptions | None = None, progress: Progress | None = None
 ) -> Backtest:
-    """The same for a labelled record in memory."""
-    wanted = list(dict.fromkeys(methods or default_methods()))
+    """A backtest on a labelled record in memory; ``progress`` is called with (trials done, trials in all)."""
+    options = BacktestOptions() if options is None else options
+    methods = list(dict.fromkeys(options.methods or default_methods()))
     if len(record) > MOST_ROWS:  # no trial looks at more
         record = record.take(seeded_sample(len(record), MOST_ROWS))
-    chosen = list(dict.fromkeys(families or names("simulation")))
-    skipped = [Skipped(name, why) for name in chosen if (why := _why_not(name, record)) is not None]
-    if not families:
-        skipped += [Skipped(name, why) for name, why in broken("simulation").items()]
-    chosen = [name for name in chosen if name not in {s.method for s in skipped}]
-    keys = trial_keys(chosen, repeats)
-    folder = cache_folder() if cache == "auto" else None if cache is None else Path(cache)
-    name = (
-        fingerprint(record, methods=wanted, level=level, calibrator=calibrator, seed=seed) if folder else ""
-    )
-    store = TrialStore(folder, name)
+    families, skipped = _families(record, options.families)
+    keys = trial_keys(families, options.repeats)
+    store = options.store(record, methods)
     kept, unable = store.read()
-    wanted_keys = set(keys)
-    done = {key: trial for key, trial in kept.items() if key in wanted_keys}
+    asked = set(keys)
+    done = {key: trial for key, trial in kept.items() if key in asked}
     reused = len(done)
     unfitted = {s.method: s for s in unable}
     noted: list[Skipped] = []
 
-    def fit(part: Predictions) -> Plan:
-        plan, left_out = fit_plan(part, wanted, level=level, seed=seed, calibrator=calibrator)
+    def fit(part: Predictions) -> EstimationPlan:
+        plan, left_out = fit_plan(
+            part, methods, level=options.level, seed=options.seed, calibrator=options.calibrator
+        )
         fresh = {s.method: s for s in left_out if s.method not in unfitted}
         unfitted.update(fresh)
         noted.extend(fresh.values())
@@ -70,9 +90,10 @@ def run_backtest(
         failed.setdefault(family, Skipped(family, why))
 
     waiting: list[tuple[Key, Trial | None]] = []
+    left = [key for key in keys if key not in done]
     try:
         for i, (key, trial) in enumerate(
-            run_trials(record, fit, [k for k in keys if k not in done], seed=seed, on_failure=on_failure)
+            run_trials(record, fit, left, seed=options.seed, on_failure=on_failure)
         ):
             done[key] = trial
             if trial is not None or key[0] not in failed:  # a family that is mended is to be tried again
@@ -86,15 +107,20 @@ def run_backtest(
     finally:
         store.append(waiting, noted)  # also where the run is interrupted: what was done is not done again
     trials = tuple(t for key in keys if (t := done[key]) is not None)
+    left_out = (*skipped, *failed.values(), *unfitted.values())
     return Backtest(
-        {"rows": len(record)},
-        tuple(chosen),
-        trials,
-        (*skipped, *failed.values(), *unfitted.values()),
-        level,
-        seed,
-        reused,
+        {"rows": len(record)}, tuple(families), trials, left_out, options.level, options.seed, reused
     )
+
+
+def _families(record: Predictions, asked: Sequence[str] | None) -> tuple[list[str], list[Skipped]]:
+    """The families that can be drawn from these rows, and why the others cannot."""
+    families = list(dict.fromkeys(asked or names("simulation")))
+    skipped = [Skipped(name, why) for name in families if (why := _why_not(name, record)) is not None]
+    if not asked:
+        skipped += [Skipped(name, why) for name, why in broken("simulation").items()]
+    unable = {s.method for s in skipped}
+    return [name for name in families if name not in unable], skipped
 
 
 def _why_not(name: str, record: Predictions) -> str | None:

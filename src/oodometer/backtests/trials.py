@@ -9,9 +9,10 @@ from functools import partial
 import numpy as np
 
 from .. import plugins
-from ..diagnoses import Signs
+from ..diagnoses import ShiftStatistics
 from ..passes.guarding import Failed, checked_estimate, guarded, unless_failed
-from ..passes.plan import WHOLE, Plan
+from ..passes.plan import EstimationPlan
+from ..passes.slicing import WHOLE
 from ..predictions import Predictions
 from ..registry import create
 from ..results.backtest import Key, Trial, Triple
@@ -43,7 +44,7 @@ def trial_keys(families: Sequence[str], repeats: int) -> list[Key]:
 
 def run_trials(
     record: Predictions,
-    fit: Callable[[Predictions], Plan],
+    fit: Callable[[Predictions], EstimationPlan],
     keys: Sequence[Key],
     *,
     seed: int = 0,
@@ -56,14 +57,14 @@ def run_trials(
     on with the keys that are left. A family that fails is told to ``on_failure`` (its name, why).
     """
     simulations: dict[str, Simulation] = {}
-    part, plan, signs, pool, source = -1, None, Signs(), None, 0.0
+    part, plan, statistics, pool, source = -1, None, ShiftStatistics(), None, 0.0
     for key in keys:
         family, severity, repeat = key
         if repeat % _SPLITS != part:
             part = repeat % _SPLITS
             fitting, pool = _split(record, np.random.default_rng([seed, 0x51, part]))
             plan, source = fit(fitting), fitting.accuracy
-            signs = Signs().fit(plan.choice.apply(fitting))
+            statistics = ShiftStatistics().fit(plan.choice.apply(fitting))
         assert plan is not None
         assert pool is not None
         simulation = simulations.setdefault(family, create("simulation", family))
@@ -75,7 +76,7 @@ def run_trials(
             if on_failure is not None:
                 on_failure(family, target.why)
             target = None
-        yield key, None if target is None else _try(plan, signs, source, target, key)
+        yield key, None if target is None else _try(plan, statistics, source, target, key)
 
 
 def _drawn(
@@ -100,7 +101,9 @@ def _split(record: Predictions, rng: np.random.Generator) -> tuple[Predictions, 
     return record.take(np.sort(fitted)), record.take(np.sort(pool))
 
 
-def _try(plan: Plan, signs: Signs, source: float, target: Predictions, key: Key) -> Trial:
+def _try(
+    plan: EstimationPlan, statistics: ShiftStatistics, source: float, target: Predictions, key: Key
+) -> Trial:
     truth = target.accuracy
     hidden = replace(target.without_labels(), first_row=0)
     plan, _ = plan.restricted_to(hidden)
@@ -113,5 +116,5 @@ def _try(plan: Plan, signs: Signs, source: float, target: Predictions, key: Key)
             plugins.why_failed(name, method, error)  # raises what is meant for the user
             continue
         estimates[name] = (found.value, found.lower, found.upper)
-    seen = signs.finish(signs.summarize(plan.choice.apply(hidden)))
+    seen = statistics.finish(statistics.summarize(plan.choice.apply(hidden)))
     return Trial(*key, len(target), truth, source, estimates, seen)

@@ -117,8 +117,10 @@ def _by_family(found: Backtest, name: str) -> dict[tuple[str, str], float]:
 def show(found: Backtest) -> None:
     """Errors by method and family, best method first; then how often the intervals held the truth; what was skipped."""
     reference = found.reference
-    output.say(f"{len(found.trials)} simulated targets from {reference['rows']} rows of {reference['name']}"
-          f" (accuracy {100 * reference['accuracy']:.1f} %); {found.reused} trials were kept from before")  # fmt: skip
+    output.say(
+        f"{len(found.trials)} simulated targets from {reference['rows']} rows of {reference['name']}"
+        f" (accuracy {100 * reference['accuracy']:.1f} %); {found.reused} trials were kept from before"
+    )
     methods = [row.method for row in found.overall()]
     families = [f for f in found.families if any(row.family == f for row in found.rows)]
     drawn = sys.stdout.isatty()  # where a header may break between words

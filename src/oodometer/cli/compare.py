@@ -190,9 +190,15 @@ def _show_thresholds(found: Comparison) -> None:
                 continue
             coverage, accuracy = point["coverage"], point["selective_accuracy"]
             rows.append(
-                [model.name, f"{point['accuracy']:g}", threshold_text(point["threshold"]), percent(coverage["value"]),
-                 percent(accuracy["value"]), f"at least {percent(accuracy['lower'])}"]
-            )  # fmt: skip
+                [
+                    model.name,
+                    f"{point['accuracy']:g}",
+                    threshold_text(point["threshold"]),
+                    percent(coverage["value"]),
+                    percent(accuracy["value"]),
+                    f"at least {percent(accuracy['lower'])}",
+                ]
+            )
     if rows:
         output.print_table(
             ["model", "required", "threshold", "answered", "accuracy", "proved"],

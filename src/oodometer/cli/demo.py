@@ -35,8 +35,16 @@ def demo(
     rows = []
     for step in found.steps:
         i, truth = step.estimation.headline.interval, step.estimation.target["accuracy"]
-        rows.append([str(step.severity), step.name, percent(i.value), f"[{percent(i.lower)}, {percent(i.upper)}]",
-                     percent(truth["value"]), step.estimation.headline.trust])  # fmt: skip
+        rows.append(
+            [
+                str(step.severity),
+                step.name,
+                percent(i.value),
+                f"[{percent(i.lower)}, {percent(i.upper)}]",
+                percent(truth["value"]),
+                step.estimation.headline.trust,
+            ]
+        )
     output.print_table(
         ["severity", "drift", "estimate", "interval", "truth", "trust"],
         rows,

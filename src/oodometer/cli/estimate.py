@@ -73,7 +73,7 @@ def estimate(
             every=every,
             labels=labels,
             key=key,
-            wanted=tuple(accuracy or (0.95,)),
+            target_accuracies=tuple(accuracy or (0.95,)),
             calibrator=calibrator,
             mapping=output.parse_mapping(rename or []),
             classes=output.parse_classes(classes),
@@ -105,9 +105,16 @@ def show(found: Estimation) -> None:
             for p in parts:
                 place = p.place.get("value", p.place.get("start"))
                 truth_here = "" if p.truth is None else percent(p.truth.value)
-                rows.append([str(place), str(p.rows), percent(p.headline.interval.value),
-                             percent(p.headline.interval.lower), percent(p.headline.interval.upper),
-                             truth_here])  # fmt: skip
+                rows.append(
+                    [
+                        str(place),
+                        str(p.rows),
+                        percent(p.headline.interval.value),
+                        percent(p.headline.interval.lower),
+                        percent(p.headline.interval.upper),
+                        truth_here,
+                    ]
+                )
             output.print_table([title[:-1], "rows", "accuracy", "lower", "upper", "truth"], rows, title)
     for answer in found.risk_coverage.extra["answers"] if found.risk_coverage is not None else ():
         output.say(_answer(answer))
@@ -122,13 +129,13 @@ def show(found: Estimation) -> None:
 
 
 def _answer(answer: dict[str, float | None]) -> str:
-    wanted = percent(float(answer["accuracy"] or 0))
+    target = percent(float(answer["accuracy"] or 0))
     if answer["threshold"] is None or answer["coverage"] is None:
-        return f"Threshold: no part of the target reaches an estimated accuracy of {wanted}"
+        return f"Threshold: no part of the target reaches an estimated accuracy of {target}"
     text = (
         f"Threshold: at confidence >= {answer['threshold']:.4f} ({percent(answer['coverage'])} of the rows) "
     )
-    text += f"estimated accuracy is at least {wanted}"
+    text += f"estimated accuracy is at least {target}"
     if answer["safe_threshold"] is None:
         return text + "; nowhere does the band's lower end reach it"
     return text + f"; the band's lower end reaches it at >= {answer['safe_threshold']:.4f}"

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from .base import Diagnosis, Finding
 from .diagnostician import Diagnostician
-from .signs import Signs
+from .shift_statistics import ShiftStatistics
 
-__all__ = ["Diagnosis", "Diagnostician", "Finding", "Signs"]
+__all__ = ["Diagnosis", "Diagnostician", "Finding", "ShiftStatistics"]

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import NotApplicable
 from ..estimators import Sums
 from ..inference.domain_classifier import compare_samples, domain_sample
+from ..inference.method import Method
 from ..inference.row_sample import RowSample
 from ..predictions import Predictions
 from ..scores import ModelAgreement, Score, natural_confidence
@@ -20,7 +21,7 @@ from .change import change_of_cells, change_of_mean
 from .columns import columns_finding
 from .label import label_shift_finding
 from .overlap import overlap_finding
-from .signs import Signs
+from .shift_statistics import ShiftStatistics
 
 __all__ = ["Diagnostician"]
 
@@ -29,7 +30,7 @@ _FEW_ROWS = 30  # on either side, below which a test that sees nothing says noth
 _COVERED = 0.9  # of the target, above which other class shares may explain an uneven re-weighting
 
 
-class Diagnostician:
+class Diagnostician(Method[Sums, Diagnosis]):
     """Which kind of shift explains the target? ``fit(reference).diagnose(target)``.
 
     The tests are: are cells of (predicted class, confidence) filled as on the reference; did mean confidence, did
@@ -45,7 +46,7 @@ class Diagnostician:
     """
 
     name = "diagnosis"
-    _signs: Signs
+    _shift: ShiftStatistics
     _confidence: Score | None
     _agreement: Score | None
     _here: Sums
@@ -56,7 +57,7 @@ class Diagnostician:
     def fit(self, reference: Predictions) -> Self:
         """A fitted copy."""
         fitted = copy.copy(self)
-        fitted._signs = Signs().fit(reference)
+        fitted._shift = ShiftStatistics().fit(reference)
         try:
             fitted._confidence = natural_confidence(reference)
         except NotApplicable:
@@ -68,7 +69,7 @@ class Diagnostician:
 
     def summarize(self, batch: Predictions) -> Sums:
         """Counts of cells, moments of confidence and agreement, a bounded sample of rows."""
-        state = Sums(rows=len(batch), signs=self._signs.summarize(batch)["counts"])
+        state = Sums(rows=len(batch), shift=self._shift.summarize(batch)["counts"])
         for key, score in (("confidence", self._confidence), ("agreement", self._agreement)):
             moments = np.zeros(3)
             if score is not None and score.why_not(batch) is None:
@@ -80,10 +81,6 @@ class Diagnostician:
         state["sample"] = domain_sample(batch)
         return state
 
-    def merge(self, a: Sums, b: Sums) -> Sums:
-        """Two states as one."""
-        return a + b
-
     def diagnose(self, target: Predictions) -> Diagnosis:
         """The diagnosis of a target held in memory."""
         return self.finish(self.summarize(target))
@@ -91,9 +88,9 @@ class Diagnostician:
     def finish(self, state: Sums) -> Diagnosis:
         """Run the tests on what was seen."""
         findings: dict[str, Finding] = {}
-        cells, counts = self._signs.cells, state["signs"]
-        signs = self._signs.finish(Sums(rows=state["rows"], counts=counts))
-        if cells is not None and signs:
+        cells, counts = self._shift.cells, state["shift"]
+        statistics = self._shift.finish(Sums(rows=state["rows"], counts=counts))
+        if cells is not None and statistics:
             findings["change"] = change_of_cells(cells, counts, self.seed)
         for key, what in (("confidence", "mean confidence"), ("agreement", "the agreement of models")):
             here, there = self._here[key], state[key]
@@ -104,7 +101,7 @@ class Diagnostician:
             findings["overlap"] = overlap
         adjusted = holm({k: f.p_value for k, f in findings.items() if f.p_value is not None})
         changed = any(p < _LEVEL and findings[k].strength != "none" for k, p in adjusted.items())
-        if cells is not None and signs:
+        if cells is not None and statistics:
             label = label_shift_finding(cells, counts, self.seed)
             if not changed and not label.refutes:
                 label = replace(
@@ -125,7 +122,7 @@ class Diagnostician:
         if kind == "none" and fewest < _FEW_ROWS:
             few = "a single row" if fewest == 1 else f"only {fewest} rows"
             kind, why = "unknown", f"no test could see a difference with {few} on one side"
-        return Diagnosis(kind, tuple(findings.values()), why, signs)
+        return Diagnosis(kind, tuple(findings.values()), why, statistics)
 
     def _overlap(self, sample: RowSample) -> Finding | None:
         mine: RowSample = self._here["sample"]

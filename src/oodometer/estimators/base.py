@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable
+from ..inference.method import Method, Sums
 from ..intervals import check_level
 from ..predictions import Predictions
 from ..results import Estimate, Kind
@@ -18,30 +19,14 @@ from ..scores.base import Score, lacking
 __all__ = ["Estimator", "Sums"]
 
 
-class Sums(dict[str, Any]):
-    """A state whose entries (numbers or arrays) are added entry by entry: fixed size, merges in any order.
-
-    >>> Sums(rows=2, hits=1) + Sums(rows=3, hits=2)
-    {'rows': 5, 'hits': 3}
-    """
-
-    def __add__(self, other: Sums) -> Sums:
-        if self.keys() != other.keys():
-            raise ValueError("states of different methods cannot be merged")
-        return Sums({key: self[key] + other[key] for key in self})
-
-
-class Estimator(ABC):
+class Estimator(Method[Sums, Estimate]):
     """Accuracy on unlabelled data: ``fit(reference).estimate(target)``.
 
     A subclass is final. It sets ``name``, ``needs`` (fields of reference and target; ``"a|b"`` means either,
     ``"class"`` that labels are classes and not positions among candidates),
     ``assumes`` (one sentence), ``kind`` and ``citation``, and defines ``_fit``, ``summarize`` and ``finish``. ``fit``
     never changes the object it is called on; a fitted estimator holds only what it learnt from the reference,
-    and a state holds only what it saw of the target, so that batches, files and machines are one code path:
-
-        state = estimator.merge(estimator.summarize(batch_1), estimator.summarize(batch_2))
-        estimator.finish(state)
+    and a state holds only what it saw of the target (`oodometer.inference.method.Method`).
 
     Parameters
     ----------
@@ -49,10 +34,8 @@ class Estimator(ABC):
     seed : seed of whatever is random in the interval.
     """
 
-    name: ClassVar[str]
     needs: ClassVar[tuple[str, ...]]
     assumes: ClassVar[str]
-    citation: ClassVar[str]
     kind: ClassVar[Kind] = "conditional"
     needs_labels: ClassVar[bool] = True
     heavy: ClassVar[bool] = False  # takes long enough to be left out for slices and chunks
@@ -115,10 +98,6 @@ class Estimator(ABC):
         """The same method with the accuracy alone, for many small slices; most methods have nothing to leave out."""
         return self
 
-    def merge(self, a: Sums, b: Sums) -> Sums:
-        """Two states as one; associative and commutative."""
-        return a + b
-
     def estimate(self, target: Predictions, *, batch_rows: int = 65_536) -> Estimate:
         """Estimate of the accuracy on a target held in memory; labels in it are not looked at."""
         if not len(target):
@@ -126,24 +105,13 @@ class Estimator(ABC):
         why = self.why_not(target)
         if why is not None:
             raise NotApplicable(why)
-        state: Sums | None = None
-        for batch in target.batches(batch_rows):
-            part = self.summarize(batch)
-            state = part if state is None else self.merge(state, part)
+        state = self.folded(target.batches(batch_rows))
         assert state is not None
         return self.finish(state)
 
     @abstractmethod
     def _fit(self, reference: Predictions) -> None:
         """Learn from one labelled record; called on a fresh copy."""
-
-    @abstractmethod
-    def summarize(self, batch: Predictions) -> Sums:
-        """What the method needs to know of a target batch: small, and mergeable."""
-
-    @abstractmethod
-    def finish(self, state: Sums) -> Estimate:
-        """The estimate that a state amounts to."""
 
     def _estimate(
         self,

@@ -68,8 +68,10 @@ class ClasswiseThreshold(Estimator):
     def _fit(self, reference: Predictions) -> None:
         self._score = self._score.fit(reference)
         scores, verdicts, predicted = (
-            self._score.leave_one_out(reference), reference.verdicts, reference.predicted
-        )  # fmt: skip
+            self._score.leave_one_out(reference),
+            reference.verdicts,
+            reference.predicted,
+        )
         overall, self._mismatch = fit_record_threshold(reference, self._score, self.level)
         cuts: list[tuple[Cut, Cut, Cut]] = []
         own = np.zeros(reference.num_classes, dtype=bool)

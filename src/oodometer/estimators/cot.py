@@ -117,9 +117,13 @@ class COT(TransportEstimator):
         variance += self._reference_variance
         lower, upper = wilson_from_variance(value, variance, min(used, self._cells.total), self.level)
         details = {
-            "prior": fit.prior, "prior_by": self._choice, "reference_prior": self._cells.prior,
-            "transport_gap": plan.gap, "rows_used": used, **fit.details,
-        }  # fmt: skip
+            "prior": fit.prior,
+            "prior_by": self._choice,
+            "reference_prior": self._cells.prior,
+            "transport_gap": plan.gap,
+            "rows_used": used,
+            **fit.details,
+        }
         return self._estimate(
             state, value, lower, upper, details=details, warnings=self._notes(fit, plan.gap)
         )
@@ -182,10 +186,15 @@ class COTT(TransportEstimator):
         down = root_sum_square(value - lower, value - min(low, value), by_prior)
         up = root_sum_square(upper - value, max(high, value) - value, by_prior)
         details = {
-            "threshold": self._cuts[0].threshold, "share_of_ties": self._cuts[0].share_of_ties, "prior": fit.prior,
-            "prior_by": self._choice, "reference_prior": self._cells.prior, "transport_gap": plan.gap,
-            "rows_used": used, **fit.details,
-        }  # fmt: skip
+            "threshold": self._cuts[0].threshold,
+            "share_of_ties": self._cuts[0].share_of_ties,
+            "prior": fit.prior,
+            "prior_by": self._choice,
+            "reference_prior": self._cells.prior,
+            "transport_gap": plan.gap,
+            "rows_used": used,
+            **fit.details,
+        }
         notes = self._notes(fit, plan.gap)
         return self._estimate(state, value, value - down, value + up, details=details, warnings=notes)
 

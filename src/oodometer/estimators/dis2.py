@@ -134,9 +134,15 @@ class DisagreementDiscrepancy(Estimator):
         variance += float(there.var()) / len(there)
         inside = min(max(value, 0.0), 1.0)
         upper = wilson_from_variance(inside, variance, min(len(here), len(there)), self.level)[1]
-        details = {"discrepancy": discrepancy, "eps": eps, "bound": max(value - eps, 0.0),
-                   "reference_agreement": float(here.mean()), "target_agreement": float(there.mean()),
-                   "reference_accuracy": float(verdicts.mean()), "input": self._input}  # fmt: skip
+        details = {
+            "discrepancy": discrepancy,
+            "eps": eps,
+            "bound": max(value - eps, 0.0),
+            "reference_agreement": float(here.mean()),
+            "target_agreement": float(there.mean()),
+            "reference_accuracy": float(verdicts.mean()),
+            "input": self._input,
+        }
         return self._estimate(state, value, value - eps, upper, details=details)
 
     def _prepared(self, target: RowSample) -> tuple[Array, Array, Array, int]:

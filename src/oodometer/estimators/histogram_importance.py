@@ -84,6 +84,11 @@ class HistogramImportance(Estimator):
         outside = float(weights[self._empty].sum())
         notes = (f"{percent(outside)} of the target lies in confidence bins that the reference leaves empty",)
         return self._estimate(
-            state, value, lower, upper, score=self._score.name,
-            details={"share_outside_reference": outside}, warnings=notes if outside > 0.01 else (),
-        )  # fmt: skip
+            state,
+            value,
+            lower,
+            upper,
+            score=self._score.name,
+            details={"share_outside_reference": outside},
+            warnings=notes if outside > 0.01 else (),
+        )

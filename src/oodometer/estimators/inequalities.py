@@ -169,9 +169,14 @@ def mean_accuracy_bound(state: Sums, level: float = 0.95) -> Bound:
         log_term = math.log(2 / (1 - level))
         upper = min(mean + math.sqrt(2 * variance * log_term / rows) + 7 * log_term / (3 * (rows - 1)), 1.0)
     return Bound(
-        of="mean accuracy of the models", lower=0.0, upper=upper, sample_lower=0.0, sample_upper=mean,
-        level=level, proof="plurality votes; one-sided empirical Bernstein bound",
-    )  # fmt: skip
+        of="mean accuracy of the models",
+        lower=0.0,
+        upper=upper,
+        sample_lower=0.0,
+        sample_upper=mean,
+        level=level,
+        proof="plurality votes; one-sided empirical Bernstein bound",
+    )
 
 
 def accuracy_from_other(

@@ -88,10 +88,18 @@ class LabelShift(CellEstimator):
         variance = spread_variance(fit) + max(value * (1 - value), 0.0) / rows
         lower, upper = wilson_from_variance(value, variance, min(rows, cells.total), self.level)
         details = {
-            "prior": fit.prior, "reference_prior": cells.prior, "recall": fit.recall, "fit": fit.to_dict(),
+            "prior": fit.prior,
+            "reference_prior": cells.prior,
+            "recall": fit.recall,
+            "fit": fit.to_dict(),
             "cells": len(cells) - 1,
-        }  # fmt: skip
+        }
         return self._estimate(
-            state, value, lower, upper, score=None if cells.score is None else cells.score.name,
-            details=details, warnings=fit_notes(fit, cells),
-        )  # fmt: skip
+            state,
+            value,
+            lower,
+            upper,
+            score=None if cells.score is None else cells.score.name,
+            details=details,
+            warnings=fit_notes(fit, cells),
+        )

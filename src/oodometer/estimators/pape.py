@@ -98,9 +98,15 @@ class PAPE(Estimator):
         variance += max(value * (1 - value), 0.0) / rows
         trials = min(found.effective_rows, rows)
         lower, upper = wilson_from_variance(value, variance, trials, self.level)
-        details = {"calibration": form, "cross_validated_brier": scores, "effective_rows": found.effective_rows,
-                   "covered": found.covered,
-            "auc": found.auc, "p_value": found.p_value, "learner": found.learner}  # fmt: skip
+        details = {
+            "calibration": form,
+            "cross_validated_brier": scores,
+            "effective_rows": found.effective_rows,
+            "covered": found.covered,
+            "auc": found.auc,
+            "p_value": found.p_value,
+            "learner": found.learner,
+        }
         return self._estimate(
             state, value, lower, upper, score=self._score.name, details=details, warnings=warnings
         )

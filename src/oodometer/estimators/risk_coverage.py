@@ -7,9 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..arguments import renamed
 from ..arrays import Array
 from ..calibrators.binned_map import BinnedMap, bins_for, centres, count_verdicts, fit_map
 from ..errors import NotApplicable
+from ..inference.method import Method
 from ..intervals import check_level
 from ..kernels import quantiles, tally
 from ..predictions import Predictions
@@ -24,7 +26,7 @@ _REPLICATES = 200
 _POINTS = 100
 
 
-class RiskCoverage:
+class RiskCoverage(Method[Sums, Curve]):
     """Estimated accuracy among the target's rows of highest confidence, at each coverage, with a band.
 
     accuracy(c) = mean of r(s) over the share c of the target with the highest s, where r(s) is the rate of
@@ -36,14 +38,14 @@ class RiskCoverage:
     Parameters
     ----------
     level : nominal coverage of the band, point by point.
-    wanted : accuracies for which the operating threshold is read off.
+    target_accuracies : accuracies for which the operating threshold is read off.
     seed : seed of the band.
 
     `NotApplicable` without confidences or labels on the reference. Source: Geifman and El-Yaniv (2017) for the curve;
     NannyML (2022) for accuracy without labels.
 
     >>> reference = Predictions.from_confidence([0.9] * 50 + [0.6] * 50, correct=[1] * 50 + [0, 1] * 25)
-    >>> curve = RiskCoverage(wanted=(0.9,)).fit(reference).estimate(reference)
+    >>> curve = RiskCoverage(target_accuracies=(0.9,)).fit(reference).estimate(reference)
     >>> [round(float(curve.y[i]), 2) for i in (0, 49, 99)]
     [1.0, 1.0, 0.75]
     >>> curve.extra["answers"][0]["coverage"] > 0.5
@@ -54,9 +56,12 @@ class RiskCoverage:
     assumes = "the rate of being correct at a given confidence carries over to the target"
     citation = "geifman2017"
 
-    def __init__(self, *, level: float = 0.95, wanted: tuple[float, ...] = (0.95,), seed: int = 0) -> None:
+    @renamed(wanted="target_accuracies")
+    def __init__(
+        self, *, level: float = 0.95, target_accuracies: tuple[float, ...] = (0.95,), seed: int = 0
+    ) -> None:
         self.level = check_level(level)
-        self.wanted = wanted
+        self.target_accuracies = target_accuracies
         self.seed = seed
 
     def fit(self, reference: Predictions) -> Self:
@@ -79,16 +84,12 @@ class RiskCoverage:
         bins = confidence_bins(batch, self._score, 1)
         return Sums(rows=len(batch), counts=tally(bins, bins_for(1))[0, :, 0])
 
-    def merge(self, a: Sums, b: Sums) -> Sums:
-        """Two states as one."""
-        return a + b
-
     def estimate(self, target: Predictions) -> Curve:
         """The curve of a target held in memory."""
         return self.finish(self.summarize(target))
 
     def finish(self, state: Sums) -> Curve:
-        """The curve at 100 coverages, the threshold at each, and the answers for the wanted accuracies."""
+        """The curve at 100 coverages, the threshold at each, and the answers for the target accuracies."""
         counts = state["counts"].astype(np.float64)
         coverage = np.arange(1, _POINTS + 1) / _POINTS
         accuracy = _along(counts[None, :], self._map.rate[:1], coverage)[0]
@@ -103,7 +104,7 @@ class RiskCoverage:
         lower = np.clip(np.minimum(accuracy + low, accuracy), 0, 1)
         upper = np.clip(np.maximum(accuracy + high, accuracy), 0, 1)
         thresholds = _thresholds(counts, coverage)
-        answers = [_answer(w, coverage, accuracy, lower, thresholds) for w in self.wanted]
+        answers = [_answer(w, coverage, accuracy, lower, thresholds) for w in self.target_accuracies]
         return Curve(
             name="risk_coverage",
             x=coverage,
@@ -148,12 +149,12 @@ def _thresholds(counts: Array, coverage: Array) -> Array:
 
 
 def _answer(
-    wanted: float, coverage: Array, accuracy: Array, lower: Array, thresholds: Array
+    target: float, coverage: Array, accuracy: Array, lower: Array, thresholds: Array
 ) -> dict[str, Any]:
-    """The largest coverage at which the estimate (and the band's lower end) still reaches the wanted accuracy."""
-    out: dict[str, Any] = {"accuracy": wanted}
+    """The largest coverage at which the estimate (and the band's lower end) still reaches the target accuracy."""
+    out: dict[str, Any] = {"accuracy": target}
     for name, values in (("", accuracy), ("safe_", lower)):
-        enough = np.flatnonzero(values >= wanted)
+        enough = np.flatnonzero(values >= target)
         out[f"{name}coverage"] = float(coverage[enough[-1]]) if len(enough) else None
         out[f"{name}threshold"] = float(thresholds[enough[-1]]) if len(enough) else None
     return out

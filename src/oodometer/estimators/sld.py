@@ -167,9 +167,13 @@ class SLD(Estimator):
         )
         source = self._source_rows / self._source_rows.sum()
         return self._estimate(
-            state, value, lower, upper, score=self._score.name,
+            state,
+            value,
+            lower,
+            upper,
+            score=self._score.name,
             details={"prior": found.prior, "reference_prior": source, "rows_used": used},
-        )  # fmt: skip
+        )
 
 
 def rows_to_keep(classes: int) -> int:

@@ -116,8 +116,12 @@ class VotingBounds(Estimator):
         """Sum of both, of the same judges."""
         one, other = len(a["accepted"]), len(b["accepted"])
         if one != other:
-            raise InputError("parts with the same judges", got=f"{one} and {other}", column="votes",
-                             remedy="give every row a vote of every judge")  # fmt: skip
+            raise InputError(
+                "parts with the same judges",
+                got=f"{one} and {other}",
+                column="votes",
+                remedy="give every row a vote of every judge",
+            )
         return a + b
 
     def finish(self, state: Sums) -> Estimate:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 
 import numpy as np
@@ -12,16 +13,16 @@ from ..intervals import clopper_pearson
 from ..registry import known
 from ..results import Estimate, Interval, percent
 from ..results.estimation import Headline
-from .panel import middle, panel
-from .weighing import Scales, Weighed
+from .trimmed_mean import averaged_methods, trimmed_mean
+from .weighing import TrialWeighting, Weighed
 
-__all__ = ["make_headline"]
+__all__ = ["Evidence", "make_headline"]
 
 # What does not ask that the target resembles the reference, best first: other models and distances before confidence.
 _BEYOND = (("agreement", "threshold-distance", "dis2"), ("atc-entropy", "cot", "dis2"), ("atc",))
 _ALARMING_SPREAD = 0.1
 _WORTH_TELLING = 0.015  # of the weight
-_LEAST_PANEL = 0.01
+_LEAST_TRIMMED = 0.01
 _MOST_TOLD = 3
 _NO_OVERLAP = 0.96  # AUC above which nothing but labels can tell
 # High trust is earned by measurement alone, and on shifts that nobody made it was not (docs/which_estimator_when.md).
@@ -34,83 +35,73 @@ _ASSUMES_LIKE_TRIALS = (
 )
 
 
-def make_headline(
-    estimates: Sequence[Estimate],
-    level: float,
-    *,
-    scales: Scales | None = None,
-    signs: Mapping[str, float] | None = None,
-    diagnosis: Diagnosis | None = None,
-    source: float | None = None,
-    reference_rows: int = 0,
-    part: bool = False,
-) -> Headline | None:
+@dataclass(frozen=True)
+class Evidence:
+    """What a headline rests on besides the estimates.
+
+    level : nominal coverage; weighting : weights by trials; shift_statistics, diagnosis : what is seen of the shift;
+    source, reference_rows : accuracy on the reference and its rows; part : whether it is a part of what was diagnosed.
+    """
+
+    level: float = 0.95
+    weighting: TrialWeighting | None = None
+    shift_statistics: Mapping[str, float] = field(default_factory=dict)
+    diagnosis: Diagnosis | None = None
+    source: float | None = None
+    reference_rows: int = 0
+    part: bool = False
+
+
+def make_headline(estimates: Sequence[Estimate], evidence: Evidence) -> Headline | None:
     """One number with an interval, what it rests on, and how far to trust it. None without any estimate.
 
     Where the diagnosis finds inputs unlike the reference's, the methods that do not re-weight the reference answer, and
     the interval is everything where not even these agree (trust "none"). Else, with trials, methods are weighed
-    by their errors on simulated targets like this one (`Scales`); without, the middle of different kinds of
+    by their errors on simulated targets like this one (`TrialWeighting`); without, the middle of different kinds of
     estimate answers, with the span of all of them. Judges (`votes`) that held on the reference and contradict the
     number on the target are heard instead, and no trust is left. Trust is "high" only where the diagnosis finds no
     shift in a whole target of 500 rows or more; of a `part` of the target there is no diagnosis.
 
     >>> e = Estimate("doc", 0.8, 0.7, 0.9, 0.95, "conditional", "", "guillory2021")
-    >>> make_headline([e], 0.95).interval.value
+    >>> make_headline([e], Evidence(level=0.95)).interval.value
     0.8
     """
     by_name = {e.method: e for e in estimates}
     if not by_name:
         return None
-    made = _from_estimates(by_name, level, scales, signs, diagnosis, source, reference_rows, part)
-    return _with_judges(made, by_name.get("votes"), level)
+    made = _from_estimates(by_name, evidence)
+    return _with_judges(made, by_name.get("votes"), evidence.level)
 
 
-def _from_estimates(
-    by_name: Mapping[str, Estimate],
-    level: float,
-    scales: Scales | None,
-    signs: Mapping[str, float] | None,
-    diagnosis: Diagnosis | None,
-    source: float | None,
-    reference_rows: int,
-    part: bool,
-) -> Headline:
+def _from_estimates(by_name: Mapping[str, Estimate], evidence: Evidence) -> Headline:
     """The number before judges are heard."""
-    if diagnosis is not None and diagnosis.kind == "support":
+    level, diagnosis, source = evidence.level, evidence.diagnosis, evidence.source
+    kind = None if diagnosis is None else diagnosis.kind
+    if diagnosis is not None and kind == "support":
         beyond = _beyond(by_name, level, diagnosis)
         if beyond is not None:
             return beyond
-    if scales is not None and source is not None:
+    if evidence.weighting is not None and source is not None:
         rows = max(e.rows for e in by_name.values())
         values = {m: e.value for m, e in by_name.items()}
-        weighed = scales.weigh(
-            values, signs or {}, source, rows, level, None if diagnosis is None else diagnosis.kind
-        )
+        weighed = evidence.weighting.weigh(values, evidence.shift_statistics, source, rows, level, kind)
         if weighed is not None:
-            return _backtested(weighed, level, diagnosis, source, reference_rows, rows, part)
+            return _backtested(weighed, evidence, source, rows)
     return _agreeing(by_name, level)
 
 
-def _backtested(
-    weighed: Weighed,
-    level: float,
-    diagnosis: Diagnosis | None,
-    source: float,
-    reference_rows: int,
-    rows: int,
-    part: bool,
-) -> Headline:
+def _backtested(weighed: Weighed, evidence: Evidence, source: float, rows: int) -> Headline:
     """The number that the trials favour."""
-    value = weighed.value
+    value, level, diagnosis = weighed.value, evidence.level, evidence.diagnosis
     unseen = diagnosis is not None and diagnosis.kind == "covariate" and not _inputs_seen(diagnosis)
     # natural shifts have cost up to twice of what the outputs show (docs/which_estimator_when.md, texts)
     half = max(weighed.half, abs(value - source)) if unseen else weighed.half
     lower, upper = max(value - half, 0.0), min(value + half, 1.0)
-    if source in (0.0, 1.0) and reference_rows:
+    if source in (0.0, 1.0) and evidence.reference_rows:
         # no trial can err on rows that are all alike; more of them might not be
-        low, high = clopper_pearson(round(source * reference_rows), reference_rows, level)
+        low, high = clopper_pearson(round(source * evidence.reference_rows), evidence.reference_rows, level)
         lower, upper = min(lower, low), max(upper, high)
-    doubt = _doubt(weighed, diagnosis, source, rows, part)
+    doubt = _doubt(weighed, diagnosis, source, rows, evidence.part)
     why = doubt or f"with {rows} target rows most shifts that outputs can show would be seen"
     return Headline(
         Interval(value, lower, upper, level, "backtest"),
@@ -158,17 +149,17 @@ def _inputs_seen(diagnosis: Diagnosis) -> bool:
 
 
 def _spell(weighed: Weighed) -> str:
-    """The leading methods with their weights, the panel's and the others', in whole percents that add up to 100.
+    """The leading methods with their weights, the trimmed mean's and the others', in whole percents that add up to 100.
 
     >>> _spell(Weighed(0.8, 0.1, {"doc": 1.0}, 0.25, {}, True))
     'doc 75 %, middle of the panel 25 %'
     >>> _spell(Weighed(0.8, 0.1, {"doc": 0.4, "atc": 0.3, "im": 0.2, "cbpe": 0.1}, 0.0, {}, True))
     'doc 40 %, atc 30 %, im 20 %, others 10 %'
     """
-    own = {m: share * (1 - weighed.panel) for m, share in weighed.shares.items()}
+    own = {m: share * (1 - weighed.trimmed) for m, share in weighed.shares.items()}
     told = dict([(m, share) for m, share in own.items() if share >= _WORTH_TELLING][:_MOST_TOLD])
-    if weighed.panel > _LEAST_PANEL:
-        told["middle of the panel"] = weighed.panel
+    if weighed.trimmed > _LEAST_TRIMMED:
+        told["middle of the panel"] = weighed.trimmed
     told["others"] = max(1 - sum(told.values()), 0.0)
     # rounded down, then what is missing from 100 goes to the largest remainders
     floors = {m: int(100 * share) for m, share in told.items()}
@@ -219,13 +210,13 @@ def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
 
     Threshold, difference of confidence, calibrated confidence, label shift and agreement rest on different
     assumptions. Where they differ, no label-free rule says which is right, so the interval spans them all; it is
-    empirical, never a guarantee. Other models' agreement is heard before the panel, whose methods all look at
+    empirical, never a guarantee. Other models' agreement is heard before the trimmed mean, whose methods all look at
     this model alone. Where none of them could answer, the voting bounds or the reference accuracy are all there is.
     """
-    voices = _voices(by_name)
-    alone = not any(known("estimator", e.method).reads == "models" for e in voices)
-    together = middle({m: e.value for m, e in by_name.items()}) if alone else float("nan")
-    chosen = voices if np.isnan(together) else [by_name[m] for m in panel() if m in by_name]
+    groups = _method_groups(by_name)
+    alone = not any(known("estimator", e.method).reads == "models" for e in groups)
+    together = trimmed_mean({m: e.value for m, e in by_name.items()}) if alone else float("nan")
+    chosen = groups if np.isnan(together) else [by_name[m] for m in averaged_methods() if m in by_name]
     if not chosen:
         rest = [e for e in by_name.values() if e.method != "source"] or list(by_name.values())
         chosen = [next((e for e in rest if e.method == "votes"), rest[0])]
@@ -253,7 +244,7 @@ def _agreeing(by_name: Mapping[str, Estimate], level: float) -> Headline:
     )
 
 
-def _voices(by_name: Mapping[str, Estimate]) -> list[Estimate]:
+def _method_groups(by_name: Mapping[str, Estimate]) -> list[Estimate]:
     """One estimate of each family: methods that differ only in a detail would otherwise outvote the others."""
     spoken: dict[str, tuple[int, str]] = {}
     for name in by_name:

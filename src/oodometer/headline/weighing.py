@@ -13,9 +13,9 @@ from ..arrays import Array
 from ..backtests.trials import Trial
 from ..diagnoses.base import ShiftKind
 from ..registry import known
-from .panel import middle, panel_share
+from .trimmed_mean import trimmed_mean, trimmed_mean_share
 
-__all__ = ["LEAST_TRIALS", "Scales", "Weighed"]
+__all__ = ["LEAST_TRIALS", "TrialWeighting", "Weighed"]
 
 LEAST_TRIALS = 20
 # Families that change what the outputs mean instead of which rows there are; they are rarer than the others.
@@ -40,32 +40,32 @@ class Weighed:
 
     Parameters
     ----------
-    value : weighted mean of the methods and the middle of the panel.
+    value : weighted mean of the methods and the trimmed mean of some.
     half : half the width of the interval, from the weighted quantile of the errors of the same rule on the trials.
     shares : method -> its weight by the trials, largest first.
-    panel : weight of the middle of the panel; the shares have the rest.
+    trimmed : weight of the trimmed mean; the shares have the rest.
     families : family -> its share of the trials that the target resembles.
-    covered : whether the target's signs lie among those of the trials.
+    covered : whether the target's statistics lie among those of the trials.
     """
 
     value: float
     half: float
     shares: Mapping[str, float]
-    panel: float
+    trimmed: float
     families: Mapping[str, float]
     covered: bool
 
 
-class Scales:
-    """Weights for methods from trials of known truth: each trial counts by how much its signs resemble the target's.
+class TrialWeighting:
+    """Weights for methods from trials of known truth: each trial counts by how much its shift resembles the target's.
 
-    With x the vector of signs (how far the target moved, what label shift leaves unexplained, and how far some
+    With x the vector of shift statistics (how far the target moved, what label shift leaves unexplained, how far some
     methods moved from the reference accuracy), trial j has weight w_j ~ prior_j exp(-|x - x_j|^2 / 2h). The mean
     squared error of method m is e_m = sum_j w_j ((a_mj - truth_j)^2 - 0.7 truth_j (1 - truth_j) / rows_j), the last
     term being what chance adds to every method alike; methods count by 1 / e_m^2. Beside them stands
-    the `middle` of a panel, the heavier the smaller the reference (`panel_share`). The interval is the weighted
-    quantile of the errors of this very rule on the trials, each with itself left out. Families have equal weight,
-    those that change what outputs mean a tenth of it.
+    the `trimmed_mean` of some, the heavier the smaller the reference (`trimmed_mean_share`). The interval is the
+    weighted quantile of the errors of this very rule on the trials, each with itself left out. Families have equal
+    weight, those that change what outputs mean a tenth of it.
 
     Source: weighted conformal quantiles after Tibshirani et al. (2019); kernel weights after Atkeson et al. (1997).
     """
@@ -81,16 +81,16 @@ class Scales:
         values = [_values(t) for t in trials]
         said = [[v.get(m, np.nan) for m in methods] for v in values]
         self._said: Array = np.array(said).reshape(len(self.trials), len(methods))
-        self._panel = panel_share(reference_rows)
-        self._middles = np.array([middle(v) for v in values])
-        self._signs: Array = np.array(
+        self._trimmed = trimmed_mean_share(reference_rows)
+        self._trimmed_means = np.array([trimmed_mean(v) for v in values])
+        self._points_of_trials: Array = np.array(
             [_vector(t.signs, v, t.source) for t, v in zip(trials, values, strict=True)]
         ).reshape(len(self.trials), 2 + len(_MOVES))
 
     def weigh(
         self,
         estimates: Mapping[str, float],
-        signs: Mapping[str, float],
+        shift_statistics: Mapping[str, float],
         source: float,
         rows: int,
         level: float,
@@ -99,7 +99,7 @@ class Scales:
         """The weighted value of a target and its interval; None with too few trials, or where no method answered."""
         if len(self.trials) < LEAST_TRIALS or not any(m in estimates for m in self.methods):
             return None
-        points, here = self._points(_vector(signs, estimates, source))
+        points, here = self._points(_vector(shift_statistics, estimates, source))
         distance = np.square(points - here).sum(axis=1)
         prior = self._prior * self._likely(kind)
         weights = self._weights(distance, prior)
@@ -107,7 +107,7 @@ class Scales:
         shares = self._shares(weights, ~np.isnan(said))
         if shares is None:
             return None
-        value = self._mix(float(np.nansum(shares * np.nan_to_num(said))), middle(estimates))
+        value = self._mix(float(np.nansum(shares * np.nan_to_num(said))), trimmed_mean(estimates))
         between = np.square(points[:, None, :] - points[None, :, :]).sum(axis=2)
         np.fill_diagonal(between, np.inf)
         half = self._half(weights, between, prior, ~np.isnan(said), value, rows, level)
@@ -123,20 +123,20 @@ class Scales:
             value,
             half,
             {self.methods[i]: float(shares[i]) for i in order if shares[i] > 0.01},
-            0.0 if np.isnan(middle(estimates)) else self._panel,
+            0.0 if np.isnan(trimmed_mean(estimates)) else self._trimmed,
             dict(sorted(alike.items(), key=lambda item: -item[1])),
             covered,
         )
 
     def _points(self, here: Array) -> tuple[Array, Array]:
-        """Signs of the trials, shape (trial, sign), and of the target, in their scales.
+        """Statistics of the trials, shape (trial, statistic), and of the target, in their scales.
 
         What the target lacks is left out. A trial that lacks what the target has counts as one that did not move in it.
         """
         seen = ~np.isnan(here)
         scale = np.full(len(here), _SCALE_OF_MOVES if seen[0] else _SCALE_WITHOUT_SIGNS)
         scale[:2] = _SCALE_OF_SIGNS
-        return np.nan_to_num(self._signs)[:, seen] / scale[seen], here[seen] / scale[seen]
+        return np.nan_to_num(self._points_of_trials)[:, seen] / scale[seen], here[seen] / scale[seen]
 
     def _likely(self, kind: ShiftKind | None) -> Array:
         """How much likelier the diagnosis makes each trial's family."""
@@ -165,8 +165,8 @@ class Scales:
         out: Array = shares / shares.sum()
         return out
 
-    def _mix(self, weighed: float, panel: float) -> float:
-        mixed = weighed if np.isnan(panel) else (1 - self._panel) * weighed + self._panel * panel
+    def _mix(self, weighed: float, trimmed: float) -> float:
+        mixed = weighed if np.isnan(trimmed) else (1 - self._trimmed) * weighed + self._trimmed * trimmed
         return float(np.clip(mixed, 0, 1))
 
     def _half(
@@ -186,7 +186,7 @@ class Scales:
             shares = self._shares(self._weights(between[i], prior), answered & ~np.isnan(self._said[i]))
             if shares is not None:
                 weighed = float(np.nansum(shares * np.nan_to_num(self._said[i])))
-                errors.append(self._mix(weighed, float(self._middles[i])) - self._truth[i])
+                errors.append(self._mix(weighed, float(self._trimmed_means[i])) - self._truth[i])
                 mass.append(weights[i])
                 noise.append(self._noise[i])
         if not errors:
@@ -206,18 +206,18 @@ class Scales:
 
 
 def _values(trial: Trial) -> dict[str, float]:
-    """What each method said; that of label shift is among the signs where the method itself was not tried."""
+    """What each method said; that of label shift is among the statistics where the method itself was not tried."""
     return _with_label_shift({m: three[0] for m, three in trial.estimates.items()}, trial.signs)
 
 
-def _with_label_shift(estimates: Mapping[str, float], signs: Mapping[str, float]) -> dict[str, float]:
-    return ({"label-shift": signs["label_shift"]} if "label_shift" in signs else {}) | dict(estimates)
+def _with_label_shift(estimates: Mapping[str, float], shift: Mapping[str, float]) -> dict[str, float]:
+    return ({"label-shift": shift["label_shift"]} if "label_shift" in shift else {}) | dict(estimates)
 
 
-def _vector(signs: Mapping[str, float], estimates: Mapping[str, float], source: float) -> Array:
-    """Signs and moves of some methods from the reference accuracy; NaN where one is missing."""
-    values = _with_label_shift(estimates, signs)
-    found = [signs.get(k, np.nan) for k in ("moved", "unexplained")]
+def _vector(shift: Mapping[str, float], estimates: Mapping[str, float], source: float) -> Array:
+    """Shift statistics and moves of some methods from the reference accuracy; NaN where one is missing."""
+    values = _with_label_shift(estimates, shift)
+    found = [shift.get(k, np.nan) for k in ("moved", "unexplained")]
     found += [values.get(m, np.nan) - source for m in _MOVES]
     return np.array(found)
 

@@ -324,8 +324,8 @@ def compare_samples(reference: RowSample, target: RowSample) -> DomainComparison
             )
             kept[key] = found
     weights = np.empty_like(found.weights)
-    weights[here.content_order()] = found.weights
-    return replace(found, weights=weights[reference.content_order()])
+    weights[here.content_order] = found.weights
+    return replace(found, weights=weights[reference.content_order])
 
 
 @contextmanager

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 
@@ -58,8 +60,8 @@ class RowSample:
     def of(cls, batch: Predictions, fields: Sequence[str], limit: int) -> RowSample:
         """The sample of one batch: ``fields`` are attributes of the record with the sample as first axis.
 
-        Worked out once a batch, however many methods ask for it. `members` and other fields whose first axis is not the
-        sample are kept transposed, sample first.
+        Worked out once a batch, and joined once, however many methods ask for it: their states share one sample.
+        `members` and other fields whose first axis is not the sample are kept transposed, sample first.
         """
 
         def make() -> RowSample:
@@ -71,19 +73,27 @@ class RowSample:
         return made
 
     def __add__(self, other: RowSample) -> RowSample:
+        joined: tuple[RowSample, RowSample] | None = self.__dict__.get("_joined")
+        if joined is not None and joined[0] is other:
+            return joined[1]  # another method keeps the same sample
         keys = np.concatenate([self.keys, other.keys])
         order = np.argsort(keys, kind="stable")[: self.limit]
         arrays = {
             name: np.concatenate([value, other.arrays[name]])[order] for name, value in self.arrays.items()
         }
-        return RowSample(keys[order], arrays, self.limit, self.seen + other.seen)
+        out = RowSample(keys[order], arrays, self.limit, self.seen + other.seen)
+        self.__dict__["_joined"] = other, out
+        return out
+
+    def __reduce__(self) -> Any:
+        return RowSample, (self.keys, self.arrays, self.limit, self.seen)
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def __getitem__(self, name: str) -> Array:
         """A kept field, rows in an order that depends on their content alone, not on the batches."""
-        return self.arrays[name][self.content_order()]
+        return self.arrays[name][self.content_order]
 
     def digest(self) -> bytes:
         """A hash of the rows' content, alike for equal samples."""
@@ -93,6 +103,7 @@ class RowSample:
             found.update(value.tobytes())
         return found.digest()
 
+    @cached_property
     def content_order(self) -> Array:
         """Places of the rows in the order in which they are handed out."""
         columns = [v for v in self.arrays.values() if v.dtype.kind in "iufb"]

@@ -45,6 +45,9 @@ class Counts:
         """State of verdicts 0 or 1, shape (sample,)."""
         return cls(len(verdict), int(verdict.sum()))
 
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(self.rows + other.rows, self.hits + other.hits)
+
 
 @final
 @register("metric")
@@ -66,10 +69,6 @@ class Accuracy(Metric[Counts, Measure]):
     def summarize(self, batch: Predictions) -> Counts:
         """Count the rows of known truth."""
         return Counts.of(batch.known().verdicts)
-
-    def merge(self, a: Counts, b: Counts) -> Counts:
-        """Sum of both."""
-        return Counts(a.rows + b.rows, a.hits + b.hits)
 
     def finish(self, state: Counts, level: float = 0.95, seed: int = 0) -> Measure:
         """The share and its exact interval."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import reduce
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from ..candidates import NO_CLASSES
 from ..checks import check_confidence, check_length
 from ..classes import truth_values
 from ..errors import InputError, NotApplicable
+from ..inference.method import Method
 from ..intervals import check_level
 from ..predictions import Predictions
 from ..results import Interval, Kind, plain
@@ -68,7 +68,7 @@ def measure(value: float, ends: tuple[float, float], level: float, kind: Kind, *
     return Measure(value, min(ends[0], value), max(ends[1], value), level, kind, extras)
 
 
-class Metric(ABC, Generic[S, R]):
+class Metric(Method[S, R]):
     """What is known of predictions whose truth is known: one number (``R`` an `Interval`), curve or table.
 
     Class attributes
@@ -83,15 +83,12 @@ class Metric(ABC, Generic[S, R]):
     bounds : lowest and highest possible value of a number.
     quiet : whether it is left out without a word where its fields are absent and nobody asked for it by name.
 
-    `summarize` reads only rows whose truth is known (see `Predictions.known`); `merge` is associative and
-    commutative; `finish` raises `NotApplicable` for a state without rows. Metrics with the same `state_key`
-    share one state.
+    `summarize` reads only rows whose truth is known (see `Predictions.known`); `finish` raises `NotApplicable` for a
+    state without rows. Metrics with the same `state_key` share one state.
     """
 
-    name: ClassVar[str]
     needs: ClassVar[Needs]
     bigger_is_better: ClassVar[bool | None]
-    citation: ClassVar[str]
     gives: ClassVar[Literal["number", "curve", "table"]] = "number"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quiet: ClassVar[bool] = False
@@ -100,14 +97,6 @@ class Metric(ABC, Generic[S, R]):
     def state_key(self) -> str:
         """Name of the kind of state; whoever runs several metrics makes each kind once."""
         return self.name
-
-    @abstractmethod
-    def summarize(self, batch: Predictions) -> S:
-        """State of one batch."""
-
-    @abstractmethod
-    def merge(self, a: S, b: S) -> S:
-        """State of two parts together; the order does not matter."""
 
     @abstractmethod
     def finish(self, state: S, level: float = 0.95, seed: int = 0) -> R:
@@ -122,10 +111,10 @@ class Metric(ABC, Generic[S, R]):
         why = self.why_not(record)
         if why is not None:
             raise NotApplicable(why)
-        parts = [self.summarize(batch) for batch in record.known().batches()]
-        if not parts:
+        state = self.folded(record.known().batches())
+        if state is None:
             raise NotApplicable("needs at least one row whose truth is known")
-        return self.finish(reduce(self.merge, parts), level, seed)
+        return self.finish(state, level, seed)
 
     def why_not(self, record: Predictions) -> str | None:
         """Why this record is not enough for the metric with its options, or None where it is."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, final
 
 import numpy as np
@@ -99,9 +99,16 @@ class BrierState:
         outcomes = np.bincount(label * bins + cell_number(own, bins), minlength=classes * bins)
         shape = (classes, bins)
         return cls(
-            rows, float(scores.sum()), float((scores * scores).sum()), counts.reshape(shape),
-            forecasts.reshape(shape), outcomes.reshape(shape), squares, float(own.sum(dtype=np.float64)), False,
-        )  # fmt: skip
+            rows,
+            float(scores.sum()),
+            float((scores * scores).sum()),
+            counts.reshape(shape),
+            forecasts.reshape(shape),
+            outcomes.reshape(shape),
+            squares,
+            float(own.sum(dtype=np.float64)),
+            False,
+        )
 
     @classmethod
     def of_confidence(cls, confidence: Array, verdict: Array, bins: int = BINS) -> BrierState:
@@ -113,9 +120,16 @@ class BrierState:
         forecasts = np.bincount(at, weights=exact, minlength=bins)[None]
         outcomes = np.bincount(at[hit], minlength=bins)[None]
         return cls(
-            len(exact), float(scores.sum()), float((scores * scores).sum()), counts, forecasts, outcomes,
-            float((exact * exact).sum()), float(exact[hit].sum()), True,
-        )  # fmt: skip
+            len(exact),
+            float(scores.sum()),
+            float((scores * scores).sum()),
+            counts,
+            forecasts,
+            outcomes,
+            float((exact * exact).sum()),
+            float(exact[hit].sum()),
+            True,
+        )
 
     @classmethod
     def of_candidates(cls, probabilities: Ragged, label: Array, bins: int = BINS) -> BrierState:
@@ -139,16 +153,17 @@ class BrierState:
         """Which score it is: "binary", "candidates" or "multiclass"."""
         return "binary" if self.binary else "candidates" if len(self.counts) == 1 else "multiclass"
 
-    def merge(self, other: BrierState) -> BrierState:
+    def __add__(self, other: BrierState) -> BrierState:
         """Sum of both."""
         if self.binary != other.binary or self.counts.shape != other.counts.shape:
-            raise InputError("parts of one form", got="class probabilities and confidences, or other classes",
-                             remedy="evaluate them apart", column="probabilities")  # fmt: skip
-        return BrierState(
-            self.rows + other.rows, self.total + other.total, self.squares + other.squares,
-            self.counts + other.counts, self.forecasts + other.forecasts, self.outcomes + other.outcomes,
-            self.forecast_squares + other.forecast_squares, self.joint + other.joint, self.binary,
-        )  # fmt: skip
+            raise InputError(
+                "parts of one form",
+                got="class probabilities and confidences, or other classes",
+                remedy="evaluate them apart",
+                column="probabilities",
+            )
+        added = (f.name for f in fields(self) if f.name != "binary")
+        return replace(self, **{name: getattr(self, name) + getattr(other, name) for name in added})
 
     def decomposition(self) -> dict[str, float]:
         """The five parts, which add up to the score with signs + - + + - in this order."""
@@ -201,10 +216,6 @@ class Brier(Metric[BrierState, Measure]):
             return BrierState.of_candidates(known.candidate_probabilities, known.label)
         assert known.probabilities is not None and known.label is not None  # noqa: PT018 - for the type checker
         return BrierState.of_classes(known.probabilities, known.label)
-
-    def merge(self, a: BrierState, b: BrierState) -> BrierState:
-        """Sum of both."""
-        return a.merge(b)
 
     def finish(self, state: BrierState, level: float = 0.95, seed: int = 0) -> Measure:
         """Mean score, interval and parts."""

@@ -61,7 +61,7 @@ class Cells:
         sums = np.bincount(code, weights=confidence, minlength=2 * cells).astype(np.float64, copy=False)
         return cls(counts.reshape(cells, 2).astype(np.int64, copy=False), sums.reshape(cells, 2))
 
-    def merge(self, other: Cells) -> Cells:
+    def __add__(self, other: Cells) -> Cells:
         """Sum of both."""
         if self.counts.shape != other.counts.shape:
             raise UsageError(
@@ -122,7 +122,3 @@ class CellMetric(Metric[Cells, R]):
     def summarize(self, batch: Predictions) -> Cells:
         """Counts and sums of one batch."""
         return Cells.of(*confidence_and_verdict(batch), self.cells)
-
-    def merge(self, a: Cells, b: Cells) -> Cells:
-        """Sum of both."""
-        return a.merge(b)

@@ -58,13 +58,15 @@ class Confusion:
         cells, counts = np.unique(code, return_counts=True)
         return cls(batch.classes, cells, counts)
 
-    def merge(self, other: Confusion) -> Confusion:
+    def __add__(self, other: Confusion) -> Confusion:
         """Sum of both, of the same classes."""
         if self.classes != other.classes:
             raise InputError(
-                "parts that name the same classes", got=f"{len(self.classes)} and {len(other.classes)} classes",
-                remedy="read them with the same class names", column="label",
-            )  # fmt: skip
+                "parts that name the same classes",
+                got=f"{len(self.classes)} and {len(other.classes)} classes",
+                remedy="read them with the same class names",
+                column="label",
+            )
         cells, at = np.unique(np.concatenate([self.cells, other.cells]), return_inverse=True)
         counts = np.zeros(len(cells), dtype=np.int64)
         np.add.at(counts, at, np.concatenate([self.counts, other.counts]))
@@ -126,10 +128,6 @@ class ConfusionMetric(Metric[Confusion, R]):
     def summarize(self, batch: Predictions) -> Confusion:
         """Count one batch."""
         return Confusion.of(batch)
-
-    def merge(self, a: Confusion, b: Confusion) -> Confusion:
-        """Sum of both."""
-        return a.merge(b)
 
 
 @final

@@ -40,8 +40,7 @@ def population_error(
     replicates: Array,
     observed: float,
     null: Array,
-    rows: float,
-    rarer: float,
+    rows: tuple[float, float],
     level: float,
     *,
     debiased: bool = False,
@@ -50,17 +49,18 @@ def population_error(
     """A calibration error with an interval for that of the population.
 
     replicates : bootstrap replicates of the plug-in. null : the plug-in of labels drawn from the confidences.
+    rows : how many there are, and how many of the rarer verdict.
     observed : the plug-in on the cells from which both were made. The ends are those of the bootstrap; the lower one
     moves down by the bias that the bootstrap shows (not if ``debiased``), and to 0 where at least (1 - level) / 2 of
     the null is as large as what was observed: a calibrated model would then be no surprise. Nor is it above what was
     observed less that quantile of the null, which bounds what noise can add. So the 0 of a calibrated model is held in
     nearly ``level`` + (1 - level) / 2 of all samples of any size.
 
-    >>> m = population_error(0.1, np.array([0.08, 0.12]), 0.1, np.array([0.05, 0.11]), 100, 40, 0.95)
+    >>> m = population_error(0.1, np.array([0.08, 0.12]), 0.1, np.array([0.05, 0.11]), (100, 40), 0.95)
     >>> m.lower, round(m.extras["p_calibrated"], 2)
     (0.0, 0.67)
     """
-    lower, upper = from_bootstrap(value, replicates, rows, rarer, level)
+    lower, upper = from_bootstrap(value, replicates, *rows, level)
     if not debiased:
         lower = max(0.0, lower - max(float(replicates.mean()) - observed, 0.0))
     tail = (1 - level) / 2

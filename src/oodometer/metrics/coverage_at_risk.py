@@ -120,12 +120,15 @@ class CoverageAtRisk(RankMetric[Measure]):
         rows = [_row(groups, again, risk, level) for risk in dict.fromkeys((*self.risks, self.risk))]
         own = next(row for row in rows if row["risk"] == self.risk)
         return measure(
-            own["value"], (own["lower"], own["upper"]), level, "empirical",
+            own["value"],
+            (own["lower"], own["upper"]),
+            level,
+            "empirical",
             risk=self.risk,
             first=own["first"],
             threshold=own["threshold"],
             by_risk=sorted(rows, key=lambda row: row["risk"]),
-        )  # fmt: skip
+        )
 
 
 def _row(groups: Groups, again: RankCells, risk: float, level: float) -> dict[str, Any]:

@@ -48,8 +48,14 @@ def _beyond(ends: tuple[float, float], groups: Groups, share: float) -> tuple[fl
 
 
 def _row(parts: Disca) -> dict[str, Any]:
-    return {"tolerance": parts.tolerance, "value": parts.value, "b": parts.b, "coverage": parts.b_coverage,
-            "accuracy": parts.b_accuracy, "never_below": parts.never_below}  # fmt: skip
+    return {
+        "tolerance": parts.tolerance,
+        "value": parts.value,
+        "b": parts.b,
+        "coverage": parts.b_coverage,
+        "accuracy": parts.b_accuracy,
+        "never_below": parts.never_below,
+    }
 
 
 def _capped(ends: tuple[float, float]) -> tuple[float, float]:
@@ -110,7 +116,10 @@ class DiscaScore(RankMetric[Measure]):
             ends = [self._few_rows(one, groups) for one in ends]
         parts = parts_of(terms, 0, self.tolerance, self.weights)
         return measure(
-            parts.value, ends[0], level, "empirical",
+            parts.value,
+            ends[0],
+            level,
+            "empirical",
             **{k: v for k, v in vars(parts).items() if k != "value"},
             grid=self.grid,
             steps=self.steps,
@@ -126,7 +135,7 @@ class DiscaScore(RankMetric[Measure]):
                 for i, t in enumerate(_SHOWN, 1)
             ],
             by_grid=self._on_other_grids(cells, parts.value),
-        )  # fmt: skip
+        )
 
     def _few_rows(self, ends: tuple[float, float], groups: Groups) -> tuple[float, float]:
         """Ends for so few rows that resampling shows little.

@@ -87,4 +87,5 @@ class ExpectedCalibrationError(CellMetric[Measure]):
         gaps, rows = replicated_gaps(bins, _REPLICATES, rng)
         replicates = np.abs(gaps).sum(axis=1) / rows
         null = calibrated_errors(state, self.bins, rng)
-        return population_error(value, replicates, value, null, bins.rows, bins.rarer, level, bins=self.bins)
+        sizes = (bins.rows, bins.rarer)
+        return population_error(value, replicates, value, null, sizes, level, bins=self.bins)

@@ -86,6 +86,5 @@ class DebiasedCalibrationError(CellMetric[Measure]):
         replicates = np.abs(gaps).sum(axis=1) / rows
         null = calibrated_errors(state, self.bins, rng)
         plug_in = binned_error(bins)
-        return population_error(
-            value, replicates, plug_in, null, bins.rows, bins.rarer, level, debiased=True, bins=self.bins
-        )
+        sizes = (bins.rows, bins.rarer)
+        return population_error(value, replicates, plug_in, null, sizes, level, debiased=True, bins=self.bins)

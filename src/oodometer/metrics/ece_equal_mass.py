@@ -108,13 +108,6 @@ class EqualMassCalibrationError(RankMetric[Measure]):
             lost = groups.disorder + groups.sizes * (0.0 if groups.widths is None else groups.widths) / 4
             extras["rounding"] = 2 * float(lost[at].sum()) / groups.rows
         observed, null = _calibrated_errors(groups.joined(_CHUNKS), self.bins, rng)
-        return population_error(
-            value,
-            np.abs(replicated).sum(axis=1) / rows,
-            observed,
-            null,
-            groups.rows,
-            groups.rarer,
-            level,
-            **extras,
-        )
+        replicates = np.abs(replicated).sum(axis=1) / rows
+        counts = (groups.rows, groups.rarer)
+        return population_error(value, replicates, observed, null, counts, level, **extras)

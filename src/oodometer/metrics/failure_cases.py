@@ -116,8 +116,12 @@ def _climbs(seen: Array, again: Array, chance: Array, coverages: Array) -> list[
         top = int((part - np.minimum.accumulate(part)).argmax())
         bottom = int(part[: top + 1].argmin())
         is_seen = value > bound
-        where = {"start": "in the first 20 % of coverage", "middle": "between 20 and 80 % of coverage",
-                 "end": "in the last 20 % of coverage", "strong": "strongly"}[name]  # fmt: skip
+        where = {
+            "start": "in the first 20 % of coverage",
+            "middle": "between 20 and 80 % of coverage",
+            "end": "in the last 20 % of coverage",
+            "strong": "strongly",
+        }[name]
         say = (
             f"accuracy rises {where}, from {percent(part[bottom])} at {percent(x[bottom])} coverage to "
             f"{percent(part[top])} at {percent(x[top])}: the rows answered first are worse than those that follow"
@@ -125,11 +129,20 @@ def _climbs(seen: Array, again: Array, chance: Array, coverages: Array) -> list[
             else f"accuracy does not rise {where} by more than chance explains"
         )
         out.append(
-            {"name": name, "case": 6 if name == "strong" else case, "seen": is_seen,
-             "share": float((_climb(again[:, here]) > bound).mean()), "rise": value, "beyond": bound,
-             "from_coverage": float(x[bottom]), "to_coverage": float(x[top]),
-             "from_accuracy": float(part[bottom]), "to_accuracy": float(part[top]), "sentence": say}
-        )  # fmt: skip
+            {
+                "name": name,
+                "case": 6 if name == "strong" else case,
+                "seen": is_seen,
+                "share": float((_climb(again[:, here]) > bound).mean()),
+                "rise": value,
+                "beyond": bound,
+                "from_coverage": float(x[bottom]),
+                "to_coverage": float(x[top]),
+                "from_accuracy": float(part[bottom]),
+                "to_accuracy": float(part[top]),
+                "sentence": say,
+            }
+        )
     return out
 
 
@@ -147,9 +160,15 @@ def _often(seen: Array, again: Array, chance: Array, coverages: Array) -> dict[s
         else "accuracy does not rise more often than chance explains"
     )
     return {
-        "name": "often", "case": 5, "seen": is_seen, "share": float((count(again) > bound).mean()),
-        "rises": value, "beyond": bound, "at_coverages": coverages[places + 1].tolist(), "sentence": say,
-    }  # fmt: skip
+        "name": "often",
+        "case": 5,
+        "seen": is_seen,
+        "share": float((count(again) > bound).mean()),
+        "rises": value,
+        "beyond": bound,
+        "at_coverages": coverages[places + 1].tolist(),
+        "sentence": say,
+    }
 
 
 def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
@@ -191,12 +210,19 @@ def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
         else "sureness hardly varies over a wide stretch, but the rows there are as often right as they say"
     )
     return out | {
-        "seen": bool(is_seen), "share": float((stated - share >= _GAP).mean()), "width": wide,
-        "from_coverage": float(coverages[i]), "to_coverage": float(coverages[j]),
-        "accuracy_low": float(accuracy[i : j + 1].min()), "accuracy_high": float(accuracy[i : j + 1].max()),
-        "confidence_low": float(confidence[j]), "confidence_high": float(confidence[i]),
-        "right": right, "stated": stated, "sentence": say,
-    }  # fmt: skip
+        "seen": bool(is_seen),
+        "share": float((stated - share >= _GAP).mean()),
+        "width": wide,
+        "from_coverage": float(coverages[i]),
+        "to_coverage": float(coverages[j]),
+        "accuracy_low": float(accuracy[i : j + 1].min()),
+        "accuracy_high": float(accuracy[i : j + 1].max()),
+        "confidence_low": float(confidence[j]),
+        "confidence_high": float(confidence[i]),
+        "right": right,
+        "stated": stated,
+        "sentence": say,
+    }
 
 
 def tail_difference(a: RankCells, b: RankCells) -> Array:

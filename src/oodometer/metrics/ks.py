@@ -82,4 +82,5 @@ class KolmogorovSmirnovError(RankMetric[Measure]):
         if groups.widths is not None:
             lost = groups.disorder + groups.sizes * groups.widths / 4
             extras["rounding"] = float(lost.max()) / groups.rows
-        return population_error(value, replicates, observed, null, groups.rows, groups.rarer, level, **extras)
+        sizes = (groups.rows, groups.rarer)
+        return population_error(value, replicates, observed, null, sizes, level, **extras)

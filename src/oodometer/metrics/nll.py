@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, final
 
 import numpy as np
@@ -47,6 +47,10 @@ class LossState:
     total: float
     squares: float
     impossible: int
+
+    def __add__(self, other: LossState) -> LossState:
+        own, theirs = astuple(self), astuple(other)
+        return LossState(*(a + b for a, b in zip(own, theirs, strict=True)))
 
 
 def _losses(batch: Predictions) -> Array:
@@ -109,12 +113,6 @@ class NegativeLogLikelihood(Metric[LossState, Measure]):
         finite = losses[np.isfinite(losses)]
         return LossState(
             len(losses), float(finite.sum()), float((finite * finite).sum()), len(losses) - len(finite)
-        )
-
-    def merge(self, a: LossState, b: LossState) -> LossState:
-        """Sum of both."""
-        return LossState(
-            a.rows + b.rows, a.total + b.total, a.squares + b.squares, a.impossible + b.impossible
         )
 
     def finish(self, state: LossState, level: float = 0.95, seed: int = 0) -> Measure:

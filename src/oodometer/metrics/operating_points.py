@@ -112,9 +112,13 @@ def _point(groups: Groups, accuracy: float, level: float, fixed: bool) -> dict[s
         "threshold": float(thresholds[j]),
         "answered": int(m),
         "selective_accuracy": {
-            "value": h / m, "lower": float(lower[j]), "upper": 1.0, "level": level, "kind": "exact"
+            "value": h / m,
+            "lower": float(lower[j]),
+            "upper": 1.0,
+            "level": level,
+            "kind": "exact",
         },
-    }  # fmt: skip
+    }
 
 
 def _why(groups: Groups, accuracy: float, level: float, tests: int, reached: bool) -> str:

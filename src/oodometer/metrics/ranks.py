@@ -82,7 +82,7 @@ class _Histogram:
             high,
         )
 
-    def merge(self, other: _Histogram) -> _Histogram:
+    def __add__(self, other: _Histogram) -> _Histogram:
         return _Histogram(
             self.counts + other.counts,
             self.correct + other.correct,
@@ -150,14 +150,14 @@ class Ranks:
             return cls(len(confidence), (), _Histogram.of(confidence, verdict, signed), signed)
         return cls(len(confidence), (_encode(confidence, verdict, signed),), None, signed)
 
-    def merge(self, other: Ranks) -> Ranks:
+    def __add__(self, other: Ranks) -> Ranks:
         """Rows of both; a histogram as soon as they are too many."""
         if self.signed != other.signed:
             raise UsageError("states of different orderings cannot merge; use one metric for all parts")
         rows = self.rows + other.rows
         if rows <= LIMIT:
             return Ranks(rows, self.keys + other.keys, None, self.signed)
-        return Ranks(rows, (), self._collapsed().merge(other._collapsed()), self.signed)
+        return Ranks(rows, (), self._collapsed() + other._collapsed(), self.signed)
 
     def _collapsed(self) -> _Histogram:
         if self.histogram is not None:
@@ -259,7 +259,3 @@ class RankMetric(Metric[Ranks, R]):
     def summarize(self, batch: Predictions) -> Ranks:
         """Confidence (or score) and verdict of one batch."""
         return Ranks.of(*self.ordering(batch))
-
-    def merge(self, a: Ranks, b: Ranks) -> Ranks:
-        """Rows of both."""
-        return a.merge(b)

@@ -81,13 +81,21 @@ class RiskAtCoverage(RankMetric[Measure]):
         for i, coverage in enumerate(wanted.tolist()):
             lower, upper = min(1 - float(high[i]), float(risks[i])), max(1 - float(low[i]), float(risks[i]))
             rows.append(
-                {"coverage": coverage, "value": float(risks[i]), "lower": lower, "upper": upper,
-                 "threshold": float(points.confidence[0, i])}
-            )  # fmt: skip
+                {
+                    "coverage": coverage,
+                    "value": float(risks[i]),
+                    "lower": lower,
+                    "upper": upper,
+                    "threshold": float(points.confidence[0, i]),
+                }
+            )
         own = next(row for row in rows if row["coverage"] == self.coverage)
         return measure(
-            own["value"], (own["lower"], own["upper"]), level, "asymptotic",
+            own["value"],
+            (own["lower"], own["upper"]),
+            level,
+            "asymptotic",
             coverage=self.coverage,
             threshold=own["threshold"],
             by_coverage=rows,
-        )  # fmt: skip
+        )

@@ -7,6 +7,7 @@ from typing import final
 
 import numpy as np
 
+from ..arguments import renamed
 from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..registry import register
@@ -20,10 +21,10 @@ _POINTS = 200
 
 
 def _largest(
-    prefix: str, values: Array, wanted: float, coverage: Array, threshold: Array
+    prefix: str, values: Array, target: float, coverage: Array, threshold: Array
 ) -> Iterator[tuple[str, float | None]]:
-    """The largest coverage whose value is at least what is wanted, and its threshold."""
-    enough = np.flatnonzero(values >= wanted)
+    """The largest coverage whose value is at least the target, and its threshold."""
+    enough = np.flatnonzero(values >= target)
     yield f"{prefix}coverage", float(coverage[enough[-1]]) if len(enough) else None
     yield f"{prefix}threshold", float(threshold[enough[-1]]) if len(enough) else None
 
@@ -35,7 +36,7 @@ class RiskCoverageCurve(RankMetric[Curve]):
 
     x = coverage (share answered), y = accuracy of the answered (risk is 1 - y), at up to ``points`` (200)
     coverages that a threshold can reach: samples of equal confidence are answered together. ``extra`` holds
-    ``thresholds``, and ``answers``: for each of the ``wanted`` accuracies (0.95) the largest coverage that reaches
+    ``thresholds``, and ``answers``: for each of the ``target_accuracies`` (0.95) the largest coverage that reaches
     it and its threshold, and the same for the lower end of the band (``safe_coverage``, ``safe_threshold``), None
     where none does. The band is Clopper-Pearson's, exact for each threshold on its own. Source: Geifman and
     El-Yaniv (2017).
@@ -51,11 +52,12 @@ class RiskCoverageCurve(RankMetric[Curve]):
     citation = "geifman2017"
     gives = "curve"
 
-    def __init__(self, points: int = _POINTS, wanted: Sequence[float] = (0.95,)) -> None:
+    @renamed(wanted="target_accuracies")
+    def __init__(self, points: int = _POINTS, target_accuracies: Sequence[float] = (0.95,)) -> None:
         if points < 2:
             raise UsageError(f"expected at least 2 points, got {points}; 200 is usual")
         self.points = points
-        self.wanted = tuple(wanted)
+        self.target_accuracies = tuple(target_accuracies)
 
     def finish(self, state: Ranks, level: float = 0.95, seed: int = 0) -> Curve:
         """The curve."""
@@ -73,14 +75,14 @@ class RiskCoverageCurve(RankMetric[Curve]):
         ends = {"": share, "safe_": lower}
         answers = [
             {
-                "accuracy": wanted,
+                "accuracy": target,
                 **{
                     key: found
                     for prefix, values in ends.items()
-                    for key, found in _largest(prefix, values, wanted, trials / groups.rows, threshold)
+                    for key, found in _largest(prefix, values, target, trials / groups.rows, threshold)
                 },
             }
-            for wanted in self.wanted
+            for target in self.target_accuracies
         ]
         return Curve(
             name=self.name,

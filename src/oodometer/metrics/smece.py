@@ -157,4 +157,4 @@ class SmoothCalibrationError(CellMetric[Measure]):
             raise NotApplicable("needs at least one labelled row")
         value = _smooth(state)
         replicates, observed, null = _replicates(state, generator(seed, self.name))
-        return population_error(value, replicates, observed, null, state.rows, state.rarer, level)
+        return population_error(value, replicates, observed, null, (state.rows, state.rarer), level)

@@ -55,11 +55,15 @@ class VoteCounts:
         names = batch.names.get("judge") or tuple(str(j + 1) for j in range(judges))
         return cls(tuple(names), cells.astype(np.int64), np.stack(each, axis=1).astype(np.int64))
 
-    def merge(self, other: VoteCounts) -> VoteCounts:
+    def __add__(self, other: VoteCounts) -> VoteCounts:
         """Sum of both, of the same judges."""
         if self.judges != other.judges:
-            raise InputError("parts with the same judges", got=f"{self.judges} and {other.judges}", column="votes",
-                             remedy="give every row a vote of every judge")  # fmt: skip
+            raise InputError(
+                "parts with the same judges",
+                got=f"{self.judges} and {other.judges}",
+                column="votes",
+                remedy="give every row a vote of every judge",
+            )
         return VoteCounts(self.names, self.cells + other.cells, self.accepted + other.accepted)
 
     @property

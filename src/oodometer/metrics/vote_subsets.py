@@ -90,8 +90,13 @@ def _row(drawn: Array, size: int, level: float) -> dict[str, Any]:
     gold = drawn[:, 1].sum(axis=(1, 2))
     every, some = reached[:, judges], reached[:, 1]
     out: dict[str, Any] = {"rows": size, "draws": len(drawn)}
-    series = {"gold": gold, "single": drawn[:, :, 1].sum(axis=(1, 2)), "lower": every, "upper": some,
-              "mean": (every + some) / 2}  # fmt: skip
+    series = {
+        "gold": gold,
+        "single": drawn[:, :, 1].sum(axis=(1, 2)),
+        "lower": every,
+        "upper": some,
+        "mean": (every + some) / 2,
+    }
     out |= {name: _spread(values / size, level) for name, values in series.items()}
     out["bounds"] = []
     for agree in agreements(judges):

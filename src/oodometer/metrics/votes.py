@@ -62,10 +62,6 @@ class Votes(Metric[VoteCounts, dict[str, Any]]):
         """Rows by verdict and votes."""
         return VoteCounts.of(batch)
 
-    def merge(self, a: VoteCounts, b: VoteCounts) -> VoteCounts:
-        """Sum of both."""
-        return a.merge(b)
-
     def finish(self, state: VoteCounts, level: float = 0.95, seed: int = 0) -> dict[str, Any]:
         """The tables."""
         if not state.rows:
@@ -84,4 +80,4 @@ class Votes(Metric[VoteCounts, dict[str, Any]]):
             "bounds": bounds_by_agreement(state, level),
             "by_number": bounds_by_judges(np.asarray(state.by_count.sum(axis=0)), level),
             "subsets": vote_subsets(state, self.sizes, self.draws, level, seed),
-        }  # fmt: skip
+        }

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import plugins
 from ..calibrators import Choice, choose_calibrator
-from ..diagnoses import Diagnostician, Signs
+from ..diagnoses import Diagnostician, ShiftStatistics
 from ..errors import NotApplicable
 from ..estimators import Estimator, RiskCoverage
 from ..kernels import side_by_side
@@ -16,7 +16,7 @@ from ..predictions import Predictions
 from ..registry import create, find, known, names, those
 from ..results import Skipped
 from ..scores import Score, natural_confidence
-from .plan import Plan, batch_rows
+from .plan import EstimationPlan, batch_rows
 
 __all__ = ["choose", "default_methods", "fit_plan", "quick_methods"]
 
@@ -65,21 +65,23 @@ def fit_plan(
     *,
     level: float = 0.95,
     seed: int = 0,
-    wanted: Sequence[float] | None = None,
+    target_accuracies: Sequence[float] | None = None,
     calibrator: str = "auto",
     diagnosis: bool = False,
-) -> tuple[Plan, list[Skipped]]:
+) -> tuple[EstimationPlan, list[Skipped]]:
     """A plan fitted on a labelled record, and the methods that do not apply to it.
 
-    ``wanted`` accuracies ask for the risk-coverage curve; without them it is left out. ``diagnosis`` adds the signs and
-    the diagnostician.
+    ``target_accuracies`` ask for the risk-coverage curve; without them it is left out. ``diagnosis`` adds the shift
+    statistics and the diagnostician.
     """
     choice = choose(record, calibrator)
     calibrated = choice.apply(record)
     # worked out once, before several threads ask for them
     _ = record.verdicts, calibrated.verdicts, calibrated.probabilities is not None and calibrated.top
     names_asked = list(methods or default_methods())
-    curve = None if wanted is None else RiskCoverage(level=level, wanted=tuple(wanted), seed=seed)
+    curve = None
+    if target_accuracies is not None:
+        curve = RiskCoverage(level=level, target_accuracies=tuple(target_accuracies), seed=seed)
     jobs: list[Callable[[], Any]] = [partial(_fit_curve, record, curve)]
     jobs += [partial(_fit_one, name, calibrated, level, seed) for name in names_asked]
     threads = len(record) >= _THREADED_ROWS
@@ -90,13 +92,13 @@ def fit_plan(
     fitted = {n: f for n, f in zip(names_asked, found, strict=True) if isinstance(f, Estimator)}
     skipped = [f for f in found if isinstance(f, Skipped)]
     confidence: Score | None = natural_confidence(record) if fitted_curve is not None else None
-    plan = Plan(
+    plan = EstimationPlan(
         choice,
         fitted,
         fitted_curve,
         confidence,
         rows=batch_rows(record.num_classes),
-        signs=Signs().fit(calibrated) if diagnosis else None,
+        shift_statistics=ShiftStatistics().fit(calibrated) if diagnosis else None,
         diagnostician=Diagnostician(seed=seed).fit(calibrated) if diagnosis else None,
     )
     return plan, skipped

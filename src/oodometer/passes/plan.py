@@ -12,35 +12,21 @@ import numpy as np
 
 from ..arrays import Array
 from ..calibrators import Choice
-from ..classes import is_null
-from ..diagnoses import Diagnostician, Signs
+from ..diagnoses import Diagnostician, ShiftStatistics
 from ..errors import InputError, NotApplicable, UsageError
 from ..estimators import Estimator, RiskCoverage, Sums
 from ..kernels import equal_bin, tally
 from ..predictions import Predictions
 from ..results import Skipped
 from ..scores import Score
-from .guarding import Failed, guarded, merged
+from .base import Pass, State
+from .folding import Execution
+from .guarding import Failed, guarded
+from .slicing import WHOLE, Key, column_of, rows_by_value
 
-__all__ = [
-    "MOST_SLICES",
-    "WHOLE",
-    "Key",
-    "Plan",
-    "batch_rows",
-    "merge_states",
-    "parse_duration",
-    "rounding",
-    "slice_name",
-]
+__all__ = ["EstimationPlan", "batch_rows", "parse_duration", "rounding"]
 
-Key = tuple[str, Any]  # ("whole", None), ("by", value) or ("every", number of the chunk)
-State = dict[Key, dict[str, Sums]]
-
-WHOLE: Key = ("whole", None)
-MOST_SLICES = 200
 MOST_CHUNKS = 1000
-MISSING = "(missing)"  # the slice of rows whose cell is empty
 CONFIDENCE_CELLS = 60  # enough for both figures: 20 bins of the histogram, 15 of the reliability diagram
 _VALUES_A_BATCH = 10 << 16  # probabilities in flight: few megabytes, and enough that threads seldom meet
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -69,25 +55,8 @@ def parse_duration(text: str) -> int:
     return int(match[1]) * _UNITS[match[2]]
 
 
-def merge_states(a: State, b: State, methods: Mapping[str, Estimator] | None = None) -> State:
-    """Two states as one, key by key; ``methods`` merge their own."""
-    out = dict(a)
-    for key, states in b.items():
-        mine = out.get(key)
-        if mine is None:
-            out[key] = states
-            continue
-        out[key] = {name: _merged(name, mine[name], state, methods or {}) for name, state in states.items()}
-    return out
-
-
-def _merged(name: str, a: Any, b: Any, methods: Mapping[str, Estimator]) -> Any:
-    method = methods.get(name)
-    return a + b if method is None else merged(name, method, method.merge, a, b)
-
-
 @dataclass(frozen=True)
-class Plan:
+class EstimationPlan(Pass):
     """Fitted methods and how to cut the target; small, picklable, and the same for every batch.
 
     Parameters
@@ -99,23 +68,24 @@ class Plan:
     by : field or column to slice by, or None.
     every : chunk length in seconds, or None.
     labels : truth of target rows (`label` or `correct`, one row each), or None.
-    signs, diagnostician : what looks at the shift, or None.
+    shift_statistics, diagnostician : what looks at the shift, or None.
     rows : rows in a batch; first_row : the target's own first row, from which labels are counted.
     """
 
     choice: Choice
     methods: Mapping[str, Estimator]
-    curve: RiskCoverage | None
-    confidence: Score | None
+    curve: RiskCoverage | None = None
+    confidence: Score | None = None
     by: str | None = None
     every: int | None = None
     labels: Predictions | None = None
     rows: int = field(default=65_536)
     first_row: int = 0
-    signs: Signs | None = None
+    shift_statistics: ShiftStatistics | None = None
     diagnostician: Diagnostician | None = None
+    fields = None
 
-    def lighter(self) -> Plan:
+    def lighter(self) -> EstimationPlan:
         """The accuracies alone: what a trial needs."""
         light = {
             name: guarded(name, method, method.lighter, Estimator) for name, method in self.methods.items()
@@ -128,13 +98,13 @@ class Plan:
             methods=methods,
             curve=None,
             confidence=None,
-            signs=None,
+            shift_statistics=None,
             diagnostician=None,
             by=None,
             every=None,
         )
 
-    def restricted_to(self, batch: Predictions) -> tuple[Plan, list[Skipped]]:
+    def restricted_to(self, batch: Predictions) -> tuple[EstimationPlan, list[Skipped]]:
         """The plan without the methods that a target like this batch cannot feed, and why each was left out."""
         skipped, kept = [], {}
         for name, method in self.methods.items():
@@ -154,26 +124,23 @@ class Plan:
         )
         return plan, skipped
 
-    def __call__(self, part: Any) -> State:
-        """The state of one part of the target, read batch by batch."""
-        total: State | None = None
-        for batch in part.batches(rows=self.rows):
-            state = self.summarize(batch)
-            total = state if total is None else self.merge(total, state)
-            self.check_cuts(total)
-        return {} if total is None else total
+    @property
+    def makers(self) -> Mapping[str, Estimator]:
+        """The methods, which merge their own states."""
+        return self.methods
 
-    def merge(self, a: State, b: State) -> State:
-        """Two states as one."""
-        return merge_states(a, b, self.methods)
-
-    def check_cuts(self, keys: Collection[Key]) -> None:
+    def check_slices(self, keys: Collection[Key]) -> None:
         """A bounded number of slices or chunks; `UsageError` says what to do about too many."""
-        cuts = [key for key in keys if key != WHOLE]
-        if self.by is not None:
-            check_slices(cuts, self.by)
-        if len(cuts) > MOST_CHUNKS:
+        super().check_slices(keys)
+        if len(keys) > MOST_CHUNKS:
             raise UsageError(f"--every makes more than {MOST_CHUNKS} chunks of these rows; take longer ones")
+
+    def read(self, parts: Sequence[Any], execution: Execution, file: str | None = None) -> State:
+        """The state of a target's parts; `InputError` where they hold no row."""
+        state = self.fold(parts, execution)
+        if WHOLE not in state:
+            raise InputError("at least one row", got="none", remedy="check what wrote it", file=file)
+        return state
 
     def summarize(self, batch: Predictions) -> State:
         """The state of one batch: the whole of it, and each slice or chunk."""
@@ -186,12 +153,12 @@ class Plan:
             whole["risk_coverage"] = self.curve.summarize(batch)  # thresholds are for the model's own scale
         if self.confidence is not None:
             whole["confidence"] = Sums(counts=confidence_counts(self.confidence, calibrated))
-        if self.signs is not None:
-            whole["signs"] = self.signs.summarize(calibrated)
+        if self.shift_statistics is not None:
+            whole["shift_statistics"] = self.shift_statistics.summarize(calibrated)
         if self.diagnostician is not None:
             whole["diagnosis"] = self.diagnostician.summarize(calibrated)
         out: State = {WHOLE: whole}
-        for key, index in self._cuts(calibrated):
+        for key, index in self._slices(calibrated):
             piece = calibrated.take(index)
             states = {
                 name: _seen(name, method, piece, lighter=True)
@@ -199,8 +166,8 @@ class Plan:
                 if not method.heavy
             }
             states["truth"] = _truth(piece)
-            if self.signs is not None:
-                states["signs"] = self.signs.summarize(piece)
+            if self.shift_statistics is not None:
+                states["shift_statistics"] = self.shift_statistics.summarize(piece)
             out[key] = states
         return out
 
@@ -231,7 +198,7 @@ class Plan:
                 column="label",
             )
 
-    def _cuts(self, batch: Predictions) -> Iterator[tuple[Key, Array]]:
+    def _slices(self, batch: Predictions) -> Iterator[tuple[Key, Array]]:
         """Row numbers of each slice and each chunk in the batch."""
         if self.by is not None:
             values = column_of(batch, self.by)
@@ -243,21 +210,10 @@ class Plan:
             kind = "every"
         else:
             return
-        if values.dtype.kind in "iufbM":
-            distinct, codes = np.unique(values, return_inverse=True)
-            names = [slice_name(value) for value in distinct]
-        else:
-            index: dict[Any, int] = {}
-            codes = np.array(
-                [index.setdefault(slice_name(v), len(index)) for v in values.tolist()], dtype=np.intp
-            )
-            names = list(index)
+        names, rows = rows_by_value(values)
         keys: list[Key] = [(kind, name) for name in names]
-        self.check_cuts(keys)
-        order = np.argsort(codes, kind="stable")
-        edges = np.searchsorted(codes[order], np.arange(len(keys) + 1))
-        for i, key in enumerate(keys):
-            yield key, order[edges[i] : edges[i + 1]]
+        self.check_slices(keys)
+        yield from zip(keys, rows, strict=True)
 
     def chunk_start(self, number: int) -> str:
         """Where the chunk of this number begins, ISO 8601, a date alone where chunks are whole days."""
@@ -269,32 +225,6 @@ class Plan:
 def _seen(name: str, method: Estimator, batch: Predictions, lighter: bool = False) -> Any:
     """The state of a method, or a `Failed` that says why there is none."""
     return guarded(name, method, lambda: (method.lighter() if lighter else method).summarize(batch), Sums)
-
-
-def column_of(batch: Predictions, name: str) -> Array:
-    """A field or a further column to slice by; class codes are given their names."""
-    if name in batch.columns:
-        return batch.columns[name]
-    codes = batch.predicted if name == "prediction" else batch.label if name == "label" else None
-    if codes is not None:
-        names = batch.classes if batch.has_classes else range(int(codes.max(initial=-1)) + 1)
-        return np.array([*(names or ()), None], dtype=object)[codes]  # an unknown label, -1, is the last
-    value = getattr(batch, name, None)
-    if isinstance(value, np.ndarray) and value.ndim == 1:
-        return value
-    raise UsageError(f"there is no column {name!r} to slice by")
-
-
-def slice_name(value: Any) -> Any:
-    """What a slice is called: a string, a number or a truth value, so that batches and JSON agree on it."""
-    if isinstance(value, np.datetime64):
-        return MISSING if np.isnat(value) else str(value).removesuffix(".000000").removesuffix("T00:00:00")
-    value = value.item() if isinstance(value, np.generic) else value
-    if is_null(value):
-        return MISSING
-    if isinstance(value, str) and value.strip("'") == MISSING:
-        return f"'{value}'"  # a text that reads like the name of the empty cells is quoted, and quoted again if it was
-    return value if isinstance(value, (str, int, float)) else str(value)
 
 
 def confidence_cells(score: Score, record: Predictions) -> tuple[Array, Array]:
@@ -329,11 +259,3 @@ def _truth(batch: Predictions) -> Sums:
     except NotApplicable:  # labels, but no prediction to hold them against
         return Sums(rows=len(batch), known=0, correct=0)
     return Sums(rows=len(batch), known=int(np.sum(verdicts >= 0)), correct=int(np.sum(verdicts == 1)))
-
-
-def check_slices(keys: Sequence[Key], by: str) -> None:
-    """At most `MOST_SLICES` slices: a column of identifiers is no slice."""
-    if len(keys) > MOST_SLICES:
-        raise UsageError(
-            f"the column {by!r} has more than {MOST_SLICES} distinct values; slice by one with fewer, or bin it first"
-        )

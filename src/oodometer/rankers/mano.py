@@ -85,9 +85,13 @@ class MaNo(Ranker):
             else:
                 surprise -= float(np.log(np.maximum(shares, _SMALLEST)).mean(axis=1).sum())
         return {
-            "rows": len(batch), "entries": given.size, "with_logits": len(batch) * has_logits,
-            "surprise": surprise, "softmax": powers, "taylor": taylor,
-        }  # fmt: skip
+            "rows": len(batch),
+            "entries": given.size,
+            "with_logits": len(batch) * has_logits,
+            "surprise": surprise,
+            "softmax": powers,
+            "taylor": taylor,
+        }
 
     def settled(self, states: Mapping[str, State]) -> tuple[Self, tuple[str, ...]]:
         """The same with one normalisation for all, by the mean of their criteria; a note where they would differ."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import audit as audits
 from . import backtest as backtests
-from . import comparison, evaluation, failures, operating, rivals
+from . import comparison, evaluation, failures, operating, rankings
 from . import votes as judges
 from .charts import (
     accuracy_coverage,
@@ -152,13 +152,13 @@ def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
         "findings": {name: failures.pairs(result, name) for name in each},
         "cases": {name: failures.matrix(shown, name) for name in each},
         "case_names": failures.CASES,
-        "places": {name: rivals.places(shown, name) for name in each},
-        "disca": [table for name in each if (table := rivals.disca_table(shown, name))],
-        "costs": rivals.costs(shown),
-        "against": rivals.against(shown),
-        "targets": rivals.target_rows(shown),
-        "left_out": rivals.skipped(shown),
-        "notes": rivals.notes(result),
+        "places": {name: rankings.places(shown, name) for name in each},
+        "disca": [table for name in each if (table := rankings.disca_table(shown, name))],
+        "costs": rankings.costs(shown),
+        "against": rankings.against(shown),
+        "targets": rankings.target_rows(shown),
+        "left_out": rankings.skipped(shown),
+        "notes": rankings.notes(result),
         "domains": DOMAINS,
     }
 

@@ -27,7 +27,7 @@ class Trial:
     rows, truth : rows of the target and its accuracy.
     source : accuracy of the rows that the methods were fitted on.
     estimates : method -> (value, lower, upper).
-    signs : what `Signs` saw of the shift.
+    signs : what `ShiftStatistics` saw of the shift.
     """
 
     family: str
@@ -47,20 +47,30 @@ class Trial:
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
         return {
-            "family": self.family, "severity": self.severity, "repeat": self.repeat, "rows": self.rows,
-            "truth": self.truth, "source": self.source, "estimates": {m: list(t) for m, t in self.estimates.items()},
+            "family": self.family,
+            "severity": self.severity,
+            "repeat": self.repeat,
+            "rows": self.rows,
+            "truth": self.truth,
+            "source": self.source,
+            "estimates": {m: list(t) for m, t in self.estimates.items()},
             "signs": dict(self.signs),
-        }  # fmt: skip
+        }
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Trial:
         """The trial that `to_dict` wrote; `KeyError`, `TypeError` or `ValueError` for anything else."""
         estimates = {str(m): (float(a), float(b), float(c)) for m, (a, b, c) in plain["estimates"].items()}
         found = cls(
-            str(plain["family"]), float(plain["severity"]), int(plain["repeat"]), int(plain["rows"]),
-            float(plain["truth"]), float(plain["source"]), estimates,
+            str(plain["family"]),
+            float(plain["severity"]),
+            int(plain["repeat"]),
+            int(plain["rows"]),
+            float(plain["truth"]),
+            float(plain["source"]),
+            estimates,
             {str(k): float(v) for k, v in plain["signs"].items()},
-        )  # fmt: skip
+        )
         shares = [(0.0, found.truth, 1.0), (0.0, found.source, 1.0)]
         shares += [(low, value, high) for value, low, high in estimates.values()]
         if found.rows < 1 or not all(0 <= a <= b <= c <= 1 for a, b, c in shares):  # NaN is in no order
@@ -139,9 +149,17 @@ class Backtest:
                 return float(np.mean([np.mean([getattr(r, name) for r in f]) for f in families.values()]))
 
             out.append(
-                BacktestRow(method, "all", 0.0, mean("error"), mean("bias"), mean("coverage"), mean("width"),
-                            sum(r.cases for r in rows))
-            )  # fmt: skip
+                BacktestRow(
+                    method,
+                    "all",
+                    0.0,
+                    mean("error"),
+                    mean("bias"),
+                    mean("coverage"),
+                    mean("width"),
+                    sum(r.cases for r in rows),
+                )
+            )
         return sorted(out, key=lambda r: r.error)
 
     def to_dict(self) -> dict[str, Any]:
@@ -169,9 +187,13 @@ def _row(key: tuple[str, str, float], found: Any) -> BacktestRow:
     value, lower, upper, truth = found.T
     held = (lower <= truth + 1e-12) & (truth <= upper + 1e-12)
     return BacktestRow(
-        *key, float(np.abs(value - truth).mean()), float((value - truth).mean()), float(held.mean()),
-        float((upper - lower).mean()), len(found),
-    )  # fmt: skip
+        *key,
+        float(np.abs(value - truth).mean()),
+        float((value - truth).mean()),
+        float(held.mean()),
+        float((upper - lower).mean()),
+        len(found),
+    )
 
 
 def summary_of_backtest(found: Backtest) -> str:

@@ -60,10 +60,7 @@ def _splits(record: Predictions, rng: np.random.Generator) -> Iterator[list[Pred
 
 
 def _folded(method: Any, pieces: list[Predictions]) -> Any:
-    state = method.summarize(pieces[0])
-    for piece in pieces[1:]:
-        state = method.merge(state, method.summarize(piece))
-    return method.finish(state)
+    return method.finish(method.folded(pieces))
 
 
 def _check_documented(cls: type) -> None:

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..arguments import checked
-from ..backtests.run import REPEATS, run_backtest
+from ..backtests.run import REPEATS, BacktestOptions, run_backtest
 from ..backtests.trials import LEAST_REFERENCE
-from ..errors import InputError, UsageError
-from ..intervals import check_level
+from ..errors import InputError
 from ..passes.below_chance import label_warnings
-from ..registry import find
 from ..results.backtest import Backtest
 from .opening import Opener
 from .reference import read_reference
@@ -68,26 +66,21 @@ def backtest(
     >>> [(r.method, r.cases) for r in found.rows]
     [('source', 2), ('atc', 2)]
     """
-    check_level(level)
-    if repeats < 1:
-        raise UsageError(f"expected at least one repeat, got {repeats}")
-    for name in methods or ():
-        find("estimator", name)
-    for name in families or ():
-        find("simulation", name)
+    options = BacktestOptions(
+        methods=methods, families=families, repeats=repeats, level=level, seed=seed, cache=cache
+    )
     opener = Opener(mapping)
     source = opener.references([reference], classes)[0]
     opener.check()
     read = read_reference(source)
     if len(read.record) < LEAST_REFERENCE:
         raise InputError(
-            f"at least {LEAST_REFERENCE} labelled rows to backtest on", got=f"{len(read.record)}", file=source.name,
+            f"at least {LEAST_REFERENCE} labelled rows to backtest on",
+            got=f"{len(read.record)}",
+            file=source.name,
             remedy="label more, or use `oodometer estimate`, which then says what it cannot know",
-        )  # fmt: skip
+        )
     about = {"name": source.name, "rows": read.rows, "accuracy": read.correct / read.rows}
-    found = run_backtest(
-        read.record, methods=methods, families=families, repeats=repeats, level=level, seed=seed, cache=cache,
-        progress=progress,
-    )  # fmt: skip
+    found = run_backtest(read.record, options, progress)
     warnings = label_warnings("the reference", [read.record], read.record.accuracy)
     return replace(found, reference=about, warnings=tuple(warnings))

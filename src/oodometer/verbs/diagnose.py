@@ -8,10 +8,10 @@ from typing import Any
 from ..arguments import checked
 from ..diagnoses import Diagnosis, Diagnostician
 from ..engines import Engine
-from ..passes.diagnosing import DiagnosisPass
 from ..passes.fitting import choose
-from ..passes.folding import fold
-from ..passes.plan import batch_rows
+from ..passes.folding import Execution
+from ..passes.plan import EstimationPlan, batch_rows
+from ..passes.slicing import WHOLE
 from .opening import Opener
 from .reference import read_reference
 
@@ -53,11 +53,11 @@ def diagnose(
     """
     opener = Opener(mapping)
     first = opener.references([reference], classes)[0]
-    goal = opener.target(target)
+    target = opener.target(target)
     opener.check()
     read = read_reference(first)
     choice = choose(read.record, "auto")
     fitted = Diagnostician(seed=seed).fit(choice.apply(read.record))
-    work = DiagnosisPass(fitted, choice, batch_rows(read.record.num_classes))
-    parts = goal.parts(_PART_ROWS)
-    return fitted.finish(fold(work, parts, fitted.merge, engine=engine, workers=workers, progress=progress))
+    plan = EstimationPlan(choice, {}, rows=batch_rows(read.record.num_classes), diagnostician=fitted)
+    state = plan.read(target.parts(_PART_ROWS), Execution(engine, workers, progress))
+    return fitted.finish(state[WHOLE]["diagnosis"])

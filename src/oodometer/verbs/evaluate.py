@@ -10,9 +10,9 @@ from .. import plugins
 from ..arguments import checked
 from ..engines import Engine
 from ..errors import UsageError
-from ..intervals import check_level
 from ..metrics import ordered_by
-from ..passes.judging import judge
+from ..passes.evaluating import EvaluationOptions, evaluate_source
+from ..passes.folding import Execution
 from ..predictions import FIELDS
 from ..registry import broken, create, find, names
 from ..results import Skipped
@@ -109,7 +109,7 @@ def evaluate(
     >>> found.skipped[0].method, found.skipped[0].why
     ('nll', 'needs probabilities and label; the record has confidence, correct')
     """
-    check_level(level)
+    options = EvaluationOptions(metrics, by, level, seed, Execution(engine, workers, progress))
     if not sources:
         raise UsageError("give at least one set of predictions")
     made = [create("metric", name) if metrics else _made(name) for name in metrics or names("metric")]
@@ -123,7 +123,7 @@ def evaluate(
         source = as_source(
             given, classes=classes, mapping=dict(mapping) if mapping else None, extra_columns=extra
         )
-        found = judge(in_name_order(source), chosen, metrics, level, by, seed, engine, workers, progress)
+        found = evaluate_source(in_name_order(source), chosen, options)
         done.append(replace(found, skipped=(*found.skipped, *unable)) if unable else found)
     return done[0] if len(done) == 1 else Evaluations(tuple(done))
 

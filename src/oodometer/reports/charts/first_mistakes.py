@@ -17,44 +17,62 @@ ROW_HEIGHT = 34
 LAST = 0.999999  # a confidence beyond it is written as being beyond it
 
 
+def _rows(result: Result) -> list[dict[str, Any]]:
+    """One row for each model and domain whose first mistake is known."""
+    called = names(result)
+    return [
+        _row(called[str(model.get("name"))], domain, found, value)
+        for model in drawn(result)
+        for domain in domains(result)
+        if (value := finite((found := score(model, domain, "disca")).get("a"))) is not None
+    ]
+
+
+def _row(name: str, domain: str, found: dict[str, Any], value: float) -> dict[str, Any]:
+    ends = (found.get("intervals") or {}).get("a") or [value, value]
+    low, high = (finite(one) for one in ends[:2])
+    color = STYLES[domain][0]
+    told = {"": name, DOMAINS[domain]: threshold(value)}
+    if low is not None and high is not None:
+        told["interval"] = f"{threshold(max(low, 0.0))}\N{EN DASH}{threshold(min(high, 1.0))}"
+    if found.get("never_wrong"):
+        told["note"] = "never wrong: the lowest confidence"
+    return {
+        "model": name,
+        "a": value,
+        "tip": told,
+        "c": color,
+        "band": BAND[color],
+        # A confidence is at most 1, whatever the bootstrap's arithmetic says.
+        "l": max(value if low is None else low, 0.0),
+        "u": min(value if high is None else high, 1.0),
+        "shift": list(DOMAINS).index(domain),
+        "text": threshold(value) if not LAST < value < 1 else f"> {LAST}",
+    }
+
+
 def figure(result: Result) -> Figure | None:
     """A row for each model, a dot with its interval for each domain, the lowest on top."""
     import altair as alt
 
-    called = names(result)
-    rows: list[dict[str, Any]] = []
-    for model in drawn(result):
-        for domain in domains(result):
-            found = score(model, domain, "disca")
-            value = finite(found.get("a"))
-            if value is None:
-                continue
-            ends = (found.get("intervals") or {}).get("a") or [value, value]
-            low, high = (finite(one) for one in ends[:2])
-            color = STYLES[domain][0]
-            told = {"": called[str(model.get("name"))], DOMAINS[domain]: threshold(value)}
-            if low is not None and high is not None:
-                told["interval"] = f"{threshold(max(low, 0.0))}\N{EN DASH}{threshold(min(high, 1.0))}"
-            if found.get("never_wrong"):
-                told["note"] = "never wrong: the lowest confidence"
-            rows.append({
-                "model": called[str(model.get("name"))], "a": value, "tip": told, "c": color, "band": BAND[color],
-                # A confidence is at most 1, whatever the bootstrap's arithmetic says.
-                "l": max(value if low is None else low, 0.0), "u": min(value if high is None else high, 1.0),
-                "shift": list(DOMAINS).index(domain), "text": threshold(value) if not LAST < value < 1 else f"> {LAST}",
-            })  # fmt: skip
+    rows = _rows(result)
     if not rows:
         return None
     several = len({row["shift"] for row in rows}) > 1
     home = [row for row in rows if row["shift"] == min(one["shift"] for one in rows)]
-    wanted = [row["model"] for row in sorted(home, key=lambda row: row["a"])]
-    wanted += [row["model"] for row in rows if row["model"] not in wanted]
+    order = [row["model"] for row in sorted(home, key=lambda row: row["a"])]
+    order += [row["model"] for row in rows if row["model"] not in order]
     down = alt.Y(
         "model:N",
-        sort=wanted,
-        axis=alt.Axis(title=None, grid=False, labelColor=INK, labelFontSize=13,
-                      labelLimit=alt.expr("containerSize()[0] < 480 ? 110 : 210")),
-    )  # fmt: skip
+        sort=order,
+        axis=alt.Axis(
+            title=None,
+            grid=False,
+            labelColor=INK,
+            labelFontSize=13,
+            labelLimit=alt.expr("containerSize()[0] < 480 ? 110 : 210"),
+        ),
+    )
     scale = alt.Scale(domain=confidence_scale([row["l"] for row in rows]), nice=False, zero=False)
     across = alt.X(
         "a:Q",
@@ -78,7 +96,7 @@ def figure(result: Result) -> Figure | None:
     finding = title(result, rows)
     spec = specification(
         alt.layer(*layers),
-        height=ROW_HEIGHT * len(set(wanted)) if several else 26 * len(wanted),
+        height=ROW_HEIGHT * len(set(order)) if several else 26 * len(order),
         alt_text=finding,
         spoken=False,
     )

@@ -108,42 +108,16 @@ def figure(result: Result) -> Figure | None:
     found, now = steps(result), today(result)
     if len(found) < 2 or (now is not None and not now["width"]):
         return None
-    seen = [one[key] for one in found for key in ("alone", "random", "suggested", "narrowest", "widest")
-            if finite(one.get(key)) is not None] + ([now["width"]] if now else [])  # fmt: skip
-    low, high = max(min(seen) * 0.9, FLOOR), min(max(seen) * 1.08, 1.0)
-    up = alt.Y(
-        "width:Q",
-        scale=alt.Scale(type="log", domain=[low, high], nice=False, clamp=True),
-        axis=alt.Axis(
-            values=[w for w in WIDTHS if low <= w <= high],
-            labelExpr="format(datum.value * 100, '~g')",
-            title=None,
-        ),
-    )
-    ends = [found[0]["labels"], found[-1]["labels"]] + ([now["labels"]] if now else [])
-    log = alt.Scale(type="log", domain=[min(ends) * 0.93, max(ends) * 1.04], nice=False)
-    across = alt.X(
-        "labels:Q",
-        scale=log,
-        axis=alt.Axis(
-            values=[t for t in TICKS if min(ends) <= t <= max(ends)],
-            format=",d",
-            grid=False,
-            title="labels in all",
-        ),
-    )
+    up, across, (low, high), ends = _axes(found, now)
     lines = _drawn(found)
     layers: list[Any] = []
     if all(finite(one.get(key)) is not None for one in found for key in ("narrowest", "widest")):
         rows = [
             {"labels": one["labels"], "width": one["narrowest"], "widest": one["widest"]} for one in found
         ]
-        layers.append(
-            alt.Chart(data(rows))
-            .mark_area(color=BAND[QUIET], opacity=0.6)
-            .encode(x=across, y=up, y2="widest:Q")
-        )
-    names, tips = [], []
+        band = alt.Chart(data(rows)).mark_area(color=BAND[QUIET], opacity=0.6)
+        layers.append(band.encode(x=across, y=up, y2="widest:Q"))
+    names = []
     tall = HEIGHT / math.log(high / low)
     ends_at = [math.log(max(found[-1][key], low) / low) * tall for key, _, _ in lines]
     places = spread(ends_at, GAP, 0, HEIGHT - GAP / 2)
@@ -151,20 +125,53 @@ def figure(result: Result) -> Figure | None:
         rows = [{"labels": one["labels"], "width": one[key]} for one in found]
         layers.append(alt.Chart(data(rows)).mark_line(color=color).encode(x=across, y=up))
         names.append({"width": low * math.exp(place / tall), "name": name, "color": color})
-    for before, one in zip([found[0], *found], found, strict=False):
-        tip = {"": f"{number(one['labels'])} labels", **{name: points(one[key]) for key, name, _ in lines}}
-        tips.append({"before": before["labels"] if before is not one else min(ends) * 0.93, "labels": one["labels"],
-                     "tip": tip})  # fmt: skip
-    layers.append(alt.Chart(data(tips)).mark_bar(opacity=0).encode(
-        x=alt.X("before:Q", scale=log), x2="labels:Q", y=alt.value(0), y2=alt.value("height"),
-        tooltip="tip:N"))  # fmt: skip
+    layers.append(_tips(found, lines, min(ends) * 0.93, across))
     if len(lines) > 1:
-        layers.append(alt.Chart(data(names)).mark_text(align="left", dx=8, fontWeight=600).encode(
-            x=alt.value("width"), y=up, text="name:N", color=alt.Color("color:N", scale=None)))  # fmt: skip
+        text = alt.Chart(data(names)).mark_text(align="left", dx=8, fontWeight=600)
+        by_line = alt.Color("color:N", scale=None)
+        layers.append(text.encode(x=alt.value("width"), y=up, text="name:N", color=by_line))
     layers += _today(now, across, up, ends)
     finding = title(result)
     spec = specification(alt.layer(*layers), height=HEIGHT, alt_text=finding)
     return Figure("widths", finding, caption(result, lines), spec)
+
+
+def _axes(found: list[dict[str, Any]], now: dict[str, Any] | None) -> tuple[Any, Any, Any, list[int]]:
+    """The two axes, both logarithmic, the lowest and highest width, and the numbers of labels at the ends."""
+    import altair as alt
+
+    keys = ("alone", "random", "suggested", "narrowest", "widest")
+    seen = [one[key] for one in found for key in keys if finite(one.get(key)) is not None]
+    seen += [now["width"]] if now else []
+    low, high = max(min(seen) * 0.9, FLOOR), min(max(seen) * 1.08, 1.0)
+    ticks = [w for w in WIDTHS if low <= w <= high]
+    up = alt.Y(
+        "width:Q",
+        scale=alt.Scale(type="log", domain=[low, high], nice=False, clamp=True),
+        axis=alt.Axis(values=ticks, labelExpr="format(datum.value * 100, '~g')", title=None),
+    )
+    ends = [found[0]["labels"], found[-1]["labels"]] + ([now["labels"]] if now else [])
+    ticks = [t for t in TICKS if min(ends) <= t <= max(ends)]
+    across = alt.X(
+        "labels:Q",
+        scale=alt.Scale(type="log", domain=[min(ends) * 0.93, max(ends) * 1.04], nice=False),
+        axis=alt.Axis(values=ticks, format=",d", grid=False, title="labels in all"),
+    )
+    return up, across, (low, high), ends
+
+
+def _tips(found: list[dict[str, Any]], lines: list[tuple[str, str, str]], start: float, across: Any) -> Any:
+    """A strip for each number of labels, unseen, that tells the width of every line."""
+    import altair as alt
+
+    rows = []
+    for before, one in zip([found[0], *found], found, strict=False):
+        tip = {"": f"{number(one['labels'])} labels", **{name: points(one[key]) for key, name, _ in lines}}
+        begin = before["labels"] if before is not one else start
+        rows.append({"before": begin, "labels": one["labels"], "tip": tip})
+    strips = alt.Chart(data(rows)).mark_bar(opacity=0)
+    ends = {"x": alt.X("before:Q", scale=across["scale"]), "x2": "labels:Q"}
+    return strips.encode(**ends, y=alt.value(0), y2=alt.value("height"), tooltip="tip:N")
 
 
 def _today(now: dict[str, Any] | None, across: Any, up: Any, ends: list[int]) -> list[Any]:

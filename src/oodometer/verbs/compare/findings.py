@@ -10,7 +10,7 @@ import numpy as np
 from ...metrics.failure_cases import TAIL, tail_difference
 from ...results import percent
 from ...results.evaluation import Evaluation
-from .rivals import SURE, Domain, parting
+from .model_comparison import SURE, Domain, parting
 
 __all__ = ["findings_of"]
 
@@ -69,10 +69,15 @@ def _against(domain: Domain, a: int, b: int, metric: str) -> dict[str, Any] | No
             f"it answers {percent(values[b])} of the rows and {names[a]} {percent(values[a])}"
         )
     return {
-        "name": f"auc_against_{metric}", "domain": domain.name, "models": [names[a], names[b]], "share": share,
-        "auc_coverage": [float(area[a]), float(area[b])], metric: [float(values[a]), float(values[b])],
-        "contested": bool(doubt), "sentence": say,
-    }  # fmt: skip
+        "name": f"auc_against_{metric}",
+        "domain": domain.name,
+        "models": [names[a], names[b]],
+        "share": share,
+        "auc_coverage": [float(area[a]), float(area[b])],
+        metric: [float(values[a]), float(values[b])],
+        "contested": bool(doubt),
+        "sentence": say,
+    }
 
 
 def _undecided(domain: Domain) -> list[dict[str, Any]]:
@@ -102,9 +107,16 @@ def _undecided(domain: Domain) -> list[dict[str, Any]]:
     told = [{"models": [names[a], names[b]], "share": share} for a, b, share in unsure]
     involved = sorted({i for a, b, _ in unsure for i in (a, b)})
     return [
-        {"name": "undecided", "domain": domain.name, "models": [names[i] for i in involved], "share": share,
-         "pairs": told, "undecided": True, "sentence": say}
-    ]  # fmt: skip
+        {
+            "name": "undecided",
+            "domain": domain.name,
+            "models": [names[i] for i in involved],
+            "share": share,
+            "pairs": told,
+            "undecided": True,
+            "sentence": say,
+        }
+    ]
 
 
 def _doubt(domain: Domain, a: int, b: int) -> str:
@@ -166,9 +178,15 @@ def _tail(domain: Domain, a: int, b: int) -> dict[str, Any] | None:
         f"{percent(found[1])} of the time and {names[a]} {percent(found[0])}"
     )
     return {
-        "name": "tail", "case": 1, "domain": domain.name, "models": [names[a], names[b]], "share": share,
-        "auc_coverage": [float(area[a]), float(area[b])], "tail_accuracy": found, "sentence": say,
-    }  # fmt: skip
+        "name": "tail",
+        "case": 1,
+        "domain": domain.name,
+        "models": [names[a], names[b]],
+        "share": share,
+        "auc_coverage": [float(area[a]), float(area[b])],
+        "tail_accuracy": found,
+        "sentence": say,
+    }
 
 
 def _cases(domain: Domain) -> list[dict[str, Any]]:

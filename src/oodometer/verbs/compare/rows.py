@@ -12,7 +12,8 @@ from ...arrays import Array
 from ...errors import InputError
 from ...metrics import Metric
 from ...metrics.ranks import LIMIT, RankMetric, Ranks
-from ...passes.judging import State, finish_judging, merge_judged, plan_judging
+from ...passes.base import State
+from ...passes.evaluating import EvaluationOptions, finish_evaluation, plan_evaluation
 from ...predictions import Predictions
 from ...results.evaluation import Evaluation
 from ...store import Source
@@ -38,20 +39,23 @@ def read_rows(
     source: Source, chosen: Sequence[Metric[Any, Any]], level: float, seed: int
 ) -> tuple[Evaluation, Rows]:
     """One pass over a file: its evaluation and its rows. Raises `InputError` where the rows cannot be put in order."""
-    plan, skipped = plan_judging(source, chosen, None, None)
+    options = EvaluationOptions(level=level, seed=seed)
+    plan, skipped = plan_evaluation(source, chosen, options)
     order = next((m for m in plan.metrics if isinstance(m, RankMetric)), None)
     if order is None:
         why = next(s.why for s in skipped if s.method == "auc_coverage")
         raise InputError(
-            "something to order the rows by: `confidence` or `probabilities`", got=f"none ({why})", file=source.name,
+            "something to order the rows by: `confidence` or `probabilities`",
+            got=f"none ({why})",
+            file=source.name,
             remedy="add it, or name another order with --score",
-        )  # fmt: skip
+        )
     state: State = {}
     kept: list[tuple[Array, Array]] = []
     truth: list[Array | None] = []
     rows = 0
     for batch in source.batches(fields=(*plan.fields, "label"), rows=plan.rows):
-        state = merge_judged(state, plan.summarize(batch), plan)
+        state = plan.merge(state, plan.summarize(batch))
         known = batch.known()
         rows += len(known)
         if rows > LIMIT:
@@ -60,7 +64,7 @@ def read_rows(
             values, verdicts, _ = order.ordering(known)
             kept.append((values, verdicts))
             truth.append(_names(known))
-    found = finish_judging(source, plan, state, skipped, level, seed)
+    found = finish_evaluation(source, plan, state, skipped, options)
     whole = next(states for states in state.values())
     named = [part for part in truth if part is not None]
     return found, Rows(

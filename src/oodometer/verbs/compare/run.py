@@ -5,20 +5,22 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...arguments import checked, several
+from ...calibrators import Choice
 from ...errors import NotApplicable, UsageError
-from ...estimators import RiskCoverage, Sums
-from ...intervals import check_level
-from ...metrics import Metric, computation_score, didma, nidma, ordered_by
+from ...estimators import RiskCoverage
+from ...metrics import didma, nidma
 from ...metrics.didma import check_pair_of_weights
-from ...metrics.disca import WEIGHTS, check_options
-from ...passes.plan import batch_rows
-from ...registry import create
+from ...metrics.disca import WEIGHTS
+from ...passes.folding import Execution
+from ...passes.plan import EstimationPlan, batch_rows
+from ...passes.slicing import WHOLE
 from ...results import Curve, Interval
 from ...results.comparison import Comparison, ModelRecord
 from ...results.evaluation import Evaluation
@@ -26,12 +28,11 @@ from ...store import Source
 from ..opening import Opener, in_name_order
 from ..reference import read_reference
 from .findings import findings_of
-from .rivals import Domain, disagreements, domain_of, pairs_of, rankings_of
+from .model_comparison import Domain, disagreements, domain_of, pairs_of, rankings_of
+from .options import CompareOptions, Costs
 from .rows import Rows, read_rows
 
 __all__ = ["Comparison", "compare"]
-
-_RISK, _COVERAGE = 0.05, 0.8
 
 
 @checked(out_of_domain=several, target=several)
@@ -100,57 +101,103 @@ def compare(
     >>> found.paired["in_domain"]["paired"], [row["model"] for row in found.rankings["in_domain"]["disca"]]
     (True, ['sure', 'lost'])
     """
-    check_level(level)
-    given = check_options((tolerance,), weights, grid, steps)
-    models = list(models)
-    if len(models) < 2:
-        raise UsageError(
-            f"comparing needs at least two models, got {len(models)}; for one there is `evaluate`"
-        )
-    for what, some in (("out_of_domain", out_of_domain), ("target", target), ("names", names), ("energy", energy),
-                       ("parameters", parameters)):  # fmt: skip
-        if some and len(some) != len(models):
-            raise UsageError(
-                f"{what} is given {len(some)} times for {len(models)} models; give one for each, in their order"
-            )
-    check_pair_of_weights("p and q", didma_weights)
-    check_pair_of_weights("u and v", nidma_weights)
-    costs = _costs(len(models), energy, parameters, optimal_parameters)
+    options = CompareOptions(
+        tolerance=tolerance,
+        weights=weights,
+        grid=grid,
+        steps=steps,
+        require=require,
+        score=score,
+        costs=Costs(energy, energy_unit, parameters, optimal_parameters),
+        didma_weights=didma_weights,
+        nidma_weights=nidma_weights,
+        level=level,
+        mapping=mapping,
+        classes=classes,
+        seed=seed,
+        progress=progress,
+    )
+    given = {"out_of_domain": out_of_domain, "target": target, "names": names, "energy": energy}
+    _check_numbers(len(models), {**given, "parameters": parameters})
     opener = Opener(mapping)
     homes = [in_name_order(opener.open(data, classes)) for data in models]
     aways = [in_name_order(opener.open(data, classes)) for data in out_of_domain]
-    goals = [opener.open(data, axes=home.axes) for data, home in zip(target, homes, strict=False)]
+    targets = [opener.open(data, axes=home.axes) for data, home in zip(target, homes, strict=False)]
     opener.check()
-    titles = _titles(names, homes)
+    return _compared(_titles(names, homes), homes, aways, targets, options)
 
-    def chosen() -> list[Metric[Any, Any]]:
-        return _metrics(tolerance, given, grid, steps, require, score)
 
-    options = {"tolerance": tolerance, "weights": given, "grid": grid, "steps": steps, "risk": _RISK,
-               "coverage": _COVERAGE}  # fmt: skip
-    done, total = 0, len(homes) + len(aways) + len(goals)
+def _check_numbers(models: int, given: Mapping[str, Sequence[Any]]) -> None:
+    if models < 2:
+        raise UsageError(f"comparing needs at least two models, got {models}; for one there is `evaluate`")
+    for what, some in given.items():
+        if some and len(some) != models:
+            raise UsageError(
+                f"{what} is given {len(some)} times for {models} models; give one for each, in their order"
+            )
+
+
+def _compared(
+    titles: Sequence[str],
+    homes: Sequence[Source],
+    aways: Sequence[Source],
+    targets: Sequence[Source],
+    options: CompareOptions,
+) -> Comparison:
+    """The comparison of models with these labelled files, those out of their domain, and those without labels."""
+    done, total = count(1), len(homes) + len(aways) + len(targets)
 
     def tick() -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, total)
+        if options.progress is not None:
+            options.progress(next(done), total)
 
-    def judged(name: str, sources: Sequence[Source]) -> Domain:
-        found: list[tuple[Evaluation, Rows]] = []
-        for source in sources:
-            found.append(read_rows(source, chosen(), level, seed))
-            tick()
-        return domain_of(name, titles, [f for f, _ in found], [r for _, r in found], seed, options)
-
-    home = judged("in_domain", homes)
-    away = judged("out_of_domain", aways) if aways else None
+    domains = [
+        _domain(name, titles, sources, options, tick)
+        for name, sources in (("in_domain", homes), ("out_of_domain", aways))
+        if sources
+    ]
     curves = []
-    for source, goal in zip(homes, goals, strict=False):
-        curves.append(_label_free(source, goal, require, level, seed))
+    for source, unlabelled in zip(homes, targets, strict=False):
+        curves.append(_label_free(source, unlabelled, options))
         tick()
-    domains = [home] if away is None else [home, away]
-    records = _records(home, away, curves, costs, energy, parameters, didma_weights, nidma_weights)
+    records = _records(domains, curves, options)
+    return Comparison(
+        models=tuple(records),
+        rankings=_rankings(domains, records, curves),
+        disagreements=tuple(row for domain in domains for row in disagreements(domain)),
+        pairs=tuple(row for domain in domains for row in pairs_of(domain, options.level)),
+        findings=tuple(row for domain in domains for row in findings_of(domain)),
+        paired={domain.name: {"paired": domain.paired, "why": domain.why} for domain in domains},
+        settings=options.settings,
+        warnings=_warnings(domains),
+        level=options.level,
+        seed=options.seed,
+    )
+
+
+def _domain(
+    name: str,
+    titles: Sequence[str],
+    sources: Sequence[Source],
+    options: CompareOptions,
+    tick: Callable[[], None],
+) -> Domain:
+    """The models on one domain, their files read one by one."""
+    found: list[Evaluation] = []
+    rows: list[Rows] = []
+    for source in sources:
+        evaluation, kept = read_rows(source, options.metrics(), options.level, options.seed)
+        found.append(evaluation)
+        rows.append(kept)
+        tick()
+    return domain_of(name, titles, found, rows, options.seed, options.curve)
+
+
+def _rankings(
+    domains: Sequence[Domain], records: Sequence[ModelRecord], curves: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Domain -> metric -> rows, best first."""
+    titles = [record.name for record in records]
     rankings = {domain.name: rankings_of(domain) for domain in domains}
     for name in ("didma", "nidma"):
         made = [getattr(record, name) for record in records]
@@ -160,26 +207,18 @@ def compare(
         rankings["target"] = {
             key: _ranked(titles, [curve[key] for curve in curves]) for key in ("accuracy", "auc_coverage")
         }
-    return Comparison(
-        models=tuple(records),
-        rankings=rankings,
-        disagreements=tuple(row for domain in domains for row in disagreements(domain)),
-        pairs=tuple(row for domain in domains for row in pairs_of(domain, level)),
-        findings=tuple(row for domain in domains for row in findings_of(domain)),
-        paired={domain.name: {"paired": domain.paired, "why": domain.why} for domain in domains},
-        settings={**options, "require": list(require), "score": score, "didma_weights": list(didma_weights),
-                  "nidma_weights": list(nidma_weights), "energy_unit": energy_unit if energy else None,
-                  "optimal_parameters": optimal_parameters},
-        warnings=_unequal_rows(domains)
-        + tuple(
-            f"{title} ({domain.name.replace('_', ' ')}): {warning}"
-            for domain in domains
-            for title, one in zip(titles, domain.found, strict=True)
-            for warning in one.warnings
-        ),
-        level=level,
-        seed=seed,
-    )  # fmt: skip
+    return rankings
+
+
+def _warnings(domains: Sequence[Domain]) -> tuple[str, ...]:
+    """Warnings of the domains, and those of each model's evaluation."""
+    said = (
+        f"{title} ({domain.name.replace('_', ' ')}): {warning}"
+        for domain in domains
+        for title, one in zip(domain.models, domain.found, strict=True)
+        for warning in one.warnings
+    )
+    return (*_unequal_rows(domains), *said)
 
 
 def _unequal_rows(domains: Sequence[Domain]) -> tuple[str, ...]:
@@ -196,28 +235,6 @@ def _unequal_rows(domains: Sequence[Domain]) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _metrics(
-    tolerance: float,
-    weights: tuple[float, float, float],
-    grid: str,
-    steps: int,
-    require: Sequence[float],
-    score: str | None,
-) -> list[Metric[Any, Any]]:
-    plain = ("accuracy", "brier", "ece", "auc_coverage", "aurc", "e_aurc", "augrc")
-    made = [create("metric", name) for name in plain]
-    made += [
-        create("metric", "disca", tolerance=tolerance, weights=weights, grid=grid, steps=steps),
-        create("metric", "coverage_at_risk", risk=_RISK),
-        create("metric", "risk_at_coverage", coverage=_COVERAGE),
-        create("metric", "accuracy_coverage", steps=steps),
-        create("metric", "risk_coverage", wanted=tuple(require)),
-        create("metric", "operating_points", required=tuple(require)),
-        create("metric", "failure_cases"),
-    ]
-    return ordered_by(made, score)
-
-
 def _titles(names: Sequence[str], sources: Sequence[Source]) -> list[str]:
     """Names of the models, each once: as given, or of the files, or by number."""
     if names:
@@ -231,49 +248,32 @@ def _titles(names: Sequence[str], sources: Sequence[Source]) -> list[str]:
     return out
 
 
-def _costs(
-    count: int, energy: Sequence[float], parameters: Sequence[float], optimal: float | None
-) -> list[float] | None:
-    if energy and parameters:
-        raise UsageError("give the models' energy or their parameters, not both: DiDMA takes one")
-    if energy:
-        return [computation_score(energy=e) for e in energy]
-    if parameters:
-        return [computation_score(parameters=p, optimal_parameters=optimal) for p in parameters]
-    if optimal is not None:
-        raise UsageError("an optimal number of parameters needs the parameters of each model")
-    return None
-
-
 def _records(
-    home: Domain,
-    away: Domain | None,
-    curves: Sequence[Mapping[str, Any]],
-    costs: Sequence[float] | None,
-    energy: Sequence[float],
-    parameters: Sequence[float],
-    didma_weights: Sequence[float],
-    nidma_weights: Sequence[float],
+    domains: Sequence[Domain], curves: Sequence[Mapping[str, Any]], options: CompareOptions
 ) -> list[ModelRecord]:
+    home, away = domains[0], domains[1] if len(domains) > 1 else None
+    costs, scores = options.costs, options.costs.scores()
     out = []
     for i, name in enumerate(home.models):
         disaster = spoken = None
         score = home.found[i].metrics.get("disca")
-        if costs is not None and score is not None:
-            ends = [didma(x, costs[i], didma_weights) for x in (score.value, score.lower, score.upper)]
+        if scores is not None and score is not None:
+            ends = [
+                didma(x, scores[i], options.didma_weights) for x in (score.value, score.lower, score.upper)
+            ]
             disaster = Interval(ends[0], ends[1], ends[2], score.level, "empirical")
         other = None if away is None else away.found[i].metrics.get("disca")
         if disaster is not None and other is not None:
-            spoken = _nidma(disaster, other, nidma_weights)
+            spoken = _nidma(disaster, other, options.nidma_weights)
         out.append(
             ModelRecord(
                 name=name,
                 in_domain=home.found[i],
                 out_of_domain=None if away is None else away.found[i],
                 target=curves[i] if curves else None,
-                energy=float(energy[i]) if energy else None,
-                parameters=float(parameters[i]) if parameters else None,
-                computation=None if costs is None else costs[i],
+                energy=float(costs.energy[i]) if costs.energy else None,
+                parameters=float(costs.parameters[i]) if costs.parameters else None,
+                computation=None if scores is None else scores[i],
                 didma=disaster,
                 nidma=spoken,
             )
@@ -293,31 +293,34 @@ def _nidma(disaster: Interval, other: Interval, weights: Sequence[float]) -> Int
 def _ranked(titles: Sequence[str], found: Sequence[Interval]) -> list[dict[str, Any]]:
     """Rows of a ranking without replicates, larger first."""
     values = np.array([one.value for one in found])
+    ranks = (values[None] > values[:, None]).sum(axis=1) + 1
+    unknown = {"p_best": None, "stable": None}
     return [
-        {"model": titles[i], "rank": int((values > values[i]).sum()) + 1, **found[i].to_dict(), "p_best": None,
-         "stable": None}
+        {"model": titles[i], "rank": int(ranks[i]), **found[i].to_dict(), **unknown}
         for i in np.argsort(-values, kind="stable")
-    ]  # fmt: skip
+    ]
 
 
-def _label_free(
-    source: Source, goal: Source, require: Sequence[float], level: float, seed: int
-) -> dict[str, Any]:
+def _label_free(source: Source, unlabelled: Source, options: CompareOptions) -> dict[str, Any]:
     """The curve of a target without labels, from the rate of being correct at each confidence in the domain."""
-    made = RiskCoverage(level=level, wanted=tuple(require), seed=seed)
+    made = RiskCoverage(level=options.level, target_accuracies=tuple(options.require), seed=options.seed)
     try:
         fitted = made.fit(read_reference(source).record)
-        states: Sums | None = None
-        for batch in goal.batches(rows=batch_rows(len(goal.classes or ()))):
-            state = fitted.summarize(batch)
-            states = state if states is None else fitted.merge(states, state)
+        plan = EstimationPlan(
+            Choice(None, "the model's own scale", {}),
+            {},
+            fitted,
+            rows=batch_rows(len(unlabelled.classes or ())),
+        )
+        state = plan.read(unlabelled.parts(), Execution())[WHOLE]["risk_coverage"]
     except NotApplicable as error:
-        raise UsageError(f"{goal.name or 'the target'}: its curve cannot be estimated: {error}") from None
-    assert states is not None  # a source without rows has raised
-    curve = fitted.finish(states)
+        raise UsageError(
+            f"{unlabelled.name or 'the target'}: its curve cannot be estimated: {error}"
+        ) from None
+    curve = fitted.finish(state)
     return {
-        "name": goal.name,
-        "rows": int(states["rows"]),
+        "name": unlabelled.name,
+        "rows": int(state["rows"]),
         "curve": curve,
         "answers": curve.extra["answers"],
         "accuracy": _mean(curve, slice(-1, None)),

@@ -11,113 +11,154 @@ from typing import Any
 import numpy as np
 
 from ... import plugins
+from ...calibrators import Choice
 from ...diagnoses import Diagnosis
 from ...errors import InputError
-from ...headline.headline import make_headline
-from ...headline.weighing import Scales
+from ...headline.headline import Evidence, make_headline
+from ...headline.weighing import TrialWeighting
 from ...inference.domain_classifier import compared_once, one_thread
 from ...intervals import clopper_pearson
 from ...kernels import side_by_side
+from ...passes.base import State
 from ...passes.guarding import checked_estimate, unless_failed
-from ...passes.plan import WHOLE, Key, Plan, State
+from ...passes.plan import EstimationPlan
+from ...passes.slicing import WHOLE, Key
 from ...predictions import Predictions
 from ...results import Estimate, Interval, Skipped
+from ...results.backtest import Backtest
 from ...results.estimation import Estimation, Headline, Part
 from ...store import Source
-from ..backtest import Backtest
 from ..reference import Reference
+from .options import EstimateOptions
 from .reference_figures import ReferenceFigures
 
-__all__ = ["finish"]
+__all__ = ["Fitted", "finish", "none_applies"]
+
+_Headlines = Callable[..., Headline]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What was learnt before the target is read: the plan, the reference as it was read, trials, and what to say."""
+
+    plan: EstimationPlan
+    name: str
+    read: Sequence[Reference]
+    record: Predictions
+    trials: Backtest | None
+    skipped: list[Skipped]
+    warnings: list[str]
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Rows of the reference and how many are right, also where methods were fitted on a sample of them."""
+        return sum(r.rows for r in self.read), sum(r.correct for r in self.read)
 
 
 def finish(
-    plan: Plan,
+    fitted: Fitted,
     state: State,
-    read: Sequence[Reference],
-    record: Predictions,
     figures: Callable[[], ReferenceFigures | None],
-    goal: Source,
-    first: Source,
-    skipped: list[Skipped],
-    warnings: list[str],
-    level: float,
-    seed: int,
-    trials: Backtest | None = None,
+    target: Source,
+    options: EstimateOptions,
 ) -> Estimation:
     """The result from the states of the whole target, its slices and its chunks."""
-    whole = state[WHOLE]
+    plan, trials, whole, level = fitted.plan, fitted.trials, state[WHOLE], options.level
     estimates, late, diagnosis = _answers(plan, whole)
-    skipped = [*skipped, *late]
+    skipped = [*fitted.skipped, *late]
     if not estimates:
-        reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
-        raise InputError("data that at least one method can use", got=f"none applies ({reasons})", file=goal.name,
-                         remedy="`oodometer methods` says what each one needs")  # fmt: skip
-    curve = None if plan.curve is None else plan.curve.finish(whole["risk_coverage"])
+        raise none_applies(skipped, "data that at least one method can use", target)
     drawn = figures()
-    rows, correct = sum(r.rows for r in read), sum(r.correct for r in read)
-    scales = None if trials is None else Scales(trials.trials, [*trials.methods, "label-shift"], len(record))
-    weigher = _Weigher(plan, scales, diagnosis, correct / rows, rows, level)
-    headline = weigher(estimates, whole)
-    low, high = clopper_pearson(correct, rows, level)
+    headline_of = _headlines(fitted, diagnosis, level)
+    headline = headline_of(estimates, whole)
     truth = _truth(whole, level)
-    slices, chunks = _parts(plan, state, level, weigher)
+    slices, chunks = _parts(plan, state, level, headline_of)
+    warnings = [*fitted.warnings]
     if headline.trust == "none" and len(estimates) > 1:
-        warnings = [*warnings, headline.why]
+        warnings.append(headline.why)
     if truth is not None and plan.labels is None:
-        warnings = [
-            *warnings,
-            "the target holds labels; they were used for the truth only, not for any estimate",
-        ]
-    choice = plan.choice
+        warnings.append("the target holds labels; they were used for the truth only, not for any estimate")
     return Estimation(
-        reference={"name": first.name, "rows": rows, "accuracy": correct / rows, "lower": low, "upper": high,
-                   "level": level, "kind": "exact", "classes": record.num_classes},
-        target={"name": goal.name, "rows": int(whole["truth"]["rows"]), "labelled": int(whole["truth"]["known"]),
-                "accuracy": None if truth is None else truth.to_dict()},
+        reference=_about_reference(fitted, level),
+        target={
+            "name": target.name,
+            "rows": int(whole["truth"]["rows"]),
+            "labelled": int(whole["truth"]["known"]),
+            "accuracy": None if truth is None else truth.to_dict(),
+        },
         headline=headline,
         estimates=tuple(estimates),
         skipped=tuple(skipped),
         warnings=tuple(warnings),
         level=level,
-        seed=seed,
-        calibration={"name": None if choice.calibrator is None else choice.calibrator.name, "why": choice.why,
-                     "scores": choice.scores, "temperature": getattr(choice.calibrator, "temperature", None)},
-        risk_coverage=curve,
+        seed=options.seed,
+        calibration=_about_calibration(plan.choice),
+        risk_coverage=None if plan.curve is None else plan.curve.finish(whole["risk_coverage"]),
         reliability=None if drawn is None else drawn.reliability,
         confidence=None if drawn is None else drawn.confidence(whole["confidence"]["counts"]),
         slices=slices,
         chunks=chunks,
         diagnosis=diagnosis,
-        backtest=None if trials is None else {"trials": len(trials.trials),
-                                              "families": trials.families, "methods": trials.methods},
-    )  # fmt: skip
+        backtest=None if trials is None else _about_trials(trials),
+    )
 
 
-@dataclass(frozen=True)
-class _Weigher:
-    """From estimates and the signs of a state to a headline, alike for the whole target and its parts."""
+def none_applies(skipped: Sequence[Skipped], expected: str, target: Source) -> InputError:
+    """The error where no method can say anything of the target, with each one's reason."""
+    reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
+    remedy = "`oodometer methods` says what each one needs"
+    return InputError(expected, got=f"none applies ({reasons})", file=target.name, remedy=remedy)
 
-    plan: Plan
-    scales: Scales | None
-    diagnosis: Diagnosis | None
-    source: float
-    rows: int
-    level: float
 
-    def __call__(
-        self, estimates: Sequence[Estimate], states: Mapping[str, Any], part: bool = False
-    ) -> Headline:
-        signs = {} if self.plan.signs is None else self.plan.signs.finish(states["signs"])
-        made = make_headline(
-            estimates, self.level, scales=self.scales, signs=signs, diagnosis=self.diagnosis, source=self.source,
-            reference_rows=self.rows, part=part,
-        )  # fmt: skip
+def _about_reference(fitted: Fitted, level: float) -> dict[str, Any]:
+    rows, correct = fitted.counts
+    low, high = clopper_pearson(correct, rows, level)
+    return {
+        "name": fitted.name,
+        "rows": rows,
+        "accuracy": correct / rows,
+        "lower": low,
+        "upper": high,
+        "level": level,
+        "kind": "exact",
+        "classes": fitted.record.num_classes,
+    }
+
+
+def _about_calibration(choice: Choice) -> dict[str, Any]:
+    return {
+        "name": None if choice.calibrator is None else choice.calibrator.name,
+        "why": choice.why,
+        "scores": choice.scores,
+        "temperature": getattr(choice.calibrator, "temperature", None),
+    }
+
+
+def _about_trials(trials: Backtest) -> dict[str, Any]:
+    return {"trials": len(trials.trials), "families": trials.families, "methods": trials.methods}
+
+
+def _headlines(fitted: Fitted, diagnosis: Diagnosis | None, level: float) -> _Headlines:
+    """From estimates and states to a headline, alike for the whole target and its parts."""
+    trials, (rows, correct) = fitted.trials, fitted.counts
+    weighting = None
+    if trials is not None:
+        weighting = TrialWeighting(trials.trials, [*trials.methods, "label-shift"], len(fitted.record))
+    evidence = Evidence(level, weighting, diagnosis=diagnosis, source=correct / rows, reference_rows=rows)
+
+    def headline_of(estimates: Sequence[Estimate], states: Mapping[str, Any], part: bool = False) -> Headline:
+        statistics = fitted.plan.shift_statistics
+        seen = {} if statistics is None else statistics.finish(states["shift_statistics"])
+        made = make_headline(estimates, replace(evidence, shift_statistics=seen, part=part))
         assert made is not None  # there is at least one estimate
         return made
 
+    return headline_of
 
-def _answers(plan: Plan, whole: Mapping[str, Any]) -> tuple[list[Estimate], list[Skipped], Diagnosis | None]:
+
+def _answers(
+    plan: EstimationPlan, whole: Mapping[str, Any]
+) -> tuple[list[Estimate], list[Skipped], Diagnosis | None]:
     """What the methods and the diagnostician say of the whole target, the heavy methods side by side."""
     heavy = [name for name, method in plan.methods.items() if method.heavy]
     light = [name for name in plan.methods if name not in heavy]
@@ -139,7 +180,7 @@ def _answers(plan: Plan, whole: Mapping[str, Any]) -> tuple[list[Estimate], list
 
 
 def _estimates(
-    plan: Plan, states: Mapping[str, Any], lighter: bool = False
+    plan: EstimationPlan, states: Mapping[str, Any], lighter: bool = False
 ) -> tuple[list[Estimate], list[Skipped]]:
     """What each method says of the states, and which cannot say anything of them."""
     out, skipped = [], []
@@ -162,38 +203,49 @@ def _truth(states: Mapping[str, Any], level: float) -> Interval | None:
 
 
 def _parts(
-    plan: Plan, state: State, level: float, weigher: _Weigher
+    plan: EstimationPlan, state: State, level: float, headline_of: _Headlines
 ) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
     """Slices, largest first, or chunks in order of time."""
     slices = sorted((k for k in state if k[0] == "by"), key=lambda k: (-state[k]["truth"]["rows"], str(k[1])))
-    chunks = _merge_short_chunk([(k, state[k]) for k in sorted(k for k in state if k[0] == "every")])
-    made_slices = tuple(_part(plan, {"by": plan.by, "value": k[1]}, state[k], level, weigher) for k in slices)
+    chunks = _merge_short_chunk(plan, [(k, state[k]) for k in sorted(k for k in state if k[0] == "every")])
+    made_slices = tuple(
+        _part(plan, {"by": plan.by, "value": k[1]}, state[k], level, headline_of) for k in slices
+    )
     made_chunks = []
     for first, last, states in chunks:
         place = {"start": plan.chunk_start(first[1]), "end": plan.chunk_start(last[1] + 1)}
-        made_chunks.append(_part(plan, place, states, level, weigher))
+        made_chunks.append(_part(plan, place, states, level, headline_of))
     return made_slices, tuple(made_chunks)
 
 
-def _merge_short_chunk(chunks: list[tuple[Key, Any]]) -> list[tuple[Key, Key, Any]]:
+def _merge_short_chunk(plan: EstimationPlan, chunks: list[tuple[Key, Any]]) -> list[tuple[Key, Key, Any]]:
     """A last chunk with less than half the usual rows joins the one before: one leftover row is no chunk."""
     out = [(key, key, states) for key, states in chunks]
     if len(out) > 1:
         usual = float(np.median([s["truth"]["rows"] for _, _, s in out[:-1]]))
         if out[-1][2]["truth"]["rows"] < usual / 2:
             (first, _, a), (_, last, b) = out[-2], out[-1]
-            out[-2:] = [(first, last, {name: a[name] + b[name] for name in a})]
+            out[-2:] = [(first, last, plan.merge({first: a}, {first: b})[first])]
     return out
 
 
 def _part(
-    plan: Plan, place: Mapping[str, Any], states: Mapping[str, Any], level: float, weigher: _Weigher
+    plan: EstimationPlan,
+    place: Mapping[str, Any],
+    states: Mapping[str, Any],
+    level: float,
+    headline_of: _Headlines,
 ) -> Part:
     estimates, skipped = _estimates(plan, states, lighter=True)
     if not estimates:
         reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
         named = ", ".join(f"{key} {value}" for key, value in place.items())
-        raise InputError("rows that at least one method can use", got=f"none applies ({reasons})", column=named,
-                         remedy="cut the target into larger parts, or ask for more methods")  # fmt: skip
-    headline = weigher(estimates, states, part=True)
+        remedy = "cut the target into larger parts, or ask for more methods"
+        raise InputError(
+            "rows that at least one method can use",
+            got=f"none applies ({reasons})",
+            column=named,
+            remedy=remedy,
+        )
+    headline = headline_of(estimates, states, part=True)
     return Part(place, int(states["truth"]["rows"]), headline, tuple(estimates), _truth(states, level))

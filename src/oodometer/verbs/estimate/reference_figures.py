@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays import Array
 from ...calibrators.binned_map import count_verdicts
 from ...intervals import clopper_pearson
-from ...passes.plan import CONFIDENCE_CELLS, Plan, confidence_cells
+from ...passes.plan import CONFIDENCE_CELLS, EstimationPlan, confidence_cells
 from ...predictions import Predictions
 
 __all__ = ["ReferenceFigures", "reference_figures"]
@@ -38,7 +38,7 @@ class ReferenceFigures:
         }
 
 
-def reference_figures(plan: Plan, record: Predictions, level: float) -> ReferenceFigures | None:
+def reference_figures(plan: EstimationPlan, record: Predictions, level: float) -> ReferenceFigures | None:
     """The figures of a reference; None where there is no confidence."""
     if plan.confidence is None:
         return None

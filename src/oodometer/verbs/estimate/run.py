@@ -9,29 +9,31 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ...arguments import checked
+from ...arguments import checked, renamed
 from ...audits.joining import by_position, joined_truth
 from ...audits.labels import open_labels
-from ...backtests.run import run_backtest
+from ...backtests.run import BacktestOptions, run_backtest
 from ...backtests.trials import LEAST_REFERENCE
 from ...engines import Engine
-from ...errors import InputError, UsageError
+from ...errors import InputError
 from ...estimators import SourceAccuracy
-from ...intervals import check_level
 from ...kernels import later, limited_to
+from ...passes.base import State
 from ...passes.below_chance import FIELDS_NEEDED, label_warnings
 from ...passes.fitting import fit_plan, quick_methods
-from ...passes.folding import fold
-from ...passes.plan import WHOLE, Plan, State, batch_rows, parse_duration, rounding
-from ...predictions import FIELDS, Predictions
-from ...registry import broken, find
+from ...passes.folding import Execution
+from ...passes.plan import EstimationPlan, batch_rows, parse_duration, rounding
+from ...passes.slicing import WHOLE
+from ...predictions import Predictions
+from ...registry import broken
 from ...results import Skipped
 from ...results.backtest import Backtest
 from ...results.estimation import Estimation
 from ...store import Part, Source
 from ..opening import Opener
 from ..reference import FEW_ROWS, Reference, gather_reference, width
-from .finishing import finish
+from .finishing import Fitted, finish, none_applies
+from .options import EstimateOptions
 from .reading_ahead import ReadingAhead
 from .reference_figures import reference_figures
 
@@ -43,6 +45,7 @@ _LEAST_CANDIDATES = 3  # methods below which there is nothing to weigh
 _SLOW = {"threshold-distance": 200_000}  # target rows above which a method must be asked for by name
 
 
+@renamed(wanted="target_accuracies")
 @checked()
 def estimate(
     reference: Any,
@@ -54,7 +57,7 @@ def estimate(
     every: str | None = None,
     labels: Any = None,
     key: str | None = None,
-    wanted: Sequence[float] = (0.95,),
+    target_accuracies: Sequence[float] = (0.95,),
     calibrator: str = "auto",
     classes: Sequence[int | str] | None = None,
     mapping: Mapping[str, str] | None = None,
@@ -85,7 +88,7 @@ def estimate(
         for each target row, in its order.
     key :
         Another column to join the labels by, in both files.
-    wanted :
+    target_accuracies :
         Accuracies for which the operating threshold is looked up on the label-free risk-coverage curve.
     calibrator :
         "auto" (temperature, where cross-validation on the reference says that it helps), "none", or a name.
@@ -111,87 +114,44 @@ def estimate(
     >>> round(found["source"].value, 3), found["atc"].value, found["atc"].kind
     (0.667, 0.5, 'conditional')
     """
-    check_level(level)
-    if by is not None and every is not None:
-        raise UsageError("give --by or --every, not both")
-    for name in methods or ():
-        find("estimator", name)
-    for accuracy in wanted:
-        if not 0 < accuracy <= 1:
-            raise UsageError(
-                f"expected an accuracy between 0 and 1 such as 0.95, got {accuracy}; divide percents by 100"
-            )
+    options = EstimateOptions(
+        methods=methods,
+        level=level,
+        by=by,
+        every=every,
+        labels=labels,
+        key=key,
+        target_accuracies=target_accuracies,
+        calibrator=calibrator,
+        classes=classes,
+        mapping=mapping,
+        backtest=backtest,
+        diagnosis=diagnosis,
+        seed=seed,
+        execution=Execution(engine, workers, progress),
+    )
     with limited_to(workers):
-        return _estimate(
-            reference, target, methods, level, by, every, labels, key, wanted, calibrator, classes, mapping, backtest,
-            diagnosis, engine, workers, seed, progress,
-        )  # fmt: skip
+        return _estimate(reference, target, options)
 
 
-def _estimate(
-    reference: Any,
-    target: Any,
-    methods: Sequence[str] | None,
-    level: float,
-    by: str | None,
-    every: str | None,
-    labels: Any,
-    key: str | None,
-    wanted: Sequence[float],
-    calibrator: str,
-    classes: Sequence[int | str] | None,
-    mapping: Mapping[str, str] | None,
-    backtest: str | Path | Backtest | None,
-    diagnosis: bool,
-    engine: str | Engine,
-    workers: int | None,
-    seed: int,
-    progress: Callable[[int, int], None] | None,
-) -> Estimation:
-    extra = [by] if by is not None and by not in FIELDS else []
-    opener = Opener(mapping)
-    sources = opener.references(reference, classes)
-    first = sources[0]
-    goal = opener.target(target, extra)
-    told = None if labels is None else open_labels(labels, opener.target)
+def _estimate(reference: Any, target: Any, options: EstimateOptions) -> Estimation:
+    opener = Opener(options.mapping)
+    sources = opener.references(reference, options.classes)
+    target = opener.target(target, options.extra_columns)
+    labels = None if options.labels is None else open_labels(options.labels, opener.target)
     opener.check()
-    truth = None if told is None else joined_truth(told, goal, key)
-    if methods is None:
+    truth = None if labels is None else joined_truth(labels, target, options.key)
+    if options.methods is None:
         later(partial(import_module, "scipy.optimize"))  # some will want it: it loads while files are read
-    gathered = [gather_reference(s) for s in sources]
-    values = _PART_ROWS * width(gathered[0].pieces[0][1])
-    ahead = ReadingAhead(goal.parts(_PART_ROWS), batch_rows(len(first.classes or ())), values)
-    try:
-        read = [gathered.pop(0).joined() for _ in range(len(gathered))]  # pieces are let go one by one
-        record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
-        warnings = _reference_warnings(read, record, goal, sources)
-        warnings += [] if told is None or (said := by_position(told, goal, key)) is None else [said]
-        plan, skipped = fit_plan(
-            record, methods, level=level, seed=seed, wanted=wanted, calibrator=calibrator, diagnosis=diagnosis
-        )
-        trials = _trials(record, methods, backtest, level, calibrator, seed) if diagnosis else None
-    finally:
-        ahead.stop()
-    plan = _with_exact_source(plan, read)
-    plan = _with_cuts(plan, by, every, truth, record.num_classes)
-    beginning = _first_batch(ahead.parts, plan.rows, goal)
-    if beginning.rounded is not None:
-        warnings.append(rounding(beginning.rounded, "the target's"))
-    plan, more = replace(plan, first_row=beginning.first_row).restricted_to(beginning)
-    skipped += more
-    if methods is None:
-        skipped += [Skipped(name, why) for name, why in broken("estimator").items()]
-    plan, more = _without_slow(plan, goal.rows, methods)
-    skipped += more
-    if not plan.methods:
-        reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
-        raise InputError("data that at least one method can use", got=f"none applies ({reasons})", file=goal.name,
-                         remedy="`oodometer methods` says what each one needs")  # fmt: skip
-    figures = later(partial(reference_figures, plan, record, level))
-    state = _fold(plan, goal, ahead.parts, engine, workers, progress)
-    plan.check_labels(int(state[WHOLE]["truth"]["rows"]))
-    warnings += _target_warnings(plan, state, goal)
-    return finish(plan, state, read, record, figures, goal, first, skipped, warnings, level, seed, trials)
+    fitted, parts = _fitted(sources, target, options)
+    if labels is not None and (said := by_position(labels, target, options.key)) is not None:
+        fitted.warnings.append(said)
+    fitted = _for_target(fitted, target, _first_batch(parts, fitted.plan.rows, target), truth, options)
+    figures = later(partial(reference_figures, fitted.plan, fitted.record, options.level))
+    state = fitted.plan.read(parts, options.execution, target.name)
+    fitted.plan.check_labels(int(state[WHOLE]["truth"]["rows"]))
+    fitted.warnings.extend(_target_warnings(fitted.plan, state, target))
+    return finish(fitted, state, figures, target, options)
 
 
 # ------------------------------------------------------------------------------------------ reading
@@ -205,7 +165,7 @@ def _first_batch(parts: Sequence[Part], rows: int, source: Source) -> Prediction
 
 
 def _reference_warnings(
-    read: Sequence[Reference], record: Predictions, goal: Source, sources: Sequence[Source]
+    read: Sequence[Reference], record: Predictions, target: Source, sources: Sequence[Source]
 ) -> list[str]:
     warnings: list[str] = []
     unlabelled = sum(r.unlabelled for r in read)
@@ -229,17 +189,17 @@ def _reference_warnings(
             f"the reference has no {kind}: what separates right from wrong cannot be learnt from it"
         )
     warnings += label_warnings("the reference", [record], record.accuracy)
-    if goal.path is not None and any(s.path and Path(s.path).samefile(goal.path) for s in sources):
+    if target.path is not None and any(s.path and Path(s.path).samefile(target.path) for s in sources):
         warnings.append("reference and target are the same file")
     if record.label is not None and len(record) and (record.label == record.label[0]).all():
         warnings.append("all reference labels are of one class")
     return warnings
 
 
-def _target_warnings(plan: Plan, state: State, goal: Source) -> list[str]:
+def _target_warnings(plan: EstimationPlan, state: State, target: Source) -> list[str]:
     """What is to be said of the target's labels, where it has any; its rows are read again only where few are right."""
     known, correct = int(state[WHOLE]["truth"]["known"]), int(state[WHOLE]["truth"]["correct"])
-    batches = goal.batches(fields=FIELDS_NEEDED)
+    batches = target.batches(fields=FIELDS_NEEDED)
     labelled = batches if plan.labels is None else map(plan.with_labels, batches)
     return label_warnings("the labelled target", labelled, correct / known) if known else []
 
@@ -247,32 +207,52 @@ def _target_warnings(plan: Plan, state: State, goal: Source) -> list[str]:
 # ------------------------------------------------------------------------------------------ fitting
 
 
-def _trials(
-    record: Predictions,
-    methods: Sequence[str] | None,
-    backtest: str | Path | Backtest | None,
-    level: float,
-    calibrator: str,
-    seed: int,
-) -> Backtest | None:
+def _fitted(
+    sources: Sequence[Source], target: Source, options: EstimateOptions
+) -> tuple[Fitted, Sequence[Part]]:
+    """Everything learnt from the reference, and the target's parts, the first of which were read meanwhile."""
+    gathered = [gather_reference(s) for s in sources]
+    values = _PART_ROWS * width(gathered[0].pieces[0][1])
+    ahead = ReadingAhead(target.parts(_PART_ROWS), batch_rows(len(sources[0].classes or ())), values)
+    try:
+        read = [gathered.pop(0).joined() for _ in range(len(gathered))]  # pieces are let go one by one
+        record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
+        warnings = _reference_warnings(read, record, target, sources)
+        plan, skipped = fit_plan(
+            record,
+            options.methods,
+            level=options.level,
+            seed=options.seed,
+            target_accuracies=options.target_accuracies,
+            calibrator=options.calibrator,
+            diagnosis=options.diagnosis,
+        )
+        trials = _trials(record, options) if options.diagnosis else None
+    finally:
+        ahead.stop()
+    plan = _with_exact_source(plan, read)
+    return Fitted(plan, sources[0].name, read, record, trials, skipped, warnings), ahead.parts
+
+
+def _trials(record: Predictions, options: EstimateOptions) -> Backtest | None:
     """What the headline is weighed by, or None."""
-    if backtest is None or isinstance(backtest, Backtest):
-        return backtest
-    candidates = quick_methods(methods)
+    if options.backtest is None or isinstance(options.backtest, Backtest):
+        return options.backtest
+    candidates = quick_methods(options.methods)
     if len(candidates) < _LEAST_CANDIDATES or len(record) < LEAST_REFERENCE:
         return None
-    return run_backtest(
-        record,
+    asked = BacktestOptions(
         methods=candidates,
         repeats=_REPEATS,
-        level=level,
-        calibrator=calibrator,
-        seed=seed,
-        cache=backtest,
+        level=options.level,
+        calibrator=options.calibrator,
+        seed=options.seed,
+        cache=options.backtest,
     )
+    return run_backtest(record, asked)
 
 
-def _with_exact_source(plan: Plan, read: Sequence[Reference]) -> Plan:
+def _with_exact_source(plan: EstimationPlan, read: Sequence[Reference]) -> EstimationPlan:
     """The source accuracy from all reference rows, also where methods were fitted on a sample of them."""
     rows, correct = sum(r.rows for r in read), sum(r.correct for r in read)
     methods = {
@@ -282,19 +262,32 @@ def _with_exact_source(plan: Plan, read: Sequence[Reference]) -> Plan:
     return replace(plan, methods=methods)
 
 
-def _with_cuts(
-    plan: Plan, by: str | None, every: str | None, labels: Predictions | None, classes: int
-) -> Plan:
-    return replace(
-        plan,
-        by=by,
-        every=None if every is None else parse_duration(every),
-        labels=labels,
-        rows=batch_rows(classes),
+def _for_target(
+    fitted: Fitted,
+    target: Source,
+    beginning: Predictions,
+    truth: Predictions | None,
+    options: EstimateOptions,
+) -> Fitted:
+    """The plan as this target can feed it, and what was left out; ``beginning`` is the target's first batch."""
+    every = None if options.every is None else parse_duration(options.every)
+    rows = batch_rows(fitted.record.num_classes)
+    plan = replace(
+        fitted.plan, by=options.by, every=every, labels=truth, rows=rows, first_row=beginning.first_row
     )
+    plan, unfed = plan.restricted_to(beginning)
+    unmade = [] if options.methods else [Skipped(name, why) for name, why in broken("estimator").items()]
+    plan, slow = _without_slow(plan, target.rows, options.methods)
+    skipped = [*fitted.skipped, *unfed, *unmade, *slow]
+    if not plan.methods:
+        raise none_applies(skipped, "data that at least one method can use", target)
+    said = [] if beginning.rounded is None else [rounding(beginning.rounded, "the target's")]
+    return replace(fitted, plan=plan, skipped=skipped, warnings=[*fitted.warnings, *said])
 
 
-def _without_slow(plan: Plan, rows: int | None, methods: Sequence[str] | None) -> tuple[Plan, list[Skipped]]:
+def _without_slow(
+    plan: EstimationPlan, rows: int | None, methods: Sequence[str] | None
+) -> tuple[EstimationPlan, list[Skipped]]:
     """Leave out what would take minutes, unless it was asked for by name."""
     skipped = [
         Skipped(name, f"takes long on more than {most} target rows; ask for it with --method {name}")
@@ -303,25 +296,3 @@ def _without_slow(plan: Plan, rows: int | None, methods: Sequence[str] | None) -
     ]
     left_out = {s.method for s in skipped}
     return replace(plan, methods={n: m for n, m in plan.methods.items() if n not in left_out}), skipped
-
-
-# ------------------------------------------------------------------------------------------ the pass over the target
-
-
-def _fold(
-    plan: Plan,
-    goal: Source,
-    parts: Sequence[Part],
-    engine: str | Engine,
-    workers: int | None,
-    progress: Callable[[int, int], None] | None,
-) -> State:
-    def merge(a: State, b: State) -> State:
-        merged = plan.merge(a, b)
-        plan.check_cuts(merged)
-        return merged
-
-    state = fold(plan, parts, merge, engine=engine, workers=workers, progress=progress)
-    if WHOLE not in state:
-        raise InputError("at least one row", got="none", remedy="check what wrote it", file=goal.name)
-    return state

@@ -1,4 +1,4 @@
-"""Outlook: how wide the interval is to be expected with more labels, worked out from the design by imagined audits."""
+"""Expected width: how wide the interval will be with more labels, worked out from the design by imagined audits."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from ..arrays import Array
 from .betting import betting_interval
-from .drawn import drawn_game, sizes
 from .label_only import SMALL_TARGET, exact_interval
 from .prediction_powered import confidence_pays
+from .sampling import sampled_game, sizes
 from .suggestion import choose_share
 
-__all__ = ["COUNTS", "Outlook", "WidthAhead", "labels_alone_width", "moved", "outlook"]
+__all__ = ["COUNTS", "ExpectedWidth", "ExpectedWidths", "expected_widths", "labels_alone_width", "moved"]
 
 COUNTS = (10, 20, 30, 50, 100, 200, 300, 500, 1000)
 _IMAGINED = 24  # audits played for each number of labels
@@ -23,7 +23,7 @@ _LARGEST_POOL = 50_000
 
 
 @dataclass(frozen=True)
-class WidthAhead:
+class ExpectedWidth:
     """Widths to expect of ``labels`` labels, as fractions.
 
     alone : drawn at random and read alone, at the planned accuracy; narrowest, widest : the same at the accuracies of
@@ -44,11 +44,11 @@ class WidthAhead:
 
 
 @dataclass(frozen=True)
-class Outlook:
+class ExpectedWidths:
     """Widths to expect at rising numbers of labels if the accuracy is ``accuracy``."""
 
     accuracy: float
-    widths: tuple[WidthAhead, ...]
+    widths: tuple[ExpectedWidth, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
@@ -89,7 +89,7 @@ def labels_alone_width(accuracy: float, labels: int, rows: int, level: float) ->
     return float(np.dot(widths, times) / _QUANTILES)
 
 
-def outlook(
+def expected_widths(
     score: Array,
     slope: float,
     level: float,
@@ -99,14 +99,14 @@ def outlook(
     upper: float,
     labels: tuple[int, ...] = COUNTS,
     seed: int = 0,
-) -> Outlook:
+) -> ExpectedWidths:
     """Widths to expect at each number of labels (those below the target's rows), all of them drawn anew.
 
     Imagined audits draw rows as an audit would; row i is correct with the reference's rate f_i, its log-odds moved so
     that the mean is ``accuracy``. Which interval is printed, and with which share rows are suggested, is settled as
     for a real audit. ``lower`` and ``upper`` are today's interval. score is f on all target rows, shape (sample,).
 
-    >>> found = outlook(np.tile([0.7, 0.95, 1.0, 1.0], 300), 1.0, 0.9, accuracy=0.9, lower=0.8, upper=0.95,
+    >>> found = expected_widths(np.tile([0.7, 0.95, 1.0, 1.0], 300), 1.0, 0.9, accuracy=0.9, lower=0.8, upper=0.95,
     ...                 labels=(20, 200, 5000))
     >>> [w.labels for w in found.widths], found.widths[0].alone > found.widths[1].alone > found.widths[1].suggested
     ([20, 200], True)
@@ -126,8 +126,8 @@ def outlook(
         share = choose_share(score, slope, count, level) if slope > 0 else 1.0
         suggested = random if share == 1 else _played(pool, chance, slope, count, level, share, rng)
         far, middle = (labels_alone_width(end, count, rows, level) for end in (ends[1], near))
-        out.append(WidthAhead(count, alone, far, middle, random, suggested))
-    return Outlook(accuracy, tuple(out))
+        out.append(ExpectedWidth(count, alone, far, middle, random, suggested))
+    return ExpectedWidths(accuracy, tuple(out))
 
 
 def _played(
@@ -144,7 +144,7 @@ def _played(
     row = np.argpartition(-keys, labels - 1, axis=-1)[:, :labels]
     row = np.take_along_axis(row, np.argsort(-np.take_along_axis(keys, row, 1), axis=-1), 1)
     correct = (rng.random(row.shape) < chance[row]).astype(np.float64)
-    game = drawn_game(row, correct, np.full(labels, share), pool, slope)
+    game = sampled_game(row, correct, np.full(labels, share), pool, slope)
     hits = correct.sum(axis=-1)
     low, high = betting_interval(game, level, hits / len(pool), (hits + len(pool) - labels) / len(pool))
     return float(np.mean(high - low))

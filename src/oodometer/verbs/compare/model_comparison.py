@@ -1,4 +1,4 @@
-"""Rivals: models judged on one domain, ranked by each metric, and how firm each order is in bootstrap replicates."""
+"""Model comparison: models evaluated on one domain, ranked by each metric, and how firm each order is."""
 
 from __future__ import annotations
 
@@ -118,12 +118,18 @@ def rankings_of(domain: Domain) -> dict[str, list[dict[str, Any]]]:
             best = (first / first.sum(axis=1, keepdims=True)).mean(axis=0)
             stable = (again == ranks).mean(axis=0)
         out[name] = [
-            {"model": domain.models[i], "rank": int(ranks[i]),
-             **{k: getattr(domain.found[i].metrics[name], k) for k in ("value", "lower", "upper", "level", "kind")},
-             "p_best": None if best is None else float(best[i]),
-             "stable": None if stable is None else float(stable[i])}
+            {
+                "model": domain.models[i],
+                "rank": int(ranks[i]),
+                **{
+                    k: getattr(domain.found[i].metrics[name], k)
+                    for k in ("value", "lower", "upper", "level", "kind")
+                },
+                "p_best": None if best is None else float(best[i]),
+                "stable": None if stable is None else float(stable[i]),
+            }
             for i in np.argsort(ranks, kind="stable")
-        ]  # fmt: skip
+        ]
     return out
 
 
@@ -157,10 +163,22 @@ def pairs_of(domain: Domain, level: float) -> list[dict[str, Any]]:
             kind = "empirical" if name in ("disca", "coverage_at_risk") else "asymptotic"
             share = prefers(domain, name, i, j)[1]
             out.append(
-                {"domain": domain.name, "metric": name, "a": domain.models[i], "b": domain.models[j],
-                 "difference": {"value": difference, "lower": lower, "upper": upper, "level": level, "kind": kind},
-                 "p_a_better": share, "undecided": max(share, 1 - share) < SURE}
-            )  # fmt: skip
+                {
+                    "domain": domain.name,
+                    "metric": name,
+                    "a": domain.models[i],
+                    "b": domain.models[j],
+                    "difference": {
+                        "value": difference,
+                        "lower": lower,
+                        "upper": upper,
+                        "level": level,
+                        "kind": kind,
+                    },
+                    "p_a_better": share,
+                    "undecided": max(share, 1 - share) < SURE,
+                }
+            )
     return out
 
 
@@ -183,9 +201,12 @@ def disagreements(domain: Domain) -> list[dict[str, Any]]:
             a, b = (i, j) if ones[i] > ones[j] else (j, i)
             share = parting(domain, one, other, a, b)
             parted.append(
-                {"preferred": {one: domain.models[a], other: domain.models[b]}, "share": share,
-                 "undecided": share < SURE}
-            )  # fmt: skip
+                {
+                    "preferred": {one: domain.models[a], other: domain.models[b]},
+                    "share": share,
+                    "undecided": share < SURE,
+                }
+            )
         if not parted:
             continue
         flat = len(set(ones.tolist())) < 2 or len(set(others.tolist())) < 2

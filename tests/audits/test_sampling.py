@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from oodometer.audits.betting import betting_interval
 from oodometer.audits.correctness import Correctness
-from oodometer.audits.drawn import Drawn, drawn_game, drawn_mean, sizes
+from oodometer.audits.sampling import SampledRows, sampled_game, sampled_mean, sizes
 from oodometer.audits.suggestion import choose_share, suggest
 from oodometer.errors import NotApplicable, UsageError
 from oodometer.predictions import Predictions
@@ -31,7 +31,7 @@ def target(rows: int, seed: int = 0, error: float = 0.1) -> tuple[np.ndarray, np
 def test_even_draws_give_the_difference_estimator() -> None:
     score, right = target(50)
     row = np.arange(0, 50, 7)
-    found = drawn_mean(row, right[row], np.ones(len(row)), score, 0.7)
+    found = sampled_mean(row, right[row], np.ones(len(row)), score, 0.7)
     assert found == pytest.approx(0.7 * score.mean() + np.mean(right[row] - 0.7 * score[row]))
 
 
@@ -47,7 +47,7 @@ def test_unbiased_over_every_possible_draw(share: float) -> None:
             chance *= size[i] / left
             left -= size[i]
         row = np.array(draw)
-        total += chance * float(drawn_mean(row, right[row], np.full(3, share), score, 0.8))
+        total += chance * float(sampled_mean(row, right[row], np.full(3, share), score, 0.8))
     assert total == pytest.approx(right.mean(), abs=1e-12)
 
 
@@ -61,7 +61,7 @@ def test_the_game_is_fair_over_every_possible_draw(side: int) -> None:
     rows = np.array(list(itertools.permutations(range(5), 3)))
     drawn = size[rows]
     chance = (drawn / (size.sum() - np.cumsum(drawn, axis=1) + drawn)).prod(axis=1)
-    game = drawn_game(rows, right[rows], np.full(3, 0.4), score, 0.8)
+    game = sampled_game(rows, right[rows], np.full(3, 0.4), score, 0.8)
     capital = np.exp(betting._log_capital(game, np.full((len(rows), 1), right.mean()), 20.0, side))[:, 0]
     assert chance.sum() == pytest.approx(1.0)
     assert float(chance @ capital) == pytest.approx(1.0, abs=1e-9)
@@ -75,11 +75,11 @@ def test_suggestions_are_unbiased_over_2000_seeds_and_keep_their_level() -> None
     assert share < 0.7
     found = [suggest(score, 1.0, count, 0.9, share=share, seed=seed).row for seed in range(2000)]
     row = np.stack(found)
-    mean = drawn_mean(row, right[row], np.full(count, share), score, 1.0)
+    mean = sampled_mean(row, right[row], np.full(count, share), score, 1.0)
     error = mean - right.mean()
     assert abs(error.mean()) < 3.5 * error.std() / math.sqrt(len(error))
     low, high = betting_interval(
-        drawn_game(row[:400], right[row[:400]], np.full(count, share), score, 1.0), 0.9
+        sampled_game(row[:400], right[row[:400]], np.full(count, share), score, 1.0), 0.9
     )
     assert np.mean((low <= right.mean()) & (right.mean() <= high)) >= 0.88
     # the naive mean of the suggested rows is far off: they are the hard ones
@@ -98,7 +98,7 @@ def test_label_audit_label_again_is_unbiased() -> None:
         row = np.concatenate([first, more.row])
         share = np.concatenate([np.ones(20), np.full(160, more.share)])
         assert len(set(row.tolist())) == 180
-        errors.append(float(drawn_mean(row, right[row], share, score, 1.0)) - right.mean())
+        errors.append(float(sampled_mean(row, right[row], share, score, 1.0)) - right.mean())
     assert abs(np.mean(errors)) < 3.5 * np.std(errors) / math.sqrt(len(errors))
 
 
@@ -109,8 +109,8 @@ def test_suggested_labels_err_less_than_random_ones() -> None:
     share = choose_share(score, 1.0, 200, 0.9)
     bold = np.stack([suggest(score, 1.0, 200, 0.9, share=share, seed=s).row for s in range(300)])
     assert share < 0.8
-    random = drawn_mean(even, right[even], np.ones(200), score, 0.0) - right.mean()
-    chosen = drawn_mean(bold, right[bold], np.full(200, share), score, 1.0) - right.mean()
+    random = sampled_mean(even, right[even], np.ones(200), score, 0.0) - right.mean()
+    chosen = sampled_mean(bold, right[bold], np.full(200, share), score, 1.0) - right.mean()
     assert np.mean(chosen**2) < 0.5 * np.mean(random**2)
 
 
@@ -170,14 +170,14 @@ def test_constant_predictions_mean_even_chances() -> None:
 
 def test_the_order_of_a_file_changes_nothing() -> None:
     row, correct = np.array([7, 3, 9, 1]), np.array([1, 0, 1, 1])
-    turned = Drawn.evenly(row[::-1], correct[::-1])
-    assert (turned.row == Drawn.evenly(row, correct).row).all()
-    assert (turned.correct == Drawn.evenly(row, correct).correct).all()
+    turned = SampledRows.evenly(row[::-1], correct[::-1])
+    assert (turned.row == SampledRows.evenly(row, correct).row).all()
+    assert (turned.correct == SampledRows.evenly(row, correct).correct).all()
 
 
 def test_all_rows_labelled_is_the_truth() -> None:
     score, right = target(12, seed=1)
-    everything = Drawn.evenly(np.arange(12), right)
+    everything = SampledRows.evenly(np.arange(12), right)
     assert everything.mean(score, 1.0) == right.mean()
 
 

@@ -1,44 +1,53 @@
-"""Judging: one pass over a source of labelled predictions, small states for every metric, and the result from them."""
+"""Evaluating: one pass over a source of labelled predictions, a small state for every metric, and the result."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
-import numpy as np
-
 from .. import plugins
-from ..arrays import Array
-from ..engines import Engine
 from ..errors import InputError
+from ..intervals import check_level
 from ..metrics import Accuracy, Metric
 from ..predictions import FIELDS, Predictions
 from ..registry import create
 from ..results import Interval, Skipped
 from ..results.evaluation import Evaluation, Slice
 from ..store import Source
+from .base import Pass, State
 from .below_chance import FIELDS_NEEDED, label_warnings
-from .folding import fold
-from .guarding import Failed, checked_metric, guarded, merged, unless_failed
-from .plan import MOST_SLICES, batch_rows, check_slices, column_of, rounding, slice_name
+from .folding import Execution
+from .guarding import Failed, checked_metric, guarded, unless_failed
+from .plan import batch_rows, rounding
+from .slicing import WHOLE, column_of, rows_by_value
 
-__all__ = ["JudgingPlan", "State", "finish_judging", "judge", "merge_judged", "plan_judging"]
+__all__ = ["EvaluationOptions", "EvaluationPlan", "evaluate_source", "finish_evaluation", "plan_evaluation"]
 
 _FEW_ROWS = 30
 _MOST_CLASSES = 50  # in a confusion matrix that was not asked for by name
 # Metrics of a slice, unless others are asked for: the quick ones.
 _SLICED = ("accuracy", "brier", "nll", "ece", "auc_coverage", "aurc", "e_aurc", "augrc", "disca", "macro_f1")
 
-Key = tuple[str, Any]  # ("whole", None) or ("by", value)
-State = dict[Key, dict[str, Any]]
-_WHOLE: Key = ("whole", None)
+
+@dataclass(frozen=True)
+class EvaluationOptions:
+    """What an evaluation was asked for: names of metrics (None: the usual ones), a column to slice by, level, seed."""
+
+    metrics: Sequence[str] | None = None
+    by: str | None = None
+    level: float = 0.95
+    seed: int = 0
+    execution: Execution = field(default_factory=Execution)
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
 
 
 @dataclass(frozen=True)
-class JudgingPlan:
-    """Which metrics to feed; small, picklable, and the same for every batch."""
+class EvaluationPlan(Pass):
+    """Which metrics to feed; ``sliced`` are those of a slice."""
 
     metrics: tuple[Metric[Any, Any], ...]
     sliced: tuple[Metric[Any, Any], ...]
@@ -46,26 +55,26 @@ class JudgingPlan:
     fields: tuple[str, ...]
     rows: int
 
-    def __call__(self, part: Any) -> State:
-        """The state of one part, read batch by batch."""
-        total: State = {}
-        for batch in part.batches(fields=self.fields, rows=self.rows):
-            total = merge_judged(total, self.summarize(batch), self)
-        return total
+    @cached_property
+    def makers(self) -> dict[str, Metric[Any, Any]]:
+        """Who makes and merges the state of each kind."""
+        return _makers(self.metrics)
 
     def summarize(self, batch: Predictions) -> State:
         """The state of one batch: the whole of it, and each slice."""
         known = batch.known()
-        out: State = {_WHOLE: {"read": len(batch), "rows": len(known)}}
+        out: State = {WHOLE: {"read": len(batch), "rows": len(known)}}
         if not len(known):
             return out
         if batch.rounded is not None:
-            out[_WHOLE][f"rounded to {batch.rounded}"] = 1
-        out[_WHOLE] |= _states(self.metrics, known)
+            out[WHOLE][f"rounded to {batch.rounded}"] = 1
+        out[WHOLE] |= _states(self.metrics, known)
         if self.by is not None:
-            for value, index in _cuts(known, self.by):
-                out[("by", value)] = {"read": len(index), "rows": len(index)}
-                out[("by", value)] |= _states(self.sliced, known.take(index))
+            names, rows = rows_by_value(column_of(known, self.by))
+            self.check_slices([("by", name) for name in names])
+            for name, index in zip(names, rows, strict=True):
+                out["by", name] = {"read": len(index), "rows": len(index)}
+                out["by", name] |= _states(self.sliced, known.take(index))
         return out
 
 
@@ -83,52 +92,14 @@ def _makers(metrics: Sequence[Metric[Any, Any]]) -> dict[str, Metric[Any, Any]]:
     return makers
 
 
-def merge_judged(a: State, b: State, plan: JudgingPlan) -> State:
-    """Two states as one."""
-    makers = _makers(plan.metrics)
-    out = dict(a)
-    for key, states in b.items():
-        mine = dict(out.get(key, {}))
-        for name, state in states.items():
-            if name not in mine:
-                mine[name] = state
-            else:
-                maker = makers.get(name)
-                mine[name] = (
-                    mine[name] + state
-                    if maker is None
-                    else merged(maker.name, maker, maker.merge, mine[name], state)
-                )
-        out[key] = mine
-    if plan.by is not None:
-        check_slices([k for k in out if k[0] == "by"], plan.by)
-    return out
-
-
-def _cuts(batch: Predictions, by: str) -> Iterator[tuple[Any, Array]]:
-    """Each value of a column and the rows that have it."""
-    if by == "label" and batch.label is not None and batch.classes is not None:
-        named = np.array([*batch.classes, None], dtype=object)
-        values = named[batch.label]
-    else:
-        values = column_of(batch, by)
-    groups: dict[Any, list[int]] = {}
-    for i, value in enumerate(values if values.dtype.kind == "M" else values.tolist()):
-        groups.setdefault(slice_name(value), []).append(i)
-    if len(groups) > MOST_SLICES:
-        check_slices([("by", value) for value in groups], by)
-    for value, index in groups.items():
-        yield value, np.array(index, dtype=np.intp)
-
-
-def plan_judging(
-    source: Source, chosen: Sequence[Metric[Any, Any]], asked: Sequence[str] | None, by: str | None
-) -> tuple[JudgingPlan, list[Skipped]]:
+def plan_evaluation(
+    source: Source, chosen: Sequence[Metric[Any, Any]], options: EvaluationOptions
+) -> tuple[EvaluationPlan, list[Skipped]]:
     """What the source can feed of the metrics chosen, and what was left out, with its reason.
 
-    ``asked`` are the names that a user gave, or None where the metrics are the usual ones. Raises `InputError` where
-    no row can be judged.
+    Raises `InputError` where no row can be judged.
     """
+    asked, by = options.metrics, options.by
     fields = _fields(source, chosen, by)
     first = next(iter(source.batches(fields=fields, rows=1024)), None)
     if first is None or Accuracy.missing(first) is not None:
@@ -145,7 +116,7 @@ def plan_judging(
             skipped.append(Skipped(metric.name, why))
     sliced = [m for m in used if m.gives == "number" and (asked is not None or m.name in _SLICED)]
     rows = batch_rows(first.num_classes)
-    return JudgingPlan(tuple(used), tuple(sliced) if by else (), by, fields, rows), skipped
+    return EvaluationPlan(tuple(used), tuple(sliced) if by else (), by, fields, rows), skipped
 
 
 def _asked(metric: Metric[Any, Any], first: Predictions) -> str | None:
@@ -155,36 +126,25 @@ def _asked(metric: Metric[Any, Any], first: Predictions) -> str | None:
     return metric.why_not(first)
 
 
-def judge(
-    source: Source,
-    chosen: Sequence[Metric[Any, Any]],
-    asked: Sequence[str] | None,
-    level: float,
-    by: str | None,
-    seed: int,
-    engine: str | Engine,
-    workers: int | None,
-    progress: Callable[[int, int], None] | None,
+def evaluate_source(
+    source: Source, chosen: Sequence[Metric[Any, Any]], options: EvaluationOptions
 ) -> Evaluation:
     """Everything that the metrics chosen say of a source, in one pass."""
-    plan, skipped = plan_judging(source, chosen, asked, by)
-    state = fold(
-        plan,
-        source.parts(),
-        lambda a, b: merge_judged(a, b, plan),
-        engine=engine,
-        workers=workers,
-        progress=progress,
-    )
-    return finish_judging(source, plan, state, skipped, level, seed)
+    plan, skipped = plan_evaluation(source, chosen, options)
+    state = plan.fold(source.parts(), options.execution)
+    return finish_evaluation(source, plan, state, skipped, options)
 
 
-def finish_judging(
-    source: Source, plan: JudgingPlan, state: State, skipped: Sequence[Skipped], level: float, seed: int
+def finish_evaluation(
+    source: Source,
+    plan: EvaluationPlan,
+    state: State,
+    skipped: Sequence[Skipped],
+    options: EvaluationOptions,
 ) -> Evaluation:
     """The result from the state of all rows; `InputError` where no row is labelled or no metric can answer."""
-    skipped = list(skipped)
-    whole = state.get(_WHOLE, {"read": 0, "rows": 0})
+    skipped, level, seed = list(skipped), options.level, options.seed
+    whole = state.get(WHOLE, {"read": 0, "rows": 0})
     if not whole["rows"]:
         raise _no_truth(source)
     found: dict[str, dict[str, Any]] = {"number": {}, "curve": {}, "table": {}}
@@ -196,8 +156,8 @@ def finish_judging(
             skipped.append(Skipped(metric.name, plugins.why_failed(metric.name, metric, error)))
     if not any(found.values()):
         reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
-        raise InputError("data that at least one metric can use", got=f"none applies ({reasons})", file=source.name,
-                         remedy="ask for other metrics")  # fmt: skip
+        got, remedy = f"none applies ({reasons})", "ask for other metrics"
+        raise InputError("data that at least one metric can use", got=got, file=source.name, remedy=remedy)
     slices = sorted((key for key in state if key[0] == "by"), key=lambda k: (-state[k]["rows"], str(k[1])))
     warnings = _warnings(whole, found["number"])
     accuracy = found["number"].get("accuracy")
@@ -224,12 +184,12 @@ def finish_judging(
 def _fields(source: Source, chosen: Sequence[Metric[Any, Any]], by: str | None) -> tuple[str, ...]:
     """Fields to read: what the metrics need and the truth, not embeddings and the like."""
     needs = [Accuracy.needs, *(metric.needs for metric in chosen)]
-    wanted = {name for alternatives in needs for group in alternatives for name in group}
+    read = {name for alternatives in needs for group in alternatives for name in group}
     orderings = {score for metric in chosen if (score := getattr(metric, "score", None)) is not None}
     for score in orderings:
-        wanted |= {name for need in create("score", score).needs for name in need.split("|")}
-    wanted |= {"logits", "prediction"} | ({by} if by in FIELDS else set())
-    return tuple(name for name in FIELDS if name in wanted)
+        read |= {name for need in create("score", score).needs for name in need.split("|")}
+    read |= {"logits", "prediction"} | ({by} if by in FIELDS else set())
+    return tuple(name for name in FIELDS if name in read)
 
 
 def _no_truth(source: Source) -> InputError:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from oodometer.audits.drawn import Drawn
+from oodometer.audits.expected_width import expected_widths, labels_alone_width, moved
 from oodometer.audits.judge import judge, refutes
 from oodometer.audits.label_only import binomial_p_value, exact_interval
-from oodometer.audits.outlook import labels_alone_width, moved, outlook
 from oodometer.audits.power import noticeable
+from oodometer.audits.sampling import SampledRows
 from oodometer.audits.strata import strata
 
 
@@ -62,13 +62,16 @@ def test_widths_ahead_are_those_of_audits_that_come() -> None:
     rng = np.random.default_rng(0)
     score = np.tile([0.55, 0.9, 0.98, 1.0], 500)
     chance = moved(score, 0.8)
-    ahead = outlook(score, 1.0, 0.9, accuracy=0.8, lower=0.7, upper=0.9, labels=(40, 200)).widths
+    ahead = expected_widths(score, 1.0, 0.9, accuracy=0.8, lower=0.7, upper=0.9, labels=(40, 200)).widths
     for one in ahead:
         widths = []
         for seed in range(12):
             row = rng.permutation(len(score))[: one.labels]
             found = judge(
-                Drawn.evenly(row, (rng.random(one.labels) < chance[row]).astype(int), seed), score, 1.0, 0.9
+                SampledRows.evenly(row, (rng.random(one.labels) < chance[row]).astype(int), seed),
+                score,
+                1.0,
+                0.9,
             )
             widths.append(found.estimate.upper - found.estimate.lower)
         assert one.random == pytest.approx(float(np.mean(widths)), rel=0.08)
@@ -78,7 +81,7 @@ def test_widths_ahead_are_those_of_audits_that_come() -> None:
 
 def test_no_width_is_promised_beyond_the_target() -> None:
     score = np.linspace(0.6, 1, 25)
-    found = outlook(score, 0.5, 0.95, accuracy=0.9, lower=0.7, upper=1.0)
+    found = expected_widths(score, 0.5, 0.95, accuracy=0.9, lower=0.7, upper=1.0)
     assert [w.labels for w in found.widths] == [10, 20]
 
 
@@ -96,6 +99,6 @@ def test_strata_hold_all_rows_and_labels() -> None:
 
 
 def test_power_speaks_of_the_test_that_an_audit_makes() -> None:
-    few = Drawn.evenly(np.arange(40), (np.arange(40) < 20).astype(int))
+    few = SampledRows.evenly(np.arange(40), (np.arange(40) < 20).astype(int))
     assert noticeable(40, 10**9, 0.8, 0.9, 0.95).below > 0.5  # type: ignore[operator]
     assert refutes(few, np.full(900, 0.9), 0.0, 0.8, 0.9, 0.95) < 0.05

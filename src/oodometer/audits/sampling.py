@@ -1,4 +1,4 @@
-"""Drawn: labelled rows of a target in the order in which chance chose them, as a game and as an unbiased estimate."""
+"""Sampling: labelled rows of a target in the order of their drawing, as a game and as an unbiased estimate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from ..arrays import Array
 from .betting import Game
 
-__all__ = ["Drawn", "drawn_game", "drawn_mean", "sizes"]
+__all__ = ["SampledRows", "sampled_game", "sampled_mean", "sizes"]
 
 _STEEP = 0.5  # f below it counts as fully uncertain, so that no error hides behind a small size
 
@@ -32,7 +32,7 @@ def sizes(score: Array, share: float) -> Array:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class SampledRows:
     """Labelled rows, each drawn from those not drawn before with a known chance.
 
     Parameters
@@ -43,7 +43,7 @@ class Drawn:
     probability : shape (draw,), the chance that was written down at the draw, NaN where none was.
     gaps : rows that were drawn before another one and never labelled.
 
-    >>> Drawn.evenly(np.array([4, 2]), np.array([1, 0])).weighted
+    >>> SampledRows.evenly(np.array([4, 2]), np.array([1, 0])).weighted
     False
     """
 
@@ -54,7 +54,7 @@ class Drawn:
     gaps: Array
 
     @classmethod
-    def evenly(cls, row: Array, correct: Array, seed: int = 0) -> Drawn:
+    def evenly(cls, row: Array, correct: Array, seed: int = 0) -> SampledRows:
         """Rows drawn evenly, brought into a random order that does not depend on theirs."""
         order = np.argsort(row)[np.random.default_rng([seed, 0xD4A]).permutation(len(row))]
         ones = np.ones(len(row))
@@ -80,14 +80,14 @@ class Drawn:
 
     def game(self, score: Array, slope: float) -> Game:
         """The rows as a betting game for the accuracy of the target rows without the gaps."""
-        return drawn_game(self.row, self.correct, self.share, score, slope, self.gaps)
+        return sampled_game(self.row, self.correct, self.share, score, slope, self.gaps)
 
     def mean(self, score: Array, slope: float) -> float:
         """Unbiased estimate of the accuracy of the target rows without the gaps."""
-        return float(drawn_mean(self.row, self.correct, self.share, score, slope, self.gaps))
+        return float(sampled_mean(self.row, self.correct, self.share, score, slope, self.gaps))
 
 
-def drawn_game(
+def sampled_game(
     row: Array, correct: Array, share: Array, score: Array, slope: float, gaps: Array | None = None
 ) -> Game:
     """A game whose mean is the accuracy, from rows drawn one after the other without replacement.
@@ -98,7 +98,7 @@ def drawn_game(
     labels. row and correct have axes (..., draw), share (draw,), score (sample,).
 
     >>> rows = np.array([0, 1])
-    >>> drawn_game(rows, np.array([1, 0]), np.ones(2), np.full(4, 0.5), 1.0).value.tolist()
+    >>> sampled_game(rows, np.array([1, 0]), np.ones(2), np.full(4, 0.5), 1.0).value.tolist()
     [0.5, -0.5]
     """
     gaps = np.zeros(0, dtype=np.int64) if gaps is None else gaps
@@ -125,18 +125,18 @@ def drawn_game(
     return Game(error * weight, low, high, scale, offset, np.full(row.shape[:-1], spread))
 
 
-def drawn_mean(
+def sampled_mean(
     row: Array, correct: Array, share: Array, score: Array, slope: float, gaps: Array | None = None
 ) -> Array:
-    """Unbiased estimate of the accuracy from rows drawn as in `drawn_game`, shape (...).
+    """Unbiased estimate of the accuracy from rows drawn as in `sampled_game`, shape (...).
 
     slope mean f + sum_t a_t (sum_(s<t) e_s + e_t w_t (rows left))/N with a_t ~ 1/((N - t)(N - t - 1)), t from 0: with
     even chances it is slope mean f + mean e, the difference estimator. Source: Farquhar, Gal and Rainforth (2021).
 
-    >>> float(drawn_mean(np.array([0, 2]), np.array([1, 0]), np.ones(2), np.zeros(4), 0.0))
+    >>> float(sampled_mean(np.array([0, 2]), np.array([1, 0]), np.ones(2), np.zeros(4), 0.0))
     0.5
     """
-    game = drawn_game(row, correct, share, score, slope, gaps)
+    game = sampled_game(row, correct, share, score, slope, gaps)
     rounds = row.shape[-1]
     total = len(score) - (0 if gaps is None else len(gaps))
     if rounds >= total:

@@ -1,4 +1,4 @@
-"""Rivals: tables of a comparison: ranks by each metric, DiSCA at all tolerances, costs, the leader against each."""
+"""Rankings: tables of a comparison: ranks by each metric, DiSCA at all tolerances, costs, the leader against each."""
 
 from __future__ import annotations
 

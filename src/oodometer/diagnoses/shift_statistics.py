@@ -1,4 +1,4 @@
-"""Signs: a few numbers that tell shifts apart, cheap enough to be taken from every simulated target as well."""
+"""Shift statistics: a few numbers that tell shifts apart, cheap enough for every simulated target as well."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..estimators.label_cells import Cells, cells_of
 from ..estimators.target_prior import conditionals, fit_prior, g_statistic
 from ..predictions import Predictions
 
-__all__ = ["Signs"]
+__all__ = ["ShiftStatistics"]
 
 
-class Signs:
+class ShiftStatistics:
     """How far the target moved, and how much of it other class shares leave unexplained.
 
     With n_b and m_b the counts of reference and target in the cells (predicted class, quantile of confidence), n and m
@@ -28,12 +28,12 @@ class Signs:
     Source: the likelihood-ratio tests are those of `oodometer.estimators.target_prior`.
 
     >>> p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
-    >>> signs = Signs().fit(p)
-    >>> {k: round(v, 2) for k, v in signs.finish(signs.summarize(p)).items()}
+    >>> statistics = ShiftStatistics().fit(p)
+    >>> {k: round(v, 2) for k, v in statistics.finish(statistics.summarize(p)).items()}
     {'moved': 0.0, 'unexplained': 0.0, 'label_shift': 1.0}
     """
 
-    name = "signs"
+    name = "shift_statistics"
     cells: Cells | None = None
 
     def fit(self, reference: Predictions) -> Self:
@@ -52,7 +52,7 @@ class Signs:
         return Sums(rows=len(batch), counts=self.cells.count(batch))
 
     def finish(self, state: Sums) -> dict[str, float]:
-        """The signs; empty where there are no cells."""
+        """The statistics; empty where there are no cells."""
         cells, counts = self.cells, state["counts"].astype(np.float64)
         if cells is None or not counts.sum() or len(counts) != len(cells):
             return {}

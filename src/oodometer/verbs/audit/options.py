@@ -1,0 +1,45 @@
+"""Options of the verb `audit`: what was asked for, checked once and handed through all its rooms."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import UsageError
+from ...intervals import check_level
+from ...passes.folding import Execution
+
+__all__ = ["AuditOptions"]
+
+
+@dataclass(frozen=True)
+class AuditOptions:
+    """The arguments of `audit` besides reference and target; `UsageError` for those that make no sense together."""
+
+    labels: Any = None
+    key: str | None = None
+    suggest: int = 0
+    out: str | os.PathLike[str] | None = None
+    level: float = 0.95
+    methods: Sequence[str] | None = None
+    classes: Sequence[int | str] | None = None
+    mapping: Mapping[str, str] | None = None
+    outlook: bool = False
+    seed: int = 0
+    execution: Execution = field(default_factory=Execution)
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
+        if self.suggest < 0:
+            raise UsageError(f"expected a number of rows to suggest, 1 or more, got {self.suggest}")
+        if self.out is not None and not self.suggest:
+            raise UsageError("an output file is for suggested rows: say how many with --suggest")
+
+    @property
+    def label_files(self) -> list[Any]:
+        """The labels that were given, file by file."""
+        if self.labels is None:
+            return []
+        return list(self.labels) if isinstance(self.labels, (list, tuple)) else [self.labels]

@@ -1,0 +1,281 @@
+"""The verb `audit`: a few labels on the target in, a valid interval out, and whether the label-free one can be true."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...arguments import checked
+from ...arrays import Array
+from ...audits.expected_width import COUNTS, ExpectedWidths, expected_widths
+from ...audits.joining import by_position
+from ...audits.judge import Judgement, judge, refutes
+from ...audits.labels import LabelledRows, collect, open_labels, read_labels
+from ...audits.power import Noticeable, noticeable
+from ...audits.proxy import Proxy, choose_proxy
+from ...audits.result import Audit
+from ...audits.sampling import SampledRows
+from ...audits.strata import Stratum, strata
+from ...audits.suggestion import Suggestion, suggest
+from ...engines import Engine
+from ...errors import UsageError
+from ...passes.below_chance import label_warnings
+from ...passes.folding import Execution
+from ...predictions import Predictions
+from ...results.estimation import Headline
+from ...store import Source, refuse_clashes, write_predictions
+from ..estimate import estimate
+from ..opening import Opener
+from ..reference import read_reference
+from .options import AuditOptions
+from .target_rows import TargetRows, read_target
+
+__all__ = ["audit"]
+
+_REFERENCE = ("name", "rows", "accuracy", "lower", "upper", "level", "kind")
+
+
+@checked()
+def audit(
+    reference: Any,
+    target: Any,
+    *,
+    labels: Any = None,
+    key: str | None = None,
+    suggest: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    level: float = 0.95,
+    methods: Sequence[str] | None = None,
+    classes: Sequence[int | str] | None = None,
+    mapping: Mapping[str, str] | None = None,
+    engine: str | Engine = "local",
+    workers: int | None = None,
+    seed: int = 0,
+    outlook: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Audit:
+    """Judge a model on the target by a few labels: an interval valid at any number of them, and a test of the estimate.
+
+    Parameters
+    ----------
+    reference, target, methods, classes, mapping, engine, workers, progress :
+        As in `estimate`, which makes the label-free headline.
+    labels :
+        A file, a frame or a mapping, or a list of them in the order of labelling, with `label` or `correct`: joined by
+        `id` where both hold it, by a column `row` (target rows counted from 0), else one row for each target row (null
+        where unknown). Unless a suggestion wrote the rows, they must have been sampled at random from the target. By
+        default the target's own labels.
+    key :
+        Another column to join the labels by, in both files.
+    suggest, out :
+        How many rows to label next, and the file (.csv, .parquet, .jsonl, ...) to write them to.
+    level, seed :
+        Nominal coverage; seed of the order of bets and of the suggestion.
+    outlook :
+        Whether to work out the width to expect of 10 to 1,000 labels, which takes seconds; a page draws it.
+
+    The estimate is exact: whatever the model and the shift, it holds the accuracy of the target's rows with probability
+    ``level`` if the labelled rows were sampled as said. Raises `InputError` for labels that do not fit the target,
+    `UsageError` for a call that makes no sense. Source: Waudby-Smith and Ramdas (2024); Angelopoulos, Duchi and Zrnic
+    (2023).
+
+    >>> p = [[0.6 + i / 300, 0.4 - i / 300] for i in range(100)]
+    >>> few = {"row": list(range(0, 100, 10)), "label": [1] * 10}
+    >>> reference = {"probabilities": p, "label": [0, 1, 0, 0] * 25}
+    >>> found = audit(reference, {"probabilities": p}, labels=few, methods=["ac"])
+    >>> found.labels, found.refuted, found.estimate.upper < 0.4
+    (10, True, True)
+    """
+    options = AuditOptions(
+        labels=labels,
+        key=key,
+        suggest=suggest,
+        out=out,
+        level=level,
+        methods=methods,
+        classes=classes,
+        mapping=mapping,
+        outlook=outlook,
+        seed=seed,
+        execution=Execution(engine, workers, progress),
+    )
+    refuse_clashes({"out": out}, flat((reference, target, labels)))
+    return _audit(reference, target, options)
+
+
+def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
+    opener = Opener(options.mapping)
+    sources = opener.references(reference, options.classes)
+    target = opener.target(target)
+    told = [open_labels(data, opener.target) for data in options.label_files]
+    opener.check()
+    learnt = _proxy(Predictions.concat([read_reference(s).record for s in sources]), target)
+    rows = read_target(target, learnt, replace(options.execution, progress=None))
+    parts = [read_labels(source, target, rows.predicted, len(rows.score), options.key) for source in told]
+    if not told and rows.own is not None:
+        parts = [rows.own]
+    if not parts and not options.suggest:
+        raise UsageError(
+            "there are no labels: give --labels FILE, or ask which rows to label with --suggest N --out FILE"
+        )
+    sampled = collect(parts, rows.score, options.seed) if parts else None
+    # faults of the labels have been told by now, before the work that takes long
+    asked: dict[str, Any] = {"methods": options.methods, "level": options.level, "seed": options.seed}
+    found = estimate(sources, target, **asked, **vars(options.execution))
+    by_place = (by_position(source, target, options.key) for source in told)
+    warnings = [w for w in found.warnings if "the target holds labels" not in w]
+    warnings += [line for line in by_place if line is not None]
+    said = None if sampled is None else _said(sampled, rows.score, learnt.slope, found.headline, options)
+    if said is not None:
+        warnings += said.judgement.warnings
+        if told:  # of the target's own labels the estimate has spoken
+            warnings += _label_warnings(parts, rows.predicted, target)
+    suggestion = _suggested(rows, learnt.slope, parts, target, options) if options.suggest else None
+    expected = (
+        _expected_widths(rows.score, learnt.slope, found.headline, said, options) if options.outlook else None
+    )
+    return Audit(
+        **_of_labels(said),
+        rows=len(rows.score),
+        headline=found.headline,
+        level=options.level,
+        seed=options.seed,
+        warnings=tuple(warnings),
+        suggestion=suggestion,
+        reference={k: found.reference[k] for k in _REFERENCE if k in found.reference},
+        target={"name": target.name},
+        slope=learnt.slope,
+        proxy=learnt.name,
+        explained=_explained(rows.score, learnt.slope),
+        strata=_strata(rows.score, sampled, suggestion),
+        outlook=expected,
+    )
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What labelled rows say: of the accuracy, and of the label-free interval."""
+
+    sampled: SampledRows
+    judgement: Judgement
+    p_value: float
+    power: Noticeable | None
+
+
+def _said(
+    sampled: SampledRows, score: Array, slope: float, headline: Headline, options: AuditOptions
+) -> _Said:
+    level, claim = options.level, (headline.interval.lower, headline.interval.upper)
+    power = None if sampled.weighted else noticeable(len(sampled), len(score), *claim, level)
+    judgement = judge(sampled, score, slope, level, options.seed)
+    return _Said(sampled, judgement, refutes(sampled, score, slope, *claim, level), power)
+
+
+def _of_labels(said: _Said | None) -> dict[str, Any]:
+    """The fields of the result that need labels."""
+    if said is None:
+        named = ("estimate", "label_only", "effective_labels", "p_value")
+        return {"labels": 0, "intervals": (), **dict.fromkeys(named)}
+    judgement, sampled = said.judgement, said.sampled
+    return {
+        **{
+            name: getattr(judgement, name)
+            for name in ("estimate", "label_only", "intervals", "effective_labels")
+        },
+        "labels": len(sampled),
+        "correct": int(sampled.correct.sum()),
+        "weighted": sampled.weighted,
+        "p_value": said.p_value,
+        "noticeable": said.power,
+    }
+
+
+def flat(given: Any) -> list[Any]:
+    """Everything in a nest of lists, in order.
+
+    >>> flat(("a", ["b", ("c",)]))
+    ['a', 'b', 'c']
+    """
+    if isinstance(given, (list, tuple)):
+        return [one for some in given for one in flat(some)]
+    return [given]
+
+
+def _explained(score: Array, slope: float) -> float:
+    """1 - var(Y - slope f)/var(Y), as predicted where Y is 1 with chance f."""
+    mean = float(score.mean())
+    second = float(np.mean(score * np.square(1 - slope * score) + (1 - score) * np.square(slope * score)))
+    whole = mean * (1 - mean)
+    return 1 - (second - (mean * (1 - slope)) ** 2) / whole if whole > 0 else 0.0
+
+
+def _strata(score: Array, sampled: SampledRows | None, suggestion: Suggestion | None) -> tuple[Stratum, ...]:
+    none = np.zeros(0, dtype=np.int64)
+    row, correct = (none, none) if sampled is None else (sampled.row, sampled.correct)
+    return strata(score, row, correct, None if suggestion is None else suggestion.row)
+
+
+def _expected_widths(
+    score: Array, slope: float, headline: Headline, said: _Said | None, options: AuditOptions
+) -> ExpectedWidths:
+    """Planned for half a hit among one label more, so that no errors among few labels do not promise a point."""
+    today = headline.interval if said is None else said.judgement.estimate.interval
+    labels = 0 if said is None else len(said.sampled)
+    accuracy = today.value if not labels else (labels * today.value + 0.5) / (labels + 1)
+    counts = (*COUNTS, labels) if labels <= COUNTS[-1] else COUNTS
+    ends = {"accuracy": accuracy, "lower": today.lower, "upper": today.upper}
+    return expected_widths(score, slope, options.level, **ends, labels=counts, seed=options.seed)
+
+
+def _label_warnings(parts: Sequence[LabelledRows], predicted: Array | None, target: Source) -> list[str]:
+    """What is to be said of labels that stand against what the model said of the same rows."""
+    told = [part for part in parts if part.label is not None]
+    if predicted is None or not told:
+        return []
+    rows = np.concatenate([part.row for part in told])
+    label = np.concatenate([np.asarray(part.label) for part in told])
+    record = Predictions(len(rows), target.classes, label=label, prediction=predicted[rows])
+    return label_warnings("the audited rows", [record], record.accuracy)
+
+
+def _proxy(reference: Predictions, target: Source) -> Proxy:
+    """What is to stand for the labels that are missing."""
+    judges = None
+    if "votes" in target.fields:
+        first = next(iter(target.batches(["votes"], rows=1)), None)
+        judges = None if first is None or first.votes is None else len(first.votes)
+    return choose_proxy(reference, target.fields, judges)
+
+
+def _suggested(
+    rows: TargetRows, slope: float, parts: Sequence[LabelledRows], target: Source, options: AuditOptions
+) -> Suggestion:
+    """The rows to label next, written where a file was named."""
+    done = [p.row[p.correct >= 0] for p in parts]
+    labelled = np.unique(np.concatenate(done)) if done else None
+    found = suggest(rows.score, slope, options.suggest, options.level, labelled=labelled, seed=options.seed)
+    if options.out is not None:
+        _write(found, target, rows.predicted is not None, options.out)
+    return found
+
+
+def _write(found: Suggestion, target: Source, by_class: bool, out: str | os.PathLike[str]) -> None:
+    """The suggestion as a table to be filled in: `label` (or `correct`) is empty."""
+    count = len(found.row)
+    columns = {
+        "draw": np.arange(count),
+        "row": found.row,
+        "stratum": found.stratum,
+        "probability": found.probability,
+        "weight": found.weight,
+        "share": np.full(count, found.share),
+    }
+    empty: dict[str, Any] = (
+        {"label": [None] * count} if by_class and target.classes else {"correct": [None] * count}
+    )
+    names = target.classes if by_class else None
+    write_predictions(Predictions.from_arrays(classes=names, columns=columns, **empty), out)

@@ -1,0 +1,112 @@
+"""Options of the verb `compare`: what was asked for, checked once and handed through all its rooms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import UsageError
+from ...intervals import check_level
+from ...metrics import Metric, computation_score, ordered_by
+from ...metrics.didma import check_pair_of_weights
+from ...metrics.disca import WEIGHTS, check_options
+from ...registry import create
+
+__all__ = ["CompareOptions", "Costs"]
+
+_RISK, _COVERAGE = 0.05, 0.8
+_PLAIN = ("accuracy", "brier", "ece", "auc_coverage", "aurc", "e_aurc", "augrc")
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What each model costs: an energy, or a number of parameters beside the number that is optimal; or nothing."""
+
+    energy: Sequence[float] = ()
+    unit: str = "J"
+    parameters: Sequence[float] = ()
+    optimal_parameters: float | None = None
+
+    def scores(self) -> list[float] | None:
+        """The computation score of each model, or None where no cost is given."""
+        if self.energy and self.parameters:
+            raise UsageError("give the models' energy or their parameters, not both: DiDMA takes one")
+        if self.energy:
+            return [computation_score(energy=e) for e in self.energy]
+        if self.parameters:
+            optimal = self.optimal_parameters
+            return [computation_score(parameters=p, optimal_parameters=optimal) for p in self.parameters]
+        if self.optimal_parameters is not None:
+            raise UsageError("an optimal number of parameters needs the parameters of each model")
+        return None
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """The arguments of `compare` besides the files and names; `UsageError` for those that make no sense."""
+
+    tolerance: float = 0.95
+    weights: Sequence[float] = WEIGHTS
+    grid: str = "coverage"
+    steps: int = 100
+    require: Sequence[float] = (0.9, 0.95, 0.99)
+    score: str | None = None
+    costs: Costs = field(default_factory=Costs)
+    didma_weights: Sequence[float] = (0.5, 0.5)
+    nidma_weights: Sequence[float] = (0.5, 0.5)
+    level: float = 0.95
+    mapping: Mapping[str, str] | None = None
+    classes: Sequence[int | str] | None = None
+    seed: int = 0
+    progress: Callable[[int, int], None] | None = None
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
+        self.shares()
+        check_pair_of_weights("p and q", self.didma_weights)
+        check_pair_of_weights("u and v", self.nidma_weights)
+        self.costs.scores()
+
+    def shares(self) -> tuple[float, float, float]:
+        """The weights of DiSCA as they are used."""
+        return check_options((self.tolerance,), self.weights, self.grid, self.steps)
+
+    @property
+    def disca(self) -> dict[str, Any]:
+        """Options of DiSCA."""
+        weights = self.shares()
+        return {"tolerance": self.tolerance, "weights": weights, "grid": self.grid, "steps": self.steps}
+
+    @property
+    def curve(self) -> dict[str, Any]:
+        """Options of the metrics that are read off a curve, of the sample or of a replicate."""
+        return {**self.disca, "risk": _RISK, "coverage": _COVERAGE}
+
+    def metrics(self) -> list[Metric[Any, Any]]:
+        """The metrics of every model, in the order asked for."""
+        required = tuple(self.require)
+        made = [create("metric", name) for name in _PLAIN]
+        made += [
+            create("metric", "disca", **self.disca),
+            create("metric", "coverage_at_risk", risk=_RISK),
+            create("metric", "risk_at_coverage", coverage=_COVERAGE),
+            create("metric", "accuracy_coverage", steps=self.steps),
+            create("metric", "risk_coverage", target_accuracies=required),
+            create("metric", "operating_points", required=required),
+            create("metric", "failure_cases"),
+        ]
+        return ordered_by(made, self.score)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the result tells of them."""
+        return {
+            **self.curve,
+            "require": list(self.require),
+            "score": self.score,
+            "didma_weights": list(self.didma_weights),
+            "nidma_weights": list(self.nidma_weights),
+            "energy_unit": self.costs.unit if self.costs.energy else None,
+            "optimal_parameters": self.costs.optimal_parameters,
+        }

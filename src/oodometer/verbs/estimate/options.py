@@ -1,0 +1,54 @@
+"""Options of the verb `estimate`: what was asked for, checked once and handed through all its rooms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...errors import UsageError
+from ...intervals import check_level
+from ...passes.folding import Execution
+from ...predictions import FIELDS
+from ...registry import find
+from ...results.backtest import Backtest
+
+__all__ = ["EstimateOptions"]
+
+
+@dataclass(frozen=True)
+class EstimateOptions:
+    """The arguments of `estimate` besides reference and target; `UsageError` for those that make no sense together."""
+
+    methods: Sequence[str] | None = None
+    level: float = 0.95
+    by: str | None = None
+    every: str | None = None
+    labels: Any = None
+    key: str | None = None
+    target_accuracies: Sequence[float] = (0.95,)
+    calibrator: str = "auto"
+    classes: Sequence[int | str] | None = None
+    mapping: Mapping[str, str] | None = None
+    backtest: str | Path | Backtest | None = "auto"
+    diagnosis: bool = True
+    seed: int = 0
+    execution: Execution = field(default_factory=Execution)
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
+        if self.by is not None and self.every is not None:
+            raise UsageError("give --by or --every, not both")
+        for name in self.methods or ():
+            find("estimator", name)
+        for accuracy in self.target_accuracies:
+            if not 0 < accuracy <= 1:
+                raise UsageError(
+                    f"expected an accuracy between 0 and 1 such as 0.95, got {accuracy}; divide percents by 100"
+                )
+
+    @property
+    def extra_columns(self) -> list[str]:
+        """Columns of the target that are no field and are read all the same."""
+        return [self.by] if self.by is not None and self.by not in FIELDS else []
