@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, OodometerError
+from ..errors import InputError
 from .base import BATCH_ROWS
 from .columns import Kind
 from .files import Stamp, check_file
@@ -61,7 +61,7 @@ def open_table(data: Any, names: Iterable[str] = ()) -> RawTable:
     if not isinstance(data, (str, os.PathLike)):
         from .frames import reader_of
 
-        return RawTable(reader_of(data, None), None)
+        return RawTable(reader_of(_columns(data) if isinstance(data, Mapping) else data, None), None)
     form, stamp = check_file(Path(data), None)
     if form == "npz":
         raise InputError("a table", got="an NPZ file", remedy="name an array with --input", file=str(data))
@@ -69,11 +69,23 @@ def open_table(data: Any, names: Iterable[str] = ()) -> RawTable:
     opener: Any = importlib.import_module(f"{__package__}.{module}")
     for part in name.split("."):
         opener = getattr(opener, part)
-    try:
-        reader: Any = opener(str(data))
-    except OodometerError:
-        raise
+    reader: Any = opener(str(data))
     missing = set(names) - set(reader.columns)
     if missing and form == "jsonl":
         reader = reader.with_columns(missing)
     return RawTable(reader, stamp)
+
+
+def _columns(data: Mapping[str, Any]) -> Any:
+    """A mapping of columns as a table, in its order."""
+    import pyarrow as pa
+
+    lengths = {name: len(values) for name, values in data.items()}
+    if len(set(lengths.values())) != 1:
+        raise InputError("columns of one length", got=str(lengths)[:80], remedy="align them by row")
+    try:
+        return pa.table({str(name): pa.array(list(values)) for name, values in data.items()})
+    except (pa.ArrowException, TypeError) as error:
+        raise InputError(
+            "columns whose cells are of one type", got=str(error)[:120], remedy="convert them"
+        ) from error

@@ -1,0 +1,8 @@
+"""Reading: a user's own data, a table, a folder of images, arrays or a data set of the hub, in batches of examples."""
+
+from __future__ import annotations
+
+from .base import Batch, Columns, Examples
+from .opening import open_examples
+
+__all__ = ["Batch", "Columns", "Examples", "open_examples"]
