@@ -16,6 +16,8 @@ from types import ModuleType
 import jaxtyping
 import pytest
 
+from oodometer.fields import FIELDS
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "oodometer"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -88,6 +90,34 @@ def test_first_line_says_what_the_room_is(path: Path) -> None:
 def test_file_is_short(path: Path) -> None:
     lines = len(path.read_text(encoding="utf-8").splitlines())
     assert lines <= MOST_LINES, f"{lines} lines; split the file by idea"
+
+
+# What lists more names of fields than this repeats the table; fewer are what one method needs or reads.
+MOST_FIELDS = {"store": 2, "backtests": 2, "": 2}
+USUALLY = 9  # fields that one method may name; about half of them
+
+
+def named_fields(tree: ast.Module) -> list[tuple[int, list[str]]]:
+    """Names of fields in each tuple, list, set and mapping that is written out, and the lines where they stand."""
+    out = []
+    for node in ast.walk(tree):
+        cells = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", [])
+        names = [cell.value for cell in cells if isinstance(cell, ast.Constant) and cell.value in FIELDS]
+        out += [(node.lineno, names)] if names else []  # type: ignore[attr-defined]
+    return out
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if p.name != "fields.py"], ids=relative)
+def test_no_file_keeps_its_own_table_of_fields(path: Path) -> None:
+    room = path.relative_to(PACKAGE).parts[0] if path.parent != PACKAGE else ""
+    most = MOST_FIELDS.get(room, USUALLY)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert [found for found in named_fields(tree) if len(found[1]) > most] == []
+
+
+def test_lists_of_fields_are_seen() -> None:
+    tree = ast.parse('A = ("label", "votes", "x")\nB = {"views": 1, "time": 2, "group": 3}\n')
+    assert named_fields(tree) == [(1, ["label", "votes"]), (2, ["views", "time", "group"])]
 
 
 def top_level_imports(tree: ast.Module) -> set[str]:

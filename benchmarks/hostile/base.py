@@ -197,14 +197,16 @@ def arrays(columns: Columns) -> dict[str, Any]:
     """The columns as the library takes them from memory: lists packed, classes named."""
     import numpy as np
 
+    from oodometer.fields import FIELDS
+
     from .material import CLASSES, arrays_of
 
     packed = arrays_of(as_lists(columns))
     out: dict[str, Any] = {name: np.asarray(value) for name, value in packed.items()}
     if "probabilities" in out or "logits" in out:
         out["classes"] = list(CLASSES)
-        for name in ("label", "prediction", "members", "views"):
-            if name in out:
+        for name, field in FIELDS.items():
+            if field.cell == "class" and name in out:
                 out[name] = np.array(CLASSES)[out[name]]
     return out
 

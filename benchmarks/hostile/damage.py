@@ -10,7 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from .material import CLASSES, Columns, arrays_of, as_lists, columns_of, csv_text, npz_with, select, write
+from .material import (
+    CLASSES,
+    Columns,
+    arrays_of,
+    as_candidates,
+    as_lists,
+    columns_of,
+    csv_text,
+    npz_with,
+    select,
+    write,
+)
 
 Generator = np.random.Generator
 ROWS = 40
@@ -20,6 +31,7 @@ LAYOUTS = {
     "lists": ("prob_*", "label"),
     "panels": ("prob_*", "label", "prediction", "feature_*", "member_*", "vote_*"),
     "confidence": ("confidence", "correct", "group"),
+    "candidates": ("logit_*", "label"),
 }
 
 
@@ -29,6 +41,8 @@ def clean_columns(layout: str, which: str) -> Columns:
         columns_of(11 if which == "reference" else 12, ROWS, 0.0 if which == "reference" else 0.8),
         *LAYOUTS[layout],
     )
+    if layout == "candidates":
+        return as_candidates(held)
     return as_lists(held) if layout == "lists" else held
 
 

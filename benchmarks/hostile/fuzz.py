@@ -142,7 +142,7 @@ def _answer_differs(plain: Plain, told: Any, case: Case, folder: Path) -> str:
 
 
 def _rounded(plain: Plain) -> bool:
-    rows = zip(*plain.named["probabilities"].values(), strict=True)
+    rows = zip(*plain.named.get("probabilities", {}).values(), strict=True)
     return any(abs(sum(row) - 1) > 1e-7 for row in rows)
 
 

@@ -101,6 +101,13 @@ def as_lists(columns: Columns) -> Columns:
     return out
 
 
+def as_candidates(columns: Columns) -> Columns:
+    """Logits as scores of candidates, of which some rows have a further one; labels are positions."""
+    held = as_lists(columns)
+    scores = [row + [min(row) - 1.0] * (i % 3) for i, row in enumerate(held["logits"])]
+    return {"candidate_scores": scores, "label": held["label"]}
+
+
 def csv_text(columns: Mapping[str, Sequence[Any]], delimiter: str = ",", lines: str = "\n") -> str:
     """The columns as CSV; null is an empty cell, a list a JSON list."""
     out = io.StringIO()
@@ -123,6 +130,10 @@ def arrays_of(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """The columns as arrays with the axes of an NPZ file; panels have the sample axis last."""
     out = {}
     for name, values in columns.items():
+        if name == "candidate_scores":
+            out[name] = np.concatenate([np.array(row, dtype=float) for row in values])
+            out[f"{name}_offsets"] = np.cumsum([0, *map(len, values)])
+            continue
         array = np.array(["" if v is None else v for v in values] if None in values else values)
         out[name] = array.T if name in ("members", "views", "votes") else array
     return out

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import math
 import re
@@ -27,6 +28,7 @@ WIDE = {
     "vote_": "votes",
 }
 CODED = ("label", "prediction")
+SCORES, OFFSETS = "candidate_scores", "candidate_scores_offsets"
 NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 WHOLE = re.compile(r"[+-]?\d+\.0*", re.ASCII)
 UNKNOWN = ("", "nan", "null")
@@ -44,6 +46,7 @@ class Plain:
     rows: int
     single: dict[str, list[Any]] = field(default_factory=dict)
     named: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
+    scores: list[list[float]] = field(default_factory=list)  # of candidates
 
 
 def read_plain(path: Path, form: str) -> Plain:
@@ -117,7 +120,17 @@ def _npz(path: Path) -> dict[str, list[Any]]:
     with np.load(path, allow_pickle=False) as archive:
         if len(set(archive.files)) < len(archive.files):
             raise Unreadable("an array twice")
-        ours = ("label", "prediction", "confidence", "correct", "group", "classes", *WIDE.values())
+        ours = (
+            "label",
+            "prediction",
+            "confidence",
+            "correct",
+            "group",
+            "classes",
+            *WIDE.values(),
+            SCORES,
+            OFFSETS,
+        )
         arrays = {
             n: archive[n] for n in archive.files if n.strip() in ours or n.lstrip().startswith(tuple(WIDE))
         }
@@ -127,6 +140,11 @@ def _npz(path: Path) -> dict[str, list[Any]]:
         out[name] = ["" if v is None else v for v in values.tolist()]
     if "classes" in out:
         out["classes"] = [out["classes"]]  # one cell: names of the axis, not rows
+    if OFFSETS in out:
+        ends = out.pop(OFFSETS)
+        if SCORES not in out or ends != sorted(ends) or ends[0] < 0 or ends[-1] > len(out[SCORES]):
+            raise Unreadable("offsets that do not rise within the scores")
+        out[SCORES] = [out[SCORES][a:b] for a, b in itertools.pairwise(ends)]
     return out
 
 
@@ -139,7 +157,12 @@ def _meant(table: Mapping[str, list[Any]]) -> Plain:
     for raw, cells in columns.items():
         name = raw.strip()
         prefix = next((p for p in WIDE if raw.lstrip().startswith(p)), None)
-        if name in ("label", "prediction", "confidence", "correct", "group"):
+        if name == SCORES:
+            lists = [json.loads(v) if isinstance(v, _Text) else v for v in cells]
+            if any(not isinstance(v, list) or len(v) < 2 for v in lists):
+                raise Unreadable("candidates: no list of two or more")
+            found.scores = [[_number(s) for s in row] for row in lists]
+        elif name in ("label", "prediction", "confidence", "correct", "group"):
             found.single[name] = [_cell(name, v) for v in cells]
         elif name in WIDE.values():
             lists = [json.loads(v) if isinstance(v, _Text) else v for v in cells]
@@ -160,7 +183,19 @@ def _meant(table: Mapping[str, list[Any]]) -> Plain:
     if len(lengths) != 1:
         raise Unreadable("columns of other lengths, or none")
     found.rows = lengths.pop()
+    if found.scores:
+        _check_positions(found)
     return found
+
+
+def _check_positions(found: Plain) -> None:
+    """Labels and predictions are places among the candidates of their row, and there are no classes."""
+    if {"probabilities", "logits"} & found.named.keys():
+        raise Unreadable("classes beside candidates")
+    for name in CODED:
+        for cell, row in zip(found.single.get(name, []), found.scores, strict=False):
+            if cell is not None and not (_name(cell).isdecimal() and int(_name(cell)) < len(row)):
+                raise Unreadable(f"{name}: {cell!r} is no place among {len(row)} candidates")
 
 
 def _cell(name: str, value: Any) -> Any:
@@ -216,7 +251,15 @@ def differs(plain: Plain, record: Any) -> str:
     """Where the program's record says something else than the file, or nothing."""
     if record.rows != plain.rows:
         return f"{record.rows} rows for {plain.rows}"
-    classes = [_name(c) for c in record.classes or ()]
+    if plain.scores:
+        held = record.candidate_scores
+        rows = [] if held is None else [v.tolist() for v in np.split(held.values, held.offsets[1:-1])]
+        if len(rows) != len(plain.scores) or any(
+            len(a) != len(b) or not all(map(_equal, a, b)) for a, b in zip(rows, plain.scores, strict=True)
+        ):
+            return "candidate_scores differ"
+    most = max(map(len, plain.scores), default=0)
+    classes = [_name(c) for c in (range(most) if plain.scores else record.classes or ())]
     for name, cells in plain.single.items():
         got = getattr(record, name)
         if got is None:
@@ -296,6 +339,8 @@ def as_arrays(plain: Plain) -> dict[str, Any]:
 
 def accuracy_and_brier(plain: Plain) -> tuple[float, float] | None:
     """Accuracy and Brier score by their definitions, where labels and probabilities are there."""
+    if plain.scores:
+        return _of_candidates(plain)
     held = as_arrays(plain)
     if "probabilities" not in held or "label" not in held:
         return None
@@ -310,3 +355,19 @@ def accuracy_and_brier(plain: Plain) -> tuple[float, float] | None:
         predicted = np.array([held["classes"].index(_name(v)) for v in said])
     hot = np.eye(p.shape[1])[truth]
     return float((predicted == truth).mean()), float(((p - hot) ** 2).sum(axis=1).mean())
+
+
+def _of_candidates(plain: Plain) -> tuple[float, float] | None:
+    """The same over the softmax of the candidates of each row."""
+    right, squares = [], []
+    for i, (cell, row) in enumerate(zip(plain.single.get("label", []), plain.scores, strict=False)):
+        if cell is None:
+            continue
+        powers = np.exp(np.array(row) - max(row))
+        truth = int(_name(cell))
+        said = (
+            int(_name(plain.single["prediction"][i])) if "prediction" in plain.single else int(np.argmax(row))
+        )
+        right.append(said == truth)
+        squares.append(float(((powers / powers.sum() - np.eye(len(row))[truth]) ** 2).sum()))
+    return (float(np.mean(right)), float(np.mean(squares))) if right else None

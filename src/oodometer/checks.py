@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import Array, as_cells
+from .arrays import Array, Ragged, as_cells, as_numpy
 from .classes import ClassNames, is_null
 from .errors import InputError
 from .kernels import Top, look_over, row_sums
@@ -18,8 +18,10 @@ __all__ = [
     "check_finite",
     "check_length",
     "check_logits",
+    "check_logprobs",
     "check_prediction_is_argmax",
     "check_probabilities",
+    "check_time",
     "survey_probabilities",
 ]
 
@@ -52,14 +54,14 @@ def _axes_remedy(given: int, axes: str) -> str:
     return "transpose or reshape it" if given else "give one value a row"
 
 
-def _check_objects(array: Array, column: str, axes: str) -> None:
+def _check_objects(array: Array, column: str, axes: str, truths: bool) -> None:
     """No cell of an array of objects is null, or a truth value where a number belongs."""
     if array.ndim != len(axes.split(", ")):
         return
     for at, cell in enumerate(array.ravel().tolist()):
         if is_null(cell) and not isinstance(cell, float):
             got, remedy = "null", "fill in the value or drop the row"
-        elif isinstance(cell, bool) and column != "features":
+        elif isinstance(cell, bool) and not truths:
             got, remedy = repr(cell), "give numbers, not verdicts"
         else:
             continue
@@ -67,10 +69,10 @@ def _check_objects(array: Array, column: str, axes: str) -> None:
         raise InputError("a number", got=got, remedy=remedy, row=int(where) + 1, column=column)
 
 
-def _float_matrix(value: Any, column: str, axes: str) -> Array:
+def _float_matrix(value: Any, column: str, axes: str, truths: bool = False) -> Array:
     array = as_cells(value)
     if array.dtype.kind == "O":
-        _check_objects(array, column, axes)
+        _check_objects(array, column, axes, truths)
         try:
             array = np.asarray(array.tolist(), dtype=np.float64)
         except (TypeError, ValueError):
@@ -80,7 +82,7 @@ def _float_matrix(value: Any, column: str, axes: str) -> Array:
                 remedy="give every row one number for each class",
                 column=column,
             ) from None
-    if array.dtype.kind not in ("fiub" if column == "features" else "fiu"):
+    if array.dtype.kind not in ("fiub" if truths else "fiu"):
         raise InputError(
             "numbers", got=f"dtype {array.dtype}", remedy="convert the column to numbers", column=column
         )
@@ -98,10 +100,17 @@ def _float_matrix(value: Any, column: str, axes: str) -> Array:
 
 
 def check_finite(
-    value: Any, column: str, axes: str = "sample, class", names: Sequence[Any] | None = None
+    value: Any,
+    column: str,
+    axes: str = "sample, class",
+    names: Sequence[Any] | None = None,
+    truths: bool = False,
 ) -> Array:
-    """Numbers without NaN or infinity, in an array with the named axes; the first bad cell is named."""
-    array = _float_matrix(value, column, axes)
+    """Numbers without NaN or infinity, in an array with the named axes; the first bad cell is named.
+
+    ``truths`` allows true and false for 1 and 0.
+    """
+    array = _float_matrix(value, column, axes, truths)
     with np.errstate(over="ignore", invalid="ignore"):
         total = array.sum(dtype=np.float64)
     if not np.isfinite(total):
@@ -318,6 +327,50 @@ def check_confidence(value: Any, column: str = "confidence") -> Array:
             "a confidence between 0 and 1", got=f"{array[row]:.6g}", remedy=remedy, row=row + 1, column=column
         )
     return array
+
+
+def check_logprobs(value: Any, column: str = "token_logprobs") -> Ragged:
+    """Log-probabilities of the tokens of each sample, at most 0 (a little rounding is forgiven)."""
+    try:
+        ragged = value if isinstance(value, Ragged) else Ragged.from_rows(value)
+    except (TypeError, ValueError):
+        raise InputError(
+            "a list of numbers a sample",
+            got="other values",
+            remedy="one log-probability a token",
+            column=column,
+        ) from None
+    bad = ~(ragged.values <= _NEGATIVE_TOLERANCE)
+    if bad.any():
+        position = int(np.argmax(bad))
+        raise InputError(
+            "log-probabilities (at most 0)",
+            got=f"{ragged.values[position]:.6g}",
+            remedy="take the logarithm of probabilities; use natural logarithms",
+            row=int(np.searchsorted(ragged.offsets, position, side="right")),
+            column=column,
+        )
+    return ragged
+
+
+def check_time(value: Any, column: str = "time") -> Array:
+    """Timestamps as datetime64[us], none of them null."""
+    array = as_numpy(value)
+    try:
+        out = array.astype("datetime64[us]")
+    except (TypeError, ValueError):
+        raise InputError(
+            "timestamps",
+            got=repr(array.ravel()[0]),
+            column=column,
+            remedy="write them as ISO 8601, 2026-01-31T12:00:00",
+        ) from None
+    missing = np.isnat(out)
+    if missing.any():
+        raise InputError(
+            "a timestamp", got="null", remedy="drop the row", row=int(np.argmax(missing)) + 1, column=column
+        )
+    return out
 
 
 def check_length(rows: int, found: int, column: str) -> None:

@@ -14,6 +14,7 @@ __all__ = [
     "ClassNames",
     "class_of_truth",
     "encode",
+    "encode_positions",
     "find_classes",
     "is_null",
     "named_classes",
@@ -21,6 +22,7 @@ __all__ = [
 ]
 
 ClassNames = tuple[int | str, ...]
+_MOST_CANDIDATES = 2**31 - 1  # positions are int32
 
 
 def named_classes(value: Any) -> ClassNames:
@@ -221,6 +223,44 @@ def encode(value: Any, classes: ClassNames, column: str) -> Array:
             column=column,
         )
     return out
+
+
+def encode_positions(value: Any, column: str) -> Array:
+    """Positions among the candidates of a row as int32: whole numbers from 0; null is -1.
+
+    Raises `InputError` for what is no position; whether the row has so many candidates is checked elsewhere.
+
+    >>> encode_positions([2, None, 0.0], "label").tolist()
+    [2, -1, 0]
+    >>> encode_positions(["B"], "label")
+    Traceback (most recent call last):
+    oodometer.errors.InputError: row 1: column label: expected the position of a candidate (0, 1, ...), got 'B'; ...
+    """
+    codes, distinct = _dictionary(value, column)
+    places = [_position(one) for one in distinct]
+    lookup = np.array([-2 if place is None else place for place in places] + [-1], dtype=np.int32)
+    out: Array = lookup[codes]
+    if (out == -2).any():
+        at = np.unravel_index(int(np.argmax(out == -2)), out.shape)
+        got = distinct[codes[at]]
+        raise InputError(
+            "the position of a candidate (0, 1, ...)",
+            got=repr(got)[:60],
+            row=int(at[-1]) + 1,
+            column=column,
+            remedy="use null where the right one is unknown"
+            if str(got).startswith("-")
+            else "beside candidate_scores say which of them is right by its place in the list, counted from 0",
+        )
+    return out
+
+
+def _position(cell: Any) -> int | None:
+    """The position that a distinct value stands for, or None."""
+    if isinstance(cell, str) and cell.isascii() and cell.isdecimal():
+        cell = int(cell[:12])
+    whole = isinstance(cell, int) and not isinstance(cell, bool)
+    return int(cell) if whole and 0 <= cell < _MOST_CANDIDATES else None
 
 
 def _remedy_for_class(cell: Any, distinct: Sequence[Any], classes: ClassNames) -> str:

@@ -1,143 +1,138 @@
-"""Fields: the names and axes of everything a record may hold, and the checks that each must pass."""
+"""Fields: the one table of everything that a record may hold, with what a file calls it and how it is checked."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
-from . import checks
+from . import candidates, checks
 from .arrays import Array, Ragged, as_numpy, softmax
-from .classes import ClassNames, encode, find_classes, truth_values
+from .classes import ClassNames
 from .errors import InputError
 
-__all__ = ["FIELDS", "check_fields"]
+__all__ = [
+    "FIELDS",
+    "Field",
+    "Kind",
+    "refuse_classes_beside_positions",
+]
 
-# field -> axes; the sample axis is where slicing happens
-FIELDS: dict[str, tuple[str, ...]] = {
-    "label": ("sample",),
-    "prediction": ("sample",),
-    "probabilities": ("sample", "class"),
-    "logits": ("sample", "class"),
-    "confidence": ("sample",),
-    "members": ("model", "sample"),
-    "member_probabilities": ("model", "sample", "class"),
-    "token_logprobs": ("sample",),
-    "views": ("view", "sample"),
-    "votes": ("judge", "sample"),
-    "features": ("sample", "feature"),
-    "correct": ("sample",),
-    "input": ("sample",),
-    "output": ("sample",),
-    "time": ("sample",),
-    "group": ("sample",),
+# What the cells of one column hold: one value, a list (numbers, classes, truths, ragged), a list of lists (nested).
+Kind = Literal[
+    "number",
+    "numbers",
+    "ragged",
+    "nested",
+    "class",
+    "classes",
+    "truth",
+    "truths",
+    "text",
+    "time",
+    "key",
+    "any",
+]
+Cell = Literal["number", "class", "truth", "text", "time", "any"]
+# (what was given, class names, what the checks learn on the way) -> the array that the record holds
+Check = Callable[[Any, ClassNames | None, dict[str, Any]], Any]
+# (the arrays so far, what the checks learn on the way) -> the fields that follow from them
+Give = Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
+_LISTS: dict[tuple[Cell, int], Kind] = {
+    ("number", 2): "numbers",
+    ("number", 3): "nested",
+    ("class", 2): "classes",
+    ("truth", 2): "truths",
 }
-_CODED = ("label", "prediction", "members", "views")
 
 
-def check_fields(
-    given: dict[str, Any], classes: ClassNames | None
-) -> tuple[int, ClassNames | None, dict[str, Any], dict[str, Any]]:
-    """Number of rows, class names, checked arrays, and what the checks learnt on the way (``top``, ``rounded``).
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One row of the table.
 
-    Rows in errors are counted from the start of these arrays.
+    Parameters
+    ----------
+    cell : what a single value is; a "class" is kept as its position among the class names.
+    axes : names of the axes; the sample axis is where slicing happens.
+    prefix : of wide columns, ``prob_<class>``; None where there are none.
+    check : turns what was given into the array of the record, or raises `InputError`; of the cells "class", "truth",
+        "text" and "any" it is that of the cell.
+    ragged : whether rows have different lengths (`Ragged`).
+    unknown : whether null stands for an unknown value.
+    truths : whether true and false may stand for the numbers 1 and 0.
+    gives, give : fields that the record gets from this one where they are not given, and what works them out.
+    tells : fields that need not be there as long as this one is.
+    positions : whether a "class" beside this field is a position among its entries in the row; there are no classes.
+    on_request : whether it is read only where it is asked for by name.
+
+    >>> FIELDS["members"].kind, FIELDS["members"].sample, FIELDS["members"].axis
+    ('classes', 1, 'model')
     """
-    out: dict[str, Any] = {}
-    learnt: dict[str, Any] = {}
-    if "logits" in given:
-        out["logits"] = checks.check_finite(given["logits"], "logits", names=classes)
-        if out["logits"].shape[1] < 2:
-            raise InputError(
-                "at least two classes", got="1", remedy="give one logit for each class", column="logits"
-            )
-        if "probabilities" not in given:
-            out["probabilities"] = softmax(out["logits"])
-    if "probabilities" in given:
-        seen = checks.survey_probabilities(given["probabilities"], names=classes)
-        out["probabilities"] = seen.values
-        learnt |= {k: v for k, v in (("top", seen.top), ("rounded", seen.digits)) if v is not None}
-    if "confidence" in given:
-        out["confidence"] = checks.check_confidence(given["confidence"])
-    if "member_probabilities" in given:
-        out["member_probabilities"] = _member_probabilities(given["member_probabilities"], classes)
-    if "features" in given:
-        out["features"] = checks.check_finite(given["features"], "features", "sample, feature")
-    if "token_logprobs" in given:
-        out["token_logprobs"] = _token_logprobs(given["token_logprobs"])
-    for name in ("correct", "votes"):
-        if name in given:
-            out[name] = truth_values(given[name], name)
-            if out[name].ndim != len(FIELDS[name]):
-                raise InputError(f"axes {FIELDS[name]}", got=f"shape {out[name].shape}", column=name)
-    if "votes" in out and (out["votes"] < 0).any():
-        row = int(np.argmax((out["votes"] < 0).any(axis=0))) + 1
-        raise InputError(
-            "a verdict from every judge", got="null", remedy="drop the row", row=row, column="votes"
+
+    cell: Cell
+    axes: tuple[str, ...] = ("sample",)
+    prefix: str | None = None
+    check: Check | None = None
+    ragged: bool = False
+    unknown: bool = False
+    truths: bool = False
+    gives: tuple[str, ...] = ()
+    give: Give | None = None
+    tells: tuple[str, ...] = ()
+    positions: bool = False
+    on_request: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        """What a cell of the one column holds that has the field's name."""
+        return "ragged" if self.ragged else _LISTS.get((self.cell, len(self.axes)), self.cell)
+
+    @property
+    def sample(self) -> int:
+        """Which axis counts the samples."""
+        return self.axes.index("sample")
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether there is one entry for each class."""
+        return "class" in self.axes
+
+    @property
+    def axis(self) -> str | None:
+        """The axis that wide columns name, other than the classes."""
+        return (
+            next((a for a in self.axes if a != "sample"), None)
+            if self.prefix and not self.of_classes
+            else None
         )
-    classes = _settle_classes(given, out, classes)
-    for name in _CODED:
-        if name in given:
-            out[name] = _coded(given[name], name, classes)
-    for name in ("input", "output", "group"):
-        if name in given:
-            out[name] = as_numpy(given[name])
-    if "time" in given:
-        out["time"] = _time(given["time"])
-    rows = _common_length(out)
-    if "prediction" in out and "probabilities" in out:
-        checks.check_prediction_is_argmax(out["prediction"], out["probabilities"], classes or ())
-    return rows, classes, out, learnt
 
 
-def _settle_classes(
-    given: dict[str, Any], out: dict[str, Any], classes: ClassNames | None
-) -> ClassNames | None:
-    """The class names: as given, else 0..K-1 for a class axis, else the classes that occur."""
-    widths = {
-        name: out[name].shape[-1]
-        for name in ("probabilities", "logits", "member_probabilities")
-        if name in out
-    }
-    if classes is not None:
-        for name, width in widths.items():
-            if width != len(classes):
-                raise InputError(
-                    f"{len(classes)} classes",
-                    got=f"{width}",
-                    remedy="name every class once, in column order",
-                    column=name,
-                )
-        return classes
-    if widths:
-        if len(set(widths.values())) > 1:
-            raise InputError(
-                "one number of classes",
-                got=", ".join(f"{k}: {v}" for k, v in widths.items()),
-                remedy="align them",
-            )
-        return tuple(range(next(iter(widths.values()))))
-    coded = [given[name] for name in _CODED if name in given]
-    return find_classes(coded) if coded else None
+def _probabilities(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
+    seen = checks.survey_probabilities(value, names=classes)
+    learnt |= {k: v for k, v in (("top", seen.top), ("rounded", seen.digits)) if v is not None}
+    return seen.values
 
 
-def _coded(value: Any, name: str, classes: ClassNames | None) -> Array:
-    codes = encode(value, classes or (), name)
-    if codes.ndim != len(FIELDS[name]):
+def _logits(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
+    array = checks.check_finite(value, "logits", names=classes)
+    if array.shape[1] < 2:
         raise InputError(
-            f"an array with axes ({', '.join(FIELDS[name])})",
-            got=f"shape {codes.shape}",
-            remedy="reshape it",
-            column=name,
+            "at least two classes", got="1", remedy="give one logit for each class", column="logits"
         )
-    if name != "label" and (codes < 0).any():
-        at = np.unravel_index(int(np.argmax(codes < 0)), codes.shape)
-        raise InputError(
-            "a predicted class", got="null", remedy="drop the row", row=int(at[-1]) + 1, column=name
-        )
-    return codes
+    return array
 
 
-def _member_probabilities(value: Any, classes: ClassNames | None) -> Array:
+def _confidence(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
+    return checks.check_confidence(value)
+
+
+def _features(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
+    return checks.check_finite(value, "features", "sample, feature", truths=True)
+
+
+def _member_probabilities(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
     array = as_numpy(value)
     if array.ndim != 3:
         raise InputError(
@@ -150,56 +145,95 @@ def _member_probabilities(value: Any, classes: ClassNames | None) -> Array:
     return np.stack(parts) if parts else array.astype(np.float64)
 
 
-def _token_logprobs(value: Any) -> Ragged:
-    try:
-        ragged = value if isinstance(value, Ragged) else Ragged.from_rows(value)
-    except (TypeError, ValueError):
+def _token_logprobs(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Ragged:
+    return checks.check_logprobs(value)
+
+
+def _candidate_scores(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Ragged:
+    return candidates.check_candidate_scores(value)
+
+
+def _probabilities_of_logits(out: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
+    return {} if "probabilities" in out else {"probabilities": softmax(out["logits"])}
+
+
+def _choice(out: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
+    """The candidate of the highest score, and the softmax probability of the one that is predicted."""
+    scores = out["candidate_scores"]
+    softmaxes = candidates.candidate_softmax(scores)
+    learnt["top"] = top = candidates.top_candidates(scores, softmaxes)
+    prediction = out.get("prediction", top.best)
+    return {"prediction": prediction, "confidence": candidates.own_probability(softmaxes, prediction)}
+
+
+def _time(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
+    return checks.check_time(value)
+
+
+FIELDS: dict[str, Field] = {
+    "label": Field("class", unknown=True),
+    "prediction": Field("class"),
+    "probabilities": Field("number", ("sample", "class"), "prob_", _probabilities, tells=("prediction",)),
+    "logits": Field(
+        "number",
+        ("sample", "class"),
+        "logit_",
+        _logits,
+        gives=("probabilities",),
+        give=_probabilities_of_logits,
+    ),
+    "confidence": Field("number", check=_confidence),
+    "members": Field("class", ("model", "sample"), "member_"),
+    "member_probabilities": Field("number", ("model", "sample", "class"), check=_member_probabilities),
+    "token_logprobs": Field("number", check=_token_logprobs, ragged=True),
+    "candidate_scores": Field(
+        "number",
+        check=_candidate_scores,
+        ragged=True,
+        gives=("prediction", "confidence"),
+        give=_choice,
+        positions=True,
+    ),
+    "views": Field("class", ("view", "sample"), "view_"),
+    "votes": Field("truth", ("judge", "sample"), "vote_"),
+    "features": Field("number", ("sample", "feature"), "feature_", _features, truths=True),
+    "correct": Field("truth", unknown=True),
+    "input": Field("text", on_request=True),
+    "output": Field("text", on_request=True),
+    "time": Field("time", check=_time),
+    "group": Field("any"),
+}
+
+
+def refuse_classes_beside_positions(
+    names: Iterable[str], classes: ClassNames | None = None, file: str | None = None
+) -> str | None:
+    """The field whose entries labels are positions of, None where labels are classes; `InputError` for both together.
+
+    >>> refuse_classes_beside_positions(["candidate_scores", "label"])
+    'candidate_scores'
+    >>> refuse_classes_beside_positions(["candidate_scores", "logits"])
+    Traceback (most recent call last):
+    oodometer.errors.InputError: column logits: expected no field of classes beside `candidate_scores`, got ...
+    """
+    ordered = next((name for name in names if FIELDS[name].positions), None)
+    if ordered is None:
+        return None
+    mixed = next((name for name in names if FIELDS[name].of_classes), None)
+    if mixed is not None:
         raise InputError(
-            "a list of numbers a sample",
-            got="other values",
-            remedy="one log-probability a token",
-            column="token_logprobs",
-        ) from None
-    bad = ~(ragged.values <= 1e-6)
-    if bad.any():
-        position = int(np.argmax(bad))
-        row = int(np.searchsorted(ragged.offsets, position, side="right"))
-        raise InputError(
-            "log-probabilities (at most 0)",
-            got=f"{ragged.values[position]:.6g}",
-            remedy="take the logarithm of probabilities; use natural logarithms",
-            row=row,
-            column="token_logprobs",
+            f"no field of classes beside `{ordered}`",
+            got=f"`{mixed}`",
+            file=file,
+            column=mixed,
+            remedy="positions among candidates are not classes: leave one of the two out",
         )
-    return ragged
-
-
-def _time(value: Any) -> Array:
-    array = as_numpy(value)
-    try:
-        out = array.astype("datetime64[us]")
-    except (TypeError, ValueError):
+    if classes is not None:
         raise InputError(
-            "timestamps",
-            got=repr(array.ravel()[0]),
-            remedy="write them as ISO 8601, 2026-01-31T12:00:00",
-            column="time",
-        ) from None
-    missing = np.isnat(out)
-    if missing.any():
-        raise InputError(
-            "a timestamp", got="null", remedy="drop the row", row=int(np.argmax(missing)) + 1, column="time"
+            f"no class names beside `{ordered}`",
+            got=", ".join(map(str, classes[:6])),
+            file=file,
+            column=ordered,
+            remedy="labels are positions among candidates: leave classes (--classes) out",
         )
-    return out
-
-
-def _common_length(out: dict[str, Any]) -> int:
-    """Every field has the same number of samples; returns it."""
-    lengths = {
-        name: len(v) if isinstance(v, Ragged) else v.shape[FIELDS[name].index("sample")]
-        for name, v in out.items()
-    }
-    rows = next(iter(lengths.values()))
-    for name, length in lengths.items():
-        checks.check_length(rows, length, name)
-    return int(rows)
+    return ordered

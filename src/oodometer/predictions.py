@@ -13,9 +13,11 @@ import numpy as np
 
 from . import checks, kernels
 from .arrays import Array, Ragged, as_numpy
+from .assembly import axis_names, check_fields, check_same_axes, shown
+from .candidates import candidate_softmax, top_candidates
 from .classes import ClassNames, named_classes
 from .errors import InputError, NotApplicable
-from .fields import FIELDS, check_fields
+from .fields import FIELDS
 
 __all__ = ["FIELDS", "Predictions"]
 
@@ -26,12 +28,14 @@ class Predictions:
 
     Fields (each may be absent, that is, None)
     ------------------------------------------
-    label, prediction : int32, shape (sample,), positions in ``classes``; label -1 where unknown.
+    label, prediction : int32, shape (sample,), positions in ``classes``, or among the candidates of the row where
+        there are `candidate_scores`; label -1 where unknown.
     probabilities, logits : float32 or float64, shape (sample, class).
     confidence : float, shape (sample,), in [0, 1], for models without a class distribution.
     members : int32, shape (model, sample), classes predicted by independently trained models.
     member_probabilities : float, shape (model, sample, class).
     token_logprobs : `Ragged`, one row a sample.
+    candidate_scores : `Ragged`, one row a sample: a score for each candidate, larger = more likely right.
     views : int32, shape (view, sample), classes predicted for augmented copies.
     votes : int8, shape (judge, sample), 1 = "correct", 0 = "incorrect".
     features : float, shape (sample, feature).
@@ -58,6 +62,7 @@ class Predictions:
     members: Array | None = None
     member_probabilities: Array | None = None
     token_logprobs: Ragged | None = None
+    candidate_scores: Ragged | None = None
     views: Array | None = None
     votes: Array | None = None
     features: Array | None = None
@@ -85,9 +90,13 @@ class Predictions:
         names: Mapping[str, Sequence[str]] | None = None,
         source: str | None = None,
         first_row: int = 0,
+        positions: bool = False,
         **arrays: Any,
     ) -> Predictions:
         """Validate arrays named like the columns of a predictions file and make a record of them.
+
+        ``positions`` says that labels and predictions are positions among candidates, as they always are beside
+        `candidate_scores`, where the scores themselves are left out.
 
         Anything with an array interface is taken (numpy, torch, jax, pandas, polars, lists). Raises `InputError` naming
         row and column.
@@ -109,9 +118,9 @@ class Predictions:
             )
         try:
             rows, named, fields, learnt = check_fields(
-                given, None if classes is None else named_classes(classes)
+                given, None if classes is None else named_classes(classes), positions
             )
-            axes = _named_axes(names or {}, fields)
+            axes = axis_names(names or {}, fields)
             if "logits" in given and first_row == 0:
                 checks.check_logits(fields["logits"], "probabilities" in given)
         except InputError as error:
@@ -155,6 +164,20 @@ class Predictions:
         """Confidences alone, shape (sample,), for example with ``correct``; other fields as in `from_arrays`."""
         return cls.from_arrays(confidence=confidence, **fields)
 
+    @classmethod
+    def from_candidates(cls, candidate_scores: Any, **fields: Any) -> Predictions:
+        """A score for each candidate reply or option of a sample, rows of any length; ``label`` is the position of the
+        right one.
+
+        Scores are read as logits: `confidence` is the softmax probability exp(s_y) / sum_j exp(s_j), over the row, of
+        the predicted candidate y, which is the one of the largest score (the first among ties).
+
+        >>> p = Predictions.from_candidates([[2.0, 0.0], [0.0, 1.0, 0.5]], label=[0, 2])
+        >>> p.predicted.tolist(), p.confidence.round(2).tolist(), p.accuracy, p.has_classes
+        ([0, 1], [0.88, 0.51], 0.5, False)
+        """
+        return cls.from_arrays(candidate_scores=candidate_scores, **fields)
+
     # ---------------------------------------------------------------- looking
 
     def __len__(self) -> int:
@@ -170,6 +193,17 @@ class Predictions:
         return tuple(name for name in FIELDS if self.has(name))
 
     @property
+    def has_classes(self) -> bool:
+        """Whether labels and predictions are classes; False where they are positions among candidates."""
+        coded = (name for name, known in FIELDS.items() if known.cell == "class")
+        return self.classes is not None or not any(map(self.has, coded))
+
+    @property
+    def has_prediction(self) -> bool:
+        """Whether the predicted class or candidate of each sample is known, so that `predicted` gives it."""
+        return self.prediction is not None or self.probabilities is not None or self.members is not None
+
+    @property
     def num_classes(self) -> int:
         """Length of the class axis (0 where there are no classes)."""
         return 0 if self.classes is None else len(self.classes)
@@ -182,12 +216,26 @@ class Predictions:
 
     @property
     def top(self) -> kernels.Top:
-        """Best class, its probability and the runner-up's, computed once a record."""
-        if self.probabilities is None:
+        """Best class or candidate, its probability and the runner-up's, computed once a record."""
+        scores, probabilities = self.candidate_scores, self.probabilities
+        if scores is not None:
+            chosen: kernels.Top = self.derived(
+                "top", lambda: top_candidates(scores, self.candidate_probabilities)
+            )
+            return chosen
+        if probabilities is None:
             raise NotApplicable("needs `probabilities` (or `logits`)")
-        probabilities = self.probabilities
         top: kernels.Top = self.derived("top", lambda: kernels.top_two(probabilities))
         return top
+
+    @property
+    def candidate_probabilities(self) -> Ragged:
+        """Softmax of the scores over the candidates of each sample, computed once a record."""
+        scores = self.candidate_scores
+        if scores is None:
+            raise NotApplicable("needs `candidate_scores`")
+        made: Ragged = self.derived("candidate_probabilities", lambda: candidate_softmax(scores))
+        return made
 
     @property
     def uncalibrated(self) -> Array | None:
@@ -236,7 +284,7 @@ class Predictions:
 
     def _cut(self, pick: Any, rows: int, first_row: int) -> Predictions:
         changes: dict[str, Any] = {}
-        for name, axes in FIELDS.items():
+        for name, known in FIELDS.items():
             value = getattr(self, name)
             if value is None:
                 continue
@@ -244,7 +292,7 @@ class Predictions:
                 index = np.arange(self.rows)[pick] if isinstance(pick, slice) else np.asarray(pick)
                 changes[name] = value.take(index)
             else:
-                changes[name] = value[(slice(None),) * axes.index("sample") + (pick,)]
+                changes[name] = value[(slice(None),) * known.sample + (pick,)]
         columns = {k: v[pick] for k, v in self.columns.items()}
         cache: dict[str, Any] = {}
         if (
@@ -317,20 +365,20 @@ class Predictions:
             if part.classes != first.classes:
                 raise InputError(
                     f"records with the same classes as {first.source or 'the first'}, in the same order",
-                    got=f"{_shown(part.classes)} against {_shown(first.classes)}",
+                    got=f"{shown(part.classes)} against {shown(first.classes)}",
                     remedy="read them with the same class names, classes=[...]",
                     file=part.source,
                 )
-            _check_same_axes(first, part)
+            check_same_axes(first, part)
         joined: dict[str, Any] = {}
-        for name, axes in FIELDS.items():
+        for name, known in FIELDS.items():
             values = [getattr(p, name) for p in parts]
             if any(v is None for v in values):
                 joined[name] = None
             elif isinstance(values[0], Ragged):
                 joined[name] = Ragged.concat(values)
             else:
-                joined[name] = kernels.concatenated(values, axes.index("sample"))
+                joined[name] = kernels.concatenated(values, known.sample)
         shared = set.intersection(*(set(p.columns) for p in parts))
         columns = {k: np.concatenate([p.columns[k] for p in parts]) for k in sorted(shared)}
         cache: dict[str, Any] = {}
@@ -344,44 +392,3 @@ class Predictions:
         return replace(
             first, rows=sum(p.rows for p in parts), columns=columns, rounded=rounded, _cache=cache, **joined
         )
-
-
-def _named_axes(names: Mapping[str, Sequence[str]], fields: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The names of the axes, each once and as many as there are entries."""
-    out = {axis: tuple(map(str, given)) for axis, given in names.items()}
-    for axis, own in out.items():
-        if len(set(own)) < len(own):
-            twice = next(name for i, name in enumerate(own) if name in own[:i])
-            raise InputError(
-                f"distinct names along the {axis} axis", got=f"{twice} twice", remedy="rename one"
-            )
-        for name, value in fields.items():
-            if axis in FIELDS[name] and value.shape[FIELDS[name].index(axis)] != len(own):
-                size = value.shape[FIELDS[name].index(axis)]
-                raise InputError(f"{size} names, one for each {axis}", got=f"{len(own)}", column=name,
-                                 remedy="name every entry once, in their order")  # fmt: skip
-    return out
-
-
-def _check_same_axes(first: Predictions, part: Predictions) -> None:
-    """What two records both hold has as many entries along every axis, of the same names where both have names."""
-    file = part.source
-    for field_name, axes in FIELDS.items():
-        one, other = getattr(first, field_name), getattr(part, field_name)
-        for place, axis in enumerate(axes):
-            if axis in ("sample", "class") or one is None or other is None:
-                continue
-            if one.shape[place] != other.shape[place]:
-                raise InputError(f"{one.shape[place]} {field_name}, as in {first.source or 'the first record'}",
-                                 got=f"{other.shape[place]}", file=file, column=field_name,
-                                 remedy=f"join records with the same {field_name}")  # fmt: skip
-            own, wanted = part.names.get(axis), first.names.get(axis)
-            if own is not None and wanted is not None and own != wanted:
-                raise InputError(f"{field_name} named {_shown(wanted)}, in this order", got=_shown(own), file=file,
-                                 column=field_name, remedy="read them as one list of files, which puts them in order "
-                                 "by name")  # fmt: skip
-
-
-def _shown(names: Sequence[int | str] | None) -> str:
-    names = names or ()
-    return (", ".join(map(str, names[:6])) or "none") + (f", ... ({len(names)})" if len(names) > 6 else "")

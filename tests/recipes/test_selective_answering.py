@@ -12,10 +12,11 @@ import pytest
 
 from oodometer.errors import InputError, UsageError
 from oodometer.recipes import find_recipe, reproduce
+from oodometer.recipes.kit.tables import paper_tables
 from oodometer.recipes.selective_answering.findings import claims_of, kendall_tau
 from oodometer.recipes.selective_answering.lineup import lineup
+from oodometer.recipes.selective_answering.markdown import PAPER
 from oodometer.recipes.selective_answering.sizes import SIZES
-from oodometer.recipes.selective_answering.tables import paper_tables
 
 NAMES = [
     "BOW-SUM", "W2V-SUM", "GLOVE-SUM", "W2V-CNN", "GLOVE-CNN", "W2V-LSTM", "GLOVE-LSTM", "ENCODER-SCRATCH",
@@ -62,7 +63,7 @@ def test_without_the_extra_there_are_no_pages(
     finished: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Without the extra the specifications are left alone, and the step is done when it is installed."""
-    from oodometer.recipes.selective_answering import figures
+    from oodometer.recipes.kit import figures
 
     found, _ = finished
     shutil.copytree(found.folder, tmp_path / "run")
@@ -176,7 +177,7 @@ def test_wrong_calls(tiny: Any, tmp_path: Path) -> None:
 
 def test_the_papers_line_up() -> None:
     pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
-    paper = paper_tables()
+    paper = paper_tables(PAPER)
     assert set(paper["imdb"]) == set(paper["sst2"]) == {e.name for e in lineup("paper", SIZES["paper"])}
     small = lineup("small", SIZES["small"])
     assert [e.name for e in small] == NAMES
@@ -188,7 +189,7 @@ def test_the_papers_line_up() -> None:
 
 def test_the_papers_tables_are_as_printed() -> None:
     """Facts that the paper states in words about its Table 2."""
-    paper = paper_tables()
+    paper = paper_tables(PAPER)
     order = sorted(paper["imdb"], key=lambda name: -paper["imdb"][name][-1])
     assert order[0] == "BERT-BASE"
     assert [name for name in paper["imdb"] if paper["imdb"][name][0] < 0] == ["BOW-SUM"]
@@ -218,6 +219,7 @@ def model(
             "value": value,
             "lower": value - 0.1,
             "upper": value + 0.1,
+            "level": 0.95,
             "fluctuations": rises,
             "fluctuations_interval": [rises - 1, rises + 1],
         }
@@ -228,81 +230,95 @@ def model(
     }  # fmt: skip
 
 
+def verdicts(result: Any) -> dict[str, str]:
+    return {claim.name: claim.verdict for claim in claims_of(result)}
+
+
+def two(small: Any, large: Any, p: tuple[float, float], **more: Any) -> Any:
+    """A result of two models; ``p`` is the share of replicates in which the first has the higher DiSCA, by set."""
+    order = {key: [small["name"], large["name"]] for key in ("accuracy", "auc_coverage", "disca")}
+    pairs = [
+        {"set": s, "a": small["name"], "b": large["name"], "p_a_better": value}
+        for s, value in zip(("imdb", "sst2"), p, strict=True)
+    ]
+    base = {"rankings": {"imdb": order, "sst2": order}, "disagreements": [], "findings": []}
+    return {"models": [small, large], "pairs": pairs, **base, **more}
+
+
 def test_claims_by_hand() -> None:
     """Two models whose order turns round: what is beyond chance holds, what is in the sample alone is undecided."""
     small, large = model("BOW-SUM", 10, (0.7, -0.2)), model("BIG", 100, (0.5, 0.4), "transformer", rises=5)
-    base: dict[str, Any] = {
-        "models": [small, large],
-        "rankings": {
-            "imdb": {"accuracy": ["BIG", "BOW-SUM"], "auc_coverage": ["BOW-SUM", "BIG"], "disca": ["BOW-SUM", "BIG"]},
-            "sst2": {"accuracy": ["BIG", "BOW-SUM"], "auc_coverage": ["BIG", "BOW-SUM"], "disca": ["BIG", "BOW-SUM"]},
-        },
-        "disagreements": [
-            {"set": "imdb", "metrics": ["accuracy", "disca"], "tau": -1.0, "pairs": [{"preferred": {}, "share": 0.95}]},
-            {"set": "imdb", "metrics": ["accuracy", "auc_coverage"], "tau": -1.0,
-             "pairs": [{"preferred": {}, "share": 0.4}]},
-        ],
-        "pairs": [
-            {"set": "imdb", "a": "BIG", "b": "BOW-SUM", "p_a_better": 0.02},
-            {"set": "sst2", "a": "BIG", "b": "BOW-SUM", "p_a_better": 0.97},
-        ],
-        "findings": [{"set": "imdb", "name": "tail"}],
-    }  # fmt: skip
-    found = {claim["name"]: claim["holds"] for claim in claims_of(base)}
-    assert found["accuracy_and_disca"] is True
-    assert found["accuracy_and_auc_coverage"] is None
-    assert found["auc_coverage_and_disca"] is False
-    assert found["domains"] is True
-    assert (found["newer_imdb"], found["newer_sst2"]) == (True, False)
-    assert (found["larger_imdb"], found["larger_sst2"]) == (True, False)
-    assert found["bag_of_words_last"] is False
-    assert found["sums_fluctuate"] is False
-    assert found["bert_base_first"] is None
-    undecided = {claim["name"] for claim in claims_of(base) if claim["undecided"]}
-    # As many rises on both sets decide nothing; that BERT is not there is no matter of chance.
-    assert undecided == {"accuracy_and_auc_coverage", "more_out_of_domain"}
-    assert found["six_cases"] is False
-    evidence = next(claim["evidence"] for claim in claims_of(base) if claim["name"] == "six_cases")
+
+    def apart(first: str, second: str, share: float) -> Any:
+        return {"set": "imdb", "metrics": [first, second], "pairs": [{"preferred": {}, "share": share}]}
+
+    parted = [apart("accuracy", "disca", 0.98), apart("accuracy", "auc_coverage", 0.9)]
+    finding = [{"set": "imdb", "name": "tail"}]
+    made = two(small, large, (0.98, 0.03), disagreements=parted, findings=finding)
+    found = verdicts(made)
+    assert found["accuracy_and_disca"] == "holds"  # p = 5 / 201 on one of two looks: 0.0498
+    assert found["accuracy_and_auc_coverage"] == "undecided"
+    assert found["auc_coverage_and_disca"] == "undecided"
+    assert (
+        found["domains"] == "undecided"
+    )  # the turn is beyond chance alone (7 / 201), not on one of two looks
+    assert (found["newer_imdb"], found["newer_sst2"]) == ("holds", "does not hold")
+    assert (found["larger_imdb"], found["larger_sst2"]) == ("holds", "does not hold")
+    assert found["bag_of_words_last"] == "does not hold"
+    assert found["sums_fluctuate"] == "does not hold"
+    assert found["bert_base_first"] == found["more_out_of_domain"] == found["six_cases"] == "undecided"
+    evidence = next(claim.evidence for claim in claims_of(made) if claim.name == "six_cases")
     assert evidence.startswith("case 1 (tail): IMDb")
-    base["pairs"][0]["p_a_better"] = 0.3
-    larger = next(c for c in claims_of(base) if c["name"] == "larger_imdb")
-    assert (larger["holds"], larger["undecided"]) == (None, True)
+    firmer = two(small, large, (0.99, 0.01), disagreements=parted)
+    assert verdicts(firmer)["domains"] == "holds"
+    assert verdicts(two(small, large, (0.7, 0.03)))["larger_imdb"] == "undecided"
 
 
 def test_a_claim_on_one_order_needs_the_opposite_to_fail() -> None:
     """A claim that is not seen in the sample fails only where the opposite is beyond chance; else it is undecided."""
 
-    def holds(p: float, rises: tuple[int, int], far: tuple[int, int] = (1, 1)) -> dict[str, Any]:
+    def told(p: float, rises: tuple[int, int] = (1, 1)) -> dict[str, str]:
         first, second = (
-            model("W2V-SUM", 10, (0.5, 0.5), rises=rises[0]),
-            model("CNN", 9, (0.4, 0.4), rises=rises[1]),
+            model(name, size, (value, value), rises=many)
+            for name, size, value, many in (("W2V-SUM", 10, 0.5, rises[0]), ("CNN", 9, 0.4, rises[1]))
         )
-        for one, away in zip((first, second), far, strict=True):
-            one["sst2"]["disca"] |= {"fluctuations": away, "fluctuations_interval": [away - 1, away + 1]}
-        order = {key: ["W2V-SUM", "CNN"] for key in ("accuracy", "auc_coverage", "disca")}
-        pairs = [{"set": s, "a": "W2V-SUM", "b": "CNN", "p_a_better": p} for s in ("imdb", "sst2")]
-        result = {"models": [first, second], "rankings": {"imdb": order, "sst2": order}, "disagreements": [],
-                  "pairs": pairs, "findings": []}  # fmt: skip
-        return {c["name"]: "undecided" if c["undecided"] else c["holds"] for c in claims_of(result)}
+        return verdicts(two(first, second, (p, p)))
 
-    assert [holds(p, (1, 1))["word_sums_lead"] for p in (0.95, 0.6, 0.3, 0.05)] == [
-        True,
-        *["undecided"] * 2,
-        False,
-    ]
-    assert [holds(0.5, rises)["sums_fluctuate"] for rises in ((5, 1), (2, 2), (1, 5))] == [
-        True,
-        "undecided",
-        False,
-    ]
-    told = [holds(0.5, (3, 3), far)["more_out_of_domain"] for far in ((6, 6), (6, 3), (0, 3))]
-    assert told == [True, "undecided", False]
+    lead = [told(p)["word_sums_lead"] for p in (0.98, 0.6, 0.3, 0.02)]
+    assert lead == ["holds", "undecided", "undecided", "does not hold"]
+    rises = [told(0.5, pair)["sums_fluctuate"] for pair in ((5, 1), (2, 2), (1, 5))]
+    assert rises == ["holds", "undecided", "does not hold"]
+
+
+def test_most_models_fluctuate_more_out_of_domain() -> None:
+    def told(*away: int) -> str:
+        models = [model(f"M{i}", i, (0.5, 0.5), rises=3) for i in range(len(away))]
+        for one, many in zip(models, away, strict=True):
+            one["sst2"]["disca"] |= {"fluctuations": many, "fluctuations_interval": [many - 1, many + 1]}
+        order = {key: [one["name"] for one in models] for key in ("accuracy", "auc_coverage", "disca")}
+        result = {
+            "models": models,
+            "rankings": {"imdb": order, "sst2": order},
+            "disagreements": [],
+            "pairs": [],
+        }
+        return verdicts({**result, "findings": []})["more_out_of_domain"]
+
+    assert told(9, 9, 3) == "holds"
+    assert told(9, 3, 3) == "undecided"
+    assert told(0, 0, 3) == "does not hold"
+    assert told(9, 9) == "undecided"  # two are not "most"
 
 
 def test_figures_show_the_results_numbers(finished: Any) -> None:
     """Ranks counted by hand; points of the curve as they are in the result."""
     found, _ = finished
-    rows = json.loads((found.folder / "figures/figure-16-rankings.vl.json").read_text())["data"]["values"]
+
+    def drawn_rows(name: str) -> dict[str, Any]:
+        panels = json.loads((found.folder / f"figures/{name}.vl.json").read_text())["concat"]
+        return {panel["title"]: panel["data"]["values"] for panel in panels}
+
+    rows = drawn_rows("figure-16-rankings")
     for name, one in (("imdb", "IMDb"), ("sst2", "SST-2")):
         at = {
             model["name"]: next(
@@ -310,13 +326,9 @@ def test_figures_show_the_results_numbers(finished: Any) -> None:
             )
             for model in found.result["models"]
         }
-        drawn = {r["model"]: r["rank"] for r in rows if r["set"] == one and r["tolerance"] == 0.95}
+        drawn = {r["model"]: r["rank"] for r in rows[one] if r["tolerance"] == 0.95}
         assert drawn == {m: 1 + sum(other > value for other in at.values()) for m, value in at.items()}
-    (row,) = [
-        r
-        for r in json.loads((found.folder / "figures/figure-8-curves.vl.json").read_text())["data"]["values"]
-        if (r["model"], r["set"]) == ("W2V-CNN", "SST-2")
-    ]
+    (row,) = [r for r in drawn_rows("figure-8-curves")["SST-2"] if r["model"] == "W2V-CNN"]
     curve = next(m for m in found.result["models"] if m["name"] == "W2V-CNN")["sst2"]["curve"]
     assert (row["coverage"], row["accuracy"]) == (curve["x"], curve["y"])
 

@@ -64,16 +64,20 @@ def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("width", [375, 1280])
 def test_the_recipes_figures_are_drawn_and_fit(chromium: str, tmp_path: Path, width: int) -> None:
     """The committed result of a recipe: every figure of both sets, at the width of a phone and of a desk."""
-    from oodometer.recipes.selective_answering import figures, publish
+    from oodometer.recipes import find_recipe
+    from oodometer.recipes.selective_answering import figures
+    from oodometer.reports.drawings import render_drawings
 
     found = importlib.util.spec_from_file_location("figures_browser", Path(__file__).with_name("browser.py"))
     assert found is not None
     assert found.loader is not None
     module: Any = importlib.util.module_from_spec(found)
     found.loader.exec_module(module)
-    result = json.loads((publish.RESULTS / "small.json").read_text(encoding="utf-8"))
+    results = find_recipe("selective-answering").home / "results"
+    result = json.loads((results / "small.json").read_text(encoding="utf-8"))
     path = tmp_path / "figures.html"
-    path.write_text(figures.page(result), encoding="utf-8")
+    page = render_drawings(figures.TITLE, figures.drawings(result), lead=figures.LEAD)
+    path.write_text(page, encoding="utf-8")
     with module.Browser(chromium) as browser:
         browser.open(path, width=width)
         assert browser.run("document.querySelectorAll('.chart svg.marks').length") == 18

@@ -76,10 +76,9 @@ def test_noise(form: str, content: bytes, headed: bool) -> None:
 
 
 CELLS = """cat|0.5|1|0||"|"a"|nan|1e999|[1,2]|[|{}|null|true|-1|é| |1_0|2026-01-31"""
-NAMES = """label prediction prob_a prob_b logit_a probabilities members member_x votes vote_x correct confidence
-token_logprobs member_probabilities features time group input x"""
+NAMES = [*FIELDS, *(f"{field.prefix}{end}" for field in FIELDS.values() if field.prefix for end in "ab"), "x"]
 CELL = st.sampled_from(CELLS.split("|"))
-NAME = st.sampled_from(NAMES.split())
+NAME = st.sampled_from(NAMES)
 
 
 @given(header=st.lists(NAME, min_size=1, max_size=5), rows=st.lists(st.lists(CELL, max_size=5), max_size=5),

@@ -50,9 +50,9 @@ def fingerprint(record: Predictions, **options: Any) -> str:
     """
     found = hashlib.blake2b(digest_size=16)
     found.update(json.dumps([_FORMAT, __version__, options], sort_keys=True, default=str).encode())
-    for name in FIELDS:
+    for name, field in FIELDS.items():
         value = getattr(record, name)
-        if value is None or name in ("input", "output"):
+        if value is None or field.on_request:
             continue
         found.update(name.encode())
         for array in (value.values, value.offsets) if isinstance(value, Ragged) else (value,):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .amr import little_prince, news_amr
-from .base import Dataset, Dialogue
+from .base import Dataset, Dialogue, Table
 from .cfq import cfq
 from .cogs import cogs, pos_cogs
 from .folder import data_folder
@@ -17,6 +17,7 @@ from .words import numbered, with_signatures
 __all__ = [
     "Dataset",
     "Dialogue",
+    "Table",
     "cfq",
     "cogs",
     "data_folder",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ..arrays import Array
 from ..deprecation import warn_old
 from ..errors import InputError
 
-__all__ = ["Dataset", "Dialogue", "Modality", "Row", "split_by_group", "stratified"]
+__all__ = ["Dataset", "Dialogue", "Modality", "Row", "Table", "split_by_group", "stratified"]
 
 Row = tuple[str, str, str, str]
 """Input, output, type, id."""
@@ -32,6 +32,28 @@ class Dialogue:
     candidates: tuple[str, ...]
 
 
+@final
+class Table:
+    """Columns of one length, name -> array; its length is the number of rows.
+
+    >>> table = Table({"a": np.arange(3), "b": np.zeros(3)})
+    >>> len(table), table[1:].columns["a"].tolist()
+    (3, [1, 2])
+    """
+
+    def __init__(self, columns: Mapping[str, Array]) -> None:
+        self.columns = {str(name): np.asarray(values) for name, values in columns.items()}
+        lengths = {name: len(values) for name, values in self.columns.items()}
+        if len(set(lengths.values())) != 1:
+            raise InputError("columns of one length", got=str(lengths)[:80], remedy="align them by row")
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def __getitem__(self, rows: Any) -> Table:
+        return Table({name: values[rows] for name, values in self.columns.items()})
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """What a model is trained and asked on.
@@ -41,7 +63,7 @@ class Dataset:
     name : of the data set.
     inputs : one a sample: strings (``text``), pairs of strings (``pair``), `Dialogue` (``dialogue``); of the modality
         ``image`` a uint8 array of shape (sample, height, width, channel), or paths of files, or their bytes; of
-        ``table`` a float array of shape (sample, column).
+        ``table`` a `Table`.
     targets : one a sample: class names, or the outputs of a sequence model, or an array of distributions over classes,
         shape (sample, class); empty where they are not known.
     types : what results are told by (a generalisation, a genre), one a sample; empty where there is only one.
@@ -116,6 +138,10 @@ class Dataset:
             digest.update(repr((self.inputs.shape, self.targets)).encode())
             digest.update(np.ascontiguousarray(self.inputs).tobytes())
             return digest.hexdigest()[:16]
+        if isinstance(self.inputs, Table):
+            told = {name: values.tolist() for name, values in self.inputs.columns.items()}
+            digest.update(repr((told, self.targets)).encode())
+            return digest.hexdigest()[:16]
         columns = (
             [self.inputs, self.targets, self.types] if self.types else [self.targets, self.inputs]
         )  # the two forms in which finished runs named their data
@@ -128,7 +154,11 @@ class Dataset:
         places = list(places)
 
         def taken(values: Any) -> Any:
-            return values[places] if isinstance(values, np.ndarray) else tuple(values[i] for i in places)
+            return (
+                values[places]
+                if isinstance(values, (np.ndarray, Table))
+                else tuple(values[i] for i in places)
+            )
 
         told = {
             what: taken(values) for what in ("targets", "types", "ids") if len(values := getattr(self, what))

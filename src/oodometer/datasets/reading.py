@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError, UsageError
 from ..store.tables import RawTable, open_table
-from .base import Dataset, Modality
+from .base import Dataset, Modality, Table
 from .hub import hub_rows
 from .images import decode_image, image_files
 
@@ -219,7 +219,7 @@ class _Arrays(Examples):
         values = self.arrays[self._input]
         for start in range(0, self.rows, rows):
             part = slice(start, min(start + rows, self.rows))
-            inputs: Any = values[part] if self.modality != "text" else tuple(values[part].tolist())
+            inputs = self._inputs(values[part])
             targets = () if self._label is None else tuple(self.arrays[self._label][part].tolist())
             ids = (
                 ()
@@ -229,6 +229,13 @@ class _Arrays(Examples):
             data = Dataset(self.name, inputs, targets, ids=ids, source=self.name, modality=self.modality)
             kept = {name: self.arrays[name][part] for name in self.columns.keep}
             yield Batch(data, start, kept, read=part.stop - start)
+
+    def _inputs(self, values: Array) -> Any:
+        if self.modality == "text":
+            return tuple(values.tolist())
+        if self.modality == "image":
+            return values
+        return Table({f"x{i}": column for i, column in enumerate(values.reshape(len(values), -1).T)})
 
 
 class _Table(Examples):
@@ -283,8 +290,7 @@ class _Table(Examples):
         skipped: tuple[tuple[str, str], ...] = ()
         there = list(range(batch.num_rows))
         if self.modality == "table":
-            inputs: Any = {name: _cells(batch.column(name)) for name in self.inputs}
-            inputs = _Rows(inputs, batch.num_rows)
+            inputs: Any = Table({name: _cells(batch.column(name)) for name in self.inputs})
         elif self.modality == "image":
             cells = batch.column(self.inputs[0]).to_pylist()
             names = [f"row {first + i + 1}" for i in there]
@@ -324,17 +330,6 @@ class _Table(Examples):
                 column=name,
             )
         return texts
-
-
-class _Rows(dict[str, Array]):
-    """Columns of a table, name -> array; its length is the number of rows."""
-
-    def __init__(self, columns: dict[str, Array], rows: int) -> None:
-        super().__init__(columns)
-        self.rows = rows
-
-    def __len__(self) -> int:
-        return self.rows
 
 
 def _from_disk(path: Path) -> Any:

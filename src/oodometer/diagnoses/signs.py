@@ -47,7 +47,7 @@ class Signs:
 
     def summarize(self, batch: Predictions) -> Sums:
         """Counts of the batch in the cells."""
-        if self.cells is None or self.cells.why_not(batch) is not None or not _has_classes(batch):
+        if self.cells is None or self.cells.why_not(batch) is not None or not batch.has_prediction:
             return Sums(rows=len(batch), counts=np.zeros(1, dtype=np.int64))
         return Sums(rows=len(batch), counts=self.cells.count(batch))
 
@@ -74,8 +74,3 @@ class Signs:
             "unexplained": float(np.sqrt(max(left - degrees * (1 + m / n), 0.0) / m)),
             "label_shift": float(prior[0] @ recall),
         }
-
-
-def _has_classes(batch: Predictions) -> bool:
-    """Whether a predicted class is known, without which there is no cell."""
-    return any(batch.has(name) for name in ("prediction", "probabilities", "members"))

@@ -34,7 +34,8 @@ class Sums(dict[str, Any]):
 class Estimator(ABC):
     """Accuracy on unlabelled data: ``fit(reference).estimate(target)``.
 
-    A subclass is final. It sets ``name``, ``needs`` (fields of reference and target; ``"a|b"`` means either),
+    A subclass is final. It sets ``name``, ``needs`` (fields of reference and target; ``"a|b"`` means either,
+    ``"class"`` that labels are classes and not positions among candidates),
     ``assumes`` (one sentence), ``kind`` and ``citation``, and defines ``_fit``, ``summarize`` and ``finish``. ``fit``
     never changes the object it is called on; a fitted estimator holds only what it learnt from the reference,
     and a state holds only what it saw of the target, so that batches, files and machines are one code path:

@@ -46,7 +46,7 @@ class ClasswiseThreshold(Estimator):
     order = 70
     reads = "confidence"
     in_panel = True
-    needs = ("prediction|probabilities|members",)
+    needs = ("class", "prediction|probabilities|members")
     assumes = "within each predicted class as many target samples lie above the threshold as are correct"
     citation = "li2022"
 

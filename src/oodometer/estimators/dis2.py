@@ -59,7 +59,7 @@ class DisagreementDiscrepancy(Estimator):
     family = "worst critic"
     order = 270
     cost = "slow"
-    needs = ("features|logits|probabilities", "prediction|probabilities|members")
+    needs = ("class", "features|logits|probabilities", "prediction|probabilities|members")
     assumes = "the truth disagrees no more with the model than the best linear critic that was found"
     citation = "rosenfeld2023"
     heavy = True

@@ -41,7 +41,7 @@ class DistanceThreshold(Estimator):
     family = "threshold"
     order = 80
     cost = "slow"
-    needs = ("features", "prediction|probabilities|members")
+    needs = ("class", "features", "prediction|probabilities|members")
     assumes = "features tell new regions apart, and within the known ones the threshold holds"
     citation = "roschewitz2023"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -149,7 +150,7 @@ def make_cells(
         raise NotApplicable(
             "needs the true class (`label`) of reference rows; `correct` alone does not tell it"
         )
-    if not any(reference.has(name) for name in ("prediction", "probabilities", "members")):
+    if not reference.has_prediction:
         raise NotApplicable("needs the predicted class of each row (`prediction` or `probabilities`)")
     if not (reference.label >= 0).all():
         reference = reference.take(reference.label >= 0)
@@ -228,7 +229,7 @@ class CellEstimator(Estimator):
     `NotApplicable` where the reference has no true classes.
     """
 
-    needs = ("prediction|probabilities|members",)
+    needs: ClassVar[tuple[str, ...]] = ("class", "prediction|probabilities|members")
 
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record lacks what the method (once fitted, its cells too) needs, or None."""

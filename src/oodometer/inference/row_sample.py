@@ -115,5 +115,5 @@ def _sample_first(batch: Predictions, name: str) -> Array:
     from ..fields import FIELDS
 
     value: Array = getattr(batch, name)
-    axis = FIELDS[name].index("sample") if name in FIELDS else 0
+    axis = FIELDS[name].sample if name in FIELDS else 0
     return np.moveaxis(value, axis, 0)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 import numpy as np
 
 from ..arrays import Array
+from ..candidates import NO_CLASSES
 from ..checks import check_confidence, check_length
 from ..classes import truth_values
 from ..errors import InputError, NotApplicable
@@ -41,7 +42,7 @@ CONFIDENCE: Needs = (
     ("probabilities", "label"),
     ("confidence", "label", "prediction"),
 )
-CLASSES: Needs = (("label", "prediction"), ("label", "probabilities"))
+CLASSES: Needs = (("class", "label", "prediction"), ("class", "label", "probabilities"))
 
 S = TypeVar("S")
 R = TypeVar("R")
@@ -74,7 +75,8 @@ class Metric(ABC, Generic[S, R]):
     ----------------
     name : registered name.
     needs : alternatives, each a tuple of fields that must all be present, for example
-        ``(("correct",), ("label", "prediction"))``; `logits` give `probabilities`.
+        ``(("correct",), ("label", "prediction"))``; `logits` give `probabilities`; ``"class"`` among them is no field
+        but says that labels must be classes, not positions among candidates.
     bigger_is_better : orientation; None where more is neither good nor bad.
     citation : BibTeX key in ``citations.bib``.
     gives : "number", "curve" or "table": what `finish` returns.
@@ -137,10 +139,13 @@ class Metric(ABC, Generic[S, R]):
         >>> Brier.missing(Predictions.from_classes([0], label=[0]))
         'needs confidence and correct; the record has label, prediction'
         """
-        if any(all(record.has(name) for name in group) for group in cls.needs):
+        fitting = [group for group in cls.needs if all(n == "class" or record.has(n) for n in group)]
+        if any("class" not in group for group in fitting) or (fitting and record.has_classes):
             return None
+        if fitting:
+            return NO_CLASSES
         have = ", ".join(record.fields)
-        return f"needs {' and '.join(cls.needs[0])}; the record has {have}"
+        return f"needs {' and '.join(n for n in cls.needs[0] if n != 'class')}; the record has {have}"
 
 
 def confidence_and_verdict(batch: Predictions) -> tuple[Array, Array]:

@@ -7,7 +7,8 @@ from typing import Any, final
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, Ragged
+from ..candidates import own_probability
 from ..checks import check_length, check_probabilities
 from ..classes import encode
 from ..errors import InputError, NotApplicable
@@ -49,9 +50,18 @@ def brier_score(probabilities: Any, label: Any) -> float:
     return float(_row_scores(checked, codes).mean())
 
 
+def _candidate_row_scores(probabilities: Ragged, label: Array) -> Array:
+    """sum_k (p_ik - [y_i = k])^2 over the candidates of each row."""
+    own = own_probability(probabilities, label)
+    squares = np.add.reduceat(probabilities.values * probabilities.values, probabilities.offsets[:-1])
+    out: Array = np.maximum(squares - own * own, 0) + (1 - own) ** 2
+    return out
+
+
 @dataclass(frozen=True, eq=False)
 class BrierState:
-    """Sums that give the score, its variance and its parts; "event" is a class, or "is correct" in the binary form.
+    """Sums that give the score, its variance and its parts; "event" is a class, "is correct" in the binary form, or
+    "is the right one" of any candidate.
 
     rows, total, squares : number of samples, sum of their scores and of squared scores.
     counts, forecasts, outcomes : shape (event, bin): probabilities in the bin, their sum, and how often the event came.
@@ -107,6 +117,28 @@ class BrierState:
             float((exact * exact).sum()), float(exact[hit].sum()), True,
         )  # fmt: skip
 
+    @classmethod
+    def of_candidates(cls, probabilities: Ragged, label: Array, bins: int = BINS) -> BrierState:
+        """State of the score over the candidates of each row; all of them are one event."""
+        scores, p = _candidate_row_scores(probabilities, label), probabilities.values
+        own, at = own_probability(probabilities, label), cell_number(p, bins)
+        return cls(
+            len(label),
+            float(scores.sum()),
+            float((scores * scores).sum()),
+            np.bincount(at, minlength=bins)[None],
+            np.bincount(at, weights=p, minlength=bins)[None],
+            np.bincount(cell_number(own, bins), minlength=bins)[None],
+            float((p * p).sum()),
+            float(own.sum()),
+            False,
+        )
+
+    @property
+    def form(self) -> str:
+        """Which score it is: "binary", "candidates" or "multiclass"."""
+        return "binary" if self.binary else "candidates" if len(self.counts) == 1 else "multiclass"
+
     def merge(self, other: BrierState) -> BrierState:
         """Sum of both."""
         if self.binary != other.binary or self.counts.shape != other.counts.shape:
@@ -123,13 +155,14 @@ class BrierState:
         n = self.rows
         size = np.maximum(self.counts, 1)
         forecast, outcome = self.forecasts / size, self.outcomes / size
-        base = self.outcomes.sum(axis=1, keepdims=True) / n
+        total = self.counts.sum(axis=1, keepdims=True)  # n for each class; candidates are more than rows
+        base = self.outcomes.sum(axis=1, keepdims=True) / total
         between_squares = float((self.forecasts * forecast).sum())
         between_joint = float((self.forecasts * outcome).sum())
         return {
             "reliability": float((self.counts * (forecast - outcome) ** 2).sum()) / n,
             "resolution": float((self.counts * (outcome - base) ** 2).sum()) / n,
-            "uncertainty": float((base * (1 - base)).sum()),
+            "uncertainty": float((base * (1 - base) * (total / n)).sum()),
             "within_bin_variance": (self.forecast_squares - between_squares) / n,
             "within_bin_covariance": 2 * (self.joint - between_joint) / n,
         }
@@ -138,7 +171,8 @@ class BrierState:
 @final
 @register("metric")
 class Brier(Metric[BrierState, Measure]):
-    """Brier score: multi-class sum of squares, or (confidence - correct)^2 where only those two are known.
+    """Brier score: sum of squares over the classes, or over the candidates of each sample (softmax of their scores), or
+    (confidence - correct)^2 where only those two are known.
 
     The extra ``decomposition`` is Murphy's, class by class over 15 bins of equal width, with the two terms
     for what varies inside a bin (Stephenson, Coelho and Jolliffe 2008), so that it adds up exactly:
@@ -159,9 +193,12 @@ class Brier(Metric[BrierState, Measure]):
 
     def summarize(self, batch: Predictions) -> BrierState:
         """Sums of one batch."""
-        if batch.probabilities is None or batch.label is None:
+        lacking = batch.probabilities is None and batch.candidate_scores is None
+        if lacking or batch.label is None:
             return BrierState.of_confidence(*confidence_and_verdict(batch))
         known = batch if bool((batch.label >= 0).all()) else batch.take(batch.label >= 0)
+        if known.candidate_scores is not None and known.label is not None:
+            return BrierState.of_candidates(known.candidate_probabilities, known.label)
         assert known.probabilities is not None and known.label is not None  # noqa: PT018 - for the type checker
         return BrierState.of_classes(known.probabilities, known.label)
 
@@ -185,5 +222,4 @@ class Brier(Metric[BrierState, Measure]):
         else:
             lower, upper = from_influence(value / top, variance / top**2, n, 0, level)
             ends = (lower * top, upper * top)
-        form = "binary" if state.binary else "multiclass"
-        return measure(value, ends, level, "asymptotic", form=form, decomposition=state.decomposition())
+        return measure(value, ends, level, "asymptotic", form=state.form, decomposition=state.decomposition())

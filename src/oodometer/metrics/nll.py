@@ -7,7 +7,8 @@ from typing import Any, final
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, Ragged
+from ..candidates import own_probability
 from ..checks import check_length, check_probabilities
 from ..classes import encode
 from ..errors import InputError, NotApplicable
@@ -49,7 +50,9 @@ class LossState:
 
 
 def _losses(batch: Predictions) -> Array:
-    """Loss of each labelled row; from logits where a probability has underflown to 0."""
+    """Loss of each labelled row; from logits where a probability has underflown to 0, of candidates from scores."""
+    if batch.candidate_scores is not None:
+        return _candidate_losses(batch)
     assert batch.probabilities is not None and batch.label is not None  # noqa: PT018 - for the type checker
     at = np.flatnonzero(batch.label >= 0)
     label = batch.label[at]
@@ -64,6 +67,21 @@ def _losses(batch: Predictions) -> Array:
     return losses
 
 
+def _candidate_losses(batch: Predictions) -> Array:
+    """ln sum_k exp(s_ik) - s_iy of each labelled row."""
+    assert batch.candidate_scores is not None and batch.label is not None  # noqa: PT018 - for the type checker
+    at = np.flatnonzero(batch.label >= 0)
+    scores = batch.candidate_scores.take(at)
+    if not len(at):
+        return np.empty(0)
+    starts, values = scores.offsets[:-1], scores.values.astype(np.float64)
+    most = np.maximum.reduceat(values, starts)
+    with np.errstate(over="ignore"):
+        spread = np.add.reduceat(np.exp(values - np.repeat(most, scores.lengths)), starts)
+    losses: Array = np.log(spread) + (most - own_probability(Ragged(values, scores.offsets), batch.label[at]))
+    return losses
+
+
 @final
 @register("metric")
 class NegativeLogLikelihood(Metric[LossState, Measure]):
@@ -71,7 +89,7 @@ class NegativeLogLikelihood(Metric[LossState, Measure]):
 
     One true class of probability 0 makes the loss infinite; no number is made up for it: `finish` raises
     `NotApplicable` with the count of such rows. Where `logits` are given, probabilities that underflowed are
-    taken from them.
+    taken from them. With `candidate_scores` p is their softmax over the candidates of the sample.
 
     >>> from oodometer import Predictions
     >>> r = Predictions.from_probabilities([[0.5, 0.5], [0.25, 0.75]], label=[0, 0])
@@ -80,7 +98,7 @@ class NegativeLogLikelihood(Metric[LossState, Measure]):
     """
 
     name = "nll"
-    needs = (("probabilities", "label"),)
+    needs = (("probabilities", "label"), ("candidate_scores", "label"))
     bigger_is_better = False
     citation = "good1952"
     bounds = (0.0, float("inf"))

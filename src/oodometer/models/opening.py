@@ -54,7 +54,8 @@ def open_classifier(
     if isinstance(model, Classifier):
         return _renamed(model, classes)
     if not isinstance(model, (str, os.PathLike)):
-        return _of_object(model, type(model).__name__, gives, classes, device)
+        called = str(getattr(model, "__name__", type(model).__name__))
+        return _of_object(model, called, gives, classes, device)
     name = str(model)
     path = Path(name).expanduser()
     if path.suffix.lower() in _PICKLES and path.is_file():

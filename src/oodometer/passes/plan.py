@@ -276,8 +276,9 @@ def column_of(batch: Predictions, name: str) -> Array:
     if name in batch.columns:
         return batch.columns[name]
     codes = batch.predicted if name == "prediction" else batch.label if name == "label" else None
-    if codes is not None and batch.classes is not None:
-        return np.array([*batch.classes, None], dtype=object)[codes]  # an unknown label, -1, is the last
+    if codes is not None:
+        names = batch.classes if batch.has_classes else range(int(codes.max(initial=-1)) + 1)
+        return np.array([*(names or ()), None], dtype=object)[codes]  # an unknown label, -1, is the last
     value = getattr(batch, name, None)
     if isinstance(value, np.ndarray) and value.ndim == 1:
         return value

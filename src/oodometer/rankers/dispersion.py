@@ -43,7 +43,7 @@ class Dispersion(Ranker):
     """
 
     name = "dispersion"
-    needs = ("features", "prediction|probabilities|members")
+    needs = ("class", "features", "prediction|probabilities|members")
     citation = "xie2023"
     across_models = False
 

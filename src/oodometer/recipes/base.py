@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import time
 from abc import ABC, abstractmethod
@@ -91,10 +92,8 @@ class StepRun:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {
-            "name": self.name, "kept": self.kept, "seconds": round(self.seconds, 1),
-            "cpu_seconds": round(self.cpu_seconds, 1),
-        }  # fmt: skip
+        spent = {"seconds": round(self.seconds, 1), "cpu_seconds": round(self.cpu_seconds, 1)}
+        return {"name": self.name, "kept": self.kept, **spent}
 
 
 class Recipe(ABC):
@@ -109,6 +108,13 @@ class Recipe(ABC):
     title: ClassVar[str]
     citation: ClassVar[str]
     scales: ClassVar[tuple[str, ...]] = ("small", "paper")
+    row_key: ClassVar[str] = "name"
+    """First key of the objects that stand on a line of their own in the published result."""
+
+    @property
+    def home(self) -> Path:
+        """The folder of the recipe, with its README and the published results."""
+        return Path(inspect.getfile(type(self))).parent
 
     def models(self, scale: str) -> tuple[str, ...]:
         """Names of the models that the recipe knows at a scale; none where it has tasks instead."""
@@ -122,9 +128,22 @@ class Recipe(ABC):
     def steps(self, scale: str, only: Sequence[str]) -> list[Step]:
         """The work, in order; with ``only`` no other models, or no other tasks where the recipe has tasks."""
 
-    @abstractmethod
     def result(self, workspace: Workspace) -> dict[str, Any]:
         """What was found, as written by the last steps."""
+        found: dict[str, Any] = workspace.read_json("result.json")
+        return found
+
+    def is_finished(self, result: Mapping[str, Any]) -> bool:
+        """Whether a result has numbers that can be published."""
+        return True
+
+    def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """What the paper says, and what became of it in this result; none where nothing is checked."""
+        return []
+
+    def joined(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
+        """What is published where an ``old`` result is: the new one, its claims checked again."""
+        return {**new, "claims": self.claims(new)}
 
     @abstractmethod
     def to_markdown(self, result: Mapping[str, Any]) -> str:
@@ -165,10 +184,8 @@ def follow(steps: Sequence[Step], workspace: Workspace, report: Report | None = 
             missing = [name for name in step.files if not (workspace.folder / name).is_file()]
             if missing:
                 raise WorkError(f"the step {step.name} did not leave {', '.join(missing)}; report it")
-            known = {
-                "mark": mark, "seconds": time.monotonic() - started, "cpu_seconds": time.process_time() - used,
-                "files": checksum_of_files(workspace.folder, step.files),
-            }  # fmt: skip
+            spent = {"seconds": time.monotonic() - started, "cpu_seconds": time.process_time() - used}
+            known = {"mark": mark, **spent, "files": checksum_of_files(workspace.folder, step.files)}
             write_kept(workspace / stamp, "step", known)
         runs.append(StepRun(step.name, kept, float(known["seconds"]), float(known["cpu_seconds"])))
         behind += step.weight

@@ -50,12 +50,14 @@ __all__ = [
 def natural_confidence(record: Predictions) -> Score:
     """The score that reads as the model's own probability of being right, for this record.
 
-    Max probability where there is a class distribution, else `confidence`, else the sequence probability;
-    `NotApplicable` where there is none of them.
+    Max probability where there is a class distribution, else `confidence` (that in the chosen candidate among them),
+    else the sequence probability; `NotApplicable` where there is none of them.
 
     >>> natural_confidence(Predictions.from_confidence([0.5])).name
     'confidence'
     """
+    if record.candidate_scores is not None:
+        return Confidence()
     for score in (MaxProbability(), Confidence(), SequenceProbability()):
         if score.why_not(record) is None:
             return score

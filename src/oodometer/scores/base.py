@@ -10,7 +10,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arrays import Array
+from ..candidates import NO_CLASSES
 from ..errors import NotApplicable
+from ..fields import FIELDS
 from ..plugins import answer
 from ..predictions import Predictions
 
@@ -18,14 +20,15 @@ __all__ = ["Score", "lacking", "missing"]
 
 
 def missing(needs: tuple[str, ...], present: tuple[str, ...]) -> str | None:
-    """The reason why fields do not suffice, or None; ``"a|b"`` in ``needs`` means either.
+    """The reason why fields do not suffice, or None; ``"a|b"`` in ``needs`` means either, ``"class"`` is no field.
 
     >>> missing(("members",), ("label", "prediction"))
     'needs `members`; there are only label, prediction'
     >>> missing(("probabilities|confidence",), ("confidence",)) is None
     True
     """
-    lacking = [need for need in needs if not any(part in present for part in need.split("|"))]
+    fields = [need for need in needs if need != "class"]
+    lacking = [need for need in fields if not any(part in present for part in need.split("|"))]
     if not lacking:
         return None
     wanted = " and ".join(" or ".join(f"`{part}`" for part in need.split("|")) for need in lacking)
@@ -35,12 +38,21 @@ def missing(needs: tuple[str, ...], present: tuple[str, ...]) -> str | None:
 def lacking(needs: tuple[str, ...], record: Predictions) -> str | None:
     """The reason why a record's fields do not suffice, or None, and that quickly: it is asked of every batch.
 
+    ``"class"`` means that labels and predictions are classes: what counts rows of each class, or asks for their
+    probabilities, does not apply to positions among candidates.
+
     >>> lacking(("members",), Predictions.from_classes([0]))
     'needs `members`; there are only prediction'
+    >>> lacking(("class", "prediction"), Predictions.from_candidates([[0.5, 0.1]]))
+    'does not apply: the labels are positions among candidates, not classes'
     """
     for need in needs:
-        if not any(getattr(record, part, None) is not None for part in need.split("|")):
-            return missing(needs, record.fields)
+        if need == "class":
+            if not record.has_classes:
+                return NO_CLASSES
+        elif not any(getattr(record, part, None) is not None for part in need.split("|")):
+            of_classes = all(part in FIELDS and FIELDS[part].of_classes for part in need.split("|"))
+            return NO_CLASSES if of_classes and not record.has_classes else missing(needs, record.fields)
     return None
 
 
@@ -55,9 +67,10 @@ def _check(found: Any, rows: int) -> None:
 class Score(ABC):
     """One number a sample, shape (sample,), larger = more likely correct.
 
-    A subclass is final: it sets ``name``, ``needs`` (fields of the record; ``"a|b"`` means either), ``citation``,
-    ``is_probability`` (whether the number may be read as a probability of being correct) and defines
-    ``_score``. A score that must learn something from the reference (a distance) also defines ``_fit``.
+    A subclass is final: it sets ``name``, ``needs`` (fields of the record; ``"a|b"`` means either, ``"class"`` that
+    labels are classes), ``citation``, ``is_probability`` (whether the number may be read as a probability of being
+    correct) and defines ``_score``. A score that must learn something from the reference (a distance) also defines
+    ``_fit``.
     """
 
     name: ClassVar[str]

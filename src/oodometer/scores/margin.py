@@ -30,7 +30,8 @@ def margin(probabilities: Array) -> Array:
 @final
 @register("score")
 class Margin(Score):
-    """Score p_(1) - p_(2), shape (sample,), in [0, 1]; needs `probabilities`; `NotApplicable` without them.
+    """Score p_(1) - p_(2), shape (sample,), in [0, 1]; needs `probabilities`, or `candidate_scores` (their softmax over
+    the candidates of each sample); `NotApplicable` without them.
 
     Source: Hendrycks and Gimpel (2017).
 
@@ -39,7 +40,7 @@ class Margin(Score):
     """
 
     name = "margin"
-    needs = ("probabilities",)
+    needs = ("probabilities|candidate_scores",)
     citation = "hendrycks2017"
 
     def _score(self, record: Predictions) -> Array:

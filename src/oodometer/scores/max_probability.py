@@ -30,7 +30,8 @@ def max_probability(probabilities: Array) -> Array:
 @final
 @register("score")
 class MaxProbability(Score):
-    """Score max_k p_k, shape (sample,); needs `probabilities`; raises `NotApplicable` without them.
+    """Score max_k p_k, shape (sample,); needs `probabilities`, or `candidate_scores`, whose softmax over the candidates
+    of each sample it then takes; raises `NotApplicable` without them.
 
     After a calibrator that moves the argmax it is the probability of the class that was predicted.
     Source: Hendrycks and Gimpel (2017).
@@ -40,7 +41,7 @@ class MaxProbability(Score):
     """
 
     name = "max_probability"
-    needs = ("probabilities",)
+    needs = ("probabilities|candidate_scores",)
     citation = "hendrycks2017"
     is_probability = True
 

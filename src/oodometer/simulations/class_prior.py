@@ -6,6 +6,7 @@ from typing import final
 
 import numpy as np
 
+from ..candidates import NO_CLASSES
 from ..predictions import Predictions
 from ..registry import register
 from .base import LEAST_ROWS, Simulation, draw_by_shares
@@ -37,6 +38,8 @@ class ClassPrior(Simulation):
 
     def why_not(self, pool: Predictions) -> str | None:
         """Labels of at least two classes are needed."""
+        if not pool.has_classes:
+            return NO_CLASSES
         if pool.label is None or len(np.unique(pool.label[pool.label >= 0])) < 2:
             return "needs `label` of at least two classes"
         return None

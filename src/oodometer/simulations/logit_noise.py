@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
 from ..arrays import softmax
+from ..fields import FIELDS
 from ..kernels import top_two
 from ..predictions import Predictions
 from ..registry import register
@@ -16,6 +17,7 @@ from .base import LEAST_ROWS, Simulation, draw_by_weight
 __all__ = ["LogitNoise"]
 
 _SMALLEST = 1e-6
+_STAYS = ("label", "input", "output", "time", "group")
 
 
 @final
@@ -55,7 +57,6 @@ class LogitNoise(Simulation):
         top = top_two(logits)
         scale = severity * float(np.median(top.first - top.second)) / 2
         noisy = softmax(logits + scale * rng.standard_normal(logits.shape).astype(logits.dtype))
-        return replace(
-            drawn, _cache={}, probabilities=noisy, logits=None, prediction=None, correct=None, confidence=None,
-            members=None, member_probabilities=None, token_logprobs=None, views=None, votes=None, features=None,
-        )  # fmt: skip
+        # what else was said of the rows came from a model that is now another one
+        rest: dict[str, Any] = {name: None for name in FIELDS if name not in _STAYS}
+        return replace(drawn, _cache={}, **{**rest, "probabilities": noisy})

@@ -8,9 +8,10 @@ from typing import TypeVar
 
 from ..classes import ClassNames
 from ..errors import InputError
-from .columns import AXES, PREFIX, class_names
+from ..fields import FIELDS
+from .columns import AXES, class_names
 
-__all__ = ["Axes", "Order", "listed_classes", "name_order", "order_along", "order_of"]
+__all__ = ["Axes", "Order", "check_kind", "listed_classes", "name_order", "order_along", "order_of"]
 
 Order = tuple[int, ...]
 _Name = TypeVar("_Name", bound=int | str)
@@ -28,13 +29,15 @@ class Axes:
     classes : names along the class axis, in the order to follow. names : likewise of the axes model, view, judge and
     feature, absent where entries only count from 0. sizes : lengths of these axes. listed : axis ("class" among them)
     -> the order in which lists and arrays without names of their own are to be read; absent where only the columns of
-    a file show an order, which says nothing about lists elsewhere.
+    a file show an order, which says nothing about lists elsewhere. positions : whether labels and predictions are
+    positions among candidates, so that there are no classes.
     """
 
     classes: ClassNames | None = None
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
     listed: Mapping[str, tuple[int | str, ...]] = field(default_factory=dict)
+    positions: bool = False
 
     @staticmethod
     def given(classes: ClassNames | None) -> Axes | None:
@@ -54,6 +57,31 @@ class Axes:
         """The same axes; where another source's lists have another order, lists without names have none to follow."""
         listed = {axis: own for axis, own in self.listed.items() if other.listed.get(axis, own) == own}
         return replace(self, listed=listed)
+
+
+def check_kind(positions: bool, wanted: Axes, column: str | None, file: str | None = None) -> None:
+    """Labels are of the kind that is wanted: positions among candidates here and there, or classes.
+
+    >>> check_kind(True, Axes(("a", "b")), "candidate_scores")
+    Traceback (most recent call last):
+    oodometer.errors.InputError: column candidate_scores: expected labels that are classes (a, b), ...
+    """
+    if positions and wanted.classes is not None:
+        raise InputError(
+            f"labels that are classes ({_shown(wanted.classes)}), as named or as in the reference",
+            got="scores of candidates, whose labels are positions",
+            file=file,
+            column=column,
+            remedy="give candidate_scores in the reference and the target, and name no classes",
+        )
+    if wanted.positions and not positions:
+        raise InputError(
+            "candidate_scores, as in the reference",
+            got="classes",
+            file=file,
+            column=column,
+            remedy="positions among candidates are not classes: give candidate_scores in the reference and the target",
+        )
 
 
 def name_order(names: tuple[_Name, ...]) -> tuple[_Name, ...]:
@@ -127,7 +155,7 @@ def order_along(
         own = tuple(map(str, follows))
     if own is not None and known is not None:
         return _by_name(axis, own, known, file)
-    field, prefix = _FIELD[axis], PREFIX[_FIELD[axis]]
+    field, prefix = _FIELD[axis], FIELDS[_FIELD[axis]].prefix
     if size != length:
         raise InputError(f"{length} {field}, as in the reference", got=f"{size}", file=file, column=field,
                          remedy=f"use the same {field} in every file")  # fmt: skip
@@ -142,7 +170,7 @@ def order_along(
 def _by_name(
     axis: str, own: tuple[str, ...], known: tuple[str, ...], file: str | None
 ) -> tuple[Order | None, tuple[str, ...]]:
-    prefix = PREFIX[_FIELD[axis]]
+    prefix = FIELDS[_FIELD[axis]].prefix or ""
     where = {name: i for i, name in enumerate(own)}
     absent = [prefix + name for name in known if name not in where]
     more = [prefix + name for name in own if name not in set(known)]

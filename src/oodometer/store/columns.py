@@ -5,53 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from ..classes import ClassNames
 from ..errors import InputError, UnknownColumnError, UsageError
-from ..predictions import FIELDS
+from ..fields import FIELDS, Kind, refuse_classes_beside_positions
 
-__all__ = ["AXES", "CLASS_AXIS", "Feed", "Kind", "Layout", "class_names"]
+__all__ = ["AXES", "WIDE", "Feed", "Kind", "Layout", "class_names", "offsets_of", "says_truth"]
 
-Kind = Literal[
-    "number",
-    "numbers",
-    "ragged",
-    "nested",
-    "class",
-    "classes",
-    "truth",
-    "truths",
-    "text",
-    "time",
-    "key",
-    "any",
-]
-
-# A column with exactly the field's name, and what its cells hold.
-SINGLE: dict[str, Kind] = {
-    "label": "class", "prediction": "class", "probabilities": "numbers", "logits": "numbers", "confidence": "number",
-    "members": "classes", "member_probabilities": "nested", "token_logprobs": "ragged", "views": "classes",
-    "votes": "truths", "features": "numbers", "correct": "truth", "input": "text", "output": "text", "time": "time",
-    "group": "any",
-}  # fmt: skip
-
-# Wide columns: prefix -> field, what one cell holds.
-WIDE: dict[str, tuple[str, Kind]] = {
-    "prob_": ("probabilities", "number"),
-    "logit_": ("logits", "number"),
-    "member_": ("members", "class"),
-    "view_": ("views", "class"),
-    "vote_": ("votes", "truth"),
-    "feature_": ("features", "number"),
-}
-PREFIX = {field: prefix for prefix, (field, _) in WIDE.items()}
-
-# Wide columns name the axis that is neither sample nor class.
-AXES = {"members": "model", "views": "view", "votes": "judge", "features": "feature"}
-
-CLASS_AXIS = ("probabilities", "logits", "member_probabilities")
+# prefix of wide columns -> field; most files have none, and every name is held against these
+WIDE = {field.prefix: name for name, field in FIELDS.items() if field.prefix is not None}
+# field -> the axis, neither sample nor class, that its wide columns name
+AXES = {name: field.axis for name, field in FIELDS.items() if field.axis is not None}
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+
+
+def offsets_of(field: str) -> str:
+    """What NPZ calls the places where each row of a flat ragged array starts, and where the last one ends."""
+    return f"{field}_offsets"
+
+
+def says_truth(column: str) -> bool:
+    """Whether the name is that of a wide column whose numbers may be written as true and false.
+
+    >>> says_truth("feature_black"), says_truth("prob_1")
+    (True, False)
+    """
+    return any(column.strip().startswith(p) and FIELDS[field].truths for p, field in WIDE.items())
 
 
 def class_names(texts: Sequence[str]) -> ClassNames:
@@ -78,6 +57,11 @@ class Feed:
     def wide(self) -> bool:
         """Whether the field is spread over one column for each class, model, view, judge or feature."""
         return self.suffixes is not None
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its wide columns begin with."""
+        return FIELDS[self.field].prefix or ""
 
     @property
     def names(self) -> tuple[str, ...] | None:
@@ -133,19 +117,24 @@ class Layout:
         wide: dict[str, list[tuple[str, str]]] = {}
         for raw, name in zip(columns, ours, strict=True):
             prefix = next((p for p in WIDE if name.startswith(p)), None)
-            if name in SINGLE:
-                feeds[name] = Feed(name, SINGLE[name], (raw,))
+            if name in FIELDS:
+                feeds[name] = Feed(name, FIELDS[name].kind, (raw,))
             elif prefix is not None:
                 wide.setdefault(prefix, []).append((raw, name.removeprefix(prefix)))
         for prefix, found in wide.items():
-            field, kind = WIDE[prefix]
+            field = WIDE[prefix]
             if field in feeds:
                 raise InputError(
                     f"one of the column {feeds[field].columns[0]} and columns {prefix}<name>", got="both", file=file,
                     remedy="drop the one that is not meant", column=found[0][0],
                 )  # fmt: skip
-            feed = Feed(field, kind, tuple(raw for raw, _ in found), tuple(suffix for _, suffix in found))
-            feeds[field] = feed if field in CLASS_AXIS else feed.counted()
+            feed = Feed(
+                field,
+                FIELDS[field].cell,
+                tuple(raw for raw, _ in found),
+                tuple(suffix for _, suffix in found),
+            )
+            feeds[field] = feed if FIELDS[field].of_classes else feed.counted()
         where = dict(zip(ours, columns, strict=True)) | {c: c for c in columns}
         missing = [name for name in extra if name not in where]
         if missing:
@@ -158,33 +147,45 @@ class Layout:
                 remedy="rename them, for example --map y_true=label (a CSV file needs a header line)",
                 file=file,
             )
-        return Layout(tuple(columns), feeds, {name: where[name] for name in extra}, where)
+        layout = Layout(tuple(columns), feeds, {name: where[name] for name in extra}, where)
+        try:
+            refuse_classes_beside_positions(feeds, None, file)
+        except InputError as error:
+            raise layout.placed(error) from None
+        return layout
 
     @property
     def fields(self) -> tuple[str, ...]:
         """Fields that can be given, in the order of `FIELDS`."""
-        found = set(self.feeds) | ({"probabilities"} if "logits" in self.feeds else set())
+        found = set(self.feeds).union(*(FIELDS[name].gives for name in self.feeds))
         return tuple(name for name in FIELDS if name in found)
+
+    @property
+    def positions(self) -> str | None:
+        """The field whose entries labels and predictions are positions of; None where they are classes."""
+        return next((name for name in self.feeds if FIELDS[name].positions), None)
 
     @property
     def wide_classes(self) -> ClassNames | None:
         """Class names from wide columns, in column order."""
-        for field in CLASS_AXIS:
-            feed = self.feeds.get(field)
-            if feed is not None and feed.suffixes is not None:
-                return class_names(feed.suffixes)
-        return None
+        wide = self.wide_of_classes
+        return class_names(wide[0].suffixes or ()) if wide else None
+
+    @property
+    def wide_of_classes(self) -> list[Feed]:
+        """Feeds of wide columns, one for each class, in the order of `FIELDS`."""
+        feeds = [
+            self.feeds[name] for name, field in FIELDS.items() if field.of_classes and name in self.feeds
+        ]
+        return [feed for feed in feeds if feed.wide]
 
     def aligned(self, classes: ClassNames, file: str | None = None) -> Layout:
         """The same layout with wide class columns in the order of ``classes``, matched by name."""
         feeds = dict(self.feeds)
-        for field in CLASS_AXIS:
-            feed = feeds.get(field)
-            if feed is None or feed.suffixes is None:
-                continue
-            where = dict(zip(feed.suffixes, feed.columns, strict=True))
+        for feed in self.wide_of_classes:
+            where = dict(zip(feed.suffixes or (), feed.columns, strict=True))
             order = [str(name) for name in classes]
-            prefix = PREFIX[field]
+            prefix = feed.prefix
             shown = _shown(order)
             absent = [name for name in order if name not in where]
             unknown = [name for name in where if name not in set(order)]
@@ -196,21 +197,28 @@ class Layout:
                 raise InputError(f"columns for the {len(order)} known classes ({shown})", got="a class more", file=file,
                                  remedy="a class that the reference never had cannot be judged: drop or merge it",
                                  column=where[unknown[0]])  # fmt: skip
-            feeds[field] = replace(feed, columns=tuple(where[name] for name in order), suffixes=tuple(order))
+            feeds[feed.field] = replace(
+                feed, columns=tuple(where[name] for name in order), suffixes=tuple(order)
+            )
         return replace(self, feeds=feeds)
 
     def select(self, fields: Iterable[str] | None = None) -> tuple[Feed, ...]:
-        """Feeds of the fields asked for (None: all but input and output), with stand-ins for absent ones."""
+        """Feeds of the fields asked for (None: all but those read on request), with stand-ins for absent ones."""
         if fields is None:
-            return tuple(feed for name, feed in self.feeds.items() if name not in ("input", "output"))
+            return tuple(feed for name, feed in self.feeds.items() if not FIELDS[name].on_request)
         asked = dict.fromkeys(fields)
         unknown = [name for name in asked if name not in FIELDS]
         if unknown:
             raise UsageError(f"there is no field {unknown[0]!r}; the fields are {', '.join(FIELDS)}")
-        if "prediction" in asked and "prediction" not in self.feeds:
-            asked["probabilities"] = None  # the prediction is then its argmax
-        if "probabilities" in asked and "probabilities" not in self.feeds:
-            asked["logits"] = None  # whose softmax they are then
+        waiting = list(asked)
+        while waiting:  # an absent prediction is the argmax of probabilities, and these the softmax of logits
+            name = waiting.pop()
+            if name not in self.feeds:
+                more = [n for n, f in FIELDS.items() if name in (*f.gives, *f.tells) and n not in asked]
+                asked |= dict.fromkeys(more)
+                waiting += more
+        if self.positions is not None and any(FIELDS[name].cell == "class" for name in asked):
+            asked[self.positions] = None  # among which they are positions
         return tuple(feed for name, feed in self.feeds.items() if name in asked)
 
     def kinds(self, feeds: Iterable[Feed], extra: bool = True) -> dict[str, Kind]:
@@ -235,7 +243,7 @@ class Layout:
             by_position = (
                 feed.columns[int(suffix)] if suffix.isdigit() and int(suffix) < len(feed.columns) else None
             )
-            error.column = known.get(suffix) or by_position or f"{PREFIX[field]}*"
+            error.column = known.get(suffix) or by_position or f"{feed.prefix}*"
         return error.at()
 
 
@@ -253,7 +261,7 @@ def _renamed(columns: Sequence[str], mapping: Mapping[str, str], file: str | Non
             f"{_in(file)}there is no column {unknown[0]} to rename to {mapping[unknown[0]]}; "
             f"its columns are {_shown(columns)}",
         )
-    ours = [mapping[c] if c in mapping else c.strip() if c.strip() in SINGLE else c.lstrip() for c in columns]
+    ours = [mapping[c] if c in mapping else c.strip() if c.strip() in FIELDS else c.lstrip() for c in columns]
     if repeated is None and len(set(ours)) < len(ours):
         repeated = next(c for i, c in enumerate(ours) if c in ours[:i])
     if repeated is not None:

@@ -16,7 +16,7 @@ import pyarrow.csv as pacsv
 from ..errors import InputError
 from .bounds import most_row
 from .cells import holds_truth
-from .columns import Kind
+from .columns import Kind, says_truth
 from .csv_faults import find_fault
 from .files import opened, translated
 from .reader import TableReader
@@ -194,9 +194,7 @@ def _truths(names: list[str], lines: Iterator[list[str]]) -> frozenset[str]:
     except csv.Error:  # told by the pass that reads all rows
         return frozenset()
     return frozenset(
-        name
-        for name, cell in zip(names, first, strict=False)
-        if name.strip().startswith("feature_") and cell.strip() in _TRUTHS
+        name for name, cell in zip(names, first, strict=False) if cell.strip() in _TRUTHS and says_truth(name)
     )
 
 

@@ -9,13 +9,14 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from ..arrays import Array, Coded
-from ..classes import ClassNames
-from .cells import any_cells, number_cells, plain, text_cells, time_cells
+from ..classes import ClassNames, encode_positions
+from ..fields import FIELDS
+from .cells import any_cells, number_cells, plain, text_cells, time_cells, wrong_type
 from .codes import class_cells, class_lists, dictionary, truth_cells, truth_lists
 from .columns import Feed, Kind
 from .lists import flat_list, nested_lists, number_lists, ragged_lists
 
-__all__ = ["extra", "field", "plain", "seen", "widths"]
+__all__ = ["extra", "field", "plain", "positions", "seen", "widths"]
 
 _CELLS: dict[Kind, Any] = {
     "number": number_cells, "numbers": number_lists, "ragged": ragged_lists, "nested": nested_lists,
@@ -27,7 +28,7 @@ _CELLS: dict[Kind, Any] = {
 def field(batch: Any, feed: Feed, classes: ClassNames | None, text: bool, width: int | None = None) -> Any:
     """One field's array from a record batch; rows in errors count from the batch's start."""
     columns = [plain(batch.column(name)) for name in feed.columns]
-    if feed.field == "features":
+    if FIELDS[feed.field].truths:
         columns = [_without_truth(array) for array in columns]
     if not feed.wide:
         return _CELLS[feed.kind](columns[0], feed.columns[0], classes, text, width)
@@ -62,6 +63,26 @@ def seen(column: Any, feed: Feed, name: str, text: bool) -> Coded:
     values, size = flat_list(column, name, None)
     coded = dictionary(values, name, text, per_row=max(size, 1))
     return Coded(coded.codes.reshape(len(column), size).T, coded.values)
+
+
+def positions(batch: Any, feed: Feed, text: bool) -> Coded:
+    """A class column whose cells are positions among the candidates of their row."""
+    out = []
+    for name in feed.columns:
+        column = batch.column(name)
+        inner = getattr(column.type, "value_type", column.type)
+        if pt.is_boolean(inner):
+            raise wrong_type(
+                plain(column),
+                name,
+                "the position of a candidate (0, 1, ...)",
+                "true and false are verdicts: call the column `correct`",
+            )
+        out.append(encode_positions(seen(column, feed, name, text), name))
+    places = np.stack(out) if feed.wide else out[0]
+    distinct, codes = np.unique(places, return_inverse=True)
+    unknown = int(np.count_nonzero(distinct < 0))  # -1, if any, comes first
+    return Coded(codes.reshape(places.shape) - unknown, distinct[unknown:].tolist())
 
 
 def extra(batch: Any, column: str) -> Array:

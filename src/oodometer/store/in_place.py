@@ -81,8 +81,8 @@ class InPlace:
             return np.empty((*value.shape[:axis], rows, *value.shape[axis + 1 :]), dtype=value.dtype)
 
         fields: dict[str, Any] = {
-            name: room(getattr(batch, name), axes.index("sample"))
-            for name, axes in FIELDS.items()
+            name: room(getattr(batch, name), known.sample)
+            for name, known in FIELDS.items()
             if getattr(batch, name) is not None
         }
         cache: dict[str, Any] = {}

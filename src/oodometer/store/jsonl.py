@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.json as pajson
 
 from ..errors import InputError
+from ..fields import FIELDS
 from .bounds import check_row
 from .cells import holds_truth
-from .columns import SINGLE, WIDE, Kind
+from .columns import WIDE, Kind, says_truth
 from .files import opened, translated
 from .reader import TableReader
 
@@ -104,7 +105,7 @@ class JsonlReader(TableReader):
 
     def _type(self, name: str, kind: Kind) -> Any:
         """A feature may be an indicator, true or false in every row; no other number may be so."""
-        if name.strip().startswith("feature_") and self.types[name] == pa.bool_():
+        if self.types[name] == pa.bool_() and says_truth(name):
             return pa.bool_()
         return _FIXED.get(kind, self.types[name])
 
@@ -141,10 +142,10 @@ def _later(path: str, known: Collection[str]) -> dict[str, Any]:
     which is refused. Only lines that seem to hold a new name are parsed, since it may stand deeper in the object.
     """
     counts = {prefix: sum(name.startswith(prefix) for name in known) for prefix in WIDE}
-    absent = [name + '"' for name in SINGLE if name not in known]
+    absent = [name + '"' for name in FIELDS if name not in known]
     absent += [prefix for prefix, count in counts.items() if not count]
     new = re.compile(f'"(?:{"|".join(absent)})'.encode())
-    named = re.compile(f'"(?:{"|".join(SINGLE)}|(?:{"|".join(WIDE)})(?:[^"\\\\]|\\\\.)*)"'.encode())
+    named = re.compile(f'"(?:{"|".join(FIELDS)}|(?:{"|".join(WIDE)})(?:[^"\\\\]|\\\\.)*)"'.encode())
     tokens = {json.dumps(name, ensure_ascii=ascii).encode() for name in known for ascii in (True, False)}
     single = [token + b":" for token in tokens if not token.startswith(tuple(f'"{p}'.encode() for p in WIDE))]
     found: dict[str, Any] = {}

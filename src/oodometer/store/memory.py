@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..classes import ClassNames
+from ..classes import ClassNames, encode_positions
 from ..errors import InputError, UsageError
 from ..fields import FIELDS
 from ..predictions import Predictions
-from .axes import Axes, listed_classes, order_along, order_of
+from .axes import Axes, check_kind, listed_classes, order_along, order_of
 from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_rows
-from .columns import AXES, CLASS_AXIS
+from .columns import AXES
 
 __all__ = ["RecordPart", "RecordSource", "realigned"]
 
@@ -88,9 +88,9 @@ class RecordSource(Source):
         """Names of the record's axes, in the order of its arrays."""
         record = self.record
         listed: dict[str, tuple[int | str, ...]] = dict(record.names)
-        if record.classes is not None and any(record.has(name) for name in CLASS_AXIS):
+        if record.classes is not None and _of_classes(record):
             listed["class"] = record.classes
-        return Axes(record.classes, dict(record.names), _sizes(record), listed)
+        return Axes(record.classes, dict(record.names), _sizes(record), listed, not record.has_classes)
 
     def aligned(self, axes: Axes | None) -> RecordSource:
         """The record with its classes, models, judges and so on in the order given."""
@@ -128,21 +128,46 @@ def realigned(record: Predictions, axes: Axes | ClassNames) -> Predictions:
         if record.has(name):
             order, own = order_along(axis, names.get(axis), sizes[axis], False, axes, record.source)
             names |= {} if own is None else {axis: own}
-            for field in (name, *(["member_probabilities"] if axis == "model" else [])):
-                if order is not None and record.has(field):
-                    changes[field] = np.take(getattr(record, field), order, axis=FIELDS[field].index(axis))
+            for field in (n for n, f in FIELDS.items() if axis in f.axes and record.has(n)):
+                if order is not None:
+                    changes[field] = np.take(
+                        getattr(record, field), order, axis=FIELDS[field].axes.index(axis)
+                    )
     if changes or names != record.names:
         record = replace(record, names=names, _cache={}, **changes)
+    if not record.has_classes:
+        check_kind(True, axes, None, record.source)
+    if axes.positions and record.classes is not None:
+        return _with_positions(record, axes)
     return record if axes.classes is None else _with_classes(record, axes.classes, axes)
 
 
 def _sizes(record: Predictions) -> dict[str, int]:
     """Lengths of the axes model, view, judge and feature that the record has."""
     return {
-        axis: getattr(record, name).shape[FIELDS[name].index(axis)]
+        axis: getattr(record, name).shape[FIELDS[name].axes.index(axis)]
         for name, axis in AXES.items()
         if record.has(name)
     }
+
+
+def _of_classes(record: Predictions) -> list[str]:
+    """Fields of the record with one entry for each class."""
+    return [name for name, field in FIELDS.items() if field.of_classes and record.has(name)]
+
+
+def _with_positions(record: Predictions, axes: Axes) -> Predictions:
+    """Class numbers as the positions among candidates that they are, as the record to follow has them."""
+    mixed = next(iter(_of_classes(record)), None)
+    if mixed is not None:
+        check_kind(False, axes, mixed, record.source)
+    lookup = np.append(encode_positions(record.classes, "label"), np.int32(-1))
+    changes = {
+        n: lookup[getattr(record, n)]
+        for n, field in FIELDS.items()
+        if field.cell == "class" and record.has(n)
+    }
+    return replace(record, classes=None, _cache={}, **changes)
 
 
 def _with_classes(record: Predictions, classes: ClassNames, axes: Axes) -> Predictions:
@@ -150,7 +175,7 @@ def _with_classes(record: Predictions, classes: ClassNames, axes: Axes) -> Predi
     if own is None or own == classes:
         return record
     changes: dict[str, Any] = {}
-    axis = [name for name in CLASS_AXIS if record.has(name)]
+    axis = _of_classes(record)
     counted = own == tuple(range(len(own)))
     if axis and counted and len(own) == len(classes) and all(isinstance(name, str) for name in classes):
         own = listed_classes(len(own), axes, record.source, axis[0])  # numbers that only tell positions
@@ -161,10 +186,8 @@ def _with_classes(record: Predictions, classes: ClassNames, axes: Axes) -> Predi
         changes = {name: np.ascontiguousarray(getattr(record, name)[..., order]) for name in axis}
     where = {str(name): i for i, name in enumerate(classes)}
     lookup = np.array([where.get(str(name), -2) for name in own] + [-1], dtype=np.int32)
-    for name in ("label", "prediction", "members", "views"):
-        codes: Array | None = getattr(record, name)
-        if codes is None:
-            continue
+    for name in (n for n, field in FIELDS.items() if field.cell == "class" and record.has(n)):
+        codes: Array = getattr(record, name)
         changes[name] = lookup[codes]
         if (changes[name] == -2).any():
             at = np.unravel_index(int(np.argmax(changes[name] == -2)), codes.shape)

@@ -18,21 +18,21 @@ import pyarrow as pa
 from ..arrays import Array, as_numpy
 from ..classes import ClassNames, named_classes
 from ..errors import InputError
+from ..fields import FIELDS
 from .array_table import axes_remedy, column_of, ndim_of, sample_axis
 from .bounds import check_unpacked
-from .columns import AXES, Kind, Layout
+from .columns import AXES, Kind, Layout, offsets_of
 from .files import translated
 from .reader import Reader, TableReader
 
-__all__ = ["OFFSETS", "Member", "NpzReader", "write"]
+__all__ = ["Member", "NpzReader", "write"]
 
-# Where each row of the flat array token_logprobs starts, and where the last one ends.
-OFFSETS = "token_logprobs_offsets"
 _HEADER = 1 << 17  # bytes; headers of arrays are shorter
 _PIECE = 1 << 20
 _sound: set[tuple[Any, ...]] = set()  # arrays whose checksum was right
 _summing = Lock()
-_APART = ("classes", OFFSETS, *(f"names_{axis}" for axis in AXES.values()))
+_NAMES = ("classes", *(f"names_{axis}" for axis in AXES.values()))
+_APART = {*_NAMES, *(offsets_of(name) for name, field in FIELDS.items() if field.ragged)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,7 @@ class NpzReader(TableReader):
     stated_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rows: int | None = None
     first: int = 0
+    offsets: Mapping[str, str] = field(default_factory=dict)  # of flat ragged arrays: where each row starts
     form = "npz"
     binding = True
 
@@ -73,9 +74,7 @@ class NpzReader(TableReader):
         columns = tuple(info.filename[:-4] for info in infos if info.filename[:-4] not in _APART)
         reader = NpzReader(path, columns, members)
         with translated(path, "npz"):
-            small = {
-                name: reader._whole(members[name]) for name in _APART if name in members and name != OFFSETS
-            }
+            small = {name: reader._whole(members[name]) for name in _NAMES if name in members}
         try:
             classes = named_classes(small.pop("classes")) if "classes" in small else None
         except InputError as error:
@@ -86,10 +85,25 @@ class NpzReader(TableReader):
     def bound(self, layout: Layout) -> Reader:
         """Check the axes against what the columns mean; the number of rows is known from here on."""
         rows: tuple[str, int] | None = None
+        offsets = {
+            feed.columns[0]: place
+            for feed in layout.feeds.values()
+            for place in (offsets_of(feed.columns[0]), offsets_of(feed.field))
+            if feed.kind == "ragged" and place in self.members and len(self.members[place].shape) == 1
+        }
+        for name, known in FIELDS.items():
+            if known.ragged and offsets_of(name) in self.members and name not in layout.feeds:
+                raise InputError(
+                    f"an array {name} beside its offsets",
+                    got="none",
+                    file=self.file,
+                    column=offsets_of(name),
+                    remedy="write the file again",
+                )
         for name, kind in layout.kinds(layout.feeds.values()).items():
             shape = self.members[name].shape
-            if kind == "ragged" and OFFSETS in self.members:
-                shape = (self.members[OFFSETS].shape[0] - 1,)
+            if name in offsets:
+                shape = (self.members[offsets[name]].shape[0] - 1,)
             elif kind == "ragged":
                 shape = shape[:1] if len(shape) == 2 else ()
             if len(shape) != ndim_of(kind):
@@ -101,7 +115,7 @@ class NpzReader(TableReader):
             if length != rows[1]:
                 raise InputError(f"{rows[1]} samples, as in {rows[0]}", got=f"{length}", file=self.file, column=name,
                                  remedy="align the arrays by sample")  # fmt: skip
-        return replace(self, rows=None if rows is None else rows[1])
+        return replace(self, rows=None if rows is None else rows[1], offsets=offsets)
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
         """Ranges of rows as record batches; only the bytes of those rows are read, where the archive is not packed."""
@@ -111,10 +125,9 @@ class NpzReader(TableReader):
             for n in kinds:
                 if not self._packed(n):
                     _check_sum(self.file, self.members[n])
+            starts = [self.offsets[n] for n in kinds if n in self.offsets]
             held = {
-                n: self._whole(self.members[n])
-                for n in (*kinds, OFFSETS)
-                if n in self.members and self._packed(n)
+                n: self._whole(self.members[n]) for n in (*kinds, *starts) if n in starts or self._packed(n)
             }
         with open(self.file, "rb") as raw:
             for at in range(self.first, self.first + self.rows, rows):
@@ -136,7 +149,7 @@ class NpzReader(TableReader):
         ]
 
     def _packed(self, name: str) -> bool:
-        return self.members[name].start is None or name == OFFSETS
+        return self.members[name].start is None
 
     def _whole(self, member: Member) -> Array:
         with zipfile.ZipFile(self.file) as archive, archive.open(f"{member.name}.npy") as file:
@@ -176,15 +189,15 @@ class NpzReader(TableReader):
         return joined.reshape(shape)
 
     def _ragged(self, raw: Any, held: Mapping[str, Array], name: str, start: int, stop: int) -> Any:
-        if OFFSETS in held:
-            offsets = held[OFFSETS][start : stop + 1].astype(np.int64)
+        if name in self.offsets:
+            offsets = held[self.offsets[name]][start : stop + 1].astype(np.int64)
             if not (
                 offsets[0] >= 0
                 and (np.diff(offsets) >= 0).all()
                 and offsets[-1] <= self.members[name].shape[0]
             ):
-                raise InputError("rising offsets within token_logprobs", got="others", column=OFFSETS, file=self.file,
-                                 remedy="write the file again")  # fmt: skip
+                raise InputError(f"rising offsets within {name}", got="others", column=self.offsets[name],
+                                 file=self.file, remedy="write the file again")  # fmt: skip
             values = as_numpy(self._range(raw, held, name, 0, int(offsets[0]), int(offsets[-1])))
             return pa.LargeListArray.from_arrays(offsets - offsets[0], values)
         block = as_numpy(self._range(raw, held, name, 0, start, stop))  # rows padded with NaN

@@ -30,7 +30,7 @@ class Plan:
     """What to read and how: the feeds, the classes to encode by, the widths of lists, rows in a batch.
 
     ``orders`` bring list columns into line, axis by axis; ``named`` are the names of the axes model, view, judge and
-    feature once they are.
+    feature once they are. ``positions`` says that labels and predictions are positions among candidates.
     """
 
     layout: Layout
@@ -40,6 +40,7 @@ class Plan:
     orders: Mapping[str, Order] = field(default_factory=dict)
     named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rows: int = 65_536
+    positions: bool = False
 
     @property
     def names(self) -> dict[str, tuple[str, ...]]:
@@ -104,7 +105,10 @@ class TableReader(Reader):
         arrays: dict[str, Any] = {}
         for feed in plan.feeds:
             width = plan.widths.get(feed.field)
-            arrays[feed.field] = decode.field(batch, feed, plan.classes, self.text, width)
+            if plan.positions and FIELDS[feed.field].cell == "class":
+                arrays[feed.field] = decode.positions(batch, feed, self.text)
+            else:
+                arrays[feed.field] = decode.field(batch, feed, plan.classes, self.text, width)
             if plan.orders and not feed.wide:
                 arrays[feed.field] = _ordered(arrays[feed.field], feed.field, plan.orders)
         arrays["columns"] = {name: decode.extra(batch, column) for name, column in plan.layout.extra.items()}
@@ -152,7 +156,7 @@ class TableReader(Reader):
 
 def _ordered(values: Any, field: str, orders: Mapping[str, Order]) -> Any:
     """The array of a list column with the entries of its axes in the orders given."""
-    for place, axis in enumerate(FIELDS[field]):
+    for place, axis in enumerate(FIELDS[field].axes):
         if axis in orders and isinstance(values, Coded):
             values = Coded(np.take(values.codes, orders[axis], axis=place), values.values)
         elif axis in orders:

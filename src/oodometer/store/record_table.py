@@ -11,14 +11,13 @@ import pyarrow as pa
 
 from ..arrays import Array, Ragged
 from ..classes import ClassNames
-from ..predictions import FIELDS, Predictions
-from .columns import AXES, PREFIX
+from ..fields import FIELDS
+from ..predictions import Predictions
 from .parquet import META
 
 __all__ = ["table_of_record"]
 
 _ROWS = 65_536
-_CODED = ("label", "prediction", "members", "views")
 # A column to write: name, type, and its cells for a range of rows.
 Column = tuple[str, Any, Callable[[int, int], Any]]
 
@@ -49,32 +48,29 @@ def table_of_record(record: Predictions, text: bool, lists: bool) -> tuple[Any, 
     return schema, batches()
 
 
-def _columns(record: Predictions, field: str, value: Any, text: bool, lists: bool) -> list[Column]:
+def _columns(record: Predictions, name: str, value: Any, text: bool, lists: bool) -> list[Column]:
     """The columns that one field becomes."""
-    if field in ("probabilities", "logits"):
-        classes = record.classes or ()
+    field, classes = FIELDS[name], record.classes or ()
+    if field.kind in ("nested", "ragged"):
+        listed = _ragged(name, value, text) if field.ragged else _nested(name, value, text)
+        return [listed if lists else _as_json(listed)]
+    if field.prefix and field.of_classes:
         if lists and classes == tuple(range(len(classes))):
-            return [_list(field, value, text)]
-        return [_float(f"{PREFIX[field]}{name}", value[:, i], text) for i, name in enumerate(classes)]
-    if field in AXES:
-        axis = 1 if field == "features" else 0
-        names = record.names.get(AXES[field])
-        moved = np.moveaxis(value, axis, 0)
+            return [_list(name, value, text)]
+        return [_float(f"{field.prefix}{one}", value[:, i], text) for i, one in enumerate(classes)]
+    if field.axis is not None:
+        names = record.names.get(field.axis)
+        moved = np.moveaxis(value, 1 - field.sample, 0)
         if lists and names is None:
-            return [_matrix(field, moved, record.classes, text)]
+            return [_matrix(name, moved, record.classes, text)]
         names = names or tuple(map(str, range(len(moved))))
         return [
-            _cells(field, f"{PREFIX[field]}{name}", row, record.classes, text)
-            for name, row in zip(names, moved, strict=True)
+            _cells(name, f"{field.prefix}{one}", row, record.classes, text)
+            for one, row in zip(names, moved, strict=True)
         ]
-    if field in ("member_probabilities", "token_logprobs"):
-        nested = (
-            _nested(field, value, text) if field == "member_probabilities" else _ragged(field, value, text)
-        )
-        return [nested if lists else _as_json(nested)]
-    if field in ("label", "prediction", "correct", "confidence"):
-        return [_cells(field, field, value, record.classes, text)]
-    return [_plain(field, value)]
+    if field.cell in ("class", "truth", "number"):
+        return [_cells(name, name, value, record.classes, text)]
+    return [_plain(name, value)]
 
 
 def _wide(values: Array, text: bool) -> Array:
@@ -136,10 +132,12 @@ def _as_json(column: Column) -> Column:
 
 
 def _coder(field: str, classes: ClassNames | None) -> tuple[Any, Callable[[Array], Any]]:
-    """The type of class names or verdicts, and codes turned into them; -1 is null."""
-    if field in ("votes", "correct"):
+    """The type of class names, positions or verdicts, and codes turned into them; -1 is null."""
+    if FIELDS[field].cell == "truth":
         return pa.bool_(), lambda codes: pa.array(codes == 1, mask=codes < 0)
-    names: Any = pa.array(classes or (), pa.int64() if _are_integers(classes or ()) else pa.string())
+    if classes is None:  # positions among candidates
+        return pa.int64(), lambda codes: pa.array(codes, pa.int64(), mask=codes < 0)
+    names: Any = pa.array(classes, pa.int64() if _are_integers(classes) else pa.string())
     return names.type, lambda codes: names.take(pa.array(codes, mask=codes < 0))
 
 
@@ -148,7 +146,7 @@ def _are_integers(classes: ClassNames) -> bool:
 
 
 def _cells(field: str, name: str, values: Array, classes: ClassNames | None, text: bool) -> Column:
-    if field in ("confidence", "features"):
+    if FIELDS[field].cell == "number":
         return _float(name, values, text)
     kind, coded = _coder(field, classes)
     return name, kind, lambda a, b: coded(values[a:b])
@@ -156,7 +154,7 @@ def _cells(field: str, name: str, values: Array, classes: ClassNames | None, tex
 
 def _matrix(field: str, moved: Array, classes: ClassNames | None, text: bool) -> Column:
     """Models, views, judges or features as one list a row; the sample axis is the second of ``moved``."""
-    if field == "features":
+    if FIELDS[field].cell == "number":
         return _list(field, moved.T, text)
     kind, coded = _coder(field, classes)
 

@@ -12,10 +12,11 @@ from typing import Any
 from ..arguments import checked
 from ..classes import ClassNames, named_classes
 from ..errors import InputError, OodometerError
+from ..fields import FIELDS, refuse_classes_beside_positions
 from ..predictions import Predictions
-from .axes import Axes, Order, listed_classes, order_along, order_of
+from .axes import Axes, Order, check_kind, listed_classes, order_along, order_of
 from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_rows
-from .columns import AXES, CLASS_AXIS, Layout
+from .columns import AXES, Layout
 from .files import Stamp, check_file
 from .memory import RecordSource, realigned
 from .reader import Plan, Reader, seen_classes
@@ -151,6 +152,7 @@ class ReaderPart(Part):
                     names=plan.names,
                     source=file,
                     first_row=self.first_row + done,
+                    positions=self.plan.positions,
                     **arrays,
                 )
             except InputError as error:
@@ -252,7 +254,7 @@ class ReaderSource(Source):
             listed["class"] = self.reader.classes
         if self._wanted is not None:  # what a user said of lists holds for those that follow
             listed |= self._wanted.listed
-        return Axes(plan.classes, plan.named, sizes, listed)
+        return Axes(plan.classes, plan.named, sizes, listed, plan.positions)
 
     def aligned(self, axes: Axes | None) -> Source:
         """The same file read with other class names or another order of them, or of models, judges and so on."""
@@ -300,16 +302,16 @@ class ReaderSource(Source):
                 "a column for each of at least two classes",
                 got="one",
                 remedy="for the probability of one positive class add the other's column, 1 - p",
-                column=next(
-                    f.columns[0]
-                    for n, f in layout.feeds.items()
-                    if n in CLASS_AXIS and f.suffixes is not None
-                ),
+                column=layout.wide_of_classes[0].columns[0],
             )
         widths = dict(self.reader.widths(layout))
         inner = widths.pop("classes", None)
-        width = next((widths[n] for n in ("probabilities", "logits") if n in widths), inner)
+        listed = [n for n, field in FIELDS.items() if field.of_classes and n in widths]
+        width = next((widths[n] for n in listed if FIELDS[n].kind == "numbers"), inner)
         orders: dict[str, Order] = {}
+        if self._has_positions(wanted):
+            layout, named = self._settle_axes(layout, widths, orders)
+            return Plan(layout, (), None, widths, orders, named, positions=True)
         own = self._own_classes(width)
         classes = wanted.classes
         if classes is None:
@@ -317,7 +319,7 @@ class ReaderSource(Source):
         if classes is None:
             classes = seen_classes(self.reader, layout)
         elif width is not None:
-            column = next(layout.feeds[n].columns[0] for n in CLASS_AXIS if n in widths)
+            column = layout.feeds[listed[0]].columns[0]
             if width != len(classes):
                 raise InputError(
                     f"lists of {len(classes)} entries, one a class", got=f"{width}", file=self.path, row=1,
@@ -331,6 +333,21 @@ class ReaderSource(Source):
             layout = layout.aligned(classes, self.path)
         layout, named = self._settle_axes(layout, widths, orders)
         return Plan(layout, (), classes, widths, orders, named)
+
+    def _has_positions(self, wanted: Axes) -> bool:
+        """Whether labels are positions among candidates, here or in the source to follow; `InputError` where one of
+        the two has classes.
+        """
+        layout, stated = self._layout, self.reader.classes if self.reader.binding else None
+        if layout.positions is not None:
+            column = layout.feeds[layout.positions].columns[0]
+            check_kind(True, wanted, column, self.path)
+            refuse_classes_beside_positions([layout.positions], stated, self.path)
+        elif wanted.positions:
+            of_classes = [f for n, f in layout.feeds.items() if FIELDS[n].of_classes]
+            if of_classes or stated is not None:
+                check_kind(False, wanted, of_classes[0].columns[0] if of_classes else "classes", self.path)
+        return layout.positions is not None or wanted.positions
 
     def _own_classes(self, width: int | None) -> ClassNames | None:
         """The names that the data give their classes, in the order of their lists; `InputError` where two disagree."""

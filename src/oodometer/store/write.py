@@ -15,12 +15,11 @@ from ..classes import ClassNames
 from ..errors import UsageError, WorkError
 from ..predictions import FIELDS, Predictions
 from .atomic import refuse_clashes, write_atomic, write_result
-from .columns import AXES
+from .columns import AXES, offsets_of
 from .files import ENDINGS
 
 __all__ = ["write_part", "write_predictions"]
 
-_CODED = ("label", "prediction", "members", "views")
 _MODULES = {"parquet": "parquet", "csv": "csv_file", "jsonl": "jsonl", "arrow": "arrow"}
 
 
@@ -79,10 +78,10 @@ def _arrays(record: Predictions) -> dict[str, Array]:
         if value is None:
             continue
         if isinstance(value, Ragged):
-            out[name], out[f"{name}_offsets"] = value.values, value.offsets
-        elif name in _CODED:
-            out[name] = _named(value, record.classes or ())
-        elif name == "correct" and (value < 0).any():
+            out[name], out[offsets_of(name)] = value.values, value.offsets
+        elif FIELDS[name].cell == "class":
+            out[name] = _named(value, record.classes)
+        elif FIELDS[name].cell == "truth" and (value < 0).any():
             out[name] = np.where(value < 0, np.nan, value)
         else:
             out[name] = _unpickled(value)
@@ -94,9 +93,11 @@ def _arrays(record: Predictions) -> dict[str, Array]:
     return out
 
 
-def _named(codes: Array, classes: ClassNames) -> Array:
-    """Class names at positions; unknown is the empty string among strings and NaN among integers."""
+def _named(codes: Array, classes: ClassNames | None) -> Array:
+    """Class names (or positions among candidates); unknown is the empty string among strings, NaN among integers."""
     unknown = codes < 0
+    if classes is None:
+        return np.where(unknown, np.nan, codes) if unknown.any() else codes
     names = np.array(classes) if classes else np.zeros(1, dtype=np.int64)
     if names.dtype.kind == "U":
         if unknown.any() and "" in classes:

@@ -17,13 +17,13 @@ def _needs(cls: Any, what: MethodKind) -> str:
     if what == "calibrator":
         return "probabilities or logits, label"
     if what == "metric":  # alternatives, each a group of fields
-        return " or ".join(" + ".join(group) for group in cls.needs)
+        return " or ".join(" + ".join(n for n in group if n != "class") for group in cls.needs)
     if what == "simulation":  # it is asked, and names no fields by itself
         why = cls().why_not(Predictions.from_classes([0, 0]))
         return (why or "").removeprefix("needs ")
     if cls.__name__ == "Threshold":
         return "what the score needs"
-    return ", ".join(need.replace("|", " or ") for need in cls.needs)
+    return ", ".join(need.replace("|", " or ") for need in cls.needs if need != "class")
 
 
 @checked(kind=one_of(*METHOD_KINDS))

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, Ragged
 from ..errors import InputError
+from ..fields import FIELDS
 from ..inference.folds import scramble
 from ..kernels import cores, pool
 from ..predictions import Predictions
@@ -179,18 +180,16 @@ def _below(keys: Array, record: Predictions, highest: Any) -> tuple[Array | None
 def _can_be_judged(batch: Predictions) -> bool:
     if batch.correct is not None:
         return True
-    return batch.label is not None and any(batch.has(f) for f in ("prediction", "probabilities", "members"))
+    return batch.label is not None and batch.has_prediction
 
 
 def width(record: Predictions) -> int:
     """Numbers a row."""
     total = 1
-    for name in ("probabilities", "logits", "features"):
+    for name, field in FIELDS.items():
         value = getattr(record, name)
-        total += 0 if value is None else value.shape[1]
-    for name in ("members", "views", "votes"):
-        value = getattr(record, name)
-        total += 0 if value is None else len(value)
-    if record.member_probabilities is not None:
-        total += record.member_probabilities.shape[0] * record.member_probabilities.shape[2]
+        if isinstance(value, Ragged):
+            total += len(value.values) // max(record.rows, 1)
+        elif value is not None and len(field.axes) > 1:
+            total += value.size // max(record.rows, 1)
     return total

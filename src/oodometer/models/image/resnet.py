@@ -31,7 +31,7 @@ class ResNet(ImageClassifier):
     Parameters
     ----------
     depth : layers; 8, 14, 20, 26, ...
-    width : channels of the first stage.
+    width : channels of the first stage, a multiple of 8.
     image_size : sides of the images that are read; others are resized to it.
     augment : whether training mirrors images and shifts them by up to an eighth of their sides.
     dropout : share of the states before the linear layer that training leaves out; Monte Carlo dropout needs some.
@@ -60,9 +60,10 @@ class ResNet(ImageClassifier):
     ) -> None:
         if depth < 8 or depth % 6 != 2:
             raise UsageError(f"expected a depth of 6 n + 2 (8, 14, 20, ...), got {depth}")
-        if width < 1 or image_size < 8 or not 0 <= dropout < 1:
+        # torch 2.13's convolutions damage memory with 4 channels on one CPU thread.
+        if width < 8 or width % 8 or image_size < 8 or not 0 <= dropout < 1:
             raise UsageError(
-                "expected a positive width, an image_size of at least 8 and a dropout in [0, 1), got "
+                "expected a width of 8, 16, ..., an image_size of at least 8 and a dropout in [0, 1), got "
                 f"{width}, {image_size} and {dropout}"
             )
         usual = TrainingConfig(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from ...arrays import Array, as_numpy
-from ...datasets import Dataset
+from ...datasets import Dataset, Table
 from ...datasets.base import Modality
 from ...errors import InputError, UsageError
 from ..base import Answers, Classifier, Progress, Request
@@ -80,7 +80,7 @@ class OutsideClassifier(Classifier):
         parts, rows = [], len(inputs)
         for start in range(0, rows, ROWS):
             stop = min(start + ROWS, rows)
-            parts.append(self._checked_outputs(self._outputs(_part(inputs, start, stop)), stop - start))
+            parts.append(self._checked_outputs(self._outputs(inputs[start:stop]), stop - start))
             if progress is not None:
                 progress(stop, rows)
         return np.concatenate(parts)
@@ -131,16 +131,18 @@ class OutsideClassifier(Classifier):
         )
 
     def _view(self, inputs: Any, seed: Sequence[int]) -> Any:
-        if isinstance(inputs, Mapping):
+        if isinstance(inputs, Table):
             raise UsageError("views are of images and texts; leave them out for a table")
         if isinstance(inputs[0], (str, tuple)):
             return with_words_dropped(inputs, seed)
         return augmented(inputs, seed)
 
     def _checked(self, inputs: Any) -> Any:
-        if isinstance(inputs, Mapping) or (len(inputs) and isinstance(inputs[0], (str, tuple))):
-            return inputs
+        if isinstance(inputs, Mapping):
+            return Table(inputs)
         if isinstance(inputs, np.ndarray) and inputs.ndim == 2:
+            return Table({f"x{i}": column for i, column in enumerate(inputs.T)})
+        if isinstance(inputs, Table) or (len(inputs) and isinstance(inputs[0], (str, tuple))):
             return inputs
         return check_images(inputs)
 
@@ -168,12 +170,6 @@ class OutsideClassifier(Classifier):
     @classmethod
     def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
         raise UsageError("a model from outside is not loaded from a folder; name it again")
-
-
-def _part(inputs: Any, start: int, stop: int) -> Any:
-    if isinstance(inputs, Mapping):
-        return {name: values[start:stop] for name, values in inputs.items()}
-    return inputs[start:stop]
 
 
 def _plain(outputs: Any) -> Any:

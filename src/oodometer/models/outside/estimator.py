@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
 
+from ...datasets import Table
 from ...errors import InputError, UsageError, WorkError
 from .base import OutsideClassifier
 
@@ -58,21 +59,22 @@ class EstimatorClassifier(OutsideClassifier):
             raise WorkError(f"{self.name} failed: {type(error).__name__}: {error}") from error
 
     def _table(self, inputs: Any) -> Any:
-        if not isinstance(inputs, Mapping):
+        if not isinstance(inputs, Table):
             if isinstance(inputs, np.ndarray) and inputs.ndim > 2:
                 return inputs.reshape(len(inputs), -1)
             return list(inputs) if isinstance(inputs, tuple) else inputs
-        missing = [one for one in self.columns if one not in inputs]
+        columns = inputs.columns
+        missing = [one for one in self.columns if one not in columns]
         if missing:
             raise InputError(
                 f"the columns that the model was fitted on, {', '.join(self.columns[:8])}",
-                got=f"no {missing[0]!r}; there are {', '.join(list(inputs)[:12])}",
+                got=f"no {missing[0]!r}; there are {', '.join(list(columns)[:12])}",
                 remedy="rename the columns, or name them with --input",
                 file=self.name,
             )
-        names = self.columns or list(inputs)
-        if all(inputs[name].dtype.kind in "bifu" for name in names):
-            return np.stack([np.asarray(inputs[name], dtype=np.float64) for name in names], axis=1)
+        names = self.columns or list(columns)
+        if all(columns[name].dtype.kind in "bifu" for name in names):
+            return np.stack([np.asarray(columns[name], dtype=np.float64) for name in names], axis=1)
         try:
             import pandas as pd
         except ImportError as error:
@@ -80,4 +82,4 @@ class EstimatorClassifier(OutsideClassifier):
                 "a table with columns that are no numbers is handed to an estimator as a pandas frame; "
                 "pip install pandas"
             ) from error
-        return pd.DataFrame({name: inputs[name] for name in names})
+        return pd.DataFrame({name: columns[name] for name in names})

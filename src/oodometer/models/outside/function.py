@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
+from ...datasets import Table
 from ...errors import WorkError
 from .base import Gives, OutsideClassifier
 
@@ -46,6 +47,13 @@ class FunctionClassifier(OutsideClassifier):
 
     def _outputs(self, inputs: Any) -> Any:
         try:
-            return self.function(list(inputs) if isinstance(inputs, tuple) else inputs)
+            return self.function(_plain(inputs))
         except Exception as error:  # somebody else's code
             raise WorkError(f"{self.name} failed: {type(error).__name__}: {error}") from error
+
+
+def _plain(inputs: Any) -> Any:
+    """What somebody else's code knows: lists, arrays, mappings."""
+    if isinstance(inputs, Table):
+        return inputs.columns
+    return list(inputs) if isinstance(inputs, tuple) else inputs

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
 
+from ...datasets import Table
 from ...errors import UsageError, WorkError
 from ..torch.library import choose_device
 from ..torch.library import torch as load_torch
@@ -53,8 +54,8 @@ class ModuleClassifier(OutsideClassifier):
             raise WorkError(f"{self.name} failed: {' '.join(str(error).split())[:300]}") from error
 
     def _array(self, inputs: Any) -> Any:
-        if isinstance(inputs, Mapping):
-            return np.stack([np.asarray(one, dtype=np.float32) for one in inputs.values()], axis=1)
+        if isinstance(inputs, Table):
+            return np.stack([np.asarray(one, dtype=np.float32) for one in inputs.columns.values()], axis=1)
         if not isinstance(inputs, np.ndarray):
             raise UsageError("a torch module takes images of one size; resize them, or give a function")
         if inputs.ndim == 2:

@@ -10,6 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from ...arrays import Array
+from ...datasets import Table
 from ...errors import InputError, MissingExtraError, UsageError, WorkError
 from ..hub import class_names, load_pretrained
 from ..image.pixels import in_one_size
@@ -129,8 +130,8 @@ class OnnxClassifier(OutsideClassifier):
         return out
 
     def _array(self, inputs: Any, about: Any) -> Array:
-        if isinstance(inputs, Mapping):
-            found = np.stack([np.asarray(one, dtype=np.float32) for one in inputs.values()], axis=1)
+        if isinstance(inputs, Table):
+            found = np.stack([np.asarray(one, dtype=np.float32) for one in inputs.columns.values()], axis=1)
         elif len(about.shape) == 2:
             found = np.asarray(inputs, dtype=np.float32)
         else:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..kit.claims import claims_table
+from ..kit.tables import bare, paper_tables, percent, section, table, tables_page
 from .findings import sets_of
 
-__all__ = ["markdown"]
+__all__ = ["PAPER", "markdown"]
 
-_PAPER = Path(__file__).with_name("paper_tables.json")
-_HOLDS = {True: "holds", False: "does not hold", None: "cannot be said"}
+PAPER = "correctness_discriminators"
 _FAMILIES = {
     "semantic": "Table 2: semantic parsing",
     "tagging": "Table 3: tagging",
@@ -46,52 +45,30 @@ def markdown(result: Mapping[str, Any]) -> str:
         *_types(result),
         *_self_training(result),
         *_metric(result),
-        _claims(result),
+        claims_table(result["claims"]),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
-
-
-def _percent(one: Mapping[str, Any] | None) -> str:
-    if one is None:
-        return "-"
-    return f"{100 * one['value']:.1f} [{100 * one['lower']:.1f}, {100 * one['upper']:.1f}]"
-
-
-def _bare(one: Mapping[str, Any] | None) -> str:
-    return "-" if one is None else f"{100 * one['value']:.1f}"
-
-
-def _share(value: float) -> str:
-    return f"{100 * value:.0f}"
+    return tables_page(parts)
 
 
 def _work(result: Mapping[str, Any]) -> str:
-    heads = ["task", "training rows", "parser, judge: parameters", "checkpoints: step (right, %)",
-             "pairs to judge: right, wrong", "judges", "accuracy in distribution (dev), %", "minutes"]  # fmt: skip
-    rows = []
-    for task in result["tasks"].values():
-        pairs = task["examples"]["train"]
-        minutes = sum(task["cpu_seconds"].values()) / 60
-        rows.append(
-            [
-                task["title"], f"{task['data']['train']['rows']:,}",
-                f"{task['parser']['parameters']:,}, {task['panel']['parameters']:,}",
-                ", ".join(f"{one['name'].removeprefix('step-').lstrip('0')} ({_share(one['accuracy'])})"
-                          for one in pairs["checkpoints"]),
-                f"{pairs['correct']:,}, {pairs['incorrect']:,}",
-                f"{task['panel']['judges']} ({task['panel']['kind']})", _percent(task["dev_accuracy"]),
-                f"{minutes:.0f}",
-            ]
-        )  # fmt: skip
+    heads = ["task", "training rows", "parser, judge: parameters", "checkpoints: step (right, %)"]
+    heads += ["pairs to judge: right, wrong", "judges", "accuracy in distribution (dev), %", "minutes"]
     text = "**The runs** (95 % intervals; minutes of processor time for parser, mistakes, judges and predictions)."
     if result["missing"]:
         text += f" Not run: {', '.join(result['missing'])}."
-    return f"{text}\n\n{_table(heads, rows)}"
+    return section(text, heads, [_run(task) for task in result["tasks"].values()])
+
+
+def _run(task: Mapping[str, Any]) -> list[str]:
+    """The run of a task as a row."""
+    pairs, panel = task["examples"]["train"], task["panel"]
+    steps = [(one["name"].removeprefix("step-").lstrip("0"), one["accuracy"]) for one in pairs["checkpoints"]]
+    row = [task["title"], f"{task['data']['train']['rows']:,}"]
+    row.append(f"{task['parser']['parameters']:,}, {panel['parameters']:,}")
+    row.append(", ".join(f"{step} ({100 * accuracy:.0f})" for step, accuracy in steps))
+    row.append(f"{pairs['correct']:,}, {pairs['incorrect']:,}")
+    row += [f"{panel['judges']} ({panel['kind']})", percent(task["dev_accuracy"])]
+    return [*row, f"{sum(task['cpu_seconds'].values()) / 60:.0f}"]
 
 
 def _counterpart(one: Mapping[str, Any]) -> str | None:
@@ -102,7 +79,7 @@ def _counterpart(one: Mapping[str, Any]) -> str | None:
 
 def _table_one(result: Mapping[str, Any]) -> str:
     """Table 1: recalls and accuracy of one judge and of both bounds."""
-    paper = json.loads(_PAPER.read_text(encoding="utf-8"))["table_1"]
+    paper = paper_tables(PAPER)["table_1"]
     kinds = ("single", "upper", "lower")
     heads = ["", *(f"{kind} {what}" for kind in kinds for what in ("CR", "IR", "Acc")), "gold"]
     rows = []
@@ -110,15 +87,15 @@ def _table_one(result: Mapping[str, Any]) -> str:
         cells = []
         for kind in kinds:
             row = one["by_method"][kind]
-            cells += [_bare(row["correct_recall"]), _bare(row["incorrect_recall"]), _percent(row["value"])]
-        rows.append([f"{one['title']} ({_DOMAINS[one['domain']]})", *cells, _percent(one["gold"])])
+            cells += [bare(row["correct_recall"]), bare(row["incorrect_recall"]), percent(row["value"])]
+        rows.append([f"{one['title']} ({_DOMAINS[one['domain']]})", *cells, percent(one["gold"])])
         name = _counterpart(one)
         if name is not None:
             theirs = [f"*{value:.1f}*" for kind in kinds for value in paper[name][kind]]
             rows.append([f"*{_paper_title(one)}*", *theirs, f"*{paper[name]['gold']:.1f}*"])
     text = "**Table 1: what the judges recall, and the accuracy that they predict, %.** CR, IR: recall of Correct and "
     text += "of Incorrect. In italics the paper's numbers: for the same data, or for data in whose place ours stand."
-    return f"{text}\n\n{_table(heads, rows)}"
+    return section(text, heads, rows)
 
 
 _DOMAINS = {"in": "in distribution", "out": "out"}
@@ -130,7 +107,7 @@ def _paper_title(one: Mapping[str, Any]) -> str:
 
 def _accuracies(result: Mapping[str, Any], family: str) -> str:
     """Table 2, 3 or 4: every method's predicted accuracy and its distance from the truth."""
-    paper = json.loads(_PAPER.read_text(encoding="utf-8"))["tables_2_to_4"]
+    paper = paper_tables(PAPER)["tables_2_to_4"]
     sets = [one for one in sets_of(result) if one["family"] == family]
     if not sets:
         return ""
@@ -145,8 +122,8 @@ def _accuracies(result: Mapping[str, Any], family: str) -> str:
         for one in sets:
             row = one["by_method"].get(method)
             cells += [
-                _percent(None if row is None else row["value"]),
-                _bare(None if row is None else row["error"]),
+                percent(None if row is None else row["value"]),
+                bare(None if row is None else row["error"]),
             ]
             theirs = paper.get(_counterpart(one) or "")
             if theirs is not None:
@@ -156,10 +133,10 @@ def _accuracies(result: Mapping[str, Any], family: str) -> str:
     last = ["gold"]
     for one in sets:
         theirs = paper.get(_counterpart(one) or "")
-        last += [_percent(one["gold"]), "0.0", *([f"*{theirs['gold']:.1f}*", "*0.0*"] if theirs else [])]
+        last += [percent(one["gold"]), "0.0", *([f"*{theirs['gold']:.1f}*", "*0.0*"] if theirs else [])]
     rows.append(last)
     text = f"**{_FAMILIES[family]}, predicted accuracy (Acc) and its distance from gold (AE), %**"
-    return f"{text}\n\n{_table(heads, rows)}"
+    return section(text, heads, rows)
 
 
 def _agreement(result: Mapping[str, Any]) -> str:
@@ -167,12 +144,11 @@ def _agreement(result: Mapping[str, Any]) -> str:
     rows = []
     for one in sets_of(result):
         for row in one["bounds"]:
-            rows.append(
-                [one["title"], f"{row['agree']} of {one['judges']}", _percent(row["lower"]), _percent(row["upper"]),
-                 _bare(row["width"]), "yes" if row["inside"] else "**no**", _bare(row["error"])]
-            )  # fmt: skip
+            cells = [percent(row["lower"]), percent(row["upper"]), bare(row["width"])]
+            agree = f"{row['agree']} of {one['judges']}"
+            rows.append([one["title"], agree, *cells, _yes(row["inside"]), bare(row["error"])])
     heads = ["data", "judges that must agree", "lower", "upper", "width", "gold inside", "AE of the mean"]
-    return f"**k-of-n voting, %** (the paper's bounds ask all judges to agree)\n\n{_table(heads, rows)}"
+    return section("**k-of-n voting, %** (the paper's bounds ask all judges to agree)", heads, rows)
 
 
 def _samples(result: Mapping[str, Any]) -> str:
@@ -181,18 +157,20 @@ def _samples(result: Mapping[str, Any]) -> str:
     rows = []
     for one in sets_of(result):
         for row in _thinned(one["subsets"]):
-            rows.append(
-                [one["title"], f"{row['rows']:,}", *(_percent(row[name]) for name in ("gold", "lower", "upper")),
-                 _percent(row["bounds"][0]["reliability"])]
-            )  # fmt: skip
+            cells = [row[name] for name in ("gold", "lower", "upper")] + [row["bounds"][0]["reliability"]]
+            rows.append([one["title"], f"{row['rows']:,}", *map(percent, cells)])
     draws = max(row["draws"] for one in sets_of(result) for row in one["subsets"])
     text = f"**Figure 4 as a table: samples of the test sets** ({draws} draws of each size; mean, and the span of 95 % "
-    return f"{text}of the draws)\n\n{_table(heads, rows)}"
+    return section(f"{text}of the draws)", heads, rows)
 
 
 def _thinned(subsets: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The smallest, a middle one and the largest size."""
     return [subsets[i] for i in sorted({0, len(subsets) // 2, len(subsets) - 1})]
+
+
+def _yes(inside: bool) -> str:
+    return "yes" if inside else "**no**"
 
 
 def _types(result: Mapping[str, Any]) -> list[str]:
@@ -203,13 +181,12 @@ def _types(result: Mapping[str, Any]) -> list[str]:
             continue
         held = sum(row["inside"] for row in one["types"])
         heads = ["type", "rows", "gold", "lower", "upper", "mean", "gold inside"]
-        rows = [
-            [row["type"].replace("_", " "), str(row["rows"]), _percent(row["gold"]), _bare(row["lower"]),
-             _bare(row["upper"]), _bare(row["mean"]), "yes" if row["inside"] else "**no**"]
-            for row in one["types"]
-        ]  # fmt: skip
+        rows = []
+        for row in one["types"]:
+            cells = [percent(row["gold"]), *(bare(row[name]) for name in ("lower", "upper", "mean"))]
+            rows.append([row["type"].replace("_", " "), str(row["rows"]), *cells, _yes(row["inside"])])
         text = f"**{one['title']} by type, %**: gold lies inside the bounds on {held} of {len(rows)} types"
-        out.append(f"{text}\n\n{_table(heads, rows)}")
+        out.append(section(text, heads, rows))
     return out
 
 
@@ -221,24 +198,24 @@ def _self_training(result: Mapping[str, Any]) -> list[str]:
             continue
         text = (
             f"**{task['title']}: one round of self-training.** Of {found['pool']:,} rows of the test set that nobody "
-            f"had labelled, all judges accepted {found['kept']:,} ({_percent(found['accepted'])} %); of those "
-            f"{_percent(found['precision'])} % are right, of all {_percent(found['accuracy'])} %. The parser was "
+            f"had labelled, all judges accepted {found['kept']:,} ({percent(found['accepted'])} %); of those "
+            f"{percent(found['precision'])} % are right, of all {percent(found['accuracy'])} %. The parser was "
             "trained again with them, and compared on rows that it did not see; `other seed` is the old training "
             "again, from another seed."
         )
         heads = ["rows", "number", "old", "with accepted outputs", "gain", "other seed", "gain of that"]
         titles = {name: one["title"] for name, one in task["sets"].items()}
+        keys = ("old", "new", "new_gain", "other_seed", "other_seed_gain")
         rows = [
-            [titles[one["name"]], f"{one['rows']:,}",
-             *(_percent(one[key]) for key in ("old", "new", "new_gain", "other_seed", "other_seed_gain"))]
+            [titles[one["name"]], f"{one['rows']:,}", *(percent(one[key]) for key in keys)]
             for one in found["sets"]
-        ]  # fmt: skip
+        ]
         ladder = [
-            [f"at least {row['at_least']}", f"{row['kept']:,}", _percent(row["precision"])]
+            [f"at least {row['at_least']}", f"{row['kept']:,}", percent(row["precision"])]
             for row in found["ladder"]
         ]
-        purity = _table(["judges that accept", "rows", "of them right, %"], ladder)
-        out.append(f"{text}\n\n{_table(heads, rows)}\n\n{purity}")
+        purity = table(["judges that accept", "rows", "of them right, %"], ladder)
+        out.append(section(text, heads, rows, purity))
     return out
 
 
@@ -248,26 +225,18 @@ def _metric(result: Mapping[str, Any]) -> list[str]:
         found = task.get("metric")
         if not found:
             continue
-        heads = [
-            "data",
-            "rows",
-            "true",
-            "predicted",
-            "error",
-            "source mean",
-            "its error",
-            "correlation of rows",
-        ]
+        heads = ["data", "rows", "true", "predicted", "error", "source mean", "its error"]
+        heads.append("correlation of rows")
+        keys = ("true", "predicted", "error", "source", "source_error")
         rows = [
-            [one["title"], str(one["rows"]), _percent(one["true"]), _percent(one["predicted"]), _percent(one["error"]),
-             _percent(one["source"]), _percent(one["source_error"]), f"{one['correlation']:.2f}"]
+            [
+                one["title"],
+                str(one["rows"]),
+                *(percent(one[key]) for key in keys),
+                f"{one['correlation']:.2f}",
+            ]
             for one in found["sets"]
-        ]  # fmt: skip
+        ]
         text = f"**{task['title']}: another metric than exact match, {found['metric']}, %**"
-        out.append(f"{text}\n\n{_table(heads, rows)}")
+        out.append(section(text, heads, rows))
     return out
-
-
-def _claims(result: Mapping[str, Any]) -> str:
-    rows = [[one["claim"], _HOLDS[one["holds"]], one["evidence"]] for one in result["claims"]]
-    return f"**The paper's findings here**\n\n{_table(['the paper says', 'here', 'what was seen'], rows)}"

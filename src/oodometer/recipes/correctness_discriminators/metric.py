@@ -15,9 +15,10 @@ from ...models.torch.library import use_threads
 from ...models.torch.training import TrainingConfig
 from ...results import Interval
 from ..base import Tick, Workspace
+from ..kit.tables import rounded
 from .data import TaskData
 from .files import read_judged
-from .study import LEVEL, rounded
+from .study import LEVEL
 from .work import PARTS, examples
 
 __all__ = ["METRICS", "learn_metric"]

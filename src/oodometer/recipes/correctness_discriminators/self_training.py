@@ -14,9 +14,10 @@ from ...models.seq2seq import EncoderDecoder
 from ...models.torch.library import use_threads
 from ...verbs.discriminate.pseudo_labels import PseudoLabels, pseudo_labels
 from ..base import Tick, Workspace
+from ..kit.tables import rounded
 from .data import TaskData
 from .files import read_judged
-from .study import LEVEL, rounded
+from .study import LEVEL
 from .work import new_parser
 
 __all__ = ["halves", "self_train"]

@@ -15,6 +15,7 @@ from ...results import Interval
 from ...verbs.discriminate.vote_study import vote_study
 from ...version import __version__
 from ..base import Tick, Workspace
+from ..kit.tables import rounded
 from .data import TaskData
 from .files import read_judged
 
@@ -99,14 +100,3 @@ def _by_type(record: Predictions) -> list[dict[str, Any]]:
         }  # fmt: skip
         out.append(rounded(row))
     return out
-
-
-def rounded(value: Any) -> Any:
-    """Numbers to six decimals: enough for every table, and the file stays small."""
-    if isinstance(value, float):
-        return round(value, 6)
-    if isinstance(value, Mapping):
-        return {k: rounded(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [rounded(v) for v in value]
-    return value

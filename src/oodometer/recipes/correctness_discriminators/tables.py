@@ -1,41 +1,16 @@
-"""Tables: the results of all finished tasks as one, with the claims that they bear out, and as a page of Markdown."""
+"""Tables: the results of all finished tasks as one."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...store import write_atomic
 from ...version import __version__
-from ..base import Tick, Workspace
-from .findings import claims_of
-from .markdown import markdown
+from ..base import Workspace
 from .study import FORM
 
-__all__ = ["PAPER", "combine", "markdown", "paper_tables", "tabulate"]
-
-PAPER = Path(__file__).with_name("paper_tables.json")
-
-
-def paper_tables() -> dict[str, Any]:
-    """The paper's Table 1 and its Tables 2 to 4 by data set, in percent.
-
-    >>> paper_tables()["tables_2_to_4"]["COGS"]["gold"]
-    91.4
-    """
-    found: dict[str, Any] = json.loads(PAPER.read_text(encoding="utf-8"))
-    return found
-
-
-def tabulate(workspace: Workspace, scale: str, tasks: Sequence[str], tick: Tick) -> None:
-    """Gather what is finished in the folder; writes ``result.json`` and ``result.md``."""
-    found = combine(workspace, scale, tasks)
-    workspace.write_json("result.json", found)
-    write_atomic(workspace / "result.md", markdown(found))
-    tick(1, 1)
+__all__ = ["combine", "joined"]
 
 
 def combine(workspace: Workspace, scale: str, tasks: Sequence[str]) -> dict[str, Any]:
@@ -48,7 +23,7 @@ def combine(workspace: Workspace, scale: str, tasks: Sequence[str]) -> dict[str,
             continue
         if isinstance(one, dict) and one.get("form") == FORM:
             done[name] = one
-    result: dict[str, Any] = {
+    return {
         "form": FORM,
         "paper": "correctness-discriminators",
         "scale": scale,
@@ -57,5 +32,11 @@ def combine(workspace: Workspace, scale: str, tasks: Sequence[str]) -> dict[str,
         "tasks": done,
         "missing": [name for name in tasks if name not in done],
     }
-    result["claims"] = claims_of(result)
-    return result
+
+
+def joined(old: Mapping[str, Any] | None, new: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The new result with those tasks of an old one of the same form that it lacks, in the order of ``names``."""
+    kept = old["tasks"] if old is not None and old["form"] == new["form"] else {}
+    both = {**kept, **new["tasks"]}
+    done = {name: both[name] for name in names if name in both}
+    return {**new, "tasks": done, "missing": [name for name in names if name not in both]}

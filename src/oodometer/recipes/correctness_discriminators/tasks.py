@@ -78,7 +78,7 @@ def tasks_of(scale: str) -> tuple[Task, ...]:
     ['cogs', 'amr', 'pos-cogs', 'pos-ud', 'pos-wsj', 'syn-gum']
     """
     if scale == "small":
-        return _small()
+        return _SMALL_TASKS
     if scale == "paper":
         return _paper()
     raise UsageError(f"unknown scale {scale!r}; expected small or paper")
@@ -124,68 +124,67 @@ def _sized(epochs: int, every: int, *, pretraining: int, judging: int = 6, **oth
                    judge_plan={**_STEADY, "epochs": judging}, **others)  # fmt: skip
 
 
-def _small() -> tuple[Task, ...]:
-    return (
-        Task(
-            "cogs", "COGS", "semantic", partial(sequences.cogs, "train"), partial(sequences.cogs, "dev"),
-            (
-                TestSet("gen", "COGS", "out", partial(sequences.cogs, "gen"), paper="COGS"),
-                TestSet("test", "COGS in distribution", "in", partial(sequences.cogs, "test")),
-            ),
-            _sized(8, 200, pretraining=6, judging=2, parser={"config": _TINY_T5}, plan={"batch_size": 64},
-                   example_rows=None, per_input=2, dev_rows=1000, test_rows=4200, longest_output=160),
-            brackets=True, pseudo_labels="gen", weight=40,
+_SMALL_TASKS: tuple[Task, ...] = (
+    Task(
+        "cogs", "COGS", "semantic", partial(sequences.cogs, "train"), partial(sequences.cogs, "dev"),
+        (
+            TestSet("gen", "COGS", "out", partial(sequences.cogs, "gen"), paper="COGS"),
+            TestSet("test", "COGS in distribution", "in", partial(sequences.cogs, "test")),
         ),
-        Task(
-            "amr", "AMR", "semantic", partial(sequences.little_prince, "train"),
-            partial(sequences.little_prince, "dev"),
-            (TestSet("test", "AMR Little Prince", "in", partial(sequences.little_prince, "test"), resembles="AMR"),),
-            _sized(60, 200, pretraining=60, judging=10, longest=60, tokens="pieces", example_rows=None,
-                   per_checkpoint=None, longest_output=200),
-            brackets=True, metric="token_f1",
+        _sized(8, 200, pretraining=6, judging=2, parser={"config": _TINY_T5}, plan={"batch_size": 64},
+               example_rows=None, per_input=2, dev_rows=1000, test_rows=4200, longest_output=160),
+        brackets=True, pseudo_labels="gen", weight=40,
+    ),
+    Task(
+        "amr", "AMR", "semantic", partial(sequences.little_prince, "train"),
+        partial(sequences.little_prince, "dev"),
+        (TestSet("test", "AMR Little Prince", "in", partial(sequences.little_prince, "test"), resembles="AMR"),),
+        _sized(60, 200, pretraining=60, judging=10, longest=60, tokens="pieces", example_rows=None,
+               per_checkpoint=None, longest_output=200),
+        brackets=True, metric="token_f1",
+    ),
+    Task(
+        "pos-cogs", "POS-COGS", "tagging", partial(sequences.pos_cogs, "train"),
+        partial(sequences.pos_cogs, "dev"),
+        (
+            TestSet("gen", "POS-COGS", "out", partial(sequences.pos_cogs, "gen"), paper="POS-COGS"),
+            TestSet("test", "POS-COGS in distribution", "in", partial(sequences.pos_cogs, "test")),
         ),
-        Task(
-            "pos-cogs", "POS-COGS", "tagging", partial(sequences.pos_cogs, "train"),
-            partial(sequences.pos_cogs, "dev"),
-            (
-                TestSet("gen", "POS-COGS", "out", partial(sequences.pos_cogs, "gen"), paper="POS-COGS"),
-                TestSet("test", "POS-COGS in distribution", "in", partial(sequences.pos_cogs, "test")),
-            ),
-            _sized(4, 200, pretraining=4, judging=3, aligned=True, dev_rows=1000, test_rows=4200, example_rows=None,
-                   longest_output=80),
+        _sized(4, 200, pretraining=4, judging=3, aligned=True, dev_rows=1000, test_rows=4200, example_rows=None,
+               longest_output=80),
+    ),
+    Task(
+        "pos-ud", "POS-UD", "tagging", partial(sequences.ud_tags, "ewt", ("train",)),
+        partial(sequences.ud_tags, "ewt", ("dev",)),
+        (
+            TestSet("gum", "POS-GUM", "out", partial(sequences.ud_tags, "gum")),
+            TestSet("gentle", "POS-GENTLE", "out", partial(sequences.ud_tags, "gentle")),
+            TestSet("ewt", "POS-EWT", "in", partial(sequences.ud_tags, "ewt", ("test",))),
         ),
-        Task(
-            "pos-ud", "POS-UD", "tagging", partial(sequences.ud_tags, "ewt", ("train",)),
-            partial(sequences.ud_tags, "ewt", ("dev",)),
-            (
-                TestSet("gum", "POS-GUM", "out", partial(sequences.ud_tags, "gum")),
-                TestSet("gentle", "POS-GENTLE", "out", partial(sequences.ud_tags, "gentle")),
-                TestSet("ewt", "POS-EWT", "in", partial(sequences.ud_tags, "ewt", ("test",))),
-            ),
-            _sized(8, 400, pretraining=15, aligned=True, longest=20, rare=3, test_rows=2000, longest_output=40),
+        _sized(8, 400, pretraining=15, aligned=True, longest=20, rare=3, test_rows=2000, longest_output=40),
+    ),
+    Task(
+        "pos-wsj", "POS-WSJ", "tagging", partial(sequences.wsj_tags, "train"),
+        partial(sequences.wsj_tags, "dev"),
+        (
+            TestSet("brown", "POS-Brown", "out", partial(sequences.wsj_tags, "brown"), resembles="POS-Brown"),
+            TestSet("masc", "POS-MASC", "out", partial(sequences.wsj_tags, "masc")),
+            TestSet("wsj", "POS-WSJ", "in", partial(sequences.wsj_tags, "test"), resembles="POS-WSJ"),
         ),
-        Task(
-            "pos-wsj", "POS-WSJ", "tagging", partial(sequences.wsj_tags, "train"),
-            partial(sequences.wsj_tags, "dev"),
-            (
-                TestSet("brown", "POS-Brown", "out", partial(sequences.wsj_tags, "brown"), resembles="POS-Brown"),
-                TestSet("masc", "POS-MASC", "out", partial(sequences.wsj_tags, "masc")),
-                TestSet("wsj", "POS-WSJ", "in", partial(sequences.wsj_tags, "test"), resembles="POS-WSJ"),
-            ),
-            _sized(16, 400, pretraining=24, aligned=True, longest=20, rare=3, test_rows=2000, longest_output=40),
+        _sized(16, 400, pretraining=24, aligned=True, longest=20, rare=3, test_rows=2000, longest_output=40),
+    ),
+    Task(
+        "syn-gum", "Syn-GUM", "parsing", partial(sequences.wsj_trees, "train", words=False, clauses=True),
+        partial(sequences.wsj_trees, "dev", words=False),
+        (
+            TestSet("gum", "Syn-GUM", "out", partial(sequences.gum_trees, words=False), resembles="Syn-Brown"),
+            TestSet("wsj", "Syn-WSJ", "in", partial(sequences.wsj_trees, "test", words=False),
+                    resembles="Syn-WSJ"),
         ),
-        Task(
-            "syn-gum", "Syn-GUM", "parsing", partial(sequences.wsj_trees, "train", words=False, clauses=True),
-            partial(sequences.wsj_trees, "dev", words=False),
-            (
-                TestSet("gum", "Syn-GUM", "out", partial(sequences.gum_trees, words=False), resembles="Syn-Brown"),
-                TestSet("wsj", "Syn-WSJ", "in", partial(sequences.wsj_trees, "test", words=False),
-                        resembles="Syn-WSJ"),
-            ),
-            _sized(10, 500, pretraining=6, longest=50, test_rows=2000, longest_output=70),
-            brackets=True,
-        ),
-    )  # fmt: skip
+        _sized(10, 500, pretraining=6, longest=50, test_rows=2000, longest_output=70),
+        brackets=True,
+    ),
+)  # fmt: skip
 
 
 # ------------------------------------------------------------------ paper: T5-base, the paper's data by path or hub

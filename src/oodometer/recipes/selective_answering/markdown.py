@@ -2,46 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
+from ..kit.claims import claims_table
+from ..kit.tables import number, paper_tables, percent, section, tables_page
 from .findings import NAMES, SETS, kendall_tau
 
-__all__ = ["markdown"]
+__all__ = ["PAPER", "markdown"]
 
-_PAPER = Path(__file__).with_name("paper_tables.json")
-_HOLDS = {True: "holds", False: "does not hold", None: "cannot be said"}
-_UNDECIDED = "undecided: may be chance"
+PAPER = "selective_answering"
 
 
 def markdown(result: Mapping[str, Any]) -> str:
     """All tables of a result, one after the other."""
-    parts = [
-        _models(result),
-        *(_table_two(result, name) for name in SETS),
-        _grids(result),
-        _rankings(result),
-        _costs(result),
-        _claims(result),
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
-
-
-def _percent(one: Mapping[str, Any] | None) -> str:
-    if one is None:
-        return "-"
-    return f"{100 * one['value']:.1f} [{100 * one['lower']:.1f}, {100 * one['upper']:.1f}]"
-
-
-def _number(one: Mapping[str, Any] | None) -> str:
-    return "-" if one is None else f"{one['value']:.2f} [{one['lower']:.2f}, {one['upper']:.2f}]"
+    two = (_table_two(result, name) for name in SETS)
+    rest = (_grids(result), _rankings(result), _costs(result), claims_table(result["claims"]))
+    return tables_page((_models(result), *two, *rest))
 
 
 def _models(result: Mapping[str, Any]) -> str:
@@ -50,28 +27,25 @@ def _models(result: Mapping[str, Any]) -> str:
         "in place of",
         *(f"{NAMES[s]} {what}" for s in SETS for what in ("accuracy, %", "AUC, %", "DiSCA")),
     ]
-    rows = [
-        [
-            model["name"],
-            "itself" if model["name"] == model["stands_for"] else model["stands_for"],
-            *(cell for s in SETS for cell in (
-                _percent(model[s]["accuracy"]), _percent(model[s]["auc_coverage"]), _number(model[s]["disca"])
-            )),
-        ]
-        for model in result["models"]
-    ]  # fmt: skip
+    rows = []
+    for model in result["models"]:
+        row = [model["name"], "itself" if model["name"] == model["stands_for"] else model["stands_for"]]
+        for s in SETS:
+            row += [percent(model[s]["accuracy"]), percent(model[s]["auc_coverage"])]
+            row.append(number(model[s]["disca"]))
+        rows.append(row)
     sizes = " and ".join(f"{result['settings']['data'][s]['rows']:,} of {NAMES[s]}" for s in SETS)
     work = result["work"]
     spent = (
         f"Training and prediction took {work['seconds'] / 60:.0f} minutes ({work['cpu_seconds'] / 60:.0f} of "
     )
     spent += f"processor time) on {work['cores']} cores, {work['threads']} of them used."
-    return f"**The models** ({sizes} test rows; 95 % intervals). {spent}\n\n{_table(heads, rows)}"
+    return section(f"**The models** ({sizes} test rows; 95 % intervals). {spent}", heads, rows)
 
 
 def _table_two(result: Mapping[str, Any], name: str) -> str:
     """Table 2a or 2b: ours, and the paper's in brackets where it has the same model."""
-    paper = json.loads(_PAPER.read_text(encoding="utf-8"))
+    paper = paper_tables(PAPER)
     tolerances = paper["tolerances"]
     rows = []
     scored = [m for m in result["models"] if m[name]["disca"] is not None]
@@ -88,12 +62,9 @@ def _table_two(result: Mapping[str, Any], name: str) -> str:
     letter = "a" if name == "imdb" else "b"
     text = f"**Table 2{letter}: DiSCA on {NAMES[name]}**, x = y = z = 0.33, by the accuracy below which b is read; ours"
     text += " (the paper's). Bold: our accuracy falls below the column's."
-    table = _table(["model", *(f"<{t:.2f}" for t in tolerances)], rows)
-    if left:
-        table += "\n\nIn the paper alone: " + "; ".join(
-            f"{one} {paper[name][one][0]:.2f} to {paper[name][one][-1]:.2f}" for one in left
-        )
-    return f"{text}\n\n{table}"
+    alone = "; ".join(f"{one} {paper[name][one][0]:.2f} to {paper[name][one][-1]:.2f}" for one in left)
+    heads = ["model", *(f"<{t:.2f}" for t in tolerances)]
+    return section(text, heads, rows, f"In the paper alone: {alone}" if left else "")
 
 
 def _grids(result: Mapping[str, Any]) -> str:
@@ -119,7 +90,7 @@ def _grids(result: Mapping[str, Any]) -> str:
                 f"{kendall_tau(orders['coverage'], orders['samples']):.2f}"
             )
     text += f" Kendall's tau of the ranking by coverage with the other two: {'; '.join(said)}."
-    return f"{text}\n\n{_table(heads, rows)}"
+    return section(text, heads, rows)
 
 
 def _order(scores: Mapping[str, Mapping[str, float | None]], grid: str) -> list[str]:
@@ -128,7 +99,7 @@ def _order(scores: Mapping[str, Mapping[str, float | None]], grid: str) -> list[
 
 
 def _rankings(result: Mapping[str, Any]) -> str:
-    paper = json.loads(_PAPER.read_text(encoding="utf-8"))
+    paper = paper_tables(PAPER)
     orders = {
         (s, metric): result["rankings"][s][metric]
         for s in SETS
@@ -147,40 +118,27 @@ def _rankings(result: Mapping[str, Any]) -> str:
             ]
             row.append(list(paper[s])[place])
         rows.append(row)
-    return f"**Rankings**, best first.\n\n{_table(heads, rows)}"
+    return section("**Rankings**, best first.", heads, rows)
 
 
 def _costs(result: Mapping[str, Any]) -> str:
-    heads = ["model", "parameters", "seconds to train", "seconds for 1,000 texts", "J a text", "DiDMA by parameters",
-             "DiDMA by energy", "NiDMA by parameters", "NiDMA by energy"]  # fmt: skip
+    weighings = [(score, form) for score in ("didma", "nidma") for form in ("parameters", "energy")]
+    names = {"didma": "DiDMA", "nidma": "NiDMA"}
+    heads = ["model", "parameters", "seconds to train", "seconds for 1,000 texts", "J a text"]
+    heads += [f"{names[score]} by {form}" for score, form in weighings]
 
     def cell(value: float | None, form: str = "{:.2f}") -> str:
         return "-" if value is None else form.format(value)
 
     rows = []
     for model in result["models"]:
-        weighed = model["didma_nidma"]
-        rows.append(
-            [
-                model["name"], f"{model['parameters']:,}", f"{model['train_seconds']:.0f}",
-                cell(model["predict_seconds_per_1000"]), cell(model["joules_per_text"], "{:.3f}"),
-                *(cell(weighed[form][score]) for score in ("didma", "nidma") for form in ("parameters", "energy")),
-            ]
-        )  # fmt: skip
+        spent = [f"{model['parameters']:,}", f"{model['train_seconds']:.0f}"]
+        spent += [cell(model["predict_seconds_per_1000"]), cell(model["joules_per_text"], "{:.3f}")]
+        weighed = [cell(model["didma_nidma"][form][score]) for score, form in weighings]
+        rows.append([model["name"], *spent, *weighed])
     said = sorted({model["energy"]["words"] for model in result["models"] if model["energy"] is not None})
     text = "**Costs and what they do to the score** (p = q = u = v = 0.5; computation = "
     text += f"{result['settings']['optimal_parameters']:,} / parameters, or 1 / joules a text)."
-    how = (
-        f"\n\nEnergy: {said[0]}."
-        if said
-        else "\n\nEnergy was not counted: the extra `energy` is not installed."
-    )
-    return f"{text}\n\n{_table(heads, rows)}{how}"
-
-
-def _claims(result: Mapping[str, Any]) -> str:
-    rows = [
-        [one["claim"], _UNDECIDED if one["undecided"] else _HOLDS[one["holds"]], one["evidence"]]
-        for one in result["claims"]
-    ]
-    return f"**The paper's findings here**\n\n{_table(['the paper says', 'here', 'what was seen'], rows)}"
+    how = said[0] if said else None
+    absent = "Energy was not counted: the extra `energy` is not installed."
+    return section(text, heads, rows, absent if how is None else f"Energy: {how}.")

@@ -17,8 +17,12 @@ from ...models.tokens import words
 from ...models.torch.library import torch, use_threads
 from ...store import write_predictions
 from ..base import Recipe, Step, Tick, Workspace
+from ..kit.claims import judged
+from ..kit.publish import write_result
 from . import figures, tables
+from .findings import claims_of
 from .lineup import Entry, build, lineup
+from .markdown import markdown
 from .sizes import SIZES, Sizes
 
 __all__ = ["RECIPE", "SETS", "SelectiveAnswering"]
@@ -73,27 +77,21 @@ class SelectiveAnswering(Recipe):
         }
 
         def tabulate(workspace: Workspace, tick: Tick) -> None:
-            tables.tabulate(workspace, scale, chosen, about, tick)
+            write_result(self, workspace, tables.tabulate(workspace, scale, chosen, about, tick))
 
-        def draw(workspace: Workspace, tick: Tick) -> None:
-            figures.draw(workspace, tick)
-
-        out.append(
-            Step("tables", "judging the models", ("compare.json", "result.json", "result.md"), tabulate,
-                 {**about, "form": tables.FORM}, needs, weight=30)
-        )  # fmt: skip
+        left, judging = ("compare.json", "result.json", "result.md"), {**about, "form": tables.FORM}
+        out.append(Step("tables", "judging the models", left, tabulate, judging, needs, weight=30))
         drawn = {"form": figures.FORM}
-        out.append(Step("figures", "drawing", figures.names(), draw, drawn, ("tables",), weight=10))
+        out.append(Step("figures", "drawing", figures.names(), figures.draw, drawn, ("tables",), weight=10))
         return out
 
-    def result(self, workspace: Workspace) -> dict[str, Any]:
-        """The tables, findings and costs."""
-        found: dict[str, Any] = workspace.read_json("result.json")
-        return found
+    def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The paper's findings, tested."""
+        return judged(claims_of(result))
 
     def to_markdown(self, result: Mapping[str, Any]) -> str:
         """Tables and findings as Markdown."""
-        return tables.markdown(result)
+        return markdown(result)
 
     def _vectors(self, kind: str, sizes: Sizes, data: _Data) -> Step:
         # Of downloaded vectors too only the words of the training texts are kept.

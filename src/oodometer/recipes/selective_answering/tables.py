@@ -1,79 +1,66 @@
-"""Tables: predictions files to a comparison, to one small result, to a page of Markdown beside the paper's numbers."""
+"""Tables: predictions files to a comparison, and that to one small result."""
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from ...metrics import computation_score, didma, nidma
 from ...verbs.compare import compare
 from ...version import __version__
 from ..base import Tick, Workspace
-from .findings import claims_of
+from ..kit.tables import rounded
 from .lineup import Entry
-from .markdown import markdown
 
-__all__ = ["FORM", "OPTIMAL_PARAMETERS", "PAPER", "RANKED", "markdown", "paper_tables", "tabulate"]
+__all__ = ["FORM", "OPTIMAL_PARAMETERS", "RANKED", "tabulate"]
 
-FORM = 5  # raise it where the form of the result changes: then the step is done again
-PAPER = Path(__file__).with_name("paper_tables.json")
+FORM = 6  # raise it where the form of the result changes: then the step is done again
 WEIGHTS = (0.33, 0.33, 0.33)  # the paper's x, y, z
 OPTIMAL_PARAMETERS = 1_000_000  # the paper's example of a device
 RANKED = ("accuracy", "auc_coverage", "disca")
 _SHORT = ("value", "lower", "upper", "level", "kind")
-
-
-def paper_tables() -> dict[str, Any]:
-    """The paper's Table 2: by set and model, DiSCA at each tolerance.
-
-    >>> paper_tables()["imdb"]["BERT-BASE"][0]
-    0.69
-    """
-    found: dict[str, Any] = json.loads(PAPER.read_text(encoding="utf-8"))
-    return found
+_PARTS = (
+    "a",
+    "b",
+    "fluctuations",
+    "penalty",
+    "a_coverage",
+    "b_coverage",
+    "tolerance",
+    "never_wrong",
+    "by_grid",
+)
 
 
 def tabulate(
     workspace: Workspace, scale: str, entries: Sequence[Entry], about: Mapping[str, Any], tick: Tick
-) -> None:
-    """Judge the predictions files; writes ``compare.json`` (all), ``result.json`` (little) and ``result.md``."""
-    names = [entry.name for entry in entries]
-    files = {
-        s: [workspace.folder / f"predictions/{name}.{s}.parquet" for name in names] for s in ("imdb", "sst2")
-    }
-    found = compare(
-        files["imdb"], out_of_domain=files["sst2"], names=names, weights=WEIGHTS, seed=int(about["sizes"]["seed"]),
-        progress=tick,
-    ).to_dict()  # fmt: skip
+) -> dict[str, Any]:
+    """Judge the predictions files; writes all to ``compare.json`` and returns the little that is published."""
+    found = _compared(workspace, [entry.name for entry in entries], int(about["sizes"]["seed"]), tick)
     found["argv"] = f"oodometer reproduce selective-answering --scale {scale}"
     workspace.write_json("compare.json", found)
-    models = [_model(workspace, entry, one) for entry, one in zip(entries, found["models"], strict=True)]
-    result: dict[str, Any] = {
+    options = {"weights": list(WEIGHTS), "grid": "coverage", "steps": 100, "tolerance": 0.95}
+    halves = {"didma_weights": [0.5, 0.5], "nidma_weights": [0.5, 0.5]}
+    given = {k: v for k, v in about.items() if k != "models"}
+    return {
         "form": FORM,
         "paper": "selective-answering",
         "scale": scale,
         "version": __version__,
         "python": platform.python_version(),
         "work": _work(workspace, entries),
-        "settings": {
-            **{k: v for k, v in about.items() if k != "models"}, "weights": list(WEIGHTS), "grid": "coverage",
-            "steps": 100, "tolerance": 0.95, "optimal_parameters": OPTIMAL_PARAMETERS, "didma_weights": [0.5, 0.5],
-            "nidma_weights": [0.5, 0.5],
-        },
-        "models": models,
+        "settings": {**given, **options, "optimal_parameters": OPTIMAL_PARAMETERS, **halves},
+        "models": [
+            _model(workspace, entry, one) for entry, one in zip(entries, found["models"], strict=True)
+        ],
         "rankings": {
             name: {metric: [row["model"] for row in found[key].get(metric, [])] for metric in RANKED}
             for name, key in (("imdb", "rankings"), ("sst2", "rankings_out_of_domain"))
         },
         "disagreements": [
-            {
-                "set": _SETS[one["domain"]], "metrics": one["metrics"], "tau": one["tau"],
-                "pairs": one["pairs"],
-            }
+            {"set": _SETS[one["domain"]], **{k: one[k] for k in ("metrics", "tau", "pairs")}}
             for one in found["disagreements"]
             if set(one["metrics"]) <= set(RANKED)
         ],
@@ -83,18 +70,20 @@ def tabulate(
             if one["metric"] == "disca"
         ],
         "findings": [
-            {"set": _SETS[one["domain"]],
-             **{k: one[k] for k in ("name", "share", "contested", "undecided", "sentence")}}
-            for one in found["findings"]
+            {"set": _SETS[one["domain"]], **{k: one[k] for k in _FINDING}} for one in found["findings"]
         ],
-    }  # fmt: skip
-    result["claims"] = claims_of(result)
-    workspace.write_json("result.json", result)
-    from ...store import write_atomic
-
-    write_atomic(workspace / "result.md", markdown(result))
+    }
 
 
+def _compared(workspace: Workspace, names: Sequence[str], seed: int, tick: Tick) -> dict[str, Any]:
+    """The comparison of the models on both sets, as `compare` makes it of their predictions files."""
+    home, away = (
+        [workspace.folder / f"predictions/{name}.{s}.parquet" for name in names] for s in ("imdb", "sst2")
+    )
+    return compare(home, out_of_domain=away, names=names, weights=WEIGHTS, seed=seed, progress=tick).to_dict()
+
+
+_FINDING = ("name", "share", "contested", "undecided", "sentence")
 _SETS = {"in_domain": "imdb", "out_of_domain": "sst2"}
 
 
@@ -138,25 +127,14 @@ def _judged(one: Mapping[str, Any]) -> dict[str, Any]:
     metrics = one["metrics"]
     out: dict[str, Any] = {"rows": one["rows"]}
     for name in ("accuracy", "auc_coverage", "ece", "coverage_at_risk"):
-        out[name] = _rounded({k: metrics[name][k] for k in _SHORT}) if name in metrics else None
+        out[name] = rounded({k: metrics[name][k] for k in _SHORT}) if name in metrics else None
     score = metrics.get("disca")
     out["disca"] = None
     if score is not None:
-        parts = (
-            "a",
-            "b",
-            "fluctuations",
-            "penalty",
-            "a_coverage",
-            "b_coverage",
-            "tolerance",
-            "never_wrong",
-            "by_grid",
-        )
         out["disca"] = {
-            **_rounded({k: score[k] for k in (*_SHORT, *parts)}),
+            **rounded({k: score[k] for k in (*_SHORT, *_PARTS)}),
             "fluctuations_interval": [round(float(end), 3) for end in score["intervals"]["fluctuations"]],
-            "by_tolerance": [_rounded(row) for row in score["by_tolerance"]],
+            "by_tolerance": [rounded(row) for row in score["by_tolerance"]],
         }
     else:
         out["skipped"] = [row for row in one["skipped"] if row.get("metric") == "disca"]
@@ -182,13 +160,5 @@ def _weighed(model: Mapping[str, Any], joules: float | None) -> dict[str, Any]:
     for form, cost in costs.items():
         first = None if cost is None or home is None else didma(home["value"], cost)
         second = None if first is None or away is None else nidma(first, away["value"])
-        out[form] = _rounded({"computation": cost, "didma": first, "nidma": second})
+        out[form] = rounded({"computation": cost, "didma": first, "nidma": second})
     return out
-
-
-def _rounded(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers to six decimals: enough for every table, and the file stays small."""
-    return {
-        k: round(v, 6) if isinstance(v, float) else _rounded(v) if isinstance(v, Mapping) else v
-        for k, v in values.items()
-    }

@@ -115,10 +115,7 @@ def read_texts(
 
 def _by_label(record: Predictions) -> Array | None:
     """Correctness from `label` and a predicted class, where there are both."""
-    known = record.label is not None and any(
-        record.has(f) for f in ("prediction", "probabilities", "members")
-    )
-    return record.verdicts if known else None
+    return record.verdicts if record.label is not None and record.has_prediction else None
 
 
 def _lacks(source: Source, column: str, remedy: str) -> InputError:

@@ -1,10 +1,4 @@
-"""Contract checks: what every score, estimator, metric and calibrator must obey; a plugin author runs the same ones.
-
-    from oodometer.testing import check_estimator
-    check_estimator(MyEstimator)
-
-Each check raises `AssertionError` with the name of the rule that was broken.
-"""
+"""Methods: the contract checks of scores, estimators, metrics and calibrators."""
 
 from __future__ import annotations
 
@@ -19,60 +13,29 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Array, Ragged, softmax
-from .citations import BIBTEX
-from .errors import NotApplicable
-from .fields import FIELDS
-from .predictions import Predictions
-from .results import plain
+from ..arrays import Array, Ragged
+from ..citations import BIBTEX
+from ..errors import NotApplicable
+from ..examples import example_candidates, example_record, in_another_order
+from ..fields import FIELDS
+from ..predictions import Predictions
+from ..results import plain
 
-__all__ = ["check_calibrator", "check_estimator", "check_metric", "check_score", "example_record"]
+__all__ = [
+    "check_calibrator",
+    "check_estimator",
+    "check_metric",
+    "check_score",
+    "example_candidates",
+    "example_record",
+    "in_another_order",
+]
 
-_CLASSES = 4
 
-
-def example_record(
-    rows: int = 400, *, seed: int = 0, difficulty: float = 1.0, labelled: bool = True
-) -> Predictions:
-    """A synthetic record with every field, on which every signal says something true about correctness.
-
-    ``difficulty`` is the standard deviation of the noise between logits and truth: more noise, more errors.
-
-    >>> easy, hard = example_record(difficulty=0.5), example_record(difficulty=3.0)
-    >>> easy.accuracy > hard.accuracy
-    True
-    """
-    rng = np.random.default_rng([seed, 7])
-    label = rng.integers(_CLASSES, size=rows)
-    signal = 2.5 * np.eye(_CLASSES)[label]
-    seen = signal + difficulty * rng.standard_normal((rows, _CLASSES))
-    logits = 2.5 * seen / difficulty**2  # the posterior's own logits: more noise, less confidence
-    first = logits.argmax(axis=1)
-    correct = first == label
-    others = [
-        softmax(2.5 * (signal + difficulty * rng.standard_normal(seen.shape)) / difficulty**2)
-        for _ in range(3)
-    ]
-    views = np.stack([(seen + 0.5 * rng.standard_normal(seen.shape)).argmax(axis=1) for _ in range(4)])
-    votes = np.stack([np.where(rng.random(rows) < 0.8, correct, ~correct) for _ in range(3)])
-    probabilities = softmax(logits)
-    top = probabilities.max(axis=1)
-    tokens = [[float(np.log(p)) / (1 + i % 5)] * (1 + i % 5) for i, p in enumerate(top)]
-    record = Predictions.from_arrays(
-        label=label,
-        logits=logits,
-        confidence=top,
-        members=np.stack([o.argmax(axis=1) for o in others]),
-        member_probabilities=np.stack(others),
-        token_logprobs=Ragged.from_rows(tokens),
-        views=views,
-        votes=votes,
-        features=(seen + np.where(correct, 0.1, 2.0)[:, None] * rng.standard_normal(seen.shape)).astype(
-            np.float32
-        ),
-        group=np.where(label % 2 == 0, "even", "odd").astype(object),
-    )
-    return record if labelled else record.without_labels()
+def _check_refusal(why: str | None) -> bool:
+    """Whether there is a reason, which is then one line."""
+    assert why is None or (why.strip() and "\n" not in why), "a refusal is one line that says why"
+    return why is not None
 
 
 def _snapshot(record: Predictions) -> dict[str, bytes]:
@@ -179,6 +142,7 @@ def check_estimator(factory: Callable[..., Any]) -> None:
         assert easy.value >= hard.value, (
             f"an easier target does not get a lower estimate (easy {easy.value}, hard {hard.value})"
         )
+    _check_estimator_on_candidates(fresh)
     one = _answer(fitted, target.slice(0, 1))
     assert one is None or 0 <= one.lower <= one.value <= one.upper <= 1, (
         "one target row is enough, or refused"
@@ -188,6 +152,23 @@ def check_estimator(factory: Callable[..., Any]) -> None:
     except NotApplicable:
         return
     assert 0 <= single.lower <= single.value <= single.upper <= 1, "one reference row is enough, or refused"
+
+
+def _check_estimator_on_candidates(fresh: Any) -> None:
+    """Positions among candidates are refused, or are not taken for classes: their order does not matter."""
+    rng = np.random.default_rng(6)
+    reference = example_candidates(seed=1)
+    target = example_candidates(300, seed=2, difficulty=1.6, labelled=False)
+    try:
+        result = fresh.fit(reference).estimate(target)
+    except NotApplicable as refusal:
+        _check_refusal(str(refusal))
+        return
+    assert 0 <= result.lower <= result.value <= result.upper <= 1, (
+        "value and interval of candidates lie in [0, 1]"
+    )
+    again = fresh.fit(in_another_order(reference, rng)).estimate(in_another_order(target, rng))
+    assert np.isclose(again.value, result.value, rtol=0, atol=1e-9), "the order of candidates does not matter"
 
 
 def _answer(fitted: Any, target: Predictions) -> Any:
@@ -220,6 +201,11 @@ def check_score(factory: Callable[[], Any]) -> None:
     assert np.allclose(np.concatenate(pieces), values, rtol=1e-6), "batches give what the whole gives"
     right, wrong = values[record.verdicts == 1], values[record.verdicts == 0]
     assert right.mean() > wrong.mean(), "larger means more likely correct"
+    candidates = example_candidates(300, seed=3)
+    if not _check_refusal(fresh.why_not(candidates)):
+        learnt = fresh.fit(example_candidates(seed=4))
+        shuffled = learnt(in_another_order(candidates, np.random.default_rng(5)))
+        assert np.allclose(shuffled, learnt(candidates), rtol=1e-6), "the order of candidates does not matter"
     if fresh.is_probability:
         assert ((values >= 0) & (values <= 1)).all(), "a probability lies in [0, 1]"
     assert fresh.why_not(Predictions.from_arrays(input=np.array(["a"], dtype=object))), "needs are declared"
@@ -276,6 +262,15 @@ def check_metric(factory: Callable[..., Any]) -> None:
     assert _alike(plain(shuffled), plain(result)), "the order of rows does not matter"
     for pieces in _splits(record, rng):
         assert _alike(plain(_folded(metric, pieces)), plain(result)), "merging batches equals one pass"
+    candidates = example_candidates(500, seed=1, difficulty=1.5)
+    if not _check_refusal(metric.why_not(candidates)):
+        told = plain(metric.compute(candidates))
+        shuffled = metric.compute(in_another_order(candidates, rng))
+        assert _alike(plain(shuffled), told), "the order of candidates does not matter"
+        for pieces in _splits(candidates, rng):
+            assert _alike(plain(_folded(metric, pieces)), told), (
+                "merging batches of candidates equals one pass"
+            )
     if metric.gives != "number":
         return
     low, high = metric.bounds

@@ -1,0 +1,136 @@
+"""The steps of one task: parser, its mistakes, judges, judged predictions, and what is read off them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+from ..base import Step, Tick, Workspace
+from .data import TaskData
+from .metric import learn_metric
+from .self_training import self_train
+from .study import FORM, study_task
+from .tasks import Task
+from .work import PARTS, ask, collect_mistakes, pretrain_judges, train_panel, train_parser
+
+__all__ = ["steps_of"]
+
+_MODEL = ("oodometer_model.json", "weights.safetensors")
+
+
+def steps_of(task: Task) -> list[Step]:
+    """The steps of a task, whose files lie in its own folder."""
+    made = _Steps(task)
+    made.parse()
+    made.judge()
+    asked = made.ask()
+    made.study(asked, made.more(asked))
+    return made.steps
+
+
+@final
+class _Steps:
+    """The steps made so far; each method adds those of one part of the work."""
+
+    def __init__(self, task: Task) -> None:
+        self.task, self.data = task, TaskData(task)
+        self.both = {part: self.data.mark(part) for part in PARTS}
+        self.steps: list[Step] = []
+
+    def add(
+        self,
+        name: str,
+        about: str,
+        files: Sequence[str],
+        work: Callable[..., None],
+        needs: Sequence[str] = (),
+        share: float = 0.01,
+        **settings: Any,
+    ) -> None:
+        """Add a step; files and needed steps are those of the task, ``share`` is of the time that all take."""
+        home = self.task.name
+
+        def run(workspace: Workspace, tick: Tick) -> None:
+            work(self.data, workspace=workspace, home=home, tick=tick)
+
+        left, before = (tuple(f"{home}/{one}" for one in names) for names in (files, needs))
+        weight = share * 60 * self.task.weight
+        self.steps.append(
+            Step(f"{home}/{name}", f"{self.task.title}: {about}", left, run, settings, before, weight)
+        )
+
+    def parse(self) -> None:
+        """The parser, and the mistakes of its first checkpoints."""
+        sizes = self.task.sizes
+        files = [*(f"parser/{one}" for one in _MODEL), "parser.json"]
+        made: dict[str, Any] = {"parser": sizes.parser, "plan": sizes.parser_plan, "tokens": sizes.tokens}
+        made |= {"seed": sizes.seed, "longest_output": sizes.longest_output}
+        made |= {"data": self.both["train"], "every": sizes.every, "checkpoints": sizes.checkpoints}
+        self.add("parser", "training the parser", files, train_parser, share=0.3, **made)
+        files = [*(f"examples/{part}.parquet" for part in PARTS), "examples/statistics.json"]
+        drawn: dict[str, Any] = {"data": self.both, "rows": [sizes.example_rows, sizes.per_checkpoint]}
+        drawn |= {"per_input": sizes.per_input, "balance": sizes.balance, "beams": sizes.beams}
+        drawn["brackets"] = self.task.brackets
+        about = "collecting mistakes of its first checkpoints"
+        self.add("examples", about, files, collect_mistakes, ["parser"], 0.15, **drawn)
+
+    def judge(self) -> None:
+        """The judges, which may have learnt right outputs before."""
+        sizes, needs = self.task.sizes, ["examples"]
+        same: dict[str, Any] = {"judge": sizes.judge, "seed": sizes.seed, "aligned": sizes.aligned}
+        if sizes.pretraining is not None:
+            needs.append("pretraining")
+            files = ["pretrained/model.safetensors"]
+            first: dict[str, Any] = {"data": self.both["train"], "plan": sizes.pretraining}
+            about = "its judges learn right outputs"
+            self.add("pretraining", about, files, pretrain_judges, [], 0.2, **first, **same)
+        how: dict[str, Any] = {"plan": sizes.judge_plan, "judges": sizes.judges}
+        self.add("panel", "training its judges", ["panel.json"], train_panel, needs, 0.3, **how, **same)
+
+    def ask(self) -> list[str]:
+        """Outputs of every set with the votes of the judges; returns the names of the steps."""
+        asked = []
+        for name in ("dev", *(test.name for test in self.task.tests)):
+
+            def answer(data: TaskData, name: str = name, **given: Any) -> None:
+                ask(data, name, **given)
+
+            asked.append(f"ask-{name}")
+            files = [f"predictions/{name}.parquet", f"predictions/{name}.json"]
+            how: dict[str, Any] = {"data": self.data.mark(name), "beams": self.task.sizes.beams}
+            share = 0.15 / (len(self.task.tests) + 1)
+            about = f"parsing and judging {name}"
+            needs = ["parser", "panel"]
+            self.add(asked[-1], about, files, answer, needs, share, **how, brackets=self.task.brackets)
+        return asked
+
+    def more(self, asked: Sequence[str]) -> dict[str, str]:
+        """Self-training and another metric where the task has them; returns their files."""
+        task, sizes = self.task, self.task.sizes
+        out: dict[str, str] = {}
+        if task.pseudo_labels is not None:
+            out["self_training"] = f"{task.name}/self_training.json"
+            about, files = "learning from accepted outputs", ["self_training.json"]
+            self.add("self-training", about, files, self_train, asked, 0.5, set=task.pseudo_labels)
+        if task.metric is not None:
+            out["metric"] = f"{task.name}/metric.json"
+            how: dict[str, Any] = {
+                "metric": task.metric,
+                "judge": sizes.metric_judge,
+                "plan": sizes.judge_plan,
+            }
+            about, files, needs = f"judging by {task.metric}", ["metric.json"], ["examples", *asked]
+            self.add("metric", about, files, learn_metric, needs, 0.1, **how, gold="as on dev")
+        return out
+
+    def study(self, asked: Sequence[str], more: dict[str, str]) -> None:
+        """What the votes say of each test set, beside the truth."""
+
+        def study(data: TaskData, **given: Any) -> None:
+            study_task(data, more=more, **given)
+
+        needs = [*asked, *(name.replace("_", "-") for name in more)]
+        tests = self.task.tests
+        titles = [(test.name, test.title, test.domain, test.paper, test.resembles) for test in tests]
+        how: dict[str, Any] = {"form": FORM, "draws": self.task.sizes.draws, "titles": titles}
+        self.add("study", "judging the judges", ["result.json"], study, needs, 0.02, **how)

@@ -1,0 +1,1 @@
+"""The kit: what every recipe needs once its numbers are there: tables, claims, figures, publishing."""

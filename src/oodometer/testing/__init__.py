@@ -1,0 +1,31 @@
+"""Contract checks: what every score, estimator, metric, calibrator and live model must obey; plugins run the same.
+
+    from oodometer.testing import check_estimator
+    check_estimator(MyEstimator)
+
+Each check raises `AssertionError` with the name of the rule that was broken.
+"""
+
+from __future__ import annotations
+
+from .methods import (
+    check_calibrator,
+    check_estimator,
+    check_metric,
+    check_score,
+    example_candidates,
+    example_record,
+    in_another_order,
+)
+from .models import check_model
+
+__all__ = [
+    "check_calibrator",
+    "check_estimator",
+    "check_metric",
+    "check_model",
+    "check_score",
+    "example_candidates",
+    "example_record",
+    "in_another_order",
+]

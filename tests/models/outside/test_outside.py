@@ -1,0 +1,230 @@
+"""Models from outside: functions, estimators of scikit-learn, torch modules, ONNX files; what they may not do."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oodometer.errors import InputError, UsageError, WorkError
+from oodometer.models.base import Request
+from oodometer.models.ensemble import Ensemble
+from oodometer.models.opening import open_classifier
+from oodometer.models.outside.function import FunctionClassifier
+
+TEXTS = ["a good film", "bad", "good good", "so bad"]
+
+
+def told(texts: Any) -> Any:
+    """Probabilities by one word."""
+    return np.array([[0.2, 0.8] if "good" in text else [0.7, 0.3] for text in texts])
+
+
+def test_a_function_is_asked_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+
+    def counted(texts: Any) -> Any:
+        sizes.append(len(texts))
+        return told(texts)
+
+    model = open_classifier(counted, classes=["bad", "good"])
+    found = model.ask(TEXTS * 100)
+    assert found.probabilities is not None
+    np.testing.assert_array_equal(found.probabilities, told(TEXTS * 100))
+    assert sizes == [256, 144]
+    assert model.classes == ("bad", "good")
+    views = model.ask(TEXTS, Request(views=3)).views
+    assert views is not None
+    assert views.shape == (3, 4)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda texts: told(texts)[:-1], r"an array of shape \(4, classes\).*got shape \(3, 2\)"),
+        (lambda texts: told(texts)[:, :1], r"got shape \(4, 1\)"),
+        (lambda texts: [1.0] * len(texts), r"got shape \(4,\)"),
+        (lambda texts: "x", "got shape|got str"),
+        (
+            lambda texts: 3 * told(texts),
+            r"probabilities that sum to 1.*got 3 in row 1; if these are logits say --gives",
+        ),
+        (lambda texts: np.full((len(texts), 2), np.nan), "row 1: expected numbers"),
+        (
+            lambda texts: np.ones((len(texts), 3)) / 3,
+            "an output for each of the classes bad, good, got 3 columns",
+        ),
+    ],
+)
+def test_wrong_outputs_are_refused(answer: Any, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        open_classifier(answer, classes=["bad", "good"]).ask(TEXTS)
+
+
+def test_what_a_function_raises_is_one_line() -> None:
+    def broken(texts: Any) -> Any:
+        raise RuntimeError("no weights")
+
+    with pytest.raises(WorkError, match="broken failed: RuntimeError: no weights"):
+        open_classifier(broken).ask(TEXTS)
+
+
+def test_features_dropout_training_and_saving_are_refused(tmp_path: Path) -> None:
+    model = FunctionClassifier(told)
+    for call in (
+        lambda: model.ask(TEXTS, Request(features=True)),
+        lambda: model.ask(TEXTS, Request(dropout=2)),
+        lambda: model.fit(TEXTS, [0, 1, 1, 0]),
+        lambda: model.save(tmp_path / "x"),
+        lambda: FunctionClassifier.load(tmp_path),
+    ):
+        with pytest.raises((UsageError, InputError)):
+            call()
+
+
+def test_an_estimator_by_the_names_of_its_columns() -> None:
+    pd = pytest.importorskip("pandas")
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60) * 5})
+    y = np.where(frame["a"] > 0, "yes", "no")
+    fitted = make_pipeline(StandardScaler(), LogisticRegression()).fit(frame, y)
+    model = open_classifier(fitted)
+    shuffled = {"b": frame["b"].to_numpy(), "other": np.zeros(60), "a": frame["a"].to_numpy()}
+    found = model.ask(shuffled).probabilities
+    assert found is not None
+    np.testing.assert_allclose(found, fitted.predict_proba(frame), rtol=1e-12)
+    assert model.classes == ("no", "yes")
+    with pytest.raises(InputError, match="no 'a'; there are b"):
+        model.ask({"b": np.zeros(3)})
+    with pytest.raises(UsageError, match="is not fitted"):
+        open_classifier(LogisticRegression())
+    from sklearn.linear_model import LinearRegression
+
+    with pytest.raises(InputError, match="a function, a fitted estimator or a torch module"):
+        open_classifier(LinearRegression())
+
+
+def test_a_torch_module_over_images_and_tables(torch: Any) -> None:
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 8 * 8, 2))
+    pixels = np.random.default_rng(0).integers(0, 256, size=(5, 8, 8, 3)).astype(np.uint8)
+    found = open_classifier(net).ask(pixels).logits
+    plain = net(torch.from_numpy(pixels.transpose(0, 3, 1, 2).astype(np.float32) / 255)).detach().numpy()
+    np.testing.assert_allclose(found, plain, atol=1e-6)
+    with pytest.raises(WorkError, match="Sequential failed"):
+        open_classifier(net).ask(np.zeros((2, 9, 9, 3), dtype=np.uint8))
+    table = torch.nn.Linear(2, 3)
+    logits = open_classifier(table, classes=["x", "y", "z"]).ask({"b": np.ones(4), "a": np.zeros(4)}).logits
+    assert logits is not None
+    assert logits.shape == (4, 3)
+
+
+def linear_onnx(path: Path, weights: Any, *, image: bool = False, output: str = "logits") -> Path:
+    """A linear layer as an ONNX file, over a table or over images."""
+    onnx = pytest.importorskip("onnx", reason="needs onnx: pip install onnx")
+    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
+    shape = ["rows", 3, 4, 4] if image else ["rows", len(weights)]
+    nodes = [helper.make_node("Flatten", ["x"], ["flat"], axis=1)] if image else []
+    last = "sums" if output == "probabilities" else output
+    nodes.append(helper.make_node("MatMul", ["flat" if image else "x", "w"], [last]))
+    if output == "probabilities":
+        nodes.append(helper.make_node("Softmax", ["sums"], [output], axis=1))
+    graph = helper.make_graph(
+        nodes,
+        "linear",
+        [helper.make_tensor_value_info("x", kind, shape)],
+        [helper.make_tensor_value_info(output, kind, ["rows", weights.shape[1]])],
+        [onnx.numpy_helper.from_array(weights.astype(np.float32), "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(model, path)
+    return path
+
+
+def test_an_onnx_file_over_a_table_and_images(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="needs the extra onnx: pip install 'oodometer[onnx]'")
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=(2, 3))
+    model = open_classifier(str(linear_onnx(tmp_path / "t.onnx", weights)), classes=["a", "b", "c"])
+    x = rng.normal(size=(7, 2)).astype(np.float32)
+    np.testing.assert_allclose(model.ask({"u": x[:, 0], "v": x[:, 1]}).logits, x @ weights, atol=1e-5)
+    with pytest.raises(InputError, match="2 columns, got 3"):
+        model.ask({"u": x[:, 0], "v": x[:, 1], "w": x[:, 1]})
+    given = open_classifier(linear_onnx(tmp_path / "p.onnx", weights, output="probabilities"))
+    found = given.ask({"u": x[:, 0], "v": x[:, 1]})
+    assert found.logits is None
+    np.testing.assert_allclose(found.distribution.sum(1), 1, atol=1e-6)
+    pixels = rng.integers(0, 256, size=(3, 4, 4, 3)).astype(np.uint8)
+    big = rng.normal(size=(48, 2))
+    seen = open_classifier(linear_onnx(tmp_path / "i.onnx", big, image=True)).ask(pixels).logits
+    flat = pixels.transpose(0, 3, 1, 2).reshape(3, -1) / 255
+    np.testing.assert_allclose(seen, flat @ big, atol=1e-4)
+    (tmp_path / "bad.onnx").write_text("no graph")
+    with pytest.raises(InputError, match="expected an ONNX file"):
+        open_classifier(tmp_path / "bad.onnx")
+    with pytest.raises(InputError, match="no such file"):
+        open_classifier(tmp_path / "none.onnx")
+
+
+def test_references_to_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_models.py").write_text(
+        "import numpy as np\n"
+        "def asked(texts):\n    return np.tile([0.25, 0.75], (len(texts), 1))\n"
+        "def make():\n    return asked\n"
+        "def broken():\n    raise OSError('no file')\n"
+        "size = 3\n"
+    )
+    (tmp_path / "my_faulty.py").write_text("1 / 0\n")
+    monkeypatch.chdir(tmp_path)
+    for name in ("my_models:asked", "my_models:make"):
+        found = open_classifier(name).ask(TEXTS).probabilities
+        assert found is not None
+        assert found[0].tolist() == [0.25, 0.75]
+    for name, words in {
+        "my_models:none": "expected none in my_models, got",
+        "my_models:size": "a function, a fitted estimator or a torch module, got 3",
+        "my_models:broken": "a function that gives a model, got OSError: no file",
+        "my_faulty:make": "a module my_faulty that can be imported, got ZeroDivisionError",
+        "no_such_module:make": "expected a module no_such_module",
+    }.items():
+        with pytest.raises(InputError, match=words):
+            open_classifier(name)
+    assert str(tmp_path) not in sys.path
+    sys.modules.pop("my_models", None)
+
+
+def test_what_is_no_model_is_refused(tmp_path: Path, tiny_encoder: Path) -> None:
+    (tmp_path / "x.pkl").write_bytes(b"\x80\x04.")
+    with pytest.raises(UsageError, match="a pickle can run any code and is never read"):
+        open_classifier(tmp_path / "x.pkl")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="the folder of a model, with config"):
+        open_classifier(tmp_path / "empty")
+    with pytest.raises(InputError, match=r"a classifier of texts or images, got BertModel"):
+        open_classifier(tiny_encoder)
+
+
+def test_members_of_an_ensemble_are_matched_by_name() -> None:
+    first = FunctionClassifier(told, classes=["bad", "good"])
+    second = FunctionClassifier(lambda texts: told(texts)[:, ::-1], classes=["good", "bad"], name="second")
+    found = Ensemble([first, second], names=["one", "two"]).ask(TEXTS)
+    assert found.members is not None
+    np.testing.assert_array_equal(found.members[0], found.members[1])
+    np.testing.assert_array_equal(found.distribution, told(TEXTS))
+    third = FunctionClassifier(
+        lambda texts: np.full((len(texts), 2), 0.5), classes=["bad", "good"], name="third"
+    )
+    mean = Ensemble([first, third], average=True).ask(TEXTS)
+    np.testing.assert_allclose(mean.distribution, (told(TEXTS) + 0.5) / 2)
+    record = Ensemble([first, third], names=["one", "two"]).predict(TEXTS)
+    assert record.names == {"model": ("one", "two")}
+    other = FunctionClassifier(told, classes=["bad", "fine"], name="other")
+    with pytest.raises(InputError, match="expected the classes of the first model, bad, good"):
+        Ensemble([first, other])

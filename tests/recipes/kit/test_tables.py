@@ -1,0 +1,22 @@
+"""Tables of Markdown by hand, and the papers' own numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from oodometer.recipes import RECIPES
+from oodometer.recipes.kit.tables import bare, number, paper_tables, percent, section, tables_page
+
+
+def test_sections_stand_one_after_the_other() -> None:
+    page = tables_page([section("Words", ["a"], [["1"]]), "", section("More", ["b"], [], "After.")])
+    assert page == "Words\n\n| a |\n|---|\n| 1 |\n\nMore\n\n| b |\n|---|\n\nAfter.\n"
+
+
+def test_what_is_missing_is_a_dash() -> None:
+    assert (percent(None), bare(None), number(None)) == ("-", "-", "-")
+
+
+@pytest.mark.parametrize("folder", RECIPES.values())
+def test_every_paper_has_its_numbers(folder: str) -> None:
+    assert paper_tables(folder)
