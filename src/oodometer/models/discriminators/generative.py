@@ -16,13 +16,13 @@ from ..seq2seq import EncoderDecoder
 from ..seq2seq.pretrained import load_tokenizer
 from ..seq2seq.scoring import IGNORED, token_scores
 from ..seq2seq.start import new_tokens
+from ..text.truncation import cut_longer_side
 from ..torch.asking import in_batches
 from ..torch.batches import padded, token_batches
 from ..torch.best import Best
 from ..torch.library import torch as load_torch
 from ..torch.training import TrainingConfig
 from .trained import CLASSES, TrainedDiscriminator, class_log_odds
-from .truncation import cut_longer_side
 
 __all__ = ["BETWEEN", "GenerativeDiscriminator"]
 

@@ -15,7 +15,7 @@ from ...arrays import Array, Ragged
 from ...results import percent
 from ..artifacts import fingerprint, keep, trained_as
 from ..base import Progress
-from ..text.encoder import counted_ids
+from ..text.truncation import counted_ids
 from ..torch.batches import padded
 from ..torch.library import choose_device
 from ..torch.library import torch as load_torch

@@ -10,12 +10,9 @@ import numpy as np
 
 from ...arrays import Array, softmax
 from ...errors import InputError, UsageError
-from ..base import Progress
-from ..hub import load_pretrained
-from ..text.encoder import counted_ids
-from ..torch.batches import padded, sorted_batches
-from ..torch.library import choose_device
-from ..torch.library import torch as load_torch
+from ..base import Progress, Text
+from ..text.encoder import Encoder
+from ..torch.training import TrainingConfig
 from .base import Discriminator, check_pairs
 
 __all__ = ["PretrainedDiscriminator"]
@@ -59,8 +56,7 @@ class PretrainedDiscriminator(Discriminator):
         self.source, self.template, self.max_length = source, template, max_length
         self.correct = [correct] if isinstance(correct, str | int) else list(correct)
         self.batch_size, self.device = batch_size, device
-        self.net: Any = None
-        self.tokenizer: Any = None
+        self.model: Encoder | None = None
 
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor."""
@@ -74,45 +70,23 @@ class PretrainedDiscriminator(Discriminator):
         from scipy.special import expit
 
         given, found = check_pairs(inputs, outputs)
-        torch, device = load_torch(), choose_device(self.device)
-        places = self._open()
-        self.net.to(device).eval()
-        texts: list[Any] = list(zip(given, found, strict=True))
+        model = self._opened()
+        places = self._places(model)
+        texts: list[Text] = list(zip(given, found, strict=True))
         if self.template is not None:
             texts = [
                 self.template.replace("{input}", "\0").replace("{output}", output).replace("\0", one)
-                for one, output in texts
+                for one, output in zip(given, found, strict=True)
             ]
-        sequences, cut = counted_ids(self.tokenizer, texts, self._room())
-        out = np.empty((len(texts), int(self.net.config.num_labels)), dtype=np.float32)
-        batches = sorted_batches(sequences.lengths, self.batch_size)
-        typed = self.template is None and "token_type_ids" in self.tokenizer.model_input_names
-        with torch.inference_mode():
-            for done, batch in enumerate(batches, 1):
-                ids, real = padded(sequences, batch, int(self.tokenizer.pad_token_id))
-                more = {}
-                if typed:
-                    mark = ids == self.tokenizer.sep_token_id
-                    more["token_type_ids"] = torch.from_numpy(
-                        np.minimum(mark.cumsum(1) - mark, 1).astype(np.int64)
-                    ).to(device)
-                logits = self.net(
-                    input_ids=torch.from_numpy(ids).to(device),
-                    attention_mask=torch.from_numpy(real).to(device).long(),
-                    **more,
-                ).logits
-                out[batch] = logits.float().cpu().numpy()
-                if progress is not None:
-                    progress(done, len(batches))
-        self._count_truncated(cut, len(given), self._room())
+        out = model.logits(texts, progress=progress)
+        self._count_truncated(model.truncated, len(given), model.max_length)
         p: Array = expit(out[:, 0]) if out.shape[1] == 1 else softmax(out)[:, places].sum(axis=1)
         return np.clip(p, 0, 1).astype(np.float32)
 
     @property
     def parameters(self) -> int:
         """Number of parameters of the classifier."""
-        self._open()
-        return sum(int(one.numel()) for one in self.net.parameters())
+        return self._opened().parameters
 
     def _write(self, folder: Path) -> dict[str, Any]:
         """Nothing but the options; the classifier stays where ``source`` says."""
@@ -123,17 +97,16 @@ class PretrainedDiscriminator(Discriminator):
         """The classifier is opened when it is first asked."""
         return cls(**about["options"])
 
-    def _room(self) -> int:
-        positions = getattr(self.net.config, "max_position_embeddings", None) or self.max_length
-        offset = 2 if self.net.config.model_type in ("roberta", "xlm-roberta", "camembert") else 0
-        return min(self.max_length, int(positions) - offset)
+    def _opened(self) -> Encoder:
+        if self.model is None:
+            self.model = Encoder.opened(self.source, max_length=self.max_length, device=self.device)
+            # A classifier is asked in batches twice as large as those of its training.
+            self.model.training = TrainingConfig(batch_size=max(1, self.batch_size // 2))
+        return self.model
 
-    def _open(self) -> list[int]:
-        """Open the classifier; positions of the labels that mean Correct."""
-        if self.net is None:
-            self.tokenizer = load_pretrained("AutoTokenizer", self.source)
-            self.net = load_pretrained("AutoModelForSequenceClassification", self.source)
-        labels = {int(place): str(name) for place, name in self.net.config.id2label.items()}
+    def _places(self, model: Encoder) -> list[int]:
+        """Positions of the labels that mean Correct."""
+        labels = {int(place): str(name) for place, name in model.net.config.id2label.items()}
         if len(labels) == 1:
             return [0]
         found = []

@@ -14,7 +14,7 @@ from ...datasets import Table
 from ...errors import InputError, MissingExtraError, UsageError, WorkError
 from ..hub import class_names, load_pretrained
 from ..image.pixels import in_one_size
-from ..text.encoder import counted_ids
+from ..text.truncation import counted_ids
 from ..torch.batches import padded, sorted_batches
 from .base import Gives, OutsideClassifier
 

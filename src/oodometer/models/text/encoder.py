@@ -6,19 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self, final
 
-import numpy as np
-
 from ...arrays import Ragged
 from ...errors import UsageError
 from ..base import Text
 from ..hub import class_names, load_pretrained
-from ..tokens import ends
 from ..torch.library import transformers as load_transformers
 from ..torch.training import TrainingConfig
 from .network import TextClassifier
+from .truncation import counted_ids
 from .wordpiece import learn_wordpiece
 
-__all__ = ["Encoder", "TransformerClassifier", "counted_ids", "piece_ids"]
+__all__ = ["Encoder", "TransformerClassifier", "positions"]
 
 
 class TransformerClassifier(TextClassifier):
@@ -50,7 +48,9 @@ class TransformerClassifier(TextClassifier):
         self.tokenizer: Any = tokenizer
         self._given = tokenizer is not None
         self._settings: Any = None  # transformers' configuration of a loaded model
-        self._ends_cut = False  # how a pretrained classifier is deployed: a long text loses its end
+        # One that exists already is asked as its tokenizer and a pipeline do.
+        self._typed = True  # the parts of a pair have types
+        self._ends_cut = False  # a long text loses its end, not its middle
 
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor."""
@@ -99,7 +99,7 @@ class TransformerClassifier(TextClassifier):
 
     def _types(self, net: Any, ids: Any) -> dict[str, Any]:
         """The second part of a pair, behind the first mark of separation, has a type of its own."""
-        if getattr(net.config, "type_vocab_size", 0) <= 1:
+        if not self._typed or getattr(net.config, "type_vocab_size", 0) <= 1:
             return {}
         mark = (ids == self.tokenizer.sep_token_id).long()
         return {"token_type_ids": (mark.cumsum(1) - mark).clamp(max=1)}
@@ -154,17 +154,27 @@ class Encoder(TransformerClassifier):
         of its longer part, as in transformers' own pipelines. Raises `InputError` where there is no classifier, or
         where it gives no distribution over classes.
         """
+        model = cls.opened(source, max_length=max_length, device=device)
+        model.classes, model._ends_cut = class_names(model.net.config, source), True
+        return model
+
+    @classmethod
+    def opened(cls, source: str, *, max_length: int | None = None, device: str | None = None) -> Self:
+        """A network that exists already, with its tokenizer; its classes are the numbers of its outputs.
+
+        ``max_length`` is at most, and by default, what the network can read.
+        """
         model = cls(source, device=device)
         model.tokenizer = load_pretrained("AutoTokenizer", source, expected="a classifier of texts")
         net = load_pretrained(cls._task, source, expected="a classifier of texts").eval()
-        model.classes = class_names(net.config, source)
+        model.classes = tuple(range(net.config.num_labels))
         if model.tokenizer.pad_token_id is None:  # decoders have none: any will do, since it is masked
             model.tokenizer.pad_token = model.tokenizer.eos_token
             net.config.pad_token_id = model.tokenizer.pad_token_id
         model.padding = int(model.tokenizer.pad_token_id)
         most = positions(net.config, model.tokenizer)
         model.max_length = most if max_length is None else min(max_length, most)
-        model.net, model._ends_cut = net, True
+        model.net, model._typed = net, "token_type_ids" in model.tokenizer.model_input_names
         return model
 
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
@@ -183,52 +193,3 @@ def positions(config: Any, tokenizer: Any) -> int:
         own -= 2  # its positions count from 2
     stated = [int(one) for one in (own, tokenizer.model_max_length) if one is not None and 0 < one < 10**9]
     return min(stated, default=512)
-
-
-def piece_ids(tokenizer: Any, texts: Sequence[Text], max_length: int) -> Ragged:
-    """Ids of word pieces with the tokenizer's special marks; a text too long loses its middle.
-
-    Of a pair the longer part loses its end, until both are of one length, then both do. Source: Sun et al. (2019) for
-    the middle.
-    """
-    return counted_ids(tokenizer, texts, max_length)[0]
-
-
-def counted_ids(
-    tokenizer: Any, texts: Sequence[Text], max_length: int, *, end: bool = False
-) -> tuple[Ragged, int]:
-    """The ids of `piece_ids`, and the number of texts that were too long; ``end``: they lose their end instead."""
-    from ..torch.batches import ragged
-
-    if any(not isinstance(text, str) for text in texts):
-        first = [text if isinstance(text, str) else text[0] for text in texts]
-        second = ["" if isinstance(text, str) else text[1] for text in texts]
-        rows = tokenizer(first, second, return_attention_mask=False, verbose=False)["input_ids"]
-        cut = [place for place, row in enumerate(rows) if len(row) > max_length]
-        if cut:
-            short = tokenizer(
-                [first[place] for place in cut],
-                [second[place] for place in cut],
-                truncation="longest_first",
-                max_length=max_length,
-                return_attention_mask=False,
-            )["input_ids"]
-            for place, row in zip(cut, short, strict=True):
-                rows[place] = row
-        return ragged(rows), len(cut)
-    room = max_length - tokenizer.num_special_tokens_to_add()
-    plain = tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)[
-        "input_ids"
-    ]
-    before, after = _marks(tokenizer)
-    kept = (row[:room] if end else ends(row, room) for row in plain)
-    return ragged([[*before, *row, *after] for row in kept]), sum(len(row) > room for row in plain)
-
-
-def _marks(tokenizer: Any) -> tuple[list[int], list[int]]:
-    """Ids that the tokenizer puts before and after a single text."""
-    body = tokenizer("a", add_special_tokens=False)["input_ids"]
-    whole = tokenizer("a")["input_ids"]
-    windows = np.lib.stride_tricks.sliding_window_view(np.array(whole), len(body))
-    start = int(np.flatnonzero((windows == np.array(body)).all(1))[0])
-    return whole[:start], whole[start + len(body) :]

@@ -23,7 +23,7 @@ from ..torch.batches import padded, sorted_batches
 from ..torch.checkpoint import read_tensors, write_tensors
 from ..torch.library import choose_device
 from ..torch.library import torch as load_torch
-from .encoder import piece_ids
+from .truncation import piece_ids
 from .views import with_words_dropped
 
 __all__ = ["FrozenEncoder"]

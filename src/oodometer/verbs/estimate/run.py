@@ -276,7 +276,11 @@ def _for_target(
         fitted.plan, by=options.by, every=every, labels=truth, rows=rows, first_row=beginning.first_row
     )
     plan, unfed = plan.restricted_to(beginning)
-    unmade = [] if options.methods else [Skipped(name, why) for name, why in broken("estimator").items()]
+    unmade = (
+        []
+        if options.methods is not None
+        else [Skipped(name, why) for name, why in broken("estimator").items()]
+    )
     plan, slow = _without_slow(plan, target.rows, options.methods)
     skipped = [*fitted.skipped, *unfed, *unmade, *slow]
     if not plan.methods:

@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oodometer.models.discriminators.truncation import cut_longer_side, room_of_each
+from oodometer.models.text.truncation import counted_ids, cut_longer_side, room_of_each
+from oodometer.models.text.wordpiece import learn_wordpiece
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 40))
@@ -37,6 +38,21 @@ def test_texts_are_cut_at_tokens(transformers: Any) -> None:
     assert right == ["d e f", "b c", "a b c"]
     assert cut == 2
     assert inputs[2] == "a b c d e f"  # the lists that were given stay as they are
+
+
+def test_ids_of_a_pair_are_cut_by_the_same_rule(transformers: Any) -> None:
+    """The tokenizer's own truncation, which a classifier uses, and ours, for models that read one text."""
+    tokenizer = learn_wordpiece(["a b c d e f g h"], 200, 64)
+    sides = [
+        ["a " * i for i in range(1, 10) for _ in range(9)],
+        ["b " * j for _ in range(9) for j in range(1, 10)],
+    ]
+    rows, cut = counted_ids(tokenizer, list(zip(*sides, strict=True)), 9)
+    first, second, same = cut_longer_side(tokenizer, sides[0], sides[1], 6)
+    assert cut == same > 0
+    for row in range(81):
+        expected = tokenizer(first[row], second[row])["input_ids"]
+        assert rows.values[rows.offsets[row] : rows.offsets[row + 1]].tolist() == expected
 
 
 def test_an_empty_side(transformers: Any) -> None:
