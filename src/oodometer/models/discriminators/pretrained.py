@@ -88,6 +88,11 @@ class PretrainedDiscriminator(Discriminator):
         """Number of parameters of the classifier."""
         return self._opened().parameters
 
+    @property
+    def labels(self) -> list[str]:
+        """Names of the classifier's labels, in the order of its outputs."""
+        return [str(name) for name in self._opened().net.config.id2label.values()]
+
     def _write(self, folder: Path) -> dict[str, Any]:
         """Nothing but the options; the classifier stays where ``source`` says."""
         return {}
@@ -102,6 +107,7 @@ class PretrainedDiscriminator(Discriminator):
             self.model = Encoder.opened(self.source, max_length=self.max_length, device=self.device)
             # A classifier is asked in batches twice as large as those of its training.
             self.model.training = TrainingConfig(batch_size=max(1, self.batch_size // 2))
+            self._places(self.model)  # a label that it does not have is an error before anything is asked
         return self.model
 
     def _places(self, model: Encoder) -> list[int]:

@@ -10,6 +10,7 @@ from ...arrays import Ragged
 from ...errors import UsageError
 from ..base import Text
 from ..hub import class_names, load_pretrained
+from ..torch.library import choose_device
 from ..torch.library import transformers as load_transformers
 from ..torch.training import TrainingConfig
 from .network import TextClassifier
@@ -156,6 +157,8 @@ class Encoder(TransformerClassifier):
         """
         model = cls.opened(source, max_length=max_length, device=device)
         model.classes, model._ends_cut = class_names(model.net.config, source), True
+        # On a CPU the values of a batch are to stay in its caches; a GPU wants to be filled.
+        model.asking_tokens = 2048 if choose_device(device) == "cpu" else 65_536
         return model
 
     @classmethod

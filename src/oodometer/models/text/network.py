@@ -10,7 +10,7 @@ import numpy as np
 
 from ...arrays import Array, Ragged
 from ..base import Text
-from ..torch.batches import padded
+from ..torch.batches import padded, token_batches
 from ..torch.classifier import TorchClassifier
 from ..torch.library import torch as load_torch
 from .views import with_words_dropped
@@ -41,6 +41,8 @@ class TextClassifier(TorchClassifier):
 
     padding = 0
     least_width = 1
+    asking_tokens: int | None = None
+    """Padded tokens of a batch that is asked; None: as `TorchClassifier` has it."""
 
     @abstractmethod
     def _ids(self, texts: Sequence[Text]) -> Ragged:
@@ -61,6 +63,12 @@ class TextClassifier(TorchClassifier):
         torch = load_torch()
         ids, real = padded(encoded.ids, batch, self.padding, least=self.least_width)
         return torch.from_numpy(ids).to(device), torch.from_numpy(real).to(device)
+
+    def _asking_batches(self, encoded: Tokens) -> list[Array]:
+        if self.asking_tokens is None:
+            return super()._asking_batches(encoded)
+        lengths = encoded.lengths
+        return token_batches(lengths, np.argsort(-lengths, kind="stable"), self.asking_tokens)
 
     def _view(self, inputs: Any, seed: Sequence[int]) -> list[Text]:
         return with_words_dropped(inputs, seed)
