@@ -41,7 +41,7 @@ class EstimatorClassifier(OutsideClassifier):
         if not hasattr(estimator, "predict_proba"):
             raise UsageError(f"{called} gives no probabilities (predict_proba); calibrate it or use another")
         try:
-            own = [one.item() if hasattr(one, "item") else one for one in estimator.classes_]
+            own = [_plain(one) for one in estimator.classes_]
         except AttributeError:
             raise UsageError(f"{called} is not fitted; give one that is") from None
         super().__init__(gives="probabilities", classes=classes or own, name=called)
@@ -83,3 +83,15 @@ class EstimatorClassifier(OutsideClassifier):
                 "pip install pandas"
             ) from error
         return pd.DataFrame({name: columns[name] for name in names})
+
+
+def _plain(name: Any) -> int | str:
+    """A class as a name: a truth value or a whole number is an integer, whatever type a frame gave it.
+
+    >>> _plain(np.float64(1.0)), _plain(np.True_), _plain(np.str_("yes"))
+    (1, 1, 'yes')
+    """
+    plain = name.item() if hasattr(name, "item") else name
+    if isinstance(plain, (bool, int)) or (isinstance(plain, float) and plain.is_integer()):
+        return int(plain)
+    return str(plain)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from ...errors import InputError
 
 __all__ = ["matched"]
+
+_WHOLE = re.compile(r"-?\d+\.0+")
 
 
 def matched(
@@ -20,14 +23,14 @@ def matched(
     >>> matched(["1", None, "0"], (0, 1), file=None, first_row=0, column="label")
     [1, None, 0]
     """
-    names = {str(one): one for one in classes}
+    names = {_key(one): one for one in classes}
     out: list[int | str | None] = []
     for row, one in enumerate(labels, first_row + 1):
         plain = one.item() if hasattr(one, "item") else one
         if plain is None or plain == "" or plain != plain:
             out.append(None)
             continue
-        key = str(int(plain)) if isinstance(plain, float) and plain.is_integer() else str(plain)
+        key = _key(plain)
         if key not in names:
             raise InputError(
                 f"one of the model's classes, {', '.join(list(names)[:8])}",
@@ -39,3 +42,12 @@ def matched(
             )
         out.append(names[key])
     return out
+
+
+def _key(label: Any) -> str:
+    """A label as a name: 1, 1.0, "1.0" and true are one."""
+    if isinstance(label, str) and _WHOLE.fullmatch(label):
+        return label.partition(".")[0]
+    if isinstance(label, bool) or (isinstance(label, float) and label.is_integer()):
+        return str(int(label))
+    return str(label)
