@@ -16,7 +16,7 @@ LEAST_GAIN = (
 class Found(NamedTuple):
     """The beams of one batch, best first; torch, on the device of the search.
 
-    ``ids`` (sample, beam, position) end with the mark of the end; ``real`` says which positions count;
+    ``ids`` (sample, beam, position) end with the end token; ``real`` says which positions count;
     ``token_logprobs`` has the same shape. ``totals`` (sample, beam) is -inf where a sample has fewer beams, ``ended``
     (sample,) says whether all its beams came to their end.
     """
@@ -48,8 +48,8 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> Found:
     torch = load_torch()
     kind, hidden = type(states), states.last_hidden_state
     device, rows = hidden.device, len(hidden)
-    marks = net.generation_config
-    end = torch.as_tensor(marks.eos_token_id, device=device).reshape(-1)
+    settings = net.generation_config
+    end = torch.as_tensor(settings.eos_token_id, device=device).reshape(-1)
     out = _Answers(torch, rows, beams, cap, int(end[0]), device)
     place = torch.arange(rows, device=device)  # where in the output each sample of the batch belongs
     totals = torch.zeros((rows, 1), device=device)
@@ -61,7 +61,7 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> Found:
         values.expand(-1, beams, -1),
     )
     done = torch.zeros(rows, dtype=torch.bool, device=device)
-    last = torch.full((rows, 1), int(marks.decoder_start_token_id), device=device)
+    last = torch.full((rows, 1), int(settings.decoder_start_token_id), device=device)
     cache = None
     for step in range(cap):
         given = net(
@@ -159,7 +159,7 @@ class _Answers:
         self.values[place, :, : ids.shape[-1]] = values
 
     def found(self, end: Any) -> Found:
-        """All of them, the positions behind the mark of the end left out."""
+        """All of them, the positions behind the end token left out."""
         ends = self.torch.isin(self.ids, end)
         real = ((ends.cumsum(-1) - ends.long()) == 0) & (self.totals > -self.torch.inf)[..., None]
         closed = (ends & real).any(-1) | (self.totals == -self.torch.inf)
