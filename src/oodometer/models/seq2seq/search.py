@@ -8,9 +8,7 @@ from ..torch.library import torch as load_torch
 
 __all__ = ["Found", "search"]
 
-LEAST_GAIN = (
-    0.15  # share of a batch that must be done before the rest is packed together, which copies the caches
-)
+LEAST_GAIN = 0.15  # packing the rest of a batch together copies the caches
 
 
 class Found(NamedTuple):
@@ -28,7 +26,9 @@ class Found(NamedTuple):
     ended: Any
 
 
-def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> Found:
+def search(
+    net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain: float = LEAST_GAIN
+) -> Found:
     """The ``beams`` most probable outputs that a beam search of this width finds within ``cap`` tokens.
 
     At each step the 2 x beams best continuations of all beams of a sample are taken by total log-probability. Those of
@@ -41,7 +41,8 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> Found:
     the end of the last, and repeats the attention to the input for each beam at each step.
 
     ``net`` is the torch module of an encoder-decoder with a cache, ``states`` what its encoder gave (sample, position,
-    unit), ``mask`` says which positions of the inputs are real (sample, position).
+    unit), ``mask`` says which positions of the inputs are real (sample, position). ``least_gain`` is the share of the
+    batch that must be done before the rest is packed together.
 
     Source: Sutskever, Vinyals and Le (2014) for beam search.
     """
@@ -89,7 +90,7 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> Found:
             break
         width = last.shape[0] // len(done)
         stay = torch.arange(len(done), device=device)
-        if live <= (1 - LEAST_GAIN) * len(done):
+        if live <= (1 - least_gain) * len(done):
             out.take(place[done], *(one[done] for one in kept))
             stay = stay[~done]
             place, totals, ids, values, parent = (one[stay] for one in (place, totals, ids, values, parent))
