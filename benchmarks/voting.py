@@ -36,6 +36,7 @@ def judged_pairs(inputs: list[str], golds: list[str], seed: int) -> tuple[list[s
 
 def judge_of(kind: str, folder: Path, pairs: tuple[list[str], list[str], list[bool]]) -> Any:
     """The judge of a kind, trained where its folder is not there yet."""
+    from oodometer.models.artifacts import described
     from oodometer.models.discriminators import (
         SMALL,
         ClassifierDiscriminator,
@@ -44,7 +45,7 @@ def judge_of(kind: str, folder: Path, pairs: tuple[list[str], list[str], list[bo
     )
     from oodometer.models.torch.training import TrainingConfig
 
-    if not (folder / "oodometer_discriminator.json").is_file():
+    if described(folder) is None:
         plan = TrainingConfig(epochs=3, batch_size=32, learning_rate=1e-3, warmup=0.1)
         judge: Any = (
             GenerativeDiscriminator(config={}, training=plan)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,8 @@ from oodometer.models import (
     load_model,
 )
 from oodometer.models.embeddings import WordVectors
+from oodometer.models.torch.checkpoint import read_tensors, write_tensors
 from oodometer.models.torch.training import TrainingConfig
-from oodometer.store.kept import checksum
 
 QUICK = TrainingConfig(epochs=4, batch_size=16, learning_rate=0.02)
 SHAPE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
@@ -167,11 +166,10 @@ def test_states_are_kept_after_an_interruption(tiny_encoder: Path, reviews: Any,
     model = FrozenEncoder(str(tiny_encoder), max_length=32, batch_size=32)
     with pytest.raises(KeyboardInterrupt):
         model.fit(texts, labels, checkpoint=tmp_path, progress=stop)
-    kept = sorted(tmp_path.rglob("*.npy"))
+    kept = sorted(tmp_path.rglob("*.safetensors"))
     assert len(kept) == 2
-    plain = BytesIO()
-    np.save(plain, np.load(kept[0]) + 1)  # a mark: it must be read, not computed again
-    kept[0].write_bytes(plain.getvalue() + checksum(plain.getvalue()).encode())
+    moved = read_tensors(kept[0])[0]["states"] + 1  # they must be read, not computed again
+    write_tensors(kept[0], {"states": moved}, {})
     fresh = FrozenEncoder(str(tiny_encoder), max_length=32, batch_size=32)
     states = fresh.states(texts, checkpoint=tmp_path)
     bare = fresh.states(texts)

@@ -133,7 +133,7 @@ def test_saved_and_loaded(torch: Any, pairs: Any, tmp_path: Path) -> None:
     assert isinstance(load_discriminator(home / "member-0"), ClassifierDiscriminator)
     (home / "oodometer_panel.json").write_text("[]")
     with pytest.raises(
-        InputError, match="expected a panel of discriminators saved by oodometer, got another content"
+        InputError, match="expected an ensemble of discriminators saved by oodometer, got another content"
     ):
         Panel.load(home)
     with pytest.raises(UsageError, match="is code and cannot be saved"):

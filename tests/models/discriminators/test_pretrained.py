@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from oodometer.errors import InputError, UsageError
+from oodometer.models import Encoder, load_model
 from oodometer.models.discriminators import Panel, PretrainedDiscriminator
 
 INPUTS = ["the film was good", "a story", "the actor"]
@@ -94,6 +95,23 @@ def test_it_votes_in_a_panel_and_is_saved_by_its_path(folder: Path, tmp_path: Pa
         again.probabilities(INPUTS, OUTPUTS), panel.probabilities(INPUTS, OUTPUTS), atol=1e-6
     )
     assert sorted(one.name for one in (tmp_path / "member-0").iterdir()) == ["oodometer_model.json"]
+
+
+def test_a_classifier_that_exists_already_answers_alike_when_saved(
+    transformers: Any, torch: Any, folder: Path, tmp_path: Path
+) -> None:
+    """Long texts lose their end as in transformers, before and after."""
+    text = "good film " * 60 + "bad " * 40
+    model = Encoder.from_pretrained(str(folder))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    net = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    with torch.inference_mode():
+        expected = (
+            net(**tokenizer(text, truncation=True, max_length=64, return_tensors="pt")).logits[0].numpy()
+        )
+    np.testing.assert_allclose(model.logits([text])[0], expected, atol=1e-5)
+    again = load_model(model.save(tmp_path))
+    np.testing.assert_allclose(again.logits([text]), model.logits([text]), atol=1e-5)
 
 
 def test_bad_input(folder: Path, tmp_path: Path) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from .base import Dev, Discriminator
 from .classifier import ClassifierDiscriminator
 from .collect import Decoder, collect
+from .ensemble import Panel
 from .examples import Examples
 from .generative import GenerativeDiscriminator
 from .masked_pretraining import pretrain
 from .pair_encoder import HEADS, SMALL
-from .panel import Panel
 from .pretrained import PretrainedDiscriminator
 from .registry import load_discriminator
 from .regression import RegressionDiscriminator

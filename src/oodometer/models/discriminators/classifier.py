@@ -37,7 +37,7 @@ class ClassifierDiscriminator(TrainedDiscriminator):
     vocab_size : size of the vocabulary learnt with ``config``.
     max_length : pieces of a pair that are read; a longer pair loses the end of its longer side.
     share : the share of correct outputs that P holds for; 0.5 favours neither verdict, None is the training's.
-    training, device : how and where to train; members of a panel differ by ``training.seed``.
+    training, device : how and where to train; members of an ensemble differ by ``training.seed``.
 
     With ``dev`` the weights of the smallest dev loss are kept (for an encoder) and one temperature is fitted.
     Source: Yao and Koller (2024) for the task; Devlin et al. (2019) for pairs in an encoder.

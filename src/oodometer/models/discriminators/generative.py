@@ -45,7 +45,7 @@ class GenerativeDiscriminator(TrainedDiscriminator):
     max_length : tokens of a pair that are read; a longer pair loses the end of its longer side.
     batch_tokens : padded tokens of a batch when the judge is asked; on a CPU at most 2,048, which its caches hold.
     share : the share of correct outputs that P holds for; 0.5 favours neither verdict, None is the training's.
-    training, device : how and where to train; members of a panel differ by ``training.seed``.
+    training, device : how and where to train; members of an ensemble differ by ``training.seed``.
 
     With ``dev`` the weights of the smallest dev loss are kept and one temperature is fitted. Source: Yao and Koller
     (2024).

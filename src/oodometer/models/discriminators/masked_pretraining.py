@@ -104,17 +104,17 @@ def pretrain(
     head = torch.nn.Linear(base.config.hidden_size, len(tokenizer))
     net = torch.nn.ModuleDict({"base": base, "head": head}).to(place)
     typed = getattr(base.config, "type_vocab_size", 0) > 1
-    marks = torch.tensor(sorted(tokenizer.all_special_ids), device=place)
+    special = torch.tensor(sorted(tokenizer.all_special_ids), device=place)
     parts, shares = _parts(sequences, int(tokenizer.sep_token_id)), torch.tensor(SHARES, device=place)
 
     def loss(batch: Array) -> Any:
         ids, real = padded(sequences, batch, int(tokenizer.pad_token_id))
         true, mask = torch.from_numpy(ids).to(place), torch.from_numpy(real).to(place)
         what = torch.from_numpy(padded(parts, batch, 0)[0]).to(place)
-        chosen = (torch.rand(true.shape, device=place) < shares[what]) & mask & ~torch.isin(true, marks)
+        chosen = (torch.rand(true.shape, device=place) < shares[what]) & mask & ~torch.isin(true, special)
         fate = torch.rand(true.shape, device=place)
         seen = torch.where(chosen & (fate < HIDDEN), tokenizer.mask_token_id, true)
-        other = torch.randint(len(marks), len(tokenizer), true.shape, device=place)
+        other = torch.randint(len(special), len(tokenizer), true.shape, device=place)
         seen = torch.where(chosen & (fate >= HIDDEN) & (fate < HIDDEN + EXCHANGED), other, seen)
         types = {"token_type_ids": (what > 0).long()} if typed else {}
         states = base(input_ids=seen, attention_mask=mask.long(), **types).last_hidden_state
@@ -134,7 +134,7 @@ def pretrain(
     return home
 
 
-def _parts(sequences: Ragged, mark: int) -> Ragged:
+def _parts(sequences: Ragged, separator: int) -> Ragged:
     """Where each token stands: 0 in the input, 1 in the output and the input has it too, 2 in the output alone.
 
     >>> from ..torch.batches import ragged
@@ -144,6 +144,6 @@ def _parts(sequences: Ragged, mark: int) -> Ragged:
     out = np.zeros(len(sequences.values), dtype=np.int64)
     for start, stop in pairwise(sequences.offsets.tolist()):
         ids = sequences.values[start:stop]
-        first = int(np.argmax(ids == mark)) + 1
+        first = int(np.argmax(ids == separator)) + 1
         out[start + first : stop] = np.where(np.isin(ids[first:], ids[:first]), 1, 2)
     return Ragged(out, sequences.offsets)

@@ -41,10 +41,9 @@ def pair_encoder(
 ) -> Encoder | TokenEncoder:
     """An encoder of a pretrained ``source``, or of the sizes in ``config`` with pieces learnt from ``texts``.
 
-    A plan for a model from scratch is longer and has larger steps than one for a pretrained model. What ``config``
-    leaves open is chosen so that a small encoder learns at all: weights are drawn with the standard deviation
-    1 / sqrt(hidden_size), not BERT's 0.02, which suits 768 units, and there is no dropout. `UsageError` for a head that
-    is not among `HEADS`.
+    Training from scratch is longer and has larger steps than that of a pretrained model. What ``config`` leaves open is
+    chosen so that a small encoder learns at all: weights are drawn with the standard deviation 1 / sqrt(hidden_size),
+    not BERT's 0.02, which suits 768 units, and there is no dropout. `UsageError` for a head that is not among `HEADS`.
     """
     if head not in HEADS:
         raise UsageError(f"expected a head of {' or '.join(HEADS)}, got {head!r}")

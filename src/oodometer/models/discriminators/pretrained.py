@@ -57,6 +57,7 @@ class PretrainedDiscriminator(Discriminator):
         self.correct = [correct] if isinstance(correct, str | int) else list(correct)
         self.batch_size, self.device = batch_size, device
         self.model: Encoder | None = None
+        self._places: list[int] = []  # of the labels that mean Correct
 
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor."""
@@ -71,7 +72,6 @@ class PretrainedDiscriminator(Discriminator):
 
         given, found = check_pairs(inputs, outputs)
         model = self._opened()
-        places = self._places(model)
         texts: list[Text] = list(zip(given, found, strict=True))
         if self.template is not None:
             texts = [
@@ -80,18 +80,13 @@ class PretrainedDiscriminator(Discriminator):
             ]
         out = model.logits(texts, progress=progress)
         self._count_truncated(model.truncated, len(given), model.max_length)
-        p: Array = expit(out[:, 0]) if out.shape[1] == 1 else softmax(out)[:, places].sum(axis=1)
+        p: Array = expit(out[:, 0]) if out.shape[1] == 1 else softmax(out)[:, self._places].sum(axis=1)
         return np.clip(p, 0, 1).astype(np.float32)
 
     @property
     def parameters(self) -> int:
         """Number of parameters of the classifier."""
         return self._opened().parameters
-
-    @property
-    def labels(self) -> list[str]:
-        """Names of the classifier's labels, in the order of its outputs."""
-        return [str(name) for name in self._opened().net.config.id2label.values()]
 
     def _write(self, folder: Path) -> dict[str, Any]:
         """Nothing but the options; the classifier stays where ``source`` says."""
@@ -102,16 +97,22 @@ class PretrainedDiscriminator(Discriminator):
         """The classifier is opened when it is first asked."""
         return cls(**about["options"])
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the classifier's labels; `InputError` where one that should mean Correct is not among them."""
+        return tuple(str(name) for name in self._opened().net.config.id2label.values())
+
     def _opened(self) -> Encoder:
+        """The classifier, opened when it is first asked."""
         if self.model is None:
-            self.model = Encoder.opened(self.source, max_length=self.max_length, device=self.device)
+            model = Encoder.opened(self.source, max_length=self.max_length, device=self.device)
             # A classifier is asked in batches twice as large as those of its training.
-            self.model.training = TrainingConfig(batch_size=max(1, self.batch_size // 2))
-            self._places(self.model)  # a label that it does not have is an error before anything is asked
+            model.training = TrainingConfig(batch_size=max(1, self.batch_size // 2))
+            self._places = self._places_of_correct(model)
+            self.model = model
         return self.model
 
-    def _places(self, model: Encoder) -> list[int]:
-        """Positions of the labels that mean Correct."""
+    def _places_of_correct(self, model: Encoder) -> list[int]:
         labels = {int(place): str(name) for place, name in model.net.config.id2label.items()}
         if len(labels) == 1:
             return [0]

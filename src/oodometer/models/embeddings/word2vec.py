@@ -66,12 +66,12 @@ def train_word2vec(
     folder = None if checkpoint is None else Path(checkpoint)
     try:
         model.build_vocab(texts)
-        mark = "" if folder is None else _mark(texts, {**settings, "epochs": epochs})
-        done = 0 if folder is None else _restore(folder, model, mark)
+        name = "" if folder is None else _fingerprint(texts, {**settings, "epochs": epochs})
+        done = 0 if folder is None else _restore(folder, model, name)
         # The rate falls evenly over all passes, so the passes that are left begin where the others ended.
         rate = model.alpha - (model.alpha - model.min_alpha) * done / epochs
         if done < epochs:
-            watch = _Watch(folder, mark, done, epochs, progress)
+            watch = _Watch(folder, name, done, epochs, progress)
             model.train(
                 texts,
                 total_examples=model.corpus_count,
@@ -90,9 +90,9 @@ class _Watch:
     """What gensim calls as it trains: writes a checkpoint and tells the progress after each pass."""
 
     def __init__(
-        self, folder: Path | None, mark: str, done: int, total: int, progress: Progress | None
+        self, folder: Path | None, name: str, done: int, total: int, progress: Progress | None
     ) -> None:
-        self.folder, self.mark, self.done, self.total, self.progress = folder, mark, done, total, progress
+        self.folder, self.name, self.done, self.total, self.progress = folder, name, done, total, progress
 
     def on_train_begin(self, model: Any) -> None:
         """Nothing is done."""
@@ -104,7 +104,7 @@ class _Watch:
         """Keep the state behind a pass."""
         self.done += 1
         if self.folder is not None:
-            _store(self.folder, model, self.mark, self.done)
+            _store(self.folder, model, self.name, self.done)
         if self.progress is not None:
             self.progress(self.done, self.total)
 
@@ -112,12 +112,12 @@ class _Watch:
         """Nothing is done."""
 
 
-def _mark(texts: Sequence[Sequence[str]], settings: dict[str, Any]) -> str:
+def _fingerprint(texts: Sequence[Sequence[str]], settings: dict[str, Any]) -> str:
     content = "\n".join(" ".join(text) for text in texts).encode()
     return fingerprint(settings, np.frombuffer(content, dtype=np.uint8))
 
 
-def _store(folder: Path, model: Any, mark: str, done: int) -> None:
+def _store(folder: Path, model: Any, name: str, done: int) -> None:
     """Both matrices and the state of the random numbers; gensim's own way to save would be a pickle."""
     torch = load_torch()
     _, keys, place, _, _ = model.random.get_state()
@@ -127,10 +127,10 @@ def _store(folder: Path, model: Any, mark: str, done: int) -> None:
         "random": torch.from_numpy(keys.astype(np.int64)),
     }
     folder.mkdir(parents=True, exist_ok=True)
-    write_tensors(folder / _FILE, tensors, {"fingerprint": mark, "epochs": str(done), "place": str(place)})
+    write_tensors(folder / _FILE, tensors, {"fingerprint": name, "epochs": str(done), "place": str(place)})
 
 
-def _restore(folder: Path, model: Any, mark: str) -> int:
+def _restore(folder: Path, model: Any, name: str) -> int:
     """Load the state if there is one of this very training; returns the passes done, 0 where there is none."""
     try:
         tensors, about = read_tensors(folder / _FILE)
@@ -139,7 +139,7 @@ def _restore(folder: Path, model: Any, mark: str) -> int:
     except InputError as error:  # an unreadable checkpoint is none: the training starts again
         made_anew(folder / _FILE, f"expected {error.expected}, got {error.got}")
         return 0
-    if about.get("fingerprint") != mark:
+    if about.get("fingerprint") != name:
         return 0
     model.wv.vectors[:] = tensors["vectors"].numpy()
     model.syn1neg[:] = tensors["negative"].numpy()

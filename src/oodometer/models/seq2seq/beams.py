@@ -18,7 +18,7 @@ class Beams:
     Parameters
     ----------
     outputs : one list of strings for each sample, by falling log-probability.
-    logprobs : total log-probability of each output, log p(y | x) = sum over its tokens, the mark of the end included;
+    logprobs : total log-probability of each output, log p(y | x) = sum over its tokens, the end token included;
         float32, shape (sample, beam), NaN where a sample has fewer beams.
     token_logprobs : log-probability of each token of the best output, one row a sample.
     truncated : number of inputs that were too long and lost their end.

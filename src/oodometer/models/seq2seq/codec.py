@@ -74,7 +74,7 @@ class Codec:
         return found
 
     def learnt(self, texts: Sequence[str]) -> Ragged:
-        """Ids of outputs to be learnt; of one that is too long, the beginning, without a mark of the end."""
+        """Ids of outputs to be learnt; of one that is too long, the beginning, without an end token."""
         rows = self._rows(texts)
         long = sum(len(row) > self.max_output_length for row in rows)
         self._warn(
@@ -101,9 +101,9 @@ class Codec:
                 )
         return ragged(rows)
 
-    def texts(self, ids: Ragged, marks: Sequence[int]) -> list[str]:
-        """Texts of generated ids without the marks of start, end and padding; an unknown token shows as it is."""
-        kept = ~np.isin(ids.values, marks)
+    def texts(self, ids: Ragged, special: Sequence[int]) -> list[str]:
+        """Texts of generated ids without the tokens of start, end and padding; an unknown token shows as it is."""
+        kept = ~np.isin(ids.values, special)
         ends = np.concatenate([[0], np.cumsum(kept)])[ids.offsets]
         values = ids.values[kept]
         found: list[str] = []

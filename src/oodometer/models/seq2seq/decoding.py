@@ -20,7 +20,7 @@ class Decoded(NamedTuple):
     """Token ids of all beams and their log-probabilities.
 
     ``ids`` and ``token_logprobs`` have one row for each sample and beam, (sample 0, beam 0), (sample 0, beam 1), ...;
-    the mark of the end is in them where it was reached. ``totals`` (sample, beam) is -inf where a beam is missing, and
+    the end token is in them where it was reached. ``totals`` (sample, beam) is -inf where a beam is missing, and
     its row is empty.
     """
 

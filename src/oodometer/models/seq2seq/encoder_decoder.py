@@ -25,7 +25,7 @@ from .codec import Codec, check_strings
 from .decoding import decode
 from .exact_match import Clean
 from .pairs import EncodedPairs, pairs_of, same_length
-from .pretrained import build, load_config, load_tokenizer, load_weights_of, marks, stand_ins_of
+from .pretrained import build, load_config, load_tokenizer, load_weights_of, special_ids, stand_ins_of
 from .record import check_gold, record_of
 from .scoring import must_be_numbers, score
 from .snapshots import Snapshots
@@ -294,7 +294,7 @@ class EncoderDecoder(Artifact):
             progress=progress,
         )
         must_be_numbers(found.totals[:, 0])  # every search ends with one answer at least
-        texts = codec.texts(found.ids, marks(self.net))
+        texts = codec.texts(found.ids, special_ids(self.net))
         there = found.totals > -np.inf
         outputs = [texts[i * beams : i * beams + count] for i, count in enumerate(there.sum(1))]
         totals = np.where(there, found.totals, np.float32(np.nan))
@@ -304,7 +304,7 @@ class EncoderDecoder(Artifact):
     def logprobs(
         self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
     ) -> Ragged:
-        """Log-probability of each token of given outputs, the mark of the end included; one row a sample, float32.
+        """Log-probability of each token of given outputs, the end token included; one row a sample, float32.
 
         A word that the model cannot spell has the probability 0, its logarithm is -inf.
         """

@@ -14,7 +14,7 @@ from ..torch.checkpoint import load_weights, read_tensors
 from ..torch.library import torch as load_torch
 from ..torch.library import transformers as load_transformers
 
-__all__ = ["build", "load_config", "load_tokenizer", "load_weights_of", "marks", "stand_ins_of"]
+__all__ = ["build", "load_config", "load_tokenizer", "load_weights_of", "special_ids", "stand_ins_of"]
 
 
 def load_tokenizer(source: str) -> Any:
@@ -56,7 +56,7 @@ def _plain(net: Any) -> Any:
     """The module without the options of decoding that it was published with.
 
     Summarisers forbid repeated n-grams or ask for a least length; a parser that may not repeat is another parser. Its
-    marks of start, end and padding stay.
+    tokens of start, end and padding stay.
     """
     library = load_transformers()
     own, config = net.generation_config, net.config
@@ -80,8 +80,8 @@ def _plain(net: Any) -> Any:
     return net
 
 
-def marks(net: Any) -> list[int]:
-    """Ids of a module's marks of start, end and padding, which are no part of a text."""
+def special_ids(net: Any) -> list[int]:
+    """Ids of a module's tokens of start, end and padding, which are no part of a text."""
     own = net.generation_config
     found = (own.decoder_start_token_id, own.bos_token_id, own.eos_token_id, own.pad_token_id)
     return sorted({int(one) for some in found if some is not None for one in np.atleast_1d(some)})

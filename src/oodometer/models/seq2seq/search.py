@@ -8,15 +8,13 @@ from ..torch.library import torch as load_torch
 
 __all__ = ["Found", "search"]
 
-LEAST_GAIN = (
-    0.15  # share of a batch that must be done before the rest is packed together, which copies the caches
-)
+LEAST_GAIN = 0.15  # packing the rest of a batch together copies the caches
 
 
 class Found(NamedTuple):
     """The beams of one batch, best first; torch, on the device of the search.
 
-    ``ids`` (sample, beam, position) end with the mark of the end; ``real`` says which positions count;
+    ``ids`` (sample, beam, position) end with the end token; ``real`` says which positions count;
     ``token_logprobs`` has the same shape. ``totals`` (sample, beam) is -inf where a sample has fewer beams, ``ended``
     (sample,) says whether all its beams came to their end.
     """
@@ -28,7 +26,9 @@ class Found(NamedTuple):
     ended: Any
 
 
-def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> Found:
+def search(
+    net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain: float = LEAST_GAIN
+) -> Found:
     """The ``beams`` most probable outputs that a beam search of this width finds within ``cap`` tokens.
 
     At each step the 2 x beams best continuations of all beams of a sample are taken by total log-probability. Those of
@@ -41,15 +41,16 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> Found:
     the end of the last, and repeats the attention to the input for each beam at each step.
 
     ``net`` is the torch module of an encoder-decoder with a cache, ``states`` what its encoder gave (sample, position,
-    unit), ``mask`` says which positions of the inputs are real (sample, position).
+    unit), ``mask`` says which positions of the inputs are real (sample, position). ``least_gain`` is the share of the
+    batch that must be done before the rest is packed together.
 
     Source: Sutskever, Vinyals and Le (2014) for beam search.
     """
     torch = load_torch()
     kind, hidden = type(states), states.last_hidden_state
     device, rows = hidden.device, len(hidden)
-    marks = net.generation_config
-    end = torch.as_tensor(marks.eos_token_id, device=device).reshape(-1)
+    settings = net.generation_config
+    end = torch.as_tensor(settings.eos_token_id, device=device).reshape(-1)
     out = _Answers(torch, rows, beams, cap, int(end[0]), device)
     place = torch.arange(rows, device=device)  # where in the output each sample of the batch belongs
     totals = torch.zeros((rows, 1), device=device)
@@ -61,7 +62,7 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> Found:
         values.expand(-1, beams, -1),
     )
     done = torch.zeros(rows, dtype=torch.bool, device=device)
-    last = torch.full((rows, 1), int(marks.decoder_start_token_id), device=device)
+    last = torch.full((rows, 1), int(settings.decoder_start_token_id), device=device)
     cache = None
     for step in range(cap):
         given = net(
@@ -89,7 +90,7 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int) -> Found:
             break
         width = last.shape[0] // len(done)
         stay = torch.arange(len(done), device=device)
-        if live <= (1 - LEAST_GAIN) * len(done):
+        if live <= (1 - least_gain) * len(done):
             out.take(place[done], *(one[done] for one in kept))
             stay = stay[~done]
             place, totals, ids, values, parent = (one[stay] for one in (place, totals, ids, values, parent))
@@ -159,7 +160,7 @@ class _Answers:
         self.values[place, :, : ids.shape[-1]] = values
 
     def found(self, end: Any) -> Found:
-        """All of them, the positions behind the mark of the end left out."""
+        """All of them, the positions behind the end token left out."""
         ends = self.torch.isin(self.ids, end)
         real = ((ends.cumsum(-1) - ends.long()) == 0) & (self.totals > -self.torch.inf)[..., None]
         closed = (ends & real).any(-1) | (self.totals == -self.torch.inf)

@@ -57,7 +57,7 @@ def new_net(config: Mapping[str, Any] | None, tokenizer: Any) -> Any:
     }
     if kind == "t5":
         sizes = {**SIZES, **sizes}
-    else:  # the usual numbers of these marks are those of another vocabulary
+    else:  # the usual numbers of these tokens are those of another vocabulary
         tokens |= {"bos_token_id": tokenizer.eos_token_id, "forced_eos_token_id": None}
     if kind not in _types():
         raise UsageError(f"expected model_type of an encoder-decoder such as t5 or bart, got {kind!r}")

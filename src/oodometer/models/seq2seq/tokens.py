@@ -70,7 +70,7 @@ def learn_pieces(texts: Iterable[str], size: int) -> Any:
 
 
 def _wrapped(inner: Any) -> Any:
-    """The tokenizer as transformers' own, with the mark of the end after each text."""
+    """The tokenizer as transformers' own, with the end token after each text."""
     from tokenizers import processors
 
     place = inner.token_to_id(END)

@@ -99,11 +99,20 @@ class TransformerClassifier(TextClassifier):
         )
 
     def _types(self, net: Any, ids: Any) -> dict[str, Any]:
-        """The second part of a pair, behind the first mark of separation, has a type of its own."""
+        """The second part of a pair, behind the first separator, has a type of its own."""
         if not self._typed or getattr(net.config, "type_vocab_size", 0) <= 1:
             return {}
-        mark = (ids == self.tokenizer.sep_token_id).long()
-        return {"token_type_ids": (mark.cumsum(1) - mark).clamp(max=1)}
+        separators = (ids == self.tokenizer.sep_token_id).long()
+        return {"token_type_ids": (separators.cumsum(1) - separators).clamp(max=1)}
+
+    def _write(self, folder: Path) -> dict[str, Any]:
+        return {**super()._write(folder), "typed": self._typed, "ends_cut": self._ends_cut}
+
+    @classmethod
+    def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
+        model = super()._read(folder, about)
+        model._typed, model._ends_cut = about.get("typed", True), about.get("ends_cut", False)
+        return model
 
     def _write_encoding(self, folder: Path) -> None:
         self.tokenizer.save_pretrained(folder / "tokenizer")

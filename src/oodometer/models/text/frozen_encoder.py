@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import Any, Self, final
 
@@ -13,8 +12,7 @@ import numpy as np
 from ...arrays import Array
 from ...datasets import Dataset
 from ...errors import InputError, UsageError
-from ...store import write_atomic
-from ...store.kept import checksum, made_anew
+from ...store.kept import made_anew
 from ..artifacts import WEIGHTS, fingerprint
 from ..base import Answers, Classifier, Progress, Request, Text, check_texts
 from ..hub import load_pretrained
@@ -27,8 +25,6 @@ from .truncation import piece_ids
 from .views import with_words_dropped
 
 __all__ = ["FrozenEncoder"]
-
-_SEAL = 24  # bytes of the checksum behind kept states
 
 
 @final
@@ -206,20 +202,18 @@ class _Kept:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def read(self, batch: int) -> Array | None:
-        path = self.folder / f"{batch:06d}.npy"
+        path = self._path(batch)
         if not path.is_file():
             return None
         try:
-            content = path.read_bytes()
-            if content[-_SEAL:].decode() == checksum(content[:-_SEAL]):
-                found: Array = np.load(BytesIO(content[:-_SEAL]), allow_pickle=False)
-                return found
-        except (OSError, ValueError):
-            pass
-        made_anew(path, "the states kept there are damaged or of another version")
-        return None
+            found: Array = read_tensors(path)[0]["states"].numpy()
+            return found
+        except (InputError, LookupError):
+            made_anew(path, "the states kept there are damaged or of another version")
+            return None
 
     def write(self, batch: int, states: Array) -> None:
-        plain = BytesIO()
-        np.save(plain, states)
-        write_atomic(self.folder / f"{batch:06d}.npy", plain.getvalue() + checksum(plain.getvalue()).encode())
+        write_tensors(self._path(batch), {"states": load_torch().from_numpy(states)}, {})
+
+    def _path(self, batch: int) -> Path:
+        return self.folder / f"{batch:06d}.safetensors"

@@ -27,8 +27,9 @@ LEAST = 1e-6  # of -log P: P stays below 1
 class TokenEncoder(TransformerClassifier):
     """Of two classes, the second is "every token of the second text of a pair is right".
 
-    P = prod_t sigmoid(a_t) over the tokens t of the second text and the mark behind it, a_t the log odds of a linear
-    head that token t is right; the logits are (0, log(P / (1 - P))). The mark stands for an end that comes too early.
+    P = prod_t sigmoid(a_t) over the tokens t of the second text and the separator behind it, a_t the log odds of a
+    linear head that token t is right; the logits are (0, log(P / (1 - P))). The separator stands for an end that comes
+    too early.
 
     The loss is the cross-entropy, and ten times the mean over tokens of the cross-entropy of a_t, wherever it is known
     which tokens are wrong: all tokens of a right text are right; of a wrong one those that differ from a right text of
@@ -61,8 +62,10 @@ class TokenEncoder(TransformerClassifier):
         """Log odds that a token is right, and which tokens count, both (sample, position)."""
         torch = load_torch()
         found = net(input_ids=ids, attention_mask=real.long(), **self._types(net, ids)).logits
-        mark = (ids == self.tokenizer.sep_token_id).long()
-        return found[..., 0].float() + START, ((mark.cumsum(1) - mark) > 0) & torch.as_tensor(real)
+        separators = (ids == self.tokenizer.sep_token_id).long()
+        return found[..., 0].float() + START, ((separators.cumsum(1) - separators) > 0) & torch.as_tensor(
+            real
+        )
 
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
         return _joined(*self._odds(net, ids, real))
@@ -72,10 +75,10 @@ class TokenEncoder(TransformerClassifier):
         odds, own = self._odds(self.net, *self._padded(encoded, batch, device))
         whole = torch.nn.functional.cross_entropy(_joined(odds, own), truth[batch])
         wrong, _ = padded(Ragged(self._known, encoded.ids.offsets), batch, -1, least=self.least_width)
-        marks = torch.from_numpy(wrong).to(device)
-        known = own & (marks >= 0)
+        faults = torch.from_numpy(wrong).to(device)
+        known = own & (faults >= 0)
         each = torch.nn.functional.binary_cross_entropy_with_logits(
-            odds, (marks == 0).to(odds.dtype), reduction="none"
+            odds, (faults == 0).to(odds.dtype), reduction="none"
         )
         return whole + MARKS * (each * known).sum() / known.sum().clamp(min=1)
 
@@ -94,16 +97,16 @@ def _joined(odds: Any, own: Any) -> Any:
     return torch.stack([torch.zeros_like(margin), margin], 1)
 
 
-def mistakes(sequences: Ragged, right: Array, mark: int) -> Array:
+def mistakes(sequences: Ragged, right: Array, separator: int) -> Array:
     """For each id of each pair: 0 it is right, 1 it is a mistake, -1 not known; int64, as long as all pairs together.
 
     Parameters
     ----------
     sequences :
-        Ids of pairs, first part, ``mark``, second part, ``mark``; one row a pair.
+        Ids of pairs, first part, ``separator``, second part, ``separator``; one row a pair.
     right :
         Which pairs are right, bool, shape (sample,).
-    mark :
+    separator :
         Id that separates the parts.
 
     A wrong second part is laid beside a right one of the same first part, the first there is: what was put in or
@@ -120,7 +123,7 @@ def mistakes(sequences: Ragged, right: Array, mark: int) -> Array:
     for row, good in enumerate(right.tolist()):
         start, stop = sequences.offsets[row], sequences.offsets[row + 1]
         ids = sequences.values[start:stop]
-        first = int(np.argmax(ids == mark)) + 1
+        first = int(np.argmax(ids == separator)) + 1
         parts.append((ids[:first].tobytes(), first))
         if good:
             truth.setdefault(parts[row][0], ids[first:].tolist())
@@ -136,7 +139,7 @@ def mistakes(sequences: Ragged, right: Array, mark: int) -> Array:
 
 
 def _differences(gold: list[int], found: list[int]) -> Array:
-    """1 for each id of ``found`` that differs from ``gold``; both end with the same mark."""
+    """1 for each id of ``found`` that differs from ``gold``; both end with the same separator."""
     out = np.zeros(len(found), dtype=np.int64)
     short = min(len(gold), len(found))
     head = next((i for i in range(short) if gold[i] != found[i]), short)

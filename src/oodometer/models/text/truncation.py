@@ -16,7 +16,7 @@ __all__ = ["counted_ids", "cut_longer_side", "piece_ids", "room_of_each"]
 
 
 def piece_ids(tokenizer: Any, texts: Sequence[Text], max_length: int) -> Ragged:
-    """Ids of word pieces with the tokenizer's special marks; a text too long loses its middle.
+    """Ids of word pieces with the tokenizer's special tokens; a text too long loses its middle.
 
     Of a pair the longer part loses its end, until both are of one length, then both do. Source: Sun et al. (2019) for
     the middle.
@@ -48,12 +48,12 @@ def counted_ids(
     plain = tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)[
         "input_ids"
     ]
-    before, after = _marks(tokenizer)
+    before, after = _special_ids(tokenizer)
     kept = (row[:room] if end else ends(row, room) for row in plain)
     return ragged([[*before, *row, *after] for row in kept]), sum(len(row) > room for row in plain)
 
 
-def _marks(tokenizer: Any) -> tuple[list[int], list[int]]:
+def _special_ids(tokenizer: Any) -> tuple[list[int], list[int]]:
     """Ids that the tokenizer puts before and after a single text."""
     body = tokenizer("a", add_special_tokens=False)["input_ids"]
     whole = tokenizer("a")["input_ids"]

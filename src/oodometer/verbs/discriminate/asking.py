@@ -47,7 +47,7 @@ def existing_judges(
     for source, label in zip(sources, named, strict=True):
         wanted: str | int = 1 if label is None else int(label) if label.isdecimal() else label
         judge = PretrainedDiscriminator(source, correct=wanted, max_length=max_length, device=device)
-        known = judge.labels  # opens it, and raises for a label that it does not have
+        known = judge.labels
         if label is None and len(known) > MOST:
             raise InputError(
                 "a label that means Correct",

@@ -1,4 +1,4 @@
-"""Panel: several discriminators, trained by seeds or given, whose verdicts are the votes of a record."""
+"""Ensemble: several discriminators, trained by seeds or given, whose verdicts are the votes of a record."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Panel:
 
     def __init__(self, members: Sequence[Discriminator]) -> None:
         if not members:
-            raise UsageError("expected at least one discriminator, got none; a panel of 5 is usual")
+            raise UsageError("expected at least one discriminator, got none; 5 are usual")
         self.members = tuple(members)
 
     def __len__(self) -> int:
@@ -71,15 +71,15 @@ class Panel:
         Parameters
         ----------
         make :
-            Gives the untrained member of a seed; the seed belongs into its plan, where it settles the first weights and
-            the order of the data.
+            Gives the untrained member of a seed; the seed belongs into its training config, where it settles the first
+            weights and the order of the data.
         seeds :
             Different integers, one a member.
         inputs, outputs, correct, dev :
             As for `Discriminator.fit`.
         checkpoint :
             Folder in which finished members are kept and the one in training keeps its state: an interrupted training
-            goes on there, to the same panel.
+            goes on there, to the same ensemble.
         progress :
             Called with (done, all), in thousandths of a member.
         """
@@ -179,7 +179,7 @@ class Panel:
         """Write the members to ``member-0``, ``member-1``, ... of a folder; `UsageError` where one is a rule."""
         home = Path(folder)
         home.mkdir(parents=True, exist_ok=True)
-        (home / DESCRIPTION).unlink(missing_ok=True)  # until all are written, it is no panel
+        (home / DESCRIPTION).unlink(missing_ok=True)  # until all are written, it is no ensemble
         for place, member in enumerate(self.members):
             member.save(home / f"member-{place}")
         about = {"kind": "panel", "members": len(self.members)}
@@ -188,11 +188,11 @@ class Panel:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Self:
-        """Read a panel that `save` wrote; `InputError` where the folder holds none.
+        """Read an ensemble that `save` wrote; `InputError` where the folder holds none.
 
         >>> Panel.load("no-such-folder")
         Traceback (most recent call last):
-        oodometer.errors.InputError: no-such-folder...: expected a panel of discriminators saved by oodometer, got ...
+        oodometer.errors.InputError: no-such-folder...: expected an ensemble of discriminators saved by ..., got ...
         """
         path = Path(folder) / DESCRIPTION
         try:
@@ -200,7 +200,7 @@ class Panel:
             count = int(about["members"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(
-                "a panel of discriminators saved by oodometer",
+                "an ensemble of discriminators saved by oodometer",
                 got="no such file" if isinstance(error, OSError) else "another content",
                 remedy="name the folder that save wrote",
                 file=str(path),
