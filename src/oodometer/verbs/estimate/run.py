@@ -276,13 +276,9 @@ def _for_target(
         fitted.plan, by=options.by, every=every, labels=truth, rows=rows, first_row=beginning.first_row
     )
     plan, unfed = plan.restricted_to(beginning)
-    unmade = (
-        []
-        if options.methods is not None
-        else [Skipped(name, why) for name, why in broken("estimator").items()]
-    )
+    unmade = broken("estimator").items() if options.methods is None else ()
     plan, slow = _without_slow(plan, target.rows, options.methods)
-    skipped = [*fitted.skipped, *unfed, *unmade, *slow]
+    skipped = [*fitted.skipped, *unfed, *(Skipped(name, why) for name, why in unmade), *slow]
     if not plan.methods:
         raise none_applies(skipped, "data that at least one method can use", target)
     said = [] if beginning.rounded is None else [rounding(beginning.rounded, "the target's")]
