@@ -35,7 +35,7 @@ def predict(
     data: Annotated[
         str | None,
         typer.Argument(
-            metavar="[DATA]",
+            metavar="DATA",
             help="CSV, JSONL, Parquet, Arrow or NPZ; a folder of images; a data set's folder, or hf:NAME:SPLIT.",
         ),
         places.READ,

@@ -91,14 +91,14 @@ def _fitting(
         _refuse_outside(choices, count, file)
         return ways[0], None
     if verdicts is None or metric is None:
-        return ways[0], readings[0]
+        return ways[0], readings[0] if all(one == readings[0] for one in readings) else None
     wrong: tuple[int, set[int], int] | None = None
     for scores in ways:
         for golds in readings:
             best = [_best(one) for one in scores]
             agrees = [(b in g) == v for b, g, v in zip(best, golds, verdicts, strict=True)]
             if all(agrees):
-                return scores, golds
+                return scores, golds if _only(golds, readings, best, verdicts) else None
             at = agrees.index(False)
             wrong = wrong or (at, golds[at], best[at])
     assert wrong is not None
@@ -111,6 +111,14 @@ def _fitting(
         remedy="this task defines the metric in its own way; name another with --metric, or "
         f"--metric '{metric.name}>=1' to take its verdicts as they are",
     )
+
+
+def _only(
+    golds: list[set[int]], readings: Sequence[list[set[int]]], best: Sequence[int], verdicts: Sequence[bool]
+) -> bool:
+    """Whether no other reading of the targets gives the same verdicts: options such as "2" may be named or counted."""
+    others = [one for one in readings if one != golds]
+    return not any(all((b in g) == v for b, g, v in zip(best, one, verdicts, strict=True)) for one in others)
 
 
 def _scores(choices: Sequence[Choice], metric: str, file: str) -> list[list[list[float]]]:

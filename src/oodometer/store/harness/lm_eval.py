@@ -1,4 +1,4 @@
-"""lm-evaluation-harness: a ``samples_*.jsonl`` of one task, with options that were scored or texts that were written."""
+"""lm-evaluation-harness: a ``samples_*.jsonl`` of one task, options that were scored or texts that were written."""
 
 from __future__ import annotations
 
@@ -20,9 +20,18 @@ __all__ = ["read_samples"]
 # samples_<task>_<date>T<time>.jsonl
 _NAME = re.compile(r"samples_(?P<task>.+?)(_\d{4}-\d{2}-\d{2}T[\d.:-]+)?\.jsonl(\.gz)?")
 _NOT_METRICS = {
-    "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics",
-    "doc_hash", "prompt_hash", "target_hash",
-}  # fmt: skip
+    "doc_id",
+    "doc",
+    "target",
+    "arguments",
+    "resps",
+    "filtered_resps",
+    "filter",
+    "metrics",
+    "doc_hash",
+    "prompt_hash",
+    "target_hash",
+}
 
 
 @dataclass

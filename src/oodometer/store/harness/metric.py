@@ -12,9 +12,10 @@ from ...errors import InputError
 __all__ = ["Metric", "choose_metric"]
 
 _WORDS = {
-    "c": 1.0, "correct": 1.0, "true": 1.0, "yes": 1.0, "p": 0.5,
-    "i": 0.0, "incorrect": 0.0, "false": 0.0, "no": 0.0, "n": 0.0,
-}  # fmt: skip
+    **dict.fromkeys(("c", "correct", "true", "yes"), 1.0),
+    "p": 0.5,
+    **dict.fromkeys(("i", "n", "incorrect", "false", "no"), 0.0),
+}
 _AT_LEAST = re.compile(r"(?P<name>.+?)\s*>=\s*(?P<least>[0-9.]+)")
 
 
@@ -86,9 +87,11 @@ def choose_metric(
         name = wanted if found is None or wanted in columns else found["name"]
         if name not in columns:
             raise InputError(
-                "a metric of this log", got=f"{name!r}; there are {known}", file=file,
+                "a metric of this log",
+                got=f"{name!r}; there are {known}",
+                file=file,
                 remedy="name one of them with --metric",
-            )  # fmt: skip
+            )
         try:
             return Metric(name, None if name == wanted or found is None else float(found["least"]))
         except ValueError:

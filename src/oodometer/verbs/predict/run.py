@@ -77,7 +77,7 @@ def predict(
     model :
         A Hugging Face classifier of texts or images (folder or hub name), a model that oodometer saved, an ONNX file,
         ``package.module:name`` of a fitted estimator, a torch module or a function, or such an object. Without data:
-        a log of lm-evaluation-harness (``samples_*.jsonl``) or inspect (``.eval``, ``.json``), a folder or list of them.
+        a log of lm-evaluation-harness (``samples_*.jsonl``) or inspect (``.eval``, ``.json``), or several, or a folder.
     data :
         A CSV, JSONL, Parquet or Arrow file, a frame, a Hugging Face data set (also ``hf:NAME:SPLIT``), a folder of
         images, an NPZ file, or a `Dataset`.
