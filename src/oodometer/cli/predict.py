@@ -1,4 +1,4 @@
-"""The command `predict`: a live model and data in, a predictions file out."""
+"""The command `predict`: a live model and data in, or a log of an evaluation harness, a predictions file out."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ def predict(
         typer.Argument(
             metavar="MODEL",
             help="A Hugging Face classifier of texts or images (folder or hub name), a model saved by oodometer, an "
-            ".onnx file, or package.module:name of a fitted estimator, a torch module or a function.",
+            ".onnx file, or package.module:name of a fitted estimator, a torch module or a function. Without DATA: a "
+            "log of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json), or a folder of them.",
         ),
-    ],
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATA",
-            help="CSV, JSONL, Parquet, Arrow or NPZ; a folder of images; a data set's folder, or hf:NAME:SPLIT.",
-        ),
-        places.READ,
     ],
     out: Annotated[
         str,
         typer.Option(help="Write the predictions to this file.", metavar="FILE"),
         places.WRITTEN,
     ],
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATA",
+            help="CSV, JSONL, Parquet, Arrow or NPZ; a folder of images; a data set's folder, or hf:NAME:SPLIT.",
+        ),
+        places.READ,
+    ] = None,
     input: Annotated[
         list[str] | None,
         typer.Option(help="Column that the model reads; twice for pairs of texts, again for a table."),
@@ -74,9 +75,14 @@ def predict(
     ] = "refuse",
     batch_rows: Annotated[int, typer.Option(help="Rows that are read and asked at once.")] = 4096,
     device: options.Device = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(help="Of a log: the metric or scorer that says what is right; f1>=0.5 for a score."),
+    ] = None,
+    filter: Annotated[str | None, typer.Option(help="Of a log of lm-evaluation-harness: the filter.")] = None,
     json: options.Json = None,
 ) -> None:
-    """Ask a model about data and write a predictions file."""
+    """Ask a model about data, or read a log of its answers, and write a predictions file."""
     from ..verbs.predict import predict as run
 
     with (
@@ -105,6 +111,8 @@ def predict(
             on_error=on_error,
             batch_rows=batch_rows,
             device=device,
+            metric=metric,
+            filter=filter,
             progress=progress,
         )
         output.deliver({**found.to_dict(), "argv": output.command_line()}, json=json)

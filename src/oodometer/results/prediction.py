@@ -1,4 +1,4 @@
-"""Prediction: what was asked of a live model, where its predictions are, and what of the data could not be read."""
+"""Prediction: what a model was asked, where its predictions are, and what of the data could not be read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Prediction:
     classes : class names in the order of the probabilities.
     fields : fields of the record.
     accuracy : with an exact interval, where labels are known.
-    skipped : number of inputs that could not be read, and left out.
+    skipped : number of inputs that could not be read, or have no answer in a log, and were left out.
     examples : the first of them, each with its name and the reason.
     truncated : number of inputs that were too long and were cut.
     record : the predictions, where no file was written.
@@ -75,7 +75,9 @@ class Prediction:
             lines.append(f"{self.truncated} inputs were longer than the model reads and were cut")
         if self.skipped:
             named = "; ".join(f"{name}: {why}" for name, why in self.examples)
-            lines.append(f"{self.skipped} inputs could not be read and were left out ({named})")
+            lines.append(
+                f"{self.skipped} inputs could not be read or have no answer, and were left out ({named})"
+            )
         lines += [f"warning: {one}" for one in self.warnings]
         if self.out is not None:
             lines.append(f"predictions: {self.out}")

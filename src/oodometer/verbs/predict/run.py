@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import checked, one_of
+from ...arguments import CHECKS, checked, one_of
 from ...datasets.reading import Batch, Columns, Examples, open_examples
 from ...errors import InputError, UsageError
 from ...intervals import clopper_pearson
@@ -23,8 +23,10 @@ from ...predictions import Predictions
 from ...results import Interval
 from ...results.prediction import Prediction
 from ...store import refuse_clashes, write_predictions
+from ...store.harness import LogOptions
 from ...version import __version__
 from .labels import matched
+from .logs import is_log, predicted_in_log
 from .options import PredictOptions, as_names
 from .parts import Parts
 
@@ -40,10 +42,11 @@ EXAMPLES = 3  # inputs that could not be read, which are named
     members=lambda name, value: value,
     on_error=one_of("refuse", "skip"),
     gives=one_of("logits", "probabilities"),
+    filter=CHECKS["metric"],
 )
 def predict(
     model: Any,
-    data: Any,
+    data: Any = None,
     *,
     out: str | os.PathLike[str] | None = None,
     inputs: str | Sequence[str] | None = None,
@@ -63,15 +66,18 @@ def predict(
     on_error: str = "refuse",
     batch_rows: int = 4096,
     device: str | None = None,
+    metric: str | None = None,
+    filter: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Prediction:
-    """Ask a live model about data, and write a predictions file.
+    """Ask a live model about data, or read the log in which it has answered, and write a predictions file.
 
     Parameters
     ----------
     model :
         A Hugging Face classifier of texts or images (folder or hub name), a model that oodometer saved, an ONNX file,
-        ``package.module:name`` of a fitted estimator, a torch module or a function, or such an object.
+        ``package.module:name`` of a fitted estimator, a torch module or a function, or such an object. Without data:
+        a log of lm-evaluation-harness (``samples_*.jsonl``) or inspect (``.eval``, ``.json``), or several, or a folder.
     data :
         A CSV, JSONL, Parquet or Arrow file, a frame, a Hugging Face data set (also ``hf:NAME:SPLIT``), a folder of
         images, an NPZ file, or a `Dataset`.
@@ -95,6 +101,8 @@ def predict(
         Rows that are read and asked at once; they bound the memory.
     device, progress :
         "cpu" or "cuda"; called with (rows done, rows), rows 0 where their number is not known.
+    metric, filter :
+        Of a log: the metric or scorer that says what is right (``"f1>=0.5"`` for a score), and the filter.
 
     The same call goes on where an interrupted one ended. Raises `InputError` for data or models that cannot be used.
 
@@ -118,7 +126,14 @@ def predict(
         batch_rows=batch_rows,
         device=device,
     )
-    refuse_clashes({"the file to write": out}, [data, model])
+    refuse_clashes(
+        {"the file to write": out}, [data, *(model if isinstance(model, (list, tuple)) else [model])]
+    )
+    log = LogOptions(metric, filter, keep_input)
+    if is_log(model, data, log):
+        if out is not None:
+            _check_out(Path(out))
+        return predicted_in_log(model, out, options, log)
     asked = _opened(model, options)
     examples = open_examples(data, asked.reads, options.columns)
     if out is not None:

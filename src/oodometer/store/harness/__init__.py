@@ -1,0 +1,9 @@
+"""Harness: logs of evaluation harnesses, in which a model has answered already, as a record."""
+
+from __future__ import annotations
+
+from .base import LogOptions
+from .join import LogRecord, read_logs
+from .open import log_kind
+
+__all__ = ["LogOptions", "LogRecord", "log_kind", "read_logs"]

@@ -1,0 +1,248 @@
+"""Choices: log-likelihoods of options as scores; the right option is found by checking against the log's own metric."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import InputError
+from .base import Answers
+from .metric import Metric, choose_metric
+
+__all__ = ["Choice", "chosen"]
+
+# Metrics that ask whether the best option is the right one; they differ in what makes an option the best.
+_BY_SCORE = ("acc", "acc_norm", "acc_bytes", "acc_mutual_info")
+_USUAL = ("acc", "acc_norm")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One question: its row in the file, a log-likelihood for each request, (prompt, option) of each, the target."""
+
+    row: int
+    scores: list[float]
+    pairs: list[tuple[str, str]]
+    target: Any
+
+    @property
+    def options(self) -> list[str]:
+        """Texts of the options, none where they are all the same (then it is the prompts that differ)."""
+        texts = [option.strip() for _, option in self.pairs]
+        return texts if len(set(texts)) > 1 else []
+
+
+Reading = Callable[[Choice, int], "set[int] | None"]
+
+
+def chosen(
+    choices: Sequence[Choice], metrics: Mapping[str, Sequence[Any]], wanted: str | None, out: Answers
+) -> None:
+    """Add ``candidate_scores``, and ``label`` or ``correct`` or both, to the columns.
+
+    The target of a log is a position, a text or a letter, and does not say which. Each way to read it is tried against
+    the log's own metric. Raises `InputError` where none gives the metric in every row.
+    """
+    metric = (
+        None if not metrics and wanted is None else choose_metric(_told(metrics), wanted, out.file, _USUAL)
+    )
+    verdicts = None
+    if metric is not None:
+        values = zip(metrics[metric.name], choices, strict=True)
+        verdicts = [metric.checked(value, out.file, one.row) for value, one in values]
+        out.columns["correct"] = list(verdicts)
+    by_score = metric is not None and metric.least is None and metric.name in _BY_SCORE
+    scores, golds = _fitting(choices, metric if by_score else None, verdicts if by_score else None, out.file)
+    out.columns["candidate_scores"] = scores
+    if golds is None and by_score and verdicts is not None and all(len(one) == 2 for one in scores):
+        golds = [{_best(s) if right else 1 - _best(s)} for s, right in zip(scores, verdicts, strict=True)]
+    if golds is None and verdicts is None:
+        raise InputError(
+            "the right option, or a metric",
+            got=repr(choices[0].target)[:40],
+            file=out.file,
+            row=choices[0].row,
+            column="target",
+            remedy="a log without both does not say what is right",
+        )
+    unchecked = verdicts is not None and not by_score  # the target may be one of several right options
+    if golds is not None and not unchecked and all(len(one) == 1 for one in golds):
+        out.columns["label"] = [next(iter(one)) for one in golds]
+        out.label_decides = True
+
+
+def _told(metrics: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+    """Metrics with a number a row; others (f1, mcc, ...) keep (right, predicted) for later."""
+    return {name: values for name, values in metrics.items() if not isinstance(values[0], (list, dict))}
+
+
+def _fitting(
+    choices: Sequence[Choice], metric: Metric | None, verdicts: Sequence[bool] | None, file: str
+) -> tuple[list[list[float]], list[set[int]] | None]:
+    """Scores, and the right options of each row, that give the verdicts; no right options where none can be read."""
+    ways = _scores(choices, "acc" if metric is None else metric.name, file)
+    count = [len(one) for one in ways[0]]
+    readings = [
+        g for g in (_read_all(choices, count, way) for way in (_position, _text, _letter)) if g is not None
+    ]
+    if not readings:
+        _refuse_outside(choices, count, file)
+        return ways[0], None
+    if verdicts is None or metric is None:
+        return ways[0], readings[0] if all(one == readings[0] for one in readings) else None
+    wrong: tuple[int, set[int], int] | None = None
+    for scores in ways:
+        for golds in readings:
+            best = [_best(one) for one in scores]
+            agrees = [(b in g) == v for b, g, v in zip(best, golds, verdicts, strict=True)]
+            if all(agrees):
+                return scores, golds if _only(golds, readings, best, verdicts) else None
+            at = agrees.index(False)
+            wrong = wrong or (at, golds[at], best[at])
+    assert wrong is not None
+    at, gold, top = wrong
+    raise InputError(
+        f"{metric.name} to say whether the best option is the target",
+        got=f"{metric.name} {int(verdicts[at])}, the best option {top}, the target {', '.join(map(str, sorted(gold)))}",
+        file=file,
+        row=choices[at].row,
+        remedy="this task defines the metric in its own way; name another with --metric, or "
+        f"--metric '{metric.name}>=1' to take its verdicts as they are",
+    )
+
+
+def _only(
+    golds: list[set[int]], readings: Sequence[list[set[int]]], best: Sequence[int], verdicts: Sequence[bool]
+) -> bool:
+    """Whether no other reading of the targets gives the same verdicts: options such as "2" may be named or counted."""
+    others = [one for one in readings if one != golds]
+    return not any(all((b in g) == v for b, g, v in zip(best, one, verdicts, strict=True)) for one in others)
+
+
+def _scores(choices: Sequence[Choice], metric: str, file: str) -> list[list[list[float]]]:
+    """Scores by which the metric picks the best option; two ways where the log does not say how long an option is."""
+    split = [_split(one) for one in choices]
+    if metric == "acc_mutual_info":
+        if not all(split):
+            _refuse_lengths(choices[split.index(0)], file, "pairs with and without the prompt")
+        return [
+            [
+                [one.scores[i] - one.scores[i + k] for i in range(k)]
+                for one, k in zip(choices, split, strict=True)
+            ]
+        ]
+    plain = [one.scores[: k or None] for one, k in zip(choices, split, strict=True)]
+    if metric not in ("acc_norm", "acc_bytes"):
+        return [plain]
+    ways = []
+    for stripped in (
+        True,
+        False,
+    ):  # the blank before an option is not counted, where the harness put it there
+        lengths = [
+            _lengths(one, len(s), stripped, metric == "acc_bytes")
+            for one, s in zip(choices, plain, strict=True)
+        ]
+        if all(lengths):
+            ways.append(
+                [[s / n for s, n in zip(*row, strict=True)] for row in zip(plain, lengths, strict=True)]
+            )
+        elif not stripped and not ways:
+            _refuse_lengths(choices[lengths.index([])], file, "the text of each option")
+    return ways
+
+
+def _split(choice: Choice) -> int:
+    """Number of options where the second half asks about them without a prompt, else 0."""
+    half = len(choice.pairs) // 2
+    first, second = choice.pairs[:half], choice.pairs[half:]
+    alone = all(not prompt for prompt, _ in second) and any(prompt for prompt, _ in first)
+    same = [option for _, option in first] == [option for _, option in second]
+    return half if half > 1 and alone and same else 0
+
+
+def _lengths(choice: Choice, count: int, stripped: bool, in_bytes: bool) -> list[int]:
+    texts = [option for _, option in choice.pairs[:count]]
+    if stripped and all(text[:1].isspace() for text in texts):
+        texts = [text[1:] for text in texts]
+    found = [len(text.encode()) if in_bytes else len(text) for text in texts]
+    return found if all(found) else []
+
+
+def _refuse_lengths(choice: Choice, file: str, what: str) -> None:
+    raise InputError(
+        what,
+        got="none in `arguments`",
+        file=file,
+        row=choice.row,
+        remedy="take the plain log-likelihoods: --metric acc",
+    )
+
+
+def _best(scores: Sequence[float]) -> int:
+    """Position of the largest score, the first among ties, as the harness has it."""
+    return max(range(len(scores)), key=scores.__getitem__)
+
+
+def _read_all(choices: Sequence[Choice], count: Sequence[int], way: Reading) -> list[set[int]] | None:
+    found = [way(one, k) for one, k in zip(choices, count, strict=True)]
+    return [one for one in found if one] if all(found) else None
+
+
+def _targets(target: Any) -> list[Any]:
+    """One target or several: a list may come as its text, "[0, 2]"."""
+    if isinstance(target, str) and target.startswith("[") and target.endswith("]"):
+        try:
+            target = ast.literal_eval(target)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return [target]
+    return list(target) if isinstance(target, list) else [target]
+
+
+def _position(choice: Choice, count: int) -> set[int] | None:
+    found = [_whole(one) for one in _targets(choice.target)]
+    return (
+        {i for i in found if i is not None} if all(i is not None and 0 <= i < count for i in found) else None
+    )
+
+
+def _whole(target: Any) -> int | None:
+    if isinstance(target, bool):
+        return None
+    try:
+        return int(str(target))
+    except ValueError:
+        return None
+
+
+def _text(choice: Choice, count: int) -> set[int] | None:
+    options = choice.options[:count]
+    wanted = [str(one).strip() for one in _targets(choice.target)]
+    return (
+        {options.index(one) for one in wanted} if wanted and all(one in options for one in wanted) else None
+    )
+
+
+def _letter(choice: Choice, count: int) -> set[int] | None:
+    wanted = [str(one).strip().strip("().").upper() for one in _targets(choice.target)]
+    found = [ord(one) - ord("A") if len(one) == 1 else -1 for one in wanted]
+    return set(found) if found and all(0 <= i < count for i in found) else None
+
+
+def _refuse_outside(choices: Sequence[Choice], count: Sequence[int], file: str) -> None:
+    """Say where a position is outside, if targets are positions and options differ by their text."""
+    in_prompts = bool(choices[0].pairs) and not choices[0].options
+    if in_prompts or any(_whole(t) is None for one in choices for t in _targets(one.target)):
+        return
+    for one, k in zip(choices, count, strict=True):
+        if _position(one, k) is None and _text(one, k) is None:
+            raise InputError(
+                f"a position below {k}, the number of options",
+                got=str(one.target),
+                file=file,
+                row=one.row,
+                column="target",
+                remedy="the harness counts such a row as wrong whatever the model says: remove it",
+            )

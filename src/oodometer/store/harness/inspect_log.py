@@ -1,0 +1,263 @@
+"""inspect: a log (``.json``, ``.eval``) of one task, with outputs, scores and, where they are, log-probabilities."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...errors import InputError
+from ..files import translated
+from .base import Answers, LogOptions
+from .json_rows import read_json
+from .letters import letter_scores
+from .metric import choose_metric
+from .zip_members import ZipMembers
+
+__all__ = ["read_inspect"]
+
+_ATTACHED = "attachment://"
+
+
+def read_inspect(file: str, options: LogOptions) -> Answers:
+    """A log as columns of a record: ``correct`` by the scorer, ``output``, and what the log-probabilities tell.
+
+    Samples without a score (an error, a limit) are left out and counted. Raises `InputError` naming the sample's row.
+    """
+    header, samples = _samples(file)
+    about = _mapping(header.get("eval"))
+    out = Answers(file, str(about.get("task") or "task"), str(about["model"]) if about.get("model") else None)
+    held = [_Sample(one, row, file) for row, one in enumerate(samples, 1)]
+    if not held:
+        raise InputError(
+            "a log with samples",
+            got=f"none (status {header.get('status')})",
+            file=file,
+            remedy="run it again with samples logged",
+        )
+    order = _mapping(about.get("dataset")).get("sample_ids")
+    place = {str(one): i for i, one in enumerate(order if isinstance(order, list) else [])}
+    held.sort(key=lambda one: (one.epoch, place.get(one.id, len(place))))
+    repeated = len({one.epoch for one in held}) > 1
+    _check_names(held, file)
+    scored = [one for one in held if one.scores]
+    out.skipped = [(one.name(repeated), one.why) for one in held if not one.scores]
+    if not scored:
+        raise InputError(
+            "a sample with a score",
+            got=f"{len(held)} samples without one, the first: {held[0].why}",
+            file=file,
+            remedy="score the log first (inspect score)",
+        )
+    status = header.get("status")
+    if status != "success":
+        out.warnings.append(f"{file}: the run ended with status {status}; the log may lack samples")
+    _fill(scored, options, out, repeated)
+    return out
+
+
+def _fill(scored: Sequence[_Sample], options: LogOptions, out: Answers, repeated: bool) -> None:
+    names = [name for name in scored[0].scores if all(name in one.scores for one in scored)]
+    if options.metric is None and not names:
+        lacking = next(one for one in scored if not set(scored[0].scores) & set(one.scores))
+        raise InputError(
+            f"the scorers {', '.join(scored[0].scores)}, as in the samples above",
+            got=", ".join(lacking.scores),
+            file=out.file,
+            row=lacking.row,
+            remedy="score all samples alike (inspect score)",
+        )
+    metric = choose_metric(
+        {name: [one.scores[name] for one in scored] for name in names}, options.metric, out.file
+    )
+    for one in scored:
+        out.ids.append(one.name(repeated))
+        out.add("correct", metric.checked(one.scores[metric.name], out.file, one.row))
+        out.add("output", one.output)
+        if options.keep_input:
+            out.add("input", one.input)
+    _tokens(scored, out)
+    scorer = metric.name.partition("/")[0]
+    found = [
+        letter_scores(one.tokens, one.output, one.choices, one.target, one.answers.get(scorer))
+        for one in scored
+    ]
+    whole = [one for one in found if one is not None]
+    if len(whole) == len(found):
+        out.columns["candidate_scores"] = [one.scores for one in whole]
+        out.columns["prediction"] = [one.prediction for one in whole]
+        if all(one.label is not None for one in whole):
+            out.columns["label"] = [one.label for one in whole]
+
+
+def _tokens(scored: Sequence[_Sample], out: Answers) -> None:
+    """Log-probabilities of the tokens, and the probability of the output, where every sample has them."""
+    import numpy as np
+
+    having = [bool(one.tokens) for one in scored]
+    if all(having):
+        lists = [[min(token["logprob"], 0.0) for token in one.tokens] for one in scored]
+        out.columns["token_logprobs"] = lists
+        out.columns["confidence"] = [float(np.exp(sum(one))) for one in lists]
+    elif any(having):
+        without = scored[having.index(False)]
+        out.warnings.append(
+            f"{out.file}: {having.count(False)} samples have no log-probabilities (the first: {without.id}); "
+            "those of the others are left out"
+        )
+
+
+class _Sample:
+    """What is needed of one sample of a log."""
+
+    def __init__(self, given: Any, row: int, file: str) -> None:
+        sample = _mapping(given)
+        if "id" not in sample or "output" not in sample:
+            raise InputError(
+                "a sample with id, epoch, input, output and scores",
+                got=", ".join(list(sample)[:6]) or type(given).__name__,
+                file=file,
+                row=row,
+                remedy="the log may be cut off, or of another kind",
+            )
+        self.row, self.id, self.epoch = row, str(sample["id"]), int(sample.get("epoch") or 1)
+        self.scores, self.answers = _scores(sample)
+        self.why = _why(sample)
+        attached = _mapping(sample.get("attachments"))
+        choice = _first(_mapping(sample["output"]).get("choices"))
+        self.output = _content(_mapping(choice.get("message")).get("content"), attached)
+        options = sample.get("choices")
+        self.choices: list[str] = list(map(str, options)) if isinstance(options, list) else []
+        self.target = sample.get("target")
+        self.input = _prompt(sample.get("input"), self.choices, attached)
+        self.tokens = _logprobs(choice.get("logprobs"), file, row) if self.scores else []
+
+    def name(self, repeated: bool) -> str:
+        """The id, with the epoch where there are several."""
+        return f"{self.id}_epoch_{self.epoch}" if repeated else self.id
+
+
+def _samples(file: str) -> tuple[Mapping[str, Any], Iterator[Any]]:
+    """The header of a log, and its samples one after the other."""
+    with open(file, "rb") as stream:
+        packed = stream.read(2) == b"PK"
+    if not packed and not file.endswith(".eval"):
+        header = _mapping(read_json(file))
+        samples = header.get("samples")
+        return header, iter(samples if isinstance(samples, list) else [])
+    with ZipMembers(file) as members:
+        names = members.names
+        first = next((one for one in ("header.json", "_journal/start.json") if one in names), None)
+        found = {} if first is None else _mapping(_parsed(members.read(first), file))
+    return {"status": "started", **found}, _members(file)
+
+
+def _members(file: str) -> Iterator[Any]:
+    with ZipMembers(file) as members:
+        for name in members.names:
+            if name.startswith("samples/") and name.endswith(".json"):
+                yield _parsed(members.read(name), file)
+
+
+def _parsed(content: bytes, file: str) -> Any:
+    with translated(file, "JSON"):
+        return json.loads(content)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _first(value: Any) -> Mapping[str, Any]:
+    return _mapping(value[0]) if isinstance(value, list) and value else {}
+
+
+def _scores(sample: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Values by scorer (``scorer/key`` where there are several), and the answers that scorers read off."""
+    given = _mapping(sample.get("scores"))
+    if not given and isinstance(sample.get("score"), Mapping):  # one scorer, in logs of version 1
+        given = {"score": sample["score"]}
+    values: dict[str, Any] = {}
+    answers: dict[str, str] = {}
+    for name, one in given.items():
+        score = _mapping(one)
+        value = score.get("value")
+        parts = (
+            {f"{name}/{key}": part for key, part in value.items()}
+            if isinstance(value, Mapping)
+            else {name: value}
+        )
+        values |= {key: part for key, part in parts.items() if part is not None and part == part}
+        if isinstance(score.get("answer"), str):
+            answers[name] = score["answer"]
+    return ({}, answers) if sample.get("invalidation") else (values, answers)
+
+
+def _why(sample: Mapping[str, Any]) -> str:
+    """Why a sample has no score."""
+    if sample.get("invalidation"):
+        return "invalidated"
+    error = sample.get("error")
+    said = _mapping(error).get("message") if isinstance(error, Mapping) else error
+    return " ".join(str(said).split())[:80] if said else "no score"
+
+
+def _content(content: Any, attached: Mapping[str, Any]) -> str:
+    """Text of a message; other parts of it, such as images and reasoning, are left out."""
+    if isinstance(content, list):
+        texts = [_mapping(one).get("text") for one in content if _mapping(one).get("type") == "text"]
+        return "\n".join(_resolved(one, attached) for one in texts if isinstance(one, str))
+    return _resolved(content, attached) if isinstance(content, str) else ""
+
+
+def _resolved(text: str, attached: Mapping[str, Any]) -> str:
+    found = attached.get(text.removeprefix(_ATTACHED)) if text.startswith(_ATTACHED) else None
+    return found if isinstance(found, str) else text
+
+
+def _prompt(given: Any, choices: Sequence[str], attached: Mapping[str, Any]) -> str:
+    """The input as text: messages one after the other with their roles, options with their letters."""
+    if isinstance(given, list):
+        messages = [
+            (_mapping(one).get("role"), _content(_mapping(one).get("content"), attached)) for one in given
+        ]
+        text = (
+            messages[0][1]
+            if len(messages) == 1
+            else "\n\n".join(f"{role}: {said}" for role, said in messages)
+        )
+    else:
+        text = _content(given, attached)
+    return "\n".join([text, *(f"{chr(ord('A') + i)}) {one}" for i, one in enumerate(choices))])
+
+
+def _logprobs(given: Any, file: str, row: int) -> list[Mapping[str, Any]]:
+    found = _mapping(given).get("content")
+    tokens = [_mapping(one) for one in found] if isinstance(found, list) else []
+    for one in tokens:
+        value = one.get("logprob")
+        if not isinstance(value, (int, float)) or value - value != 0 or value > 1e-3:
+            raise InputError(
+                "a log-probability, at most 0",
+                got=repr(value),
+                file=file,
+                row=row,
+                column="logprobs",
+                remedy="find out why the model gave it, or remove the sample",
+            )
+    return tokens
+
+
+def _check_names(held: Sequence[_Sample], file: str) -> None:
+    first: dict[tuple[str, int], int] = {}
+    for one in held:
+        key = (one.id, one.epoch)
+        if key in first:
+            raise InputError(
+                "each sample once an epoch",
+                got=f"{one.id} (epoch {one.epoch}) as in row {first[key]}",
+                file=file,
+                row=one.row,
+                remedy="keep one of them",
+            )
+        first[key] = one.row

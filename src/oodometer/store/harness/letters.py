@@ -1,0 +1,62 @@
+"""Letters: scores of the options of a question from the log-probabilities of the token that named one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["LetterScores", "letter_scores"]
+
+
+@dataclass(frozen=True)
+class LetterScores:
+    """Scores of the options, position of the answer, position of the right one (None where it is not one letter)."""
+
+    scores: list[float]
+    prediction: int
+    label: int | None
+
+
+def letter_scores(
+    tokens: Sequence[Mapping[str, Any]], output: str, choices: Sequence[str], target: Any, answer: str | None
+) -> LetterScores | None:
+    """Log-probabilities of A, B, ... at the last token that is the answer; None where the log lacks one of them.
+
+    Spellings of a letter (``A`` and `` A``) are one option, of the sum of their probabilities. Where the tokens do not
+    spell the output, it was rewritten after the model gave it (options put back in order), and the letters with it.
+
+    >>> top = [{"token": "A", "logprob": -0.2}, {"token": " B", "logprob": -1.8}]
+    >>> letter_scores([{"token": "A", "logprob": -0.2, "top_logprobs": top}], "A", ["yes", "no"], "B", "A")
+    LetterScores(scores=[-0.2, -1.8], prediction=0, label=1)
+    """
+    if (
+        len(choices) < 2
+        or not tokens
+        or "".join(str(one.get("token")) for one in tokens).strip() != output.strip()
+    ):
+        return None
+    import numpy as np
+
+    for one in reversed(tokens):
+        said = _position(one.get("token"), len(choices))
+        if said is None or (answer is not None and _position(answer, len(choices)) != said):
+            continue
+        found: dict[int, float] = {}
+        for other in one.get("top_logprobs") or []:
+            place, value = _position(other.get("token"), len(choices)), other.get("logprob")
+            if place is not None and isinstance(value, (int, float)) and value - value == 0:
+                found[place] = float(np.logaddexp(found[place], value)) if place in found else float(value)
+        if len(found) < len(choices):
+            return None
+        targets = target if isinstance(target, list) else [target]
+        right = _position(targets[0], len(choices)) if len(targets) == 1 else None
+        return LetterScores([found[i] for i in range(len(choices))], said, right)
+    return None
+
+
+def _position(letter: Any, count: int) -> int | None:
+    """Position of the option that a letter names."""
+    text = letter.strip() if isinstance(letter, str) else ""
+    place = ord(text) - ord("A") if len(text) == 1 else -1
+    return place if 0 <= place < count else None

@@ -1,0 +1,131 @@
+"""End to end: a log of a harness to a predictions file, and from there to an estimate; bad use in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import oodometer
+from oodometer.cli import main
+
+LOGS = Path(__file__).parents[1] / "store" / "harness" / "logs"
+MC = LOGS / "samples_animals_mc_2026-11-22T11-43-31.774448.jsonl"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str, str]:
+    code = main(list(map(str, arguments)))
+    seen = capsys.readouterr()
+    return code, seen.out, seen.err
+
+
+def quiz(path: Path, rows: int, seed: int, gain: float) -> float:
+    """Write a log of questions with two to five options; the share of right answers in it."""
+    rng = np.random.default_rng(seed)
+    lines, right = [], []
+    for number in range(rows):
+        count = int(rng.integers(2, 6))
+        gold = int(rng.integers(count))
+        scores = rng.normal(size=count) - 8
+        scores[gold] += gain
+        scores *= gain
+        right.append(float(np.argmax(scores) == gold))
+        answers = [[str(one), "False"] for one in scores.tolist()]
+        asked = {f"gen_args_{i}": {"arg_0": f"Q{number}", "arg_1": f" option {i}"} for i in range(count)}
+        lines.append(
+            {
+                "doc_id": number,
+                "doc": {},
+                "target": str(gold),
+                "arguments": asked,
+                "resps": [],
+                "filtered_resps": answers,
+                "filter": "none",
+                "metrics": ["acc"],
+                "acc": right[-1],
+            }
+        )
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    return float(np.mean(right))
+
+
+def test_from_logs_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shares = {}
+    for name, rows, gain in (("in_domain", 800, 1.6), ("shifted", 600, 1.2)):
+        log = tmp_path / f"samples_{name}_2026-01-02T03-04-05.6.jsonl"
+        shares[name] = quiz(log, rows, rows, gain)
+        code, out, err = run(capsys, "predict", log, "--out", tmp_path / f"{name}.parquet", "--json", "-")
+        assert (code, err) == (0, "")
+        found = json.loads(out)
+        assert found["accuracy"]["value"] == pytest.approx(shares[name])
+        assert found["data"] == name
+    code, out, _ = run(
+        capsys,
+        "estimate",
+        tmp_path / "in_domain.parquet",
+        tmp_path / "shifted.parquet",
+        "--method",
+        "ac",
+        "--json",
+        "-",
+    )
+    assert code == 0
+    report = json.loads(out)
+    assert report["reference"]["accuracy"] == pytest.approx(shares["in_domain"])
+    assert report["estimates"][0]["value"] == pytest.approx(shares["shifted"], abs=0.08)
+
+
+def test_the_verb_gives_the_record() -> None:
+    found = oodometer.predict(MC, metric="acc_norm")
+    assert found.rows == 3
+    assert found.accuracy is not None
+    assert found.accuracy.value == pytest.approx(2 / 3)
+    assert found.record.label.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl", ".arrow", ".npz"])
+def test_each_format_reads_back(tmp_path: Path, ending: str) -> None:
+    out = tmp_path / f"p{ending}"
+    oodometer.predict(MC, out=out)
+    record = oodometer.read(out)
+    assert record.candidate_scores.lengths.tolist() == [3, 2, 4]
+    assert record.accuracy == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["no_such_model"], "a live model needs DATA"),
+        (["{folder}/other.jsonl"], "expected a log of lm-evaluation-harness (samples_*.jsonl) or of inspect"),
+        ([str(MC), "data.csv"], "is a log and holds the answers: leave data.csv out"),
+        ([str(MC), "--views", "3"], "only --metric, --filter and --keep-input go with it"),
+        ([str(MC), "--metric", "f1"], "expected a metric of this log, got 'f1'; there are acc, acc_norm"),
+        (
+            ["{folder}/other.jsonl", "{folder}/other.jsonl", "--metric", "acc"],
+            "--metric and --filter are of logs",
+        ),
+    ],
+)
+def test_bad_use_is_one_line_and_writes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    (tmp_path / "other.jsonl").write_text('{"text": "a", "label": 1}\n')
+    out = tmp_path / "out.parquet"
+    code, _, err = run(capsys, "predict", *(one.format(folder=tmp_path) for one in arguments), "--out", out)
+    assert code == 2
+    assert said in err
+    assert len(err.strip().splitlines()) == 1
+    assert not out.exists()
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["other.jsonl"]
+
+
+def test_the_log_is_never_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / MC.name
+    log.write_bytes(MC.read_bytes())
+    code, _, err = run(capsys, "predict", log, "--out", log)
+    assert code == 2
+    assert "write over the input" in err or "one file" in err
+    assert log.read_bytes() == MC.read_bytes()

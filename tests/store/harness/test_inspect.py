@@ -1,0 +1,244 @@
+"""Logs of inspect: what scorers said, log-probabilities of tokens and of letters, packed or not, whole or cut off."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from oodometer.errors import InputError
+from oodometer.store.harness import LogOptions, log_kind, read_logs
+
+LOGS = Path(__file__).parent / "logs"  # written by inspect-ai 0.3.285 and its mock model, events left out
+ANIMALS, SUMS, ERRS = (LOGS / f"inspect_{name}.json" for name in ("animals", "sums", "errs"))
+
+
+def read(path: Any, **options: Any) -> Any:
+    return read_logs(path, LogOptions(**options))
+
+
+def refused(path: Any, **options: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        read(path, **options)
+    return str(caught.value)
+
+
+def given(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+def put(folder: Path, log: Mapping[str, Any], name: str = "log.json") -> Path:
+    path = folder / name
+    path.write_text(json.dumps(log))
+    return path
+
+
+def members_of(log: Mapping[str, Any], first: str = "header.json") -> dict[str, bytes]:
+    """The members of the packed form: the header, and each sample by itself."""
+    out = {
+        f"samples/{one['id']}_epoch_{one['epoch']}.json": json.dumps(one).encode() for one in log["samples"]
+    }
+    return out | {
+        "summaries.json": b"[]",
+        first: json.dumps({k: v for k, v in log.items() if k != "samples"}).encode(),
+    }
+
+
+def zstd_zip(path: Path, members: Mapping[str, bytes]) -> Path:
+    """A zip whose members are packed by method 93, Zstandard, by the zip format's own description."""
+    body, directory = b"", b""
+    for name, content in members.items():
+        sink = pa.BufferOutputStream()
+        with pa.CompressedOutputStream(sink, "zstd") as stream:
+            stream.write(content)
+        packed = sink.getvalue().to_pybytes()
+        about = struct.pack(
+            "<HHHIIIHH", 0, 93, 0, 33, zlib.crc32(content), len(packed), len(content), len(name)
+        )
+        about = struct.pack(
+            "<HHHHHIIIHH", 63, 0, 93, 0, 33, zlib.crc32(content), len(packed), len(content), len(name), 0
+        )
+        directory += struct.pack("<IH", 0x02014B50, 63) + about
+        directory += struct.pack("<HHHII", 0, 0, 0, 0, len(body)) + name.encode()
+        body += struct.pack("<I", 0x04034B50) + about + name.encode() + packed
+    count = len(members)
+    end = struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, count, count, len(directory), len(body), 0)
+    path.write_bytes(body + directory + end)
+    return path
+
+
+def test_letters_give_candidate_scores() -> None:
+    found = read(ANIMALS, keep_input=True)
+    record = found.record
+    assert (found.model, found.tasks) == ("mockllm/model", ("animals",))
+    assert record.columns["id"].tolist() == ["q1", "q2", "q3"]
+    assert record.label.tolist() == [1, 0, 2]
+    assert record.prediction.tolist() == [1, 1, 2]
+    assert record.verdicts.tolist() == [1, 0, 1]
+    assert record.accuracy == pytest.approx(
+        given(ANIMALS)["results"]["scores"][0]["metrics"]["accuracy"]["value"]
+    )
+    assert record.candidate_scores.values[:3].tolist() == pytest.approx(
+        [math.log(p) for p in (0.1, 0.8, 0.05)]
+    )
+    assert record.token_logprobs.lengths.tolist() == [3, 3, 3]
+    assert record.input[0] == "Which animal barks?\nA) cat\nB) dog\nC) cow"
+
+
+def test_a_letter_that_is_not_among_the_top_leaves_the_scores_out(tmp_path: Path) -> None:
+    log = given(ANIMALS)
+    log["samples"][1]["output"]["choices"][0]["logprobs"]["content"][2]["top_logprobs"].pop(0)
+    record = read(put(tmp_path, log)).record
+    assert record.candidate_scores is None
+    assert record.confidence[0] == pytest.approx(math.exp(-0.01 - 0.001 - 0.2231435513142097))
+
+
+def test_options_put_back_in_order_leave_the_scores_out(tmp_path: Path) -> None:
+    """The text then names other letters than the tokens that the model gave."""
+    log = given(ANIMALS)
+    log["samples"][0]["output"]["choices"][0]["message"]["content"] = "ANSWER: A"
+    assert read(put(tmp_path, log)).record.candidate_scores is None
+
+
+def test_several_scorers_and_epochs() -> None:
+    assert "got match, includes; name one with --metric NAME" in refused(SUMS)
+    record = read(SUMS, metric="includes", keep_input=True).record
+    assert record.columns["id"].tolist() == ["1_epoch_1", "2_epoch_1", "1_epoch_2", "2_epoch_2"]
+    assert record.verdicts.tolist() == [1, 0, 0, 1]
+    assert record.output.tolist() == ["4", "4", "It is 7", "6"]
+    assert record.confidence.tolist() == pytest.approx([math.exp(x) for x in (-0.1, -0.2, -1.4, -0.4)])
+    assert record.input[1].startswith("system: Be brief.\n\nuser: What is 3+3? Think")
+    assert "attachment://" not in record.input[1]
+
+
+def test_samples_with_an_error_are_left_out_and_named() -> None:
+    found = read(ERRS)
+    assert found.skipped == (("2", "ValueError('broken sample')"),)
+    assert found.record.columns["id"].tolist() == ["1", "3"]
+
+
+def test_log_probabilities_of_some_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    log = given(SUMS)
+    del log["samples"][2]["output"]["choices"][0]["logprobs"]
+    found = read(put(tmp_path, log), metric="match")
+    assert found.record.confidence is None
+    assert "1 samples have no log-probabilities (the first: 1)" in found.warnings[0]
+
+
+@pytest.mark.parametrize("packing", ["deflate", "zstd"])
+@pytest.mark.parametrize("log", [ANIMALS, SUMS, ERRS])
+def test_packed_logs_say_the_same(tmp_path: Path, log: Path, packing: str) -> None:
+    members, path = members_of(given(log)), tmp_path / "log.eval"
+    if packing == "zstd":
+        zstd_zip(path, members)
+        with zipfile.ZipFile(path) as packed:
+            assert {one.compress_type for one in packed.infolist()} == {93}
+    else:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+            for name, content in members.items():
+                packed.writestr(name, content)
+    options = {"metric": "match", "keep_input": True} if log == SUMS else {"keep_input": True}
+    one, other = read(log, **options), read(path, **options)
+    assert one.record.fields == other.record.fields
+    assert one.record.columns["id"].tolist() == other.record.columns["id"].tolist()
+    assert one.record.verdicts.tolist() == other.record.verdicts.tolist()
+    assert one.record.input.tolist() == other.record.input.tolist()
+    assert one.skipped == other.skipped
+
+
+def test_a_run_that_did_not_end_is_read_with_a_warning(tmp_path: Path) -> None:
+    members = members_of(given(ANIMALS), "_journal/start.json")
+    start = json.loads(members["_journal/start.json"])
+    members["_journal/start.json"] = json.dumps({k: start[k] for k in ("version", "eval", "plan")}).encode()
+    found = read(zstd_zip(tmp_path / "log.eval", members))
+    assert "ended with status started" in found.warnings[0]
+    assert len(found.record) == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("P", "column match: expected a metric that is 0 or 1, got 'P'"),
+        (0.4, "column match: expected a metric that is 0 or 1, got 0.4"),
+        ("banana", "got 'banana'"),
+        ([1, 0], "got [1, 0]"),
+    ],
+)
+def test_partly_right_is_refused(tmp_path: Path, value: Any, said: str) -> None:
+    log = given(SUMS)
+    log["samples"][1]["scores"]["match"]["value"] = value
+    path = put(tmp_path, log)
+    assert said in refused(path, metric="match")
+    if value in ("P", 0.4):
+        assert read(path, metric="match>=0.5").record.verdicts.tolist() == [1, int(value == "P"), 0, 1]
+
+
+def test_scores_of_several_values(tmp_path: Path) -> None:
+    log = given(SUMS)
+    for one in log["samples"]:
+        one["scores"] = {
+            "rubric": {"value": {"style": 0.3, "fact": 1 if one["scores"]["match"]["value"] == "C" else 0}}
+        }
+    record = read(put(tmp_path, log)).record
+    assert record.verdicts.tolist() == [1, 0, 0, 1]
+    assert read(put(tmp_path, log), metric="rubric/style>=0.2").record.accuracy == 1.0
+
+
+def test_a_single_score_of_version_1(tmp_path: Path) -> None:
+    log = given(SUMS)
+    for one in log["samples"]:
+        one["score"] = one.pop("scores")["match"]
+        del one["output"]["completion"], one["attachments"]
+    assert read(put(tmp_path, {**log, "version": 1})).record.verdicts.tolist() == [1, 0, 0, 1]
+
+
+def test_bad_logs_have_one_line(tmp_path: Path) -> None:
+    log = given(ANIMALS)
+    assert "expected a log with samples, got none (status success)" in refused(
+        put(tmp_path, {**log, "samples": []})
+    )
+    del log["samples"][1]["output"]
+    assert "row 2: expected a sample with id, epoch, input, output" in refused(put(tmp_path, log))
+    log = given(ANIMALS)
+    log["samples"].append(log["samples"][0])
+    assert "row 4: expected each sample once an epoch, got q1 (epoch 1) as in row 1" in refused(
+        put(tmp_path, log)
+    )
+    log = given(ANIMALS)
+    log["samples"][2]["output"]["choices"][0]["logprobs"]["content"][0]["logprob"] = math.nan
+    assert "row 3: column logprobs: expected a log-probability, at most 0, got nan" in refused(
+        put(tmp_path, log)
+    )
+    log = given(ERRS)
+    log["samples"] = log["samples"][1:2]
+    assert "expected a sample with a score" in refused(put(tmp_path, log))
+    path = tmp_path / "cut.json"
+    path.write_text(ANIMALS.read_text()[:-500])
+    assert "expected a whole and readable JSON file" in refused(path)
+
+
+def test_cut_off_and_damaged_archives(tmp_path: Path) -> None:
+    path = zstd_zip(tmp_path / "log.eval", members_of(given(ANIMALS)))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    assert log_kind(path) == "inspect"
+    assert "expected a whole and readable zip file" in refused(path)
+    path.write_bytes(whole[:300] + bytes([whole[300] ^ 255]) + whole[301:])
+    assert "expected a whole and readable zip file" in refused(path)
+
+
+def test_other_models_are_kept_apart(tmp_path: Path) -> None:
+    log = given(SUMS)
+    put(tmp_path, log, "a.json")
+    log["eval"] = {**log["eval"], "task": "other", "model": "openai/another"}
+    put(tmp_path, log, "b.json")
+    assert "expected answers of mockllm/model" in refused(tmp_path, metric="match")

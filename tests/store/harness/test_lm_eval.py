@@ -1,0 +1,313 @@
+"""Logs of lm-evaluation-harness: scores, labels and verdicts as it has them, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oodometer.errors import InputError, UsageError
+from oodometer.store.harness import LogOptions, log_kind, read_logs
+
+LOGS = Path(__file__).parent / "logs"  # written by lm-eval 0.4.13 (its dummy model) and inspect-ai 0.3.285
+MC = LOGS / "samples_animals_mc_2026-11-22T11-43-31.774448.jsonl"
+SUMS = LOGS / "samples_sums_gen_2026-11-22T11-43-31.774448.jsonl"
+
+Row = dict[str, Any]
+
+
+def choice(
+    number: int,
+    scores: list[Any],
+    options: list[str],
+    target: Any,
+    *,
+    prompts: list[str] | None = None,
+    **metrics: Any,
+) -> Row:
+    """A row as the harness writes it: numbers and the target as text, arguments by name."""
+    asked = prompts or [f"Question {number}?"] * len(options)
+    pairs = zip(asked, options, strict=True)
+    answers = [[str(score), "False"] for score in scores]
+    return {
+        "doc_id": number,
+        "doc": {"question": f"Question {number}?"},
+        "target": str(target),
+        "arguments": {f"gen_args_{i}": {"arg_0": p, "arg_1": o} for i, (p, o) in enumerate(pairs)},
+        "resps": [[one] for one in answers],
+        "filtered_resps": answers,
+        "filter": "none",
+        "metrics": list(metrics),
+        **metrics,
+    }
+
+
+def written(number: int, text: Any, filter: str = "none", **metrics: Any) -> Row:
+    asked = {"gen_args_0": {"arg_0": f"Question {number}?", "arg_1": {"until": ["\n"]}}}
+    return {
+        "doc_id": number,
+        "doc": {},
+        "target": "4",
+        "arguments": asked,
+        "resps": [[text]],
+        "filtered_resps": [text],
+        "filter": filter,
+        "metrics": list(metrics),
+        **metrics,
+    }
+
+
+def put(folder: Path, rows: list[Row], name: str = "samples_quiz_2026-01-02T03-04-05.678.jsonl") -> Path:
+    path = folder / name
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def read(path: Any, **options: Any) -> Any:
+    return read_logs(path, LogOptions(**options))
+
+
+def refused(path: Any, **options: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        read(path, **options)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("metric", ["acc", "acc_norm"])
+def test_accuracy_is_the_mean_of_the_log(metric: str) -> None:
+    rows = [json.loads(line) for line in MC.read_text().splitlines()]
+    found = read(MC, metric=metric)
+    assert found.record.accuracy == np.mean([row[metric] for row in rows])
+    assert found.record.label.tolist() == [row["doc"]["gold"] for row in rows]
+    assert found.tasks == ("animals_mc",)
+    assert found.record.group.tolist() == ["animals_mc"] * 3
+    assert found.record.columns["id"].tolist() == ["0", "1", "2"]
+
+
+def test_scores_are_the_log_likelihoods_and_their_softmax_the_confidence() -> None:
+    record = read(MC).record
+    first = [-0.11713429320851798, -0.22046053686782852, -0.7945829717105759]
+    assert record.candidate_scores.values[:3].tolist() == first
+    assert record.candidate_scores.lengths.tolist() == [3, 2, 4]
+    assert record.confidence[0] == pytest.approx(math.exp(first[0]) / sum(map(math.exp, first)))
+
+
+def test_length_is_counted_in_characters_or_bytes_without_the_blank_before(tmp_path: Path) -> None:
+    options = [" ééé", " abcd"]  # 3 and 4 characters, 6 and 4 bytes
+    row = choice(0, [-3.0, -4.2], options, 0, acc=1.0, acc_norm=1.0, acc_bytes=1.0)
+    path = put(tmp_path, [row])
+    by_character = read(path, metric="acc_norm").record.candidate_scores.values.tolist()
+    assert by_character == pytest.approx([-1.0, -1.05])
+    assert read(path, metric="acc_bytes").record.candidate_scores.values.tolist() == pytest.approx(
+        [-0.5, -1.05]
+    )
+    assert read(path).record.candidate_scores.values.tolist() == [-3.0, -4.2]
+
+
+@pytest.mark.parametrize(
+    ("options", "targets", "labels"),
+    [
+        ([" A", " B", " C"], ["2", "1"], [2, 1]),
+        ([" A", " B", " C"], ["C", "B"], [2, 1]),
+        ([" cat", " dog", " cow"], ["cow", "dog"], [2, 1]),
+        ([" cat", " dog", " cow"], ["(C)", "(B)"], [2, 1]),
+        ([" 2", " 1", " 0"], ["0", "1"], [2, 1]),  # the metric says that these are texts, not positions
+    ],
+)
+def test_targets_are_read_so_that_they_give_the_metric(
+    tmp_path: Path, options: list[str], targets: list[str], labels: list[int]
+) -> None:
+    rows = [
+        choice(0, [-3, -2, -1], options, targets[0], acc=1.0),
+        choice(1, [-1, -2, -3], options, targets[1], acc=0.0),
+    ]
+    record = read(put(tmp_path, rows)).record
+    assert record.label.tolist() == labels
+    assert record.correct is None
+    assert record.verdicts.tolist() == [1, 0]
+
+
+def test_targets_that_can_be_read_in_two_ways_give_no_label(tmp_path: Path) -> None:
+    rows = [
+        choice(0, [-3, -2, -1], [" 2", " 0", " 1"], "0", acc=0.0)
+    ]  # the first option, or the one that says 0
+    record = read(put(tmp_path, rows)).record
+    assert record.label is None
+    assert record.verdicts.tolist() == [0]
+
+
+def test_several_right_options_give_correct_without_a_label(tmp_path: Path) -> None:
+    rows = [
+        choice(0, [-3, -2, -1], [" a", " b", " c"], [1, 2], acc=1.0),
+        choice(1, [-1, -2, -3], [" a", " b", " c"], [2], acc=0.0),
+    ]
+    record = read(put(tmp_path, rows)).record
+    assert record.label is None
+    assert record.verdicts.tolist() == [1, 0]
+
+
+def test_of_two_options_in_the_prompts_the_metric_tells_the_right_one(tmp_path: Path) -> None:
+    rows = [
+        choice(0, [-2, -1], [" was hungry"] * 2, "was hungry", prompts=["The cat", "The dog"], acc=0.0),
+        choice(1, [-2, -1], [" was late"] * 2, "was late", prompts=["The man", "The bus"], acc=1.0),
+    ]
+    assert read(put(tmp_path, rows)).record.label.tolist() == [0, 1]
+
+
+def test_options_without_a_prompt_are_no_candidates(tmp_path: Path) -> None:
+    options, prompts = [" a", " b"] * 2, ["Q"] * 2 + [""] * 2
+    rows = [choice(0, [-1.0, -2.0, -0.5, -3.0], options, 0, prompts=prompts, acc=1.0, acc_mutual_info=0.0)]
+    path = put(tmp_path, rows)
+    assert read(path).record.candidate_scores.values.tolist() == [-1.0, -2.0]
+    assert read(path, metric="acc_mutual_info").record.candidate_scores.values.tolist() == [-0.5, 1.0]
+
+
+def test_a_share_counts_from_a_threshold_on(tmp_path: Path) -> None:
+    path = put(
+        tmp_path, [choice(i, [-1, -2], [" a", " b"], 0, acc=share) for i, share in enumerate((0.7, 0.2))]
+    )
+    assert "row 1: column acc: expected a metric that is 0 or 1, got 0.7" in refused(path)
+    record = read(path, metric="acc>=0.5").record
+    assert record.verdicts.tolist() == [1, 0]
+    assert record.label is None
+
+
+def test_filters_are_told_apart() -> None:
+    assert "expected one filter, got strict, loose" in refused(SUMS)
+    assert "'odd'; there are strict, loose" in refused(SUMS, filter="odd")
+    found = read(SUMS, filter="loose", keep_input=True)
+    assert found.record.output.tolist() == ["lol", "lol"]
+    assert found.record.input.tolist() == ["2+2=", "Say lol"]
+    assert found.record.verdicts.tolist() == [0, 1]
+    assert found.record.confidence is None
+    assert "no confidence" in found.warnings[0]
+
+
+def test_metric_of_a_written_answer(tmp_path: Path) -> None:
+    rows = [written(i, "four", f1=i / 2, exact_match=float(i == 2)) for i in range(3)]
+    path = put(tmp_path, rows)
+    assert read(path).record.verdicts.tolist() == [0, 0, 1]
+    assert read(path, metric="f1>=0.5").record.verdicts.tolist() == [0, 1, 1]
+    assert "'bleu'; there are f1, exact_match" in refused(path, metric="bleu")
+    both = put(tmp_path, [written(0, "4", a=1, b=0)], "samples_two.jsonl")
+    assert "expected one metric that is 0 or 1 in each row, got a, b" in refused(both)
+
+
+def test_releases_up_to_0_4_2(tmp_path: Path) -> None:
+    """One indented array, arguments as lists, numbers as numbers, no filter and no names of metrics."""
+    row = {
+        "doc_id": 7,
+        "doc": {"q": 1},
+        "target": 1,
+        "arguments": [["Q", " a"], ["Q", " bcd"]],
+        "resps": [[[-1.5, False]], [[-2.0, True]]],
+        "filtered_resps": [[-1.5, False], [-2.0, True]],
+        "acc": 0.0,
+        "acc_norm": 1.0,
+    }
+    path = tmp_path / "model_quiz.jsonl"
+    path.write_text(json.dumps([row], indent=2))
+    assert log_kind(path) == "lm_eval"
+    assert read(path).record.verdicts.tolist() == [0]
+    assert read(path, metric="acc_norm").record.verdicts.tolist() == [1]
+    path.write_text(json.dumps([row, row]))
+    assert "row 2: expected each document once, got doc_id 7 as in row 1" in refused(path)
+
+
+def test_folder_and_gzip_give_one_record_with_a_group_for_each_task(tmp_path: Path) -> None:
+    put(tmp_path, [choice(0, [-1, -2], [" a", " b"], 0, acc=1.0)], "samples_one_2026-01-02T03-04-05.6.jsonl")
+    rows = [choice(i, [-1, -2, -3], [" a", " b", " c"], i, acc=float(i == 0)) for i in range(3)]
+    with gzip.open(tmp_path / "samples_two.jsonl.gz", "wt") as stream:
+        stream.write("\n".join(map(json.dumps, rows)))
+    (tmp_path / "results_2026.json").write_text('{"results": {}, "configs": {}}')
+    found = read(tmp_path)
+    assert found.tasks == ("one", "two")
+    assert found.record.columns["id"].tolist() == ["one/0", "two/0", "two/1", "two/2"]
+    assert found.record.group.tolist() == ["one", "two", "two", "two"]
+    assert found.record.verdicts.tolist() == [1, 1, 0, 0]
+    put(tmp_path, [written(0, "4", exact_match=1)], "samples_three.jsonl")
+    assert "expected `candidate_scores` in each log" in refused(tmp_path)
+
+
+def test_the_same_task_twice_is_refused(tmp_path: Path) -> None:
+    for day in "12":
+        row = choice(0, [-1, -2], [" a", " b"], 0, acc=1.0)
+        put(tmp_path, [row], f"samples_quiz_2026-01-0{day}T03-04-05.6.jsonl")
+    assert "expected logs of different tasks, got quiz as in" in refused(tmp_path)
+
+
+GOOD = choice(0, [-1.0, -2.0], [" a", " b"], 0, acc=1.0)
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        (
+            choice(1, [-1.0, "nan"], [" a", " b"], 0, acc=1.0),
+            "row 2: column filtered_resps: expected a finite log-l",
+        ),
+        (
+            choice(1, [-1.0, "-inf"], [" a", " b"], 0, acc=1.0),
+            "row 2: column filtered_resps: expected a finite log-l",
+        ),
+        (
+            choice(1, [-1.0, -2.0], [" a", " b"], 2, acc=0.0),
+            "row 2: column target: expected a position below 2",
+        ),
+        (
+            choice(1, [-1.0, -2.0], [" a", " b"], -100, acc=0.0),
+            "row 2: column target: expected a position below 2",
+        ),
+        (
+            choice(1, [-1.0, -2.0], [" a", " b"], 1, acc=1.0),
+            "row 2: expected acc to say whether the best option is",
+        ),
+        (
+            choice(1, [-1.0, -2.0], [" a", " b"], 1, acc=0.5),
+            "row 2: column acc: expected a metric that is 0 or 1",
+        ),
+        (
+            choice(1, [-1.0, -2.0], [" a", " b"], 1, other=0.0),
+            "row 2: expected the metrics acc, as in the rows above",
+        ),
+        (written(1, "lol", acc=1.0), "row 2: expected log-likelihoods of several options in each row"),
+        ({**GOOD, "doc_id": 1, "resps": [], "filtered_resps": None}, "row 2: expected the model's answers"),
+        ({"doc_id": 1, "doc": {}}, "row 2: expected the model's answers (filtered_resps or resps), got none"),
+        (GOOD, "row 2: expected each document once"),
+    ],
+)
+def test_one_line_names_the_row(tmp_path: Path, second: Row, said: str) -> None:
+    path = put(tmp_path, [GOOD, second])
+    message = refused(path)
+    assert message.startswith(f"{path}: {said}")
+
+
+def test_cut_off_and_empty_files(tmp_path: Path) -> None:
+    path = put(tmp_path, [GOOD, GOOD])
+    path.write_bytes(path.read_bytes()[:-40])
+    assert "row 2: expected one JSON object a line" in refused(path)
+    path.write_text("")
+    assert "expected a log, got an empty file" in refused(path)
+    assert "got another file" in refused(put(tmp_path, [{"text": "a", "label": 1}]))
+    assert "got a folder without one" in refused(LOGS.parent)
+    assert "no such file" in refused(tmp_path / "none.jsonl")
+
+
+def test_perplexities_are_no_verdicts(tmp_path: Path) -> None:
+    row = {
+        **written(0, "-12.5", word_perplexity=[-12.5, 3]),
+        "arguments": {"gen_args_0": {"arg_0": "Some text."}},
+    }
+    assert "expected one metric that is 0 or 1 in each row, got none" in refused(put(tmp_path, [row]))
+
+
+def test_a_filter_of_another_harness_is_refused() -> None:
+    with pytest.raises(UsageError, match="--filter is of lm-evaluation-harness"):
+        read(LOGS / "inspect_sums.json", filter="strict")
