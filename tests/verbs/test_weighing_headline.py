@@ -500,7 +500,7 @@ def test_a_small_reference_is_weighed_with_the_panel() -> None:
     found = headline(
         [made_by(m, v) for m, v in said.items()], weighting=TrialWeighting(trials, list(methods), 250)
     )
-    assert found.method == "backtest: source 20 %, middle of the panel 80 %"
+    assert found.method == "backtest: source 20 %, trimmed mean 80 %"
 
 
 def test_methods_of_ones_own_choice_have_no_panel() -> None:

@@ -152,14 +152,14 @@ def _spell(weighed: Weighed) -> str:
     """The leading methods with their weights, the trimmed mean's and the others', in whole percents that add up to 100.
 
     >>> _spell(Weighed(0.8, 0.1, {"doc": 1.0}, 0.25, {}, True))
-    'doc 75 %, middle of the panel 25 %'
+    'doc 75 %, trimmed mean 25 %'
     >>> _spell(Weighed(0.8, 0.1, {"doc": 0.4, "atc": 0.3, "im": 0.2, "cbpe": 0.1}, 0.0, {}, True))
     'doc 40 %, atc 30 %, im 20 %, others 10 %'
     """
     own = {m: share * (1 - weighed.trimmed) for m, share in weighed.shares.items()}
     told = dict([(m, share) for m, share in own.items() if share >= _WORTH_TELLING][:_MOST_TOLD])
     if weighed.trimmed > _LEAST_TRIMMED:
-        told["middle of the panel"] = weighed.trimmed
+        told["trimmed mean"] = weighed.trimmed
     told["others"] = max(1 - sum(told.values()), 0.0)
     # rounded down, then what is missing from 100 goes to the largest remainders
     floors = {m: int(100 * share) for m, share in told.items()}

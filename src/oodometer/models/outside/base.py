@@ -23,7 +23,7 @@ __all__ = ["Gives", "OutsideClassifier"]
 Gives = Literal["logits", "probabilities"]
 """What a model says of each class."""
 
-ROWS = 256  # inputs that are asked at once
+ROWS, TABLE_ROWS = 256, 65_536  # inputs that are asked at once; rows of a table are small
 
 
 class OutsideClassifier(Classifier):
@@ -78,8 +78,9 @@ class OutsideClassifier(Classifier):
 
     def _all(self, inputs: Any, progress: Progress | None) -> Array:
         parts, rows = [], len(inputs)
-        for start in range(0, rows, ROWS):
-            stop = min(start + ROWS, rows)
+        most = TABLE_ROWS if isinstance(inputs, Table) else ROWS
+        for start in range(0, rows, most):
+            stop = min(start + most, rows)
             parts.append(self._checked_outputs(self._outputs(inputs[start:stop]), stop - start))
             if progress is not None:
                 progress(stop, rows)
