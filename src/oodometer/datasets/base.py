@@ -119,7 +119,8 @@ class Dataset:
         if not isinstance(other, Dataset):
             return NotImplemented
         told = [
-            (one.name, one.targets, one.types, one.ids, one.source, one.modality) for one in (self, other)
+            (one.name, np.asarray(one.targets).tolist(), one.types, one.ids, one.source, one.modality)
+            for one in (self, other)
         ]
         return told[0] == told[1] and self.fingerprint == other.fingerprint
 

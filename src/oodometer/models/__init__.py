@@ -1,4 +1,4 @@
-"""Live models -> Predictions: classifiers of sequences, encoder-decoders, judges of their outputs; the extra `hf`."""
+"""Live models -> Predictions: classifiers of texts, images and tables, encoder-decoders, judges; the extra `hf`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from typing import Any
 from ..deprecation import warn_old
 from .artifacts import KINDS as _KINDS
 from .artifacts import kind_named
-from .base import Classifier, Text
+from .base import Answers, Classifier, Request, Text
 from .energy import Energy, EnergyMeter
+from .ensemble import Ensemble
+from .image.encoder import ImageEncoder
+from .image.resnet import ResNet
+from .opening import open_classifier
 from .registry import load_model
 from .seq2seq import Beams, EncoderDecoder, exact_match, snapshot_folders
 from .text.bag_of_words import BagOfWords
@@ -20,6 +24,7 @@ from .text.recurrent import Recurrent
 from .text.token_encoder import TokenEncoder
 
 __all__ = [
+    "Answers",
     "BagOfWords",
     "Beams",
     "Classifier",
@@ -29,12 +34,17 @@ __all__ = [
     "EncoderDecoder",
     "Energy",
     "EnergyMeter",
+    "Ensemble",
     "FrozenEncoder",
+    "ImageEncoder",
     "Recurrent",
+    "Request",
+    "ResNet",
     "Text",
     "TokenEncoder",
     "exact_match",
     "load_model",
+    "open_classifier",
     "snapshot_folders",
 ]
 
