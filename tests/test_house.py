@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from functools import cache
 from importlib.metadata import metadata, version
 from pathlib import Path
 from types import ModuleType
@@ -82,19 +83,26 @@ def test_import_is_light() -> None:
     assert sorted(loaded & set(HEAVY)) == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_first_line_says_what_the_room_is(path: Path) -> None:
+@cache
+def parsed(path: Path) -> tuple[str, ast.Module]:
+    """Text and tree of a file."""
     text = path.read_text(encoding="utf-8")
-    docstring = ast.get_docstring(ast.parse(text))
-    assert text.startswith(('"""', 'r"""')), "the first line is no docstring"
-    assert docstring
-    assert docstring.strip()
+    return text, ast.parse(text)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_file_is_short(path: Path) -> None:
-    lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= MOST_LINES, f"{lines} lines; split the file by idea"
+def test_first_lines_say_what_the_room_is() -> None:
+    silent = [
+        relative(path)
+        for path in MODULES
+        if not parsed(path)[0].startswith(('"""', 'r"""'))
+        or not (ast.get_docstring(parsed(path)[1]) or "").strip()
+    ]
+    assert silent == [], "begin the file with a docstring"
+
+
+def test_files_are_short() -> None:
+    lines = {relative(path): len(parsed(path)[0].splitlines()) for path in MODULES}
+    assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}, "split it by idea"
 
 
 # What lists more names of fields than this repeats the table; fewer are what one method needs or reads.
@@ -112,12 +120,15 @@ def named_fields(tree: ast.Module) -> list[tuple[int, list[str]]]:
     return out
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if p.name != "fields.py"], ids=relative)
-def test_no_file_keeps_its_own_table_of_fields(path: Path) -> None:
-    room = path.relative_to(PACKAGE).parts[0] if path.parent != PACKAGE else ""
-    most = MOST_FIELDS.get(room, USUALLY)
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    assert [found for found in named_fields(tree) if len(found[1]) > most] == []
+def test_no_file_keeps_its_own_table_of_fields() -> None:
+    tables = {}
+    for path in MODULES:
+        room = path.relative_to(PACKAGE).parts[0] if path.parent != PACKAGE else ""
+        most = MOST_FIELDS.get(room, USUALLY)
+        found = [one for one in named_fields(parsed(path)[1]) if len(one[1]) > most]
+        if found and path.name != "fields.py":
+            tables[relative(path)] = found
+    assert tables == {}
 
 
 def test_lists_of_fields_are_seen() -> None:
@@ -137,7 +148,7 @@ def functions(public: bool) -> list[tuple[str, Function]]:
         room = path.relative_to(PACKAGE).as_posix()
         if room.startswith(UNCOUNTED):
             continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parsed(path)[1]
         top = {id(node) for node in tree.body}
         for node in ast.walk(tree):
             if not isinstance(node, Function):
@@ -205,13 +216,14 @@ def test_top_level_imports_are_seen() -> None:
     assert top_level_imports(ast.parse(source)) == {"os", "ray", "wn"}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_optional_libraries_load_where_they_are_used(path: Path) -> None:
-    floor = path.relative_to(PACKAGE).parts[0]
-    found = top_level_imports(ast.parse(path.read_text(encoding="utf-8"))) & (
-        LAZY - AT_HOME.get(floor, set())
-    )
-    assert sorted(found) == [], "import it inside the function that needs it"
+def test_optional_libraries_load_where_they_are_used() -> None:
+    early = {}
+    for path in MODULES:
+        lazy = LAZY - AT_HOME.get(path.relative_to(PACKAGE).parts[0], set())
+        found = top_level_imports(parsed(path)[1]) & lazy
+        if found:
+            early[relative(path)] = sorted(found)
+    assert early == {}, "import it inside the function that needs it"
 
 
 def test_public_names_import_and_are_documented() -> None:
@@ -248,18 +260,21 @@ def prose(path: Path) -> str:
     return re.sub(r"`[^`\n]*`", "", text)
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=relative)
-def test_relative_links_resolve(path: Path) -> None:
+def broken_links(path: Path) -> list[str]:
+    """Targets of relative links in a document that are not there."""
     targets = re.findall(r"\]\(\s*<?([^)\s>]+)", prose(path)) + re.findall(
         r"^\[[^\]]+\]:\s+(\S+)", prose(path), flags=re.MULTILINE
     )
-    broken = [
+    return [
         target
         for target in targets
         if not re.match(r"[a-z][a-z0-9+.-]*:|#", target)
         and not (path.parent / target.partition("#")[0]).exists()
     ]
-    assert broken == []
+
+
+def test_relative_links_resolve() -> None:
+    assert {relative(path): broken_links(path) for path in DOCUMENTS if broken_links(path)} == {}
 
 
 def sessions(path: Path) -> list[tuple[int, str]]:
