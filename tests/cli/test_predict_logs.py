@@ -91,6 +91,7 @@ def test_each_format_reads_back(tmp_path: Path, ending: str) -> None:
     out = tmp_path / f"p{ending}"
     oodometer.predict(MC, out=out)
     record = oodometer.read(out)
+    assert record.candidate_scores is not None
     assert record.candidate_scores.lengths.tolist() == [3, 2, 4]
     assert record.accuracy == pytest.approx(1 / 3)
 
@@ -100,7 +101,8 @@ def test_each_format_reads_back(tmp_path: Path, ending: str) -> None:
     [
         (["no_such_model"], "a live model needs DATA"),
         (["{folder}/other.jsonl"], "expected a log of lm-evaluation-harness (samples_*.jsonl) or of inspect"),
-        ([str(MC), "data.csv"], "is a log and holds the answers: leave data.csv out"),
+        ([str(MC), "data.csv"], "holds the answers already: leave data.csv out"),
+        ([str(LOGS), "data.csv"], "holds the answers already: leave data.csv out"),
         ([str(MC), "--views", "3"], "only --metric, --filter and --keep-input go with it"),
         ([str(MC), "--metric", "f1"], "expected a metric of this log, got 'f1'; there are acc, acc_norm"),
         (

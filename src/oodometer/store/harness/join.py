@@ -10,10 +10,11 @@ import numpy as np
 
 from ...errors import InputError, UsageError
 from ...predictions import Predictions
+from ..files import translated
 from .base import Answers, LogOptions
 from .inspect_log import read_inspect
 from .lm_eval import read_samples
-from .open import log_files
+from .open import LogKind, log_files
 
 __all__ = ["LogRecord", "read_logs"]
 
@@ -42,7 +43,7 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
     without = next((file for file, kind in files if kind != "lm_eval"), None)
     if options.filter is not None and without is not None:
         raise UsageError(f"--filter is of lm-evaluation-harness; {without} is a log of inspect: use --metric")
-    found = [_READERS[kind](file, options) for file, kind in files]
+    found = [_read(file, kind, options) for file, kind in files]
     _check_together(found)
     several = len(found) > 1
     columns = _columns(found)
@@ -68,6 +69,11 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
         ),
         warnings=tuple(warnings),
     )
+
+
+def _read(file: str, kind: LogKind, options: LogOptions) -> Answers:
+    with translated(file, "log"):  # what holds a number where a list should be is no log, and no traceback
+        return _READERS[kind](file, options)
 
 
 def _columns(found: Sequence[Answers]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from ...errors import InputError
 from ..files import opened
 
-__all__ = ["log_files", "log_kind"]
+__all__ = ["LogKind", "log_files", "log_kind"]
 
 LogKind = Literal["lm_eval", "inspect"]
 _HEAD = 1 << 16

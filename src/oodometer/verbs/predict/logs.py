@@ -35,14 +35,23 @@ def is_log(model: Any, data: Any, log: LogOptions) -> bool:
         raise UsageError(
             f"{said} is no log that is there, and a live model needs DATA: oodometer predict MODEL DATA --out FILE"
         )
-    if log_kind(model) is not None:
+    if log_kind(model) is not None or _is_folder_of_logs(model):
         raise UsageError(
-            f"{model} is a log and holds the answers: leave {data if isinstance(data, str) else 'DATA'} out; "
+            f"{model} holds the answers already: leave {data if isinstance(data, str) else 'DATA'} out; "
             "several logs go in as a folder"
         )
     if log.metric is not None or log.filter is not None:
         raise UsageError("--metric and --filter are of logs; a live model is judged by its labels")
     return False
+
+
+def _is_folder_of_logs(model: Any) -> bool:
+    if not isinstance(model, (str, os.PathLike)) or not os.path.isdir(model):
+        return False
+    names = os.listdir(model)
+    return not any(one.endswith("config.json") for one in names) and any(
+        one.endswith(".eval") or (one.startswith("samples_") and ".jsonl" in one) for one in names
+    )
 
 
 def predicted_in_log(
