@@ -23,7 +23,13 @@ RECORD = example_record(120)
 TARGET = example_record(60, seed=2).without_labels()
 EVALUATION = oodometer.evaluate(RECORD, metrics=["accuracy"])
 
+
 # The function, and arguments that are right: what is tried is added to them.
+def told(texts: Any) -> Any:
+    """A model: the same probabilities for every text."""
+    return np.tile([0.25, 0.75], (len(texts), 1))
+
+
 CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     oodometer.estimate: {"reference": RECORD, "target": TARGET, "methods": ["source"], "backtest": None},
     oodometer.evaluate: {"sources": RECORD, "metrics": ["accuracy"]},
@@ -41,6 +47,7 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     rank_models: {"records": {"a": RECORD, "b": RECORD}},
     train_judges: {"pairs": {"input": ["a"], "gold": ["A"], "output": ["B"]}, "out": "/dev/null/judges"},
     judge_outputs: {"judges": None, "outputs": {"input": ["a"], "output": ["B"]}},
+    oodometer.predict: {"model": told, "data": {"text": ["a", "b"]}},
     reproduce: {"paper": "selective-answering", "out": "/dev/null/out"},
 }  # fmt: skip
 WRONG: list[Any] = [

@@ -318,3 +318,23 @@ def _may_be_none(parameter: inspect.Parameter) -> bool:
 
 several: Check = _several
 texts: Check = _texts
+
+
+def texts_or_one(name: str, value: Any) -> Any:
+    """A check that something is a text or several of them.
+
+    >>> texts_or_one("keep", "age"), texts_or_one("keep", ["age", "year"])
+    ('age', ['age', 'year'])
+    """
+    return value if isinstance(value, str) else _texts(name, value)
+
+
+def several_or_none(name: str, value: Any) -> Any:
+    """A check that something is a list or a tuple, of any length.
+
+    >>> several_or_none("members", [])
+    []
+    """
+    if not isinstance(value, (list, tuple)):
+        raise _wrong(name, "a list", value)
+    return value

@@ -26,6 +26,7 @@ def predict(
             ".onnx file, or package.module:name of a fitted estimator, a torch module or a function. Without DATA: a "
             "log of lm-evaluation-harness (samples_*.jsonl) or inspect (.eval, .json), or a folder of them.",
         ),
+        places.READ,
     ],
     out: Annotated[
         str,

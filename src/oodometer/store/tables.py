@@ -80,6 +80,17 @@ def _columns(data: Mapping[str, Any]) -> Any:
     """A mapping of columns as a table, in its order."""
     import pyarrow as pa
 
+    bare = [
+        str(name)
+        for name, values in data.items()
+        if isinstance(values, str) or not hasattr(values, "__len__")
+    ]
+    if bare or not data:
+        raise InputError(
+            "columns: lists or arrays",
+            got=f"{bare[0]} without rows" if bare else "none",
+            remedy="give each column one entry a row",
+        )
     lengths = {name: len(values) for name, values in data.items()}
     if len(set(lengths.values())) != 1:
         raise InputError("columns of one length", got=str(lengths)[:80], remedy="align them by row")

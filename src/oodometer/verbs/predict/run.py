@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arguments import CHECKS, checked, one_of
+from ...arguments import CHECKS, checked, one_of, several_or_none, texts_or_one
 from ...datasets.reading import Batch, Columns, Examples, open_examples
 from ...errors import InputError, UsageError
 from ...intervals import clopper_pearson
@@ -37,9 +37,9 @@ EXAMPLES = 3  # inputs that could not be read, which are named
 
 @checked(
     model=lambda name, value: value,
-    inputs=lambda name, value: value,
-    keep=lambda name, value: value,
-    members=lambda name, value: value,
+    inputs=texts_or_one,
+    keep=texts_or_one,
+    members=several_or_none,
     on_error=one_of("refuse", "skip"),
     gives=one_of("logits", "probabilities"),
     filter=CHECKS["metric"],
