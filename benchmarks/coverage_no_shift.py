@@ -132,9 +132,7 @@ def macro(draws: int, sizes: tuple[int, ...]) -> Iterator[str]:
                     found = create("metric", m).compute(record, level=LEVEL)
                     mean = truth[m][true if m == "macro_recall" else either].mean()
                     held[m] += found.lower <= mean <= found.upper
-            rows.append(
-                [str(kinds), f"{np.exp(-skew):.2f}", str(n), *(f"{held[m] / draws:.0%}" for m in MACRO)]
-            )
+            rows.append([str(kinds), f"{np.exp(-skew):.2f}", str(n), *(f"{held[m] / draws:.0%}" for m in MACRO)])
     yield from table(["classes", "each rarer by", "rows", *(f"`{m}`" for m in MACRO)], rows)
 
 

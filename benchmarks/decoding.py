@@ -120,9 +120,7 @@ def voting(kind: str, texts: list[str], golds: list[str], rounds: int) -> dict[s
     judge = judge_of(kind, bench_home() / f"voting-{VERSION}-{kind}", judged_pairs(*language(3000, 0), 0))
     inputs, outputs, right = judged_pairs(texts, golds, 1)
     few = sample(list(range(len(inputs))))
-    case = measure(
-        f"voting, {KINDS[kind]}", voting_sides(judge, inputs, outputs, few, PLAIN_BATCHES), ROWS, rounds
-    )
+    case = measure(f"voting, {KINDS[kind]}", voting_sides(judge, inputs, outputs, few, PLAIN_BATCHES), ROWS, rounds)
     return {**case, "accuracy": float((judge.judge(inputs, outputs) == np.array(right)).mean())}
 
 
@@ -238,9 +236,7 @@ def judge(cases: list[dict[str, Any]], used: list[dict[str, Any]]) -> list[dict[
         loop, batched = case["beside_ours"]["loop of one"], case["beside_ours"][case["best_batched"]]
         name = case["what"]
         if case["generates"]:  # the promise is about loops of `generate`; an encoder is asked once
-            found.append(
-                _limit(f"{name}: loop of one / ours >= {LIMITS['loop']:g}", loop, loop >= LIMITS["loop"])
-            )
+            found.append(_limit(f"{name}: loop of one / ours >= {LIMITS['loop']:g}", loop, loop >= LIMITS["loop"]))
         words = f"{name}: best plain batches / ours >= 0.91"
         found.append(_limit(words, batched, batched >= LIMITS["batched"]))
         for side, share in case["same_answers"].items():
@@ -282,9 +278,7 @@ def table(result: dict[str, Any]) -> str:
         for name, cell in case["seconds_per_1000"].items():
             beside = "" if name == "ours" else f"{case['beside_ours'][name]:.2f}"
             mark = " (best)" if name == case["best_batched"] else ""
-            lines.append(
-                f"| {name}{mark} | {cell['median']:.2f} ({cell['min']:.2f}-{cell['max']:.2f}) | {beside} |"
-            )
+            lines.append(f"| {name}{mark} | {cell['median']:.2f} ({cell['min']:.2f}-{cell['max']:.2f}) | {beside} |")
     lines += ["", "## Memory, 4 beams", "", "| side | inputs | added MB |", "|---|---|---|"]
     for one in result["memory"]:
         what = f"ours, {one['size']:,} tokens" if one["side"] == "ours" else f"plain batches of {one['size']}"
@@ -301,15 +295,11 @@ def say(text: str) -> None:
 
 def main() -> int:
     """Measure, write, print; with --check the exit status tells whether every promise holds."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     parser.add_argument("--check", action="store_true", help="exit 1 if a promise does not hold")
-    parser.add_argument(
-        "--memory-of", nargs=4, metavar=("SIDE", "SIZE", "ROWS", "FOLDER"), help=argparse.SUPPRESS
-    )
+    parser.add_argument("--memory-of", nargs=4, metavar=("SIDE", "SIZE", "ROWS", "FOLDER"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.memory_of:
         side, size, rows, folder = args.memory_of

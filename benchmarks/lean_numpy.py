@@ -80,9 +80,7 @@ def stream(folder: Path) -> dict[str, float]:
     sums = dict.fromkeys(counts, 0.0)
     hits = np.zeros(fine + 1)
     for name in counts:
-        with pq.ParquetFile(
-            folder / f"{name}.parquet", pre_buffer=False
-        ) as file:  # the default holds the whole file
+        with pq.ParquetFile(folder / f"{name}.parquet", pre_buffer=False) as file:  # the default holds the whole file
             for batch in file.iter_batches(batch_size=size, use_threads=False):
                 rows = batch.num_rows
                 column = batch.column("probabilities").flatten().to_numpy().reshape(rows, -1)

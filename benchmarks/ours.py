@@ -71,9 +71,7 @@ def estimate_whole(args: argparse.Namespace) -> Job:
         reference = make(arrays["reference"]["probabilities"], label=arrays["reference"]["label"])
         with tempfile.TemporaryDirectory() as fresh:
             return answer(
-                oodometer.estimate(
-                    reference, make(arrays["target"]["probabilities"]), backtest=cache or fresh
-                )
+                oodometer.estimate(reference, make(arrays["target"]["probabilities"]), backtest=cache or fresh)
             )
 
     return job

@@ -141,9 +141,7 @@ def resnet(folder: Path, data: Path) -> Path:
     from oodometer.models.torch.training import TrainingConfig
 
     held = np.load(data)
-    plan = TrainingConfig(
-        epochs=1, batch_size=128, learning_rate=0.05, clip=None, optimizer="sgd", schedule="cosine"
-    )
+    plan = TrainingConfig(epochs=1, batch_size=128, learning_rate=0.05, clip=None, optimizer="sgd", schedule="cosine")
     model = ResNet(training=plan).fit(held["image"][:2000], held["label"][:2000].tolist())
     return model.save(folder)
 
@@ -259,17 +257,13 @@ def table(result: dict[str, Any]) -> str:
             )
     lines += ["", "| promise | found | holds |", "|---|---|---|"]
     for one in result["limits"]:
-        lines.append(
-            f"| {one['case']}: {one['what']} | {one['value']:.2g} | {'yes' if one['holds'] else 'NO'} |"
-        )
+        lines.append(f"| {one['case']}: {one['what']} | {one['value']:.2g} | {'yes' if one['holds'] else 'NO'} |")
     return "\n".join(lines) + "\n"
 
 
 def main() -> int:
     """Measure, write, print; with --check the exit status tells whether every promise holds."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     parser.add_argument("--check", action="store_true", help="exit 1 if a promise does not hold")

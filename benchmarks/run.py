@@ -46,9 +46,7 @@ class Side:
     runs: int = 5  # timed runs inside one process, after one that is thrown away; 1 means one cold run
     rounds: int = 99  # at most this many processes: for sides that take minutes
     threads: int = 1  # of numerical libraries; 0 leaves it to them
-    command: tuple[
-        str, ...
-    ] = ()  # instead of module and job; only the whole process is timed; {folder}: the data
+    command: tuple[str, ...] = ()  # instead of module and job; only the whole process is timed; {folder}: the data
     note: str = ""
 
 
@@ -502,9 +500,7 @@ def table(title: str, result: dict[str, Any]) -> str:
             cells = [figure(side.get("seconds"), 4), beside, figure(side["process_seconds"], 2)]
             cells.append(figure(side.get("cpu_seconds"), 2))
             lines.append(f"| {name} | {' | '.join(cells)} | {figure(side['peak_mb'], 0)} | {shown} |")
-        speeds = {
-            name: side["rows_per_second"] for name, side in case["sides"].items() if "rows_per_second" in side
-        }
+        speeds = {name: side["rows_per_second"] for name, side in case["sides"].items() if "rows_per_second" in side}
         if speeds:
             lines += [
                 "",
@@ -540,12 +536,8 @@ def main() -> int:
         metavar="CASE",
         help="this case only, the others as they were measured before; repeatable",
     )
-    parser.add_argument(
-        "--sides", action="append", default=[], metavar="SIDE", help="this side only; repeatable"
-    )
-    parser.add_argument(
-        "--rounds", type=int, default=0, help="processes a side, instead of the case's own number"
-    )
+    parser.add_argument("--sides", action="append", default=[], metavar="SIDE", help="this side only; repeatable")
+    parser.add_argument("--rounds", type=int, default=0, help="processes a side, instead of the case's own number")
     parser.add_argument("--timeout", type=float, default=1800, help="seconds after which a process is ended")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     parser.add_argument("--check", action="store_true", help="exit 1 if a measured limit does not hold")
@@ -568,9 +560,7 @@ def main() -> int:
         write(args.out / f"{args.suite}.json", json.dumps(result, indent=1) + "\n")
         write(args.out / f"{args.suite}.md", table(title, result))
     print(table(title, result))
-    broken = [
-        limit["limit"] for case in result["cases"] for limit in case["limits"] if limit["holds"] is False
-    ]
+    broken = [limit["limit"] for case in result["cases"] for limit in case["limits"] if limit["holds"] is False]
     return int(args.check and bool(broken))
 
 

@@ -57,9 +57,7 @@ def judge_of(kind: str, folder: Path, pairs: tuple[list[str], list[str], list[bo
     return load_discriminator(folder)
 
 
-def voting_sides(
-    judge: Any, inputs: list[str], outputs: list[str], few: list[int], batches: tuple[int, ...]
-) -> Sides:
+def voting_sides(judge: Any, inputs: list[str], outputs: list[str], few: list[int], batches: tuple[int, ...]) -> Sides:
     """Everybody judges; the loop the pairs at ``few``."""
 
     def ours() -> list[str]:

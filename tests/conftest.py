@@ -56,9 +56,7 @@ os.environ["OODOMETER_CACHE"] = _CACHE.name
 hypothesis.settings.register_profile("default", deadline=None, max_examples=50)
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True, print_blob=True)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
-hypothesis.settings.load_profile(
-    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default")
-)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default"))
 
 
 _NAMED = os.environ.get("OODOMETER_DATA")  # before any test sets another
@@ -70,11 +68,7 @@ def data_dir() -> Path:
     named = _NAMED
     folder = Path(named) if named else ROOT.parent / "shared" / "data"
     if not folder.is_dir():
-        where = (
-            f"OODOMETER_DATA names {named}, which is no folder"
-            if named
-            else "set OODOMETER_DATA to its folder"
-        )
+        where = f"OODOMETER_DATA names {named}, which is no folder" if named else "set OODOMETER_DATA to its folder"
         pytest.skip(f"needs the real data: {where}")
     return folder
 

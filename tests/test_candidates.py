@@ -81,9 +81,7 @@ def test_losses_are_those_of_a_loop(rows: list[list[float]], data: st.DataObject
     label = [data.draw(st.integers(0, len(row) - 1)) for row in rows]
     record = Predictions.from_candidates(rows, label=label)
     shares = softmaxes(rows)
-    brier = [
-        sum((p - (k == y)) ** 2 for k, p in enumerate(share)) for share, y in zip(shares, label, strict=True)
-    ]
+    brier = [sum((p - (k == y)) ** 2 for k, p in enumerate(share)) for share, y in zip(shares, label, strict=True)]
     loss = [math.log(sum(math.exp(s - row[y]) for s in row)) for row, y in zip(rows, label, strict=True)]
     found = registry.create("metric", "brier").compute(record)
     assert found.value == pytest.approx(np.mean(brier), abs=1e-9)

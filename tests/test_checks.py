@@ -398,9 +398,7 @@ def test_truth_values_of_frames() -> None:
     ids=repr,
 )
 def test_what_is_neither_true_nor_false(values: Any, shown: str, row: int) -> None:
-    pattern = (
-        rf"row {row}: column correct: expected true or false \(or 1, 0, null\), got {shown}; give one verdict"
-    )
+    pattern = rf"row {row}: column correct: expected true or false \(or 1, 0, null\), got {shown}; give one verdict"
     with pytest.raises(InputError, match=pattern):
         truth_values(values, "correct")
 

@@ -70,9 +70,7 @@ def relative(path: Path) -> str:
 
 def fresh(code: str) -> str:
     """Run code in an interpreter of its own and return what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -94,8 +92,7 @@ def test_first_lines_say_what_the_room_is() -> None:
     silent = [
         relative(path)
         for path in MODULES
-        if not parsed(path)[0].startswith(('"""', 'r"""'))
-        or not (ast.get_docstring(parsed(path)[1]) or "").strip()
+        if not parsed(path)[0].startswith(('"""', 'r"""')) or not (ast.get_docstring(parsed(path)[1]) or "").strip()
     ]
     assert silent == [], "begin the file with a docstring"
 
@@ -268,8 +265,7 @@ def broken_links(path: Path) -> list[str]:
     return [
         target
         for target in targets
-        if not re.match(r"[a-z][a-z0-9+.-]*:|#", target)
-        and not (path.parent / target.partition("#")[0]).exists()
+        if not re.match(r"[a-z][a-z0-9+.-]*:|#", target) and not (path.parent / target.partition("#")[0]).exists()
     ]
 
 
@@ -285,9 +281,7 @@ def sessions(path: Path) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("path", [path for path in DOCUMENTS if sessions(path)], ids=relative)
-def test_python_sessions_in_documents_run(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python_sessions_in_documents_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     parser = doctest.DocTestParser()
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
@@ -329,9 +323,7 @@ def test_annotations_are_checked_under_test() -> None:
 
 def test_extras_that_errors_name_exist() -> None:
     declared = set(metadata("oodometer").get_all("Provides-Extra") or ())
-    named = {
-        name for path in MODULES for name in re.findall(r"extra=\"(\w+)\"", path.read_text(encoding="utf-8"))
-    }
+    named = {name for path in MODULES for name in re.findall(r"extra=\"(\w+)\"", path.read_text(encoding="utf-8"))}
     assert sorted(named - declared) == []
 
 

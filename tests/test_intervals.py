@@ -85,9 +85,7 @@ def test_another_variance_by_formula(value: float, variance: float, n: float, le
 
 @pytest.mark.parametrize("value", [0.0, 0.4, 1.0])
 def test_a_larger_variance_is_wider_at_the_edges_too(value: float) -> None:
-    widths = [
-        high - low for low, high in (wilson_from_variance(value, v, 50, 0.9) for v in (0.0, 0.001, 0.01))
-    ]
+    widths = [high - low for low, high in (wilson_from_variance(value, v, 50, 0.9) for v in (0.0, 0.001, 0.01))]
     assert 0 < widths[0] < widths[1] < widths[2]
 
 

@@ -58,9 +58,7 @@ def test_top_two_is_what_a_sort_says(classes: int, dtype: Any) -> None:
 @given(data=st.data())
 def test_top_two_of_any_numbers(data: st.DataObject) -> None:
     shape = (data.draw(st.integers(0, 6)), data.draw(st.sampled_from([*range(2, 6), 64, 65, 66])))
-    values = data.draw(
-        hnp.arrays(np.float64, shape, elements=st.sampled_from([-3.0, -1.0, 0.0, 0.25, 0.5, 1.0, 7.0]))
-    )
+    values = data.draw(hnp.arrays(np.float64, shape, elements=st.sampled_from([-3.0, -1.0, 0.0, 0.25, 0.5, 1.0, 7.0])))
     got = top_two(values)
     for i, row in enumerate(values.tolist()):
         assert (got.best[i], got.first[i], got.second[i]) == slow_top_two(row)
@@ -100,9 +98,7 @@ def test_an_error_in_a_chunk_is_not_lost() -> None:
 # ------------------------------------------------------------------------------------------ log-odds bins
 
 UNIT = st.one_of(
-    st.sampled_from(
-        [0.0, 1.0, 0.5, np.nextafter(0.5, 0), np.nextafter(1, 0), 1e-300, 2.0**-30, 1 - 2.0**-30]
-    ),
+    st.sampled_from([0.0, 1.0, 0.5, np.nextafter(0.5, 0), np.nextafter(1, 0), 1e-300, 2.0**-30, 1 - 2.0**-30]),
     st.floats(0, 1),
     st.floats(0, 40).map(lambda x: 2.0**-x),
     st.floats(0, 40).map(lambda x: 1 - 2.0**-x),

@@ -46,11 +46,7 @@ def both(call: Callable[[], Any]) -> tuple[Any, Any]:
 
 def matrices(classes: Any = None) -> st.SearchStrategy[Any]:
     """Values in [0, 1] with many ties, zeros and subnormals; short and wide rows, also none."""
-    widths = (
-        st.sampled_from([2, 3, 7, 10, 16, 63, 64, 65, 66, 80, 97, 200])
-        if classes is None
-        else st.just(classes)
-    )
+    widths = st.sampled_from([2, 3, 7, 10, 16, 63, 64, 65, 66, 80, 97, 200]) if classes is None else st.just(classes)
     elements = st.one_of(st.sampled_from(ODD), st.floats(0, 1))
     return st.tuples(st.integers(0, 9), widths, st.sampled_from(DTYPES)).flatmap(
         lambda t: hnp.arrays(np.float64, t[:2], elements=elements, fill=st.sampled_from([0.0, 0.5])).map(
@@ -106,9 +102,7 @@ def test_entropy_is_the_plain_one(values: Any) -> None:
 def test_the_logarithm_is_good_to_two_units_in_the_last_place(dtype: Any) -> None:
     """One class a row: p log p by itself, over all octaves, beside the one of twice the digits."""
     rng = np.random.default_rng(3)
-    p = np.concatenate([rng.random(20_000), 2.0 ** -rng.uniform(0, 120, 20_000), [1.0, 0.5, 2**-0.5]]).astype(
-        dtype
-    )
+    p = np.concatenate([rng.random(20_000), 2.0 ** -rng.uniform(0, 120, 20_000), [1.0, 0.5, 2**-0.5]]).astype(dtype)
     out = np.empty(len(p), dtype=dtype)
     assert compiled.passes is not None
     compiled.passes.negative_entropy(p[:, None], out)
@@ -153,13 +147,9 @@ def test_others_are_the_plain_ones(values: Any, is_argmax: bool, seed: int) -> N
     rows, classes = values.shape
     predicted = np.random.default_rng(seed).integers(0, classes, rows).astype(np.int32)
     for width in (kernels.LOG_ODDS_BINS, kernels.LOG_ODDS_BINS // 8):
-        got, want = both(
-            lambda width=width: kernels.others_and_mass(values, predicted, width, is_argmax=is_argmax)
-        )
+        got, want = both(lambda width=width: kernels.others_and_mass(values, predicted, width, is_argmax=is_argmax))
         assert (got[0] == want[0]).all()
-        np.testing.assert_allclose(
-            got[1], want[1], rtol=1e-5 if values.dtype == np.float32 else 1e-12, atol=1e-30
-        )
+        np.testing.assert_allclose(got[1], want[1], rtol=1e-5 if values.dtype == np.float32 else 1e-12, atol=1e-30)
         assert got[0].sum() == rows * (classes - 1)
 
 
@@ -210,9 +200,7 @@ def test_pooled_blocks_are_those_of_scipy(hits: list[tuple[int, int]]) -> None:
     assert (np.diff(found / many) > 0).all()
     if len(rows):
         fitted = isotonic_regression(right / rows, weights=rows)
-        np.testing.assert_allclose(
-            np.repeat(found / many, np.diff(starts, append=len(rows))), fitted.x, atol=1e-12
-        )
+        np.testing.assert_allclose(np.repeat(found / many, np.diff(starts, append=len(rows))), fitted.x, atol=1e-12)
 
 
 # ------------------------------------------------------------------------------------------ pieces, threads, layouts
@@ -264,9 +252,7 @@ def test_threads_of_a_pool_start_no_further_ones() -> None:
 
 
 @built
-@pytest.mark.parametrize(
-    "layout", [np.asfortranarray, lambda a: a[::2], lambda a: a[:, ::-1], lambda a: a[:0]]
-)
+@pytest.mark.parametrize("layout", [np.asfortranarray, lambda a: a[::2], lambda a: a[:, ::-1], lambda a: a[:0]])
 def test_any_layout_will_do(layout: Callable[[Any], Any]) -> None:
     values = layout(random(50, 6, np.float32))
     want = values.copy(order="C")

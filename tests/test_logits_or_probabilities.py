@@ -26,9 +26,7 @@ def files(folder: Path) -> list[Path]:
 
     table = pa.table({f"logit_{c}": P[:, i] for i, c in enumerate("abc")} | {"label": ["a", "b"] * 100})
     parquet.write_table(table, folder / "p.parquet", row_group_size=50)
-    parquet.write_table(
-        pa.table({"logits": pa.array(P.tolist()), "label": [0, 1] * 100}), folder / "list.parquet"
-    )
+    parquet.write_table(pa.table({"logits": pa.array(P.tolist()), "label": [0, 1] * 100}), folder / "list.parquet")
     feather.write_feather(table, folder / "p.feather")
     rows = [",".join(map(repr, map(float, p))) + ",a" for p in P]
     (folder / "p.csv").write_text("\n".join(["logit_a,logit_b,logit_c,label", *rows]) + "\n")
@@ -42,9 +40,7 @@ def test_every_format_refuses_and_says_what_to_do(tmp_path: Path, capsys: pytest
     made = files(tmp_path)
     assert len(made) == 6
     for path in made:
-        with pytest.raises(
-            InputError, match=r"got probabilities: the first 32 rows .* rename the columns to prob_"
-        ):
+        with pytest.raises(InputError, match=r"got probabilities: the first 32 rows .* rename the columns to prob_"):
             read_predictions(path)
         assert main(["evaluate", str(path)]) == 2
         said = capsys.readouterr().err

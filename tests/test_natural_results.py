@@ -58,9 +58,7 @@ def test_what_the_guide_and_the_readme_say_of_natural_shifts(committed: list[Shi
 
 def shift(truth: float, bed: str = "wine", trust: str = "low") -> Shift:
     head = (0.8, 0.7, 0.9)
-    return Shift(
-        Case(bed, f"{truth}", 300, 600, truth, head, trust, "none", "m", {"source": head}), "wine", 0.8
-    )
+    return Shift(Case(bed, f"{truth}", 300, 600, truth, head, trust, "none", "m", {"source": head}), "wine", 0.8)
 
 
 def test_misses_by_side_and_distance() -> None:

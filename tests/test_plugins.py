@@ -80,9 +80,7 @@ def test_methods_of_a_plugin_are_listed_and_a_broken_one_is_left_out(installed: 
     assert "broken" in done.stderr
 
 
-def test_a_plugin_estimator_runs_by_default_and_a_plugin_score_by_name(
-    installed: Path, tmp_path: Path
-) -> None:
+def test_a_plugin_estimator_runs_by_default_and_a_plugin_score_by_name(installed: Path, tmp_path: Path) -> None:
     rows = ["prob_a,prob_b,label"] + ["0.9,0.1,a", "0.4,0.6,a"] * 30
     (tmp_path / "reference.csv").write_text("\n".join(rows) + "\n")
     (tmp_path / "target.csv").write_text("\n".join(r.rpartition(",")[0] for r in rows) + "\n")
@@ -405,9 +403,7 @@ def test_metrics_scores_simulations_and_calibrators_that_fail(bad: Path, tmp_pat
     scored = run(bad, "estimate", reference, target, "--method", "threshold:nan-score", "--backtest", "none")
     assert scored.returncode == 2
     assert "plugin nan-score failed: ValueError: gave nan" in scored.stderr
-    flat = run(
-        bad, "estimate", reference, target, "--calibrator", "flat", "--method", "doc", "--backtest", "none"
-    )
+    flat = run(bad, "estimate", reference, target, "--calibrator", "flat", "--method", "doc", "--backtest", "none")
     assert flat.returncode == 1
     assert "plugin flat failed" in flat.stderr
     tried = run(bad, "backtest", reference, "--method", "source", "--family", "at-draw", "--family", "none",

@@ -111,9 +111,7 @@ def test_from_classes_and_from_confidence() -> None:
 
 
 def test_classes_of_all_columns_are_put_together() -> None:
-    record = Predictions.from_arrays(
-        prediction=["b", "b"], members=[["c", "b"]], views=[["b", "a"]], label=["d", None]
-    )
+    record = Predictions.from_arrays(prediction=["b", "b"], members=[["c", "b"]], views=[["b", "a"]], label=["d", None])
     assert record.classes == ("a", "b", "c", "d")
     assert record.members is not None
     assert record.members.tolist() == [[2, 1]]
@@ -356,9 +354,7 @@ def test_the_verdict_of_every_row() -> None:
     record = full_record(200)
     assert record.correct is not None
     assert record.verdicts is record.correct
-    bare = Predictions.from_arrays(
-        prediction=record.predicted, label=np.where(record.label < 0, np.nan, record.label)
-    )  # type: ignore[operator]
+    bare = Predictions.from_arrays(prediction=record.predicted, label=np.where(record.label < 0, np.nan, record.label))  # type: ignore[operator]
     want = [-1 if y < 0 else int(y == h) for y, h in zip(bare.label, bare.predicted, strict=True)]  # type: ignore[arg-type]
     assert bare.verdicts.tolist() == want
     known = [w for w in want if w >= 0]

@@ -109,9 +109,7 @@ def test_estimate_as_json() -> None:
 def test_curves_rankings_and_skips() -> None:
     with pytest.raises(ValueError, match=r"one length, got lengths \[1, 2\]"):
         Curve("c", [1], [1, 2], [1, 2], [1, 2], "x", "y", 0.9, "exact", "")
-    curve = Curve(
-        "c", np.arange(2), [1, math.nan], [0, 0], [1, 1], "x", "y", 0.9, "exact", "", {"at": np.ones(1)}
-    )
+    curve = Curve("c", np.arange(2), [1, math.nan], [0, 0], [1, 1], "x", "y", 0.9, "exact", "", {"at": np.ones(1)})
     assert strict(curve.to_dict())["y"] == [1, None]
     assert strict(curve.to_dict())["at"] == [1.0]
     assert Ranking(("b", "a"), (0.75, 0.25)).to_dict()["ranking"][1] == {"model": "a", "p_best": 0.25}
@@ -266,9 +264,7 @@ def test_plugins_are_loaded_and_a_broken_one_is_left_out(monkeypatch: pytest.Mon
     assert registry.find("score", "margin").name == "margin"  # a name of our own: nobody asks for plugins
     assert not registry._plugins_loaded
     try:
-        with pytest.warns(
-            UserWarning, match=r"plugin bad failed: RuntimeError: no such thing; it was left out"
-        ):
+        with pytest.warns(UserWarning, match=r"plugin bad failed: RuntimeError: no such thing; it was left out"):
             assert "test-coin" in registry.names("score")
         assert "margin" in registry.names("score")
     finally:

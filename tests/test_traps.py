@@ -103,9 +103,7 @@ def test_trap_rankers_crash_at_zero_correct_or_zero_errors(name: str, right: boo
     label = record.predicted if right else (record.predicted + 1) % 4
     made = Predictions.from_arrays(logits=record.logits, features=record.features, label=label)
     ranker = registry.create("ranker", name)
-    assert ranker.fit(made).fit(None).score(made) == pytest.approx(
-        ranker.fit(made).score(made.without_labels())
-    )
+    assert ranker.fit(made).fit(None).score(made) == pytest.approx(ranker.fit(made).score(made.without_labels()))
 
 
 @pytest.mark.parametrize("name", ["ece", "ece_debiased", "smece", "brier", "nll", "accuracy"])

@@ -7,12 +7,8 @@ import argparse
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.hostile", description=__doc__)
-    parser.add_argument(
-        "--only", action="append", default=[], help="classes whose group or name contains this"
-    )
-    parser.add_argument(
-        "--write-docs", action="store_true", help="put the table into docs/guides/bad_input.md"
-    )
+    parser.add_argument("--only", action="append", default=[], help="classes whose group or name contains this")
+    parser.add_argument("--write-docs", action="store_true", help="put the table into docs/guides/bad_input.md")
     parser.add_argument("--json", help="write what came of each class to this file")
     parser.add_argument("--workers", type=int, default=2)
     commands = parser.add_subparsers(dest="command")

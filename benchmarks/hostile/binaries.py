@@ -82,9 +82,7 @@ _damaged(
 
 def _flip_array(content: bytes) -> bytes:
     out = bytearray(content)
-    out[content.index(b"prob_dog.npy") + 12 + 128 + 402] ^= (
-        1  # a low bit of one number: no other check can see it
-    )
+    out[content.index(b"prob_dog.npy") + 12 + 128 + 402] ^= 1  # a low bit of one number: no other check can see it
     return bytes(out)
 
 

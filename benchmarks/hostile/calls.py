@@ -151,18 +151,14 @@ def _(kit: Kit, form: str) -> Call:
     return _joined(kit, {k: v[::-1] for k, v in kit.target("id", "label").items()}, form)
 
 
-@trial(
-    JOINS, "an `id` twice in the labels", "row 2 repeats row 1's", REFUSED, "id", ("csv", "jsonl", "parquet")
-)
+@trial(JOINS, "an `id` twice in the labels", "row 2 repeats row 1's", REFUSED, "id", ("csv", "jsonl", "parquet"))
 def _(kit: Kit, form: str) -> Call:
     columns = kit.target("id", "label")
     columns["id"][1] = columns["id"][0]
     return _joined(kit, columns, form)
 
 
-@trial(
-    JOINS, "fewer labels, with an `id`", "every second row of LABELS", (SAME, REFUSED), (), ("csv", "parquet")
-)
+@trial(JOINS, "fewer labels, with an `id`", "every second row of LABELS", (SAME, REFUSED), (), ("csv", "parquet"))
 def _(kit: Kit, form: str) -> Call:
     columns = kit.target("id", "label")
     holed = {"label": [v if i % 2 else None for i, v in enumerate(columns["label"])]}
@@ -190,9 +186,7 @@ def _(kit: Kit, form: str) -> Call:
     ("csv", "jsonl", "parquet"),
 )
 def _(kit: Kit, form: str) -> Call:
-    return kit.estimate(
-        None, None, "--labels", str(kit.put(f"l.{form}", {"label": kit.target()["label"][:-1]}))
-    )
+    return kit.estimate(None, None, "--labels", str(kit.put(f"l.{form}", {"label": kit.target()["label"][:-1]})))
 
 
 @trial(JOINS, "too many labels", "241 labels for 240 rows", REFUSED, "240", ("csv", "jsonl", "parquet"))
@@ -225,9 +219,7 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, kit.put(f"t.{form}", columns), "--by", "group", check=sizes)
 
 
-@trial(
-    JOINS, "times in words", "`yesterday` in row 7 of `time`", REFUSED, ("time", "row 7"), ("csv", "jsonl")
-)
+@trial(JOINS, "times in words", "`yesterday` in row 7 of `time`", REFUSED, ("time", "row 7"), ("csv", "jsonl"))
 def _(kit: Kit, form: str) -> Call:
     columns = kit.target("prob_*", "time")
     columns["time"][6] = "yesterday"
@@ -367,9 +359,7 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, "-", process=True, stdin=jsonl_text(kit.target()).encode())
 
 
-@trial(
-    CALLS, "nothing on standard input", "`-` for the target, an empty pipe", REFUSED, "nothing", ("stdin",)
-)
+@trial(CALLS, "nothing on standard input", "`-` for the target, an empty pipe", REFUSED, "nothing", ("stdin",))
 def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, "-", process=True, stdin=b"")
 

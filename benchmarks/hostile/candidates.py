@@ -102,27 +102,19 @@ def _(kit: Kit, form: str) -> Call:
 @trial(GROUP, "a prediction that is given", "`prediction` the argmax", SAME, (), FORMATS)
 def _(kit: Kit, form: str) -> Call:
     target = _target(kit)
-    return _asked(
-        kit, form, {**target, "prediction": [row.index(max(row)) for row in target["candidate_scores"]]}
-    )
+    return _asked(kit, form, {**target, "prediction": [row.index(max(row)) for row in target["candidate_scores"]]})
 
 
-@trial(
-    GROUP, "probabilities beside candidates", "`prob_cat`, ... too", REFUSED, ("prob_", "leave one"), FORMATS
-)
+@trial(GROUP, "probabilities beside candidates", "`prob_cat`, ... too", REFUSED, ("prob_", "leave one"), FORMATS)
 def _(kit: Kit, form: str) -> Call:
     return _asked(kit, form, {**_target(kit), **kit.target("prob_*")})
 
 
-@trial(
-    GROUP, "a reference of classes", "a target of `candidate_scores`", REFUSED, ("candidate_scores",), FORMATS
-)
+@trial(GROUP, "a reference of classes", "a target of `candidate_scores`", REFUSED, ("candidate_scores",), FORMATS)
 def _(kit: Kit, form: str) -> Call:
     return kit.estimate(target=kit.put(f"t.{form}", _target(kit)))
 
 
-@trial(
-    GROUP, "a target of classes", "a reference of `candidate_scores`", REFUSED, ("candidate_scores",), FORMATS
-)
+@trial(GROUP, "a target of classes", "a reference of `candidate_scores`", REFUSED, ("candidate_scores",), FORMATS)
 def _(kit: Kit, form: str) -> Call:
     return _asked(kit, form, kit.target())

@@ -84,15 +84,11 @@ def _try(i: int) -> dict[str, Outcome]:
     """One class in all its forms."""
     trial, root, found = TRIALS[i], Path.cwd(), {}
     for form in trial.forms:
-        kit = Kit(
-            root / f"{i}-{re.sub(r'[^a-z0-9]', '', form)}", root / "clean", quick=form != trial.forms[0]
-        )
+        kit = Kit(root / f"{i}-{re.sub(r'[^a-z0-9]', '', form)}", root / "clean", quick=form != trial.forms[0])
         try:
             call = trial.make(kit, form)
             outcome = judged(trial, call, perform(call), _clean(call))
-        except (
-            Exception
-        ):  # a class that cannot be tried is a fault of its own, and the others are tried all the same
+        except Exception:  # a class that cannot be tried is a fault of its own, and the others are tried all the same
             outcome = Outcome("NOT TRIED", complaint=traceback.format_exc().strip().splitlines()[-1])
         outcome.message = _without_place(outcome.message, root)
         outcome.answer, outcome.stdout = None, ""
@@ -207,9 +203,7 @@ def main(words: list[str], docs: bool, json_file: str | None, workers: int = 2) 
                 flush=True,
             )
 
-    rows = run(
-        lambda t: not words or any(w.lower() in f"{t.group}: {t.name}".lower() for w in words), say, workers
-    )
+    rows = run(lambda t: not words or any(w.lower() in f"{t.group}: {t.name}".lower() for w in words), say, workers)
     print(summary(rows))
     if json_file:
         Path(json_file).write_text(json.dumps(as_json(rows), indent=1, ensure_ascii=False), encoding="utf-8")

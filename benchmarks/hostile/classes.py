@@ -150,9 +150,7 @@ def _(kit: Kit, form: str) -> Call:
 @trial(NAMES, "labels of one class only", "`label` is cat in every row", WARNED, "class", FORMATS)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.reference()
-    return kit.estimate(
-        kit.put(f"r.{form}", {**columns, "label": ["cat"] * len(columns["label"])}), clean=None
-    )
+    return kit.estimate(kit.put(f"r.{form}", {**columns, "label": ["cat"] * len(columns["label"])}), clean=None)
 
 
 @trial(NAMES, "labels that mix text and numbers", "cat, 1, dog", REFUSED, "label", ("csv", "jsonl"))
@@ -162,9 +160,7 @@ def _(kit: Kit, form: str) -> Call:
 
 @trial(NAMES, "truth in words", "`correct` perhaps", REFUSED, ("correct", "row 7"), ("csv", "jsonl"))
 def _(kit: Kit, form: str) -> Call:
-    return kit.evaluate(
-        kit.put(f"r.{form}", _with(kit.reference("confidence", "correct"), "correct", 6, "perhaps"))
-    )
+    return kit.evaluate(kit.put(f"r.{form}", _with(kit.reference("confidence", "correct"), "correct", 6, "perhaps")))
 
 
 @trial(NAMES, "truth as 2", "`correct` 2", REFUSED, ("correct", "row 7"), FORMATS)
@@ -231,9 +227,7 @@ def _panel(kind: str) -> None:
         clean = kit.estimate(reference, kit.clean("target", kit.target(*wanted)), methods=methods, clean=None)
         return kit.estimate(reference, kit.put(f"t.{form}", target), methods=methods, clean=clean, close=1e-7)
 
-    @trial(
-        group, f"`{prefix}` columns in another order", f"`{first}` first, `{second}` last", SAME, (), FORMATS
-    )
+    @trial(group, f"`{prefix}` columns in another order", f"`{first}` first, `{second}` last", SAME, (), FORMATS)
     def _(kit: Kit, form: str) -> Call:
         columns = kit.target(*wanted)
         turned = {k: columns[k] for k in reversed(columns)}
@@ -241,17 +235,11 @@ def _panel(kind: str) -> None:
             turned = {"prediction": columns["prediction"], **turned}
         return call(kit, form, turned)
 
-    @trial(
-        group, f"`{prefix}` columns of other names", f"`{prefix}other` for `{first}`", REFUSED, kind, FORMATS
-    )
+    @trial(group, f"`{prefix}` columns of other names", f"`{prefix}other` for `{first}`", REFUSED, kind, FORMATS)
     def _(kit: Kit, form: str) -> Call:
-        return call(
-            kit, form, {f"{prefix}other" if k == first else k: v for k, v in kit.target(*wanted).items()}
-        )
+        return call(kit, form, {f"{prefix}other" if k == first else k: v for k, v in kit.target(*wanted).items()})
 
-    @trial(
-        group, f"`{prefix}` columns: one more", f"`{prefix}other` beside the others", REFUSED, kind, FORMATS
-    )
+    @trial(group, f"`{prefix}` columns: one more", f"`{prefix}other` beside the others", REFUSED, kind, FORMATS)
     def _(kit: Kit, form: str) -> Call:
         columns = kit.target(*wanted)
         return call(kit, form, {**columns, f"{prefix}other": columns[second]})

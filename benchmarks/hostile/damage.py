@@ -229,8 +229,7 @@ def scaled_row(c: Columns, rng: Generator) -> Columns:
 def odd_label(c: Columns, rng: Generator) -> Columns:
     name = str(
         rng.choice(
-            [k for k in c if k in ("label", "prediction", "correct", "group") or k.startswith("member_")]
-            or list(c)
+            [k for k in c if k in ("label", "prediction", "correct", "group") or k.startswith("member_")] or list(c)
         )
     )
     odd = [
@@ -281,8 +280,7 @@ def other_classes(c: Columns, rng: Generator) -> Columns:
         return new.get(v, v) if isinstance(v, str) else v
 
     return {
-        k if k.split("_")[0] != "prob" else "prob_" + new.get(k[5:], k[5:]): [named(x) for x in v]
-        for k, v in c.items()
+        k if k.split("_")[0] != "prob" else "prob_" + new.get(k[5:], k[5:]): [named(x) for x in v] for k, v in c.items()
     }
 
 

@@ -142,9 +142,7 @@ _tensor(
 )
 _tensor("a tensor without numbers", "device `meta`", REFUSED, "meta", lambda p, t: p.to("meta"))
 _tensor("a sparse tensor", "`to_sparse()`", (REFUSED, SAME), "sparse", lambda p, t: p.to_sparse())
-_tensor(
-    "a quantised tensor", "`quantize_per_tensor`", REFUSED, "probabilities", lambda p, t: _quantised(p, t)
-)
+_tensor("a quantised tensor", "`quantize_per_tensor`", REFUSED, "probabilities", lambda p, t: _quantised(p, t))
 _tensor("a list of tensors", "one a row", (REFUSED, SAME), "probabilities", lambda p, t: list(p))
 
 
@@ -174,9 +172,7 @@ _option("a negative seed", "`seed=-1`", "seed", seed=-1)
 _option("a huge seed", "`seed=10**40`", "seed", (REFUSED, DONE), seed=10**40)
 _option("no seed", "`seed=None`: one is drawn", "seed", DONE, seed=None)
 _option("a seed in text", "`seed='zero'`", "seed", seed="zero")
-_option(
-    "a generator for a seed", "`seed=default_rng(0)`", "seed", (REFUSED, DONE), seed=np.random.default_rng(0)
-)
+_option("a generator for a seed", "`seed=default_rng(0)`", "seed", (REFUSED, DONE), seed=np.random.default_rng(0))
 _option("a fraction for a seed", "`seed=0.5`", "seed", seed=0.5)
 _option("workers in text", "`workers='two'`", "worker", workers="two")
 _option("no worker", "`workers=0`", "worker", workers=0)

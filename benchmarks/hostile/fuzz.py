@@ -182,9 +182,7 @@ def _work(seed: int, numbers: range, at: Any, since: Any, out: Any, keep: str) -
             at.value, since.value = number, time.time()
             case = judge(case, path, folder)
         except BaseException:
-            case = Case(
-                number, FORMATS[number % 5], "", "", False, "fuzzer failed", traceback.format_exc()[-600:]
-            )
+            case = Case(number, FORMATS[number % 5], "", "", False, "fuzzer failed", traceback.format_exc()[-600:])
         since.value = 0.0
         if case.outcome not in GOOD:
             shutil.copytree(folder, Path(keep) / "found" / f"{number}", dirs_exist_ok=True)

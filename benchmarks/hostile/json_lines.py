@@ -64,9 +64,7 @@ _jsonl("blank lines between rows", "an empty line after each", SAME, (), lambda 
 _jsonl("lines that end as on Windows", "`\\r\\n`", SAME, (), lambda t: t.replace("\n", "\r\n"))
 _jsonl("a byte order mark", "UTF-8 with BOM", SAME, (), lambda t: b"\xef\xbb\xbf" + t.encode())
 _jsonl("packed by gzip", "`t.jsonl.gz`", SAME, (), lambda t: gzip.compress(t.encode()), "t.jsonl.gz")
-_jsonl(
-    "a JSON array", "`[{...}, {...}]`", REFUSED, "JSON array", lambda t: "[" + ",".join(t.splitlines()) + "]"
-)
+_jsonl("a JSON array", "`[{...}, {...}]`", REFUSED, "JSON array", lambda t: "[" + ",".join(t.splitlines()) + "]")
 _jsonl(
     "one object over many lines",
     "indented JSON",
@@ -106,9 +104,7 @@ _jsonl(
     (),
     lambda t: _objects(
         t,
-        lambda i, o: (
-            o if i != 6 else json.dumps({**o, "prob_cat": 0})[:-1] + ', "x": ' + "[" * 5000 + "]" * 5000 + "}"
-        ),
+        lambda i, o: o if i != 6 else json.dumps({**o, "prob_cat": 0})[:-1] + ', "x": ' + "[" * 5000 + "]" * 5000 + "}",
     ),
 )
 _jsonl(
@@ -137,9 +133,7 @@ _jsonl(
     '`"\\ud800"` as a label',
     REFUSED,
     (),
-    lambda t: _objects(
-        t, lambda i, o: json.dumps(o).replace(f'"{o["label"]}"}}', '"\\ud800"}') if i == 6 else o
-    ),
+    lambda t: _objects(t, lambda i, o: json.dumps(o).replace(f'"{o["label"]}"}}', '"\\ud800"}') if i == 6 else o),
 )
 _jsonl(
     "escaped letters in keys",
@@ -167,9 +161,7 @@ def _(kit: Kit, form: str) -> Call:
     lines = jsonl_text({k: v for k, v in columns.items() if k != "label"}).splitlines()[:late]
     tail = jsonl_text({k: v[late:] for k, v in columns.items()})
     holed = {**columns, "label": [None] * late + columns["label"][late:]}
-    return kit.evaluate(
-        kit.path("r.jsonl", "\n".join(lines) + "\n" + tail), clean=kit.put("holed.parquet", holed)
-    )
+    return kit.evaluate(kit.path("r.jsonl", "\n".join(lines) + "\n" + tail), clean=kit.put("holed.parquet", holed))
 
 
 @trial(

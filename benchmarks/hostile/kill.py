@@ -218,9 +218,7 @@ def _content(path: Path, folder: Path) -> str:
             )
             if "backtests" in path.parts:  # a cache: the order of its lines depends on who was first
                 lines = sorted(lines, key=lambda one: json.dumps(one, sort_keys=True))
-            return hashlib.blake2b(
-                json.dumps(_still(lines), sort_keys=True).encode(), digest_size=8
-            ).hexdigest()
+            return hashlib.blake2b(json.dumps(_still(lines), sort_keys=True).encode(), digest_size=8).hexdigest()
         except ValueError:
             return "broken JSON"
     content = path.read_bytes()
@@ -237,9 +235,7 @@ def _still(value: Any) -> Any:
     if isinstance(value, dict):
         if isinstance(value.get("value"), str) and "checksum" in value:
             said = _still(json.loads(value["value"]))
-            if (
-                value.get("kind") == "step"
-            ):  # hashes of files that tell their time; the files are compared as well
+            if value.get("kind") == "step":  # hashes of files that tell their time; the files are compared as well
                 said["files"] = sorted(said.get("files", {}))
             return said
         return {k: _still(v) for k, v in value.items() if not RESTLESS.search(str(k))}
@@ -317,9 +313,7 @@ def run(times: int, seed: int, wanted: list[str] | None = None) -> list[dict[str
             flush=True,
         )
         if unsteady:
-            raise RuntimeError(
-                f"{job.name} gives other results without a kill: nothing can be said of a killed one"
-            )
+            raise RuntimeError(f"{job.name} gives other results without a kill: nothing can be said of a killed one")
         known[job.name] = clean, seconds
     for i in range(times):
         job = jobs[i % len(jobs)]
@@ -329,9 +323,7 @@ def run(times: int, seed: int, wanted: list[str] | None = None) -> list[dict[str
         found.append(one)
         said = verdict(one)
         detail = one["failed"] or ", ".join([*one["broken"], *one["differ"], *one["left"]][:4])
-        print(
-            f"{job.name} killed at {one['moment']} s: {said}" + (f": {detail}" if detail else ""), flush=True
-        )
+        print(f"{job.name} killed at {one['moment']} s: {said}" + (f": {detail}" if detail else ""), flush=True)
         if said == "as an undisturbed run":
             shutil.rmtree(folder, ignore_errors=True)
     if all(verdict(one) == "as an undisturbed run" for one in found):

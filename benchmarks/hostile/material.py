@@ -32,9 +32,7 @@ def columns_of(seed: int, rows: int = ROWS, shift: float = 0.0) -> Columns:
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(rows, len(FEATURES))) * np.array([1.0, 2.0, 0.5, 1.5])
     features[:, 0] += shift
-    truth = rng.choice(
-        3, size=rows, p=np.array([0.5, 0.3, 0.2]) if not shift else np.array([0.25, 0.35, 0.4])
-    )
+    truth = rng.choice(3, size=rows, p=np.array([0.5, 0.3, 0.2]) if not shift else np.array([0.25, 0.35, 0.4]))
     scores = rng.normal(size=(rows, 3)) * 1.1
     scores[np.arange(rows), truth] += np.clip(2.2 - 0.7 * features[:, 0], 0.1, None) + 0.2 * features[:, 1]
     logits = scores.round(6)
@@ -67,9 +65,7 @@ def select(columns: Columns, *wanted: str) -> Columns:
     """The columns of these names; a name that ends in `*` stands for all that begin so. Order is that of the names."""
     found: Columns = {}
     for name in wanted:
-        found |= {
-            k: v for k, v in columns.items() if k == name or (name[-1] == "*" and k.startswith(name[:-1]))
-        }
+        found |= {k: v for k, v in columns.items() if k == name or (name[-1] == "*" and k.startswith(name[:-1]))}
     return found
 
 
@@ -121,9 +117,7 @@ def csv_text(columns: Mapping[str, Sequence[Any]], delimiter: str = ",", lines: 
 def jsonl_text(columns: Mapping[str, Sequence[Any]]) -> str:
     """The columns as a JSON object a line."""
     names = list(columns)
-    return "".join(
-        json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in zip(*columns.values(), strict=True)
-    )
+    return "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in zip(*columns.values(), strict=True))
 
 
 def arrays_of(columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:

@@ -13,9 +13,7 @@ PLAIN, FRAMES = "Dictionaries and arrays in Python", "Frames and tensors in Pyth
 OPTIONS = "Options in Python"
 
 
-def _dict(
-    name: str, came: str, must: Any, words: Any, change: Any, *, close: float = 1e-9, group: str = PLAIN
-) -> None:
+def _dict(name: str, came: str, must: Any, words: Any, change: Any, *, close: float = 1e-9, group: str = PLAIN) -> None:
     """A class made from the arrays of a clean target."""
 
     @trial(group, name, came, must, words, ("library",))
@@ -55,9 +53,7 @@ _dict(
     lambda a: {**a, "classes": ["cat", "dog"]},
 )
 _dict("a class twice", "cat, dog, cat", REFUSED, "classes", lambda a: {**a, "classes": ["cat", "dog", "cat"]})
-_dict(
-    "a class of None", "cat, None, emu", REFUSED, "classes", lambda a: {**a, "classes": ["cat", None, "emu"]}
-)
+_dict("a class of None", "cat, None, emu", REFUSED, "classes", lambda a: {**a, "classes": ["cat", None, "emu"]})
 _dict(
     "a masked probability",
     "`numpy.ma` with one row masked",
@@ -167,15 +163,11 @@ _dict(
     lambda a: {"probabilities": np.zeros((0, 3)), "classes": list(CLASSES)},
 )
 _dict("None for everything", "`{'probabilities': None}`", REFUSED, (), lambda a: {"probabilities": None})
-_dict(
-    "a name that is no field", "`{'probs': ...}`", REFUSED, "probs", lambda a: {"probs": a["probabilities"]}
-)
+_dict("a name that is no field", "`{'probs': ...}`", REFUSED, "probs", lambda a: {"probs": a["probabilities"]})
 _dict("a number for the data", "`estimate(reference, 3)`", REFUSED, "int", lambda a: 3)
 _dict("a list of numbers for the data", "`estimate(reference, [1, 2])`", REFUSED, (), lambda a: [1, 2])
 _dict("a folder for the data", "`estimate(reference, '/tmp')`", REFUSED, "folder", lambda a: "/tmp")
-_dict(
-    "a file that is not there", "`estimate(reference, 'none.csv')`", REFUSED, "none.csv", lambda a: "none.csv"
-)
+_dict("a file that is not there", "`estimate(reference, 'none.csv')`", REFUSED, "none.csv", lambda a: "none.csv")
 
 
 def _read_only(array: Any) -> Any:
@@ -231,15 +223,11 @@ def _(kit: Kit, form: str) -> Call:
 )
 def _(kit: Kit, form: str) -> Call:
     held = arrays(kit.reference())
-    halves = [
-        {k: v if k == "classes" else v[s] for k, v in held.items()} for s in (slice(0, 120), slice(120, 240))
-    ]
+    halves = [{k: v if k == "classes" else v[s] for k, v in held.items()} for s in (slice(0, 120), slice(120, 240))]
     return Call(kit.library(reference=[halves[0], _turned(halves[1])]), Call(kit.library(reference=halves)))
 
 
-@trial(
-    PLAIN, "both in another order of classes", "emu, cat, dog in reference and target", SAME, (), ("library",)
-)
+@trial(PLAIN, "both in another order of classes", "emu, cat, dog in reference and target", SAME, (), ("library",))
 def _(kit: Kit, form: str) -> Call:
     methods = ["ac", "atc", "bbse", "sld", "dis2"]
     return Call(

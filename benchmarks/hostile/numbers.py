@@ -25,9 +25,7 @@ def _target(kit: Kit, form: str, columns: Columns, **call: Any) -> Call:
     return kit.estimate(target=kit.put(f"t.{form}", columns), **call)
 
 
-def _bad_cell(
-    name: str, came: str, value: Any, words: str | tuple[str, ...] = (), forms: Any = FORMATS
-) -> None:
+def _bad_cell(name: str, came: str, value: Any, words: str | tuple[str, ...] = (), forms: Any = FORMATS) -> None:
     """A class in which one probability of row 7 is another value."""
     said = (words,) if isinstance(words, str) else words
 
@@ -36,9 +34,7 @@ def _bad_cell(
         return _target(kit, form, _with(kit.target(), "prob_dog", 6, value))
 
 
-_bad_cell(
-    "not a number", "`nan` in one cell", float("nan"), ("prob_dog",), ("parquet", "arrow", "npz", "csv")
-)
+_bad_cell("not a number", "`nan` in one cell", float("nan"), ("prob_dog",), ("parquet", "arrow", "npz", "csv"))
 _bad_cell("infinite", "`inf` in one cell", float("inf"))
 _bad_cell("negative", "-0.1 in one cell", -0.1)
 _bad_cell("above one", "1.7 in one cell", 1.7)
@@ -73,24 +69,18 @@ def _(kit: Kit, form: str) -> Call:
 @trial(VALUES, "percents", "90.1, 5.2, 4.7", REFUSED, "divide them by 100", FORMATS)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.target()
-    return _target(
-        kit, form, {k: [100 * x for x in v] if k.startswith("prob_") else v for k, v in columns.items()}
-    )
+    return _target(kit, form, {k: [100 * x for x in v] if k.startswith("prob_") else v for k, v in columns.items()})
 
 
 @trial(VALUES, "logits in probability columns", "2.3, -1.2, 0.4", REFUSED, "logit_", FORMATS)
 def _(kit: Kit, form: str) -> Call:
-    return _target(
-        kit, form, {k.replace("logit_", "prob_"): v for k, v in kit.target("logit_*", "label").items()}
-    )
+    return _target(kit, form, {k.replace("logit_", "prob_"): v for k, v in kit.target("logit_*", "label").items()})
 
 
 @trial(VALUES, "log-probabilities in probability columns", "-0.1, -2.9, -3.4", REFUSED, "logits", FORMATS)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.target()
-    return _target(
-        kit, form, {k: np.log(v).tolist() if k.startswith("prob_") else v for k, v in columns.items()}
-    )
+    return _target(kit, form, {k: np.log(v).tolist() if k.startswith("prob_") else v for k, v in columns.items()})
 
 
 @trial(
@@ -119,9 +109,7 @@ def _(kit: Kit, form: str) -> Call:
     )
 
 
-@trial(
-    VALUES, "probabilities rounded to three digits", "0.333, 0.333, 0.333", (SAME, WARNED), "round", FORMATS
-)
+@trial(VALUES, "probabilities rounded to three digits", "0.333, 0.333, 0.333", (SAME, WARNED), "round", FORMATS)
 def _(kit: Kit, form: str) -> Call:
     columns = kit.target()
     rounded = {k: [round(x, 3) for x in v] if k.startswith("prob_") else v for k, v in columns.items()}
@@ -155,9 +143,7 @@ def _confidence(name: str, came: str, value: float, forms: Any = FORMATS) -> Non
 
 _confidence("confidence above one", "`confidence` 1.5", 1.5)
 _confidence("confidence below zero", "`confidence` -0.5", -0.5)
-_confidence(
-    "confidence that is not a number", "`confidence` nan", float("nan"), ("parquet", "arrow", "npz", "csv")
-)
+_confidence("confidence that is not a number", "`confidence` nan", float("nan"), ("parquet", "arrow", "npz", "csv"))
 
 
 @trial(

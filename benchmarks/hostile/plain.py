@@ -131,9 +131,7 @@ def _npz(path: Path) -> dict[str, list[Any]]:
             SCORES,
             OFFSETS,
         )
-        arrays = {
-            n: archive[n] for n in archive.files if n.strip() in ours or n.lstrip().startswith(tuple(WIDE))
-        }
+        arrays = {n: archive[n] for n in archive.files if n.strip() in ours or n.lstrip().startswith(tuple(WIDE))}
     out = {}
     for name, array in arrays.items():
         values = array.T if name in ("members", "views", "votes") else array
@@ -168,11 +166,7 @@ def _meant(table: Mapping[str, list[Any]]) -> Plain:
             lists = [json.loads(v) if isinstance(v, _Text) else v for v in cells]
             if any(not isinstance(v, list) or len(v) != len(lists[0]) for v in lists):
                 raise Unreadable(f"{name}: lists of other lengths")
-            axis = (
-                [str(n) for n in stated]
-                if stated and name in ("probabilities", "logits")
-                else range(len(lists[0]))
-            )
+            axis = [str(n) for n in stated] if stated and name in ("probabilities", "logits") else range(len(lists[0]))
             found.named[name] = {str(n): [_cell(name, row[i]) for row in lists] for i, n in enumerate(axis)}
         elif prefix is not None:
             here = found.named.setdefault(WIDE[prefix], {})
@@ -204,11 +198,7 @@ def _cell(name: str, value: Any) -> Any:
         return None
     if name == "features" and isinstance(value, bool | np.bool_):
         return float(value)  # an indicator
-    if (
-        name == "features"
-        and isinstance(value, _Text)
-        and value.strip() in ("True", "False", "true", "false")
-    ):
+    if name == "features" and isinstance(value, _Text) and value.strip() in ("True", "False", "true", "false"):
         return float(value.strip().lower() == "true")
     if name in ("probabilities", "logits", "confidence", "features"):
         return _number(value)
@@ -300,9 +290,7 @@ def _axis_differs(name: str, columns: dict[str, list[Any]], record: Any, classes
         slack = 1e-6
         if name == "probabilities":  # rounded rows may be scaled to sum to 1
             slack += 2 * max(abs(sum(row) - 1) for row in zip(*columns.values(), strict=True))
-        wrong = next(
-            (i for i, (a, b) in enumerate(zip(said, cells, strict=True)) if not _equal(a, b, slack)), None
-        )
+        wrong = next((i for i, (a, b) in enumerate(zip(said, cells, strict=True)) if not _equal(a, b, slack)), None)
         if wrong is not None:
             return f"{name}[{key}], row {wrong + 1}: {said[wrong]!r} for {cells[wrong]!r}"
     return ""
@@ -365,9 +353,7 @@ def _of_candidates(plain: Plain) -> tuple[float, float] | None:
             continue
         powers = np.exp(np.array(row) - max(row))
         truth = int(_name(cell))
-        said = (
-            int(_name(plain.single["prediction"][i])) if "prediction" in plain.single else int(np.argmax(row))
-        )
+        said = int(_name(plain.single["prediction"][i])) if "prediction" in plain.single else int(np.argmax(row))
         right.append(said == truth)
         squares.append(float(((powers / powers.sum() - np.eye(len(row))[truth]) ** 2).sum()))
     return (float(np.mean(right)), float(np.mean(squares))) if right else None

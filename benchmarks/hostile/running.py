@@ -261,9 +261,7 @@ def difference(one: Any, other: Any, close: float) -> str:
 def judged(trial: Trial, call: Call, found: Outcome, clean: Outcome | None) -> Outcome:
     """Set what happened against what must happen: ``kind`` becomes the outcome, ``complaint`` says what is wrong."""
     if found.kind == REFUSED and any(word not in found.message for word in trial.words):
-        found.complaint = (
-            found.complaint or f"the message lacks {[w for w in trial.words if w not in found.message]}"
-        )
+        found.complaint = found.complaint or f"the message lacks {[w for w in trial.words if w not in found.message]}"
     elif found.kind == DONE:
         _judge_answer(trial, call, found, clean)
     if found.kind not in trial.must:
@@ -282,11 +280,7 @@ def _judge_answer(trial: Trial, call: Call, found: Outcome, clean: Outcome | Non
         return
     wrong = ""
     if clean is not None:
-        wrong = (
-            difference(found.answer, clean.answer, call.close)
-            if clean.kind == DONE
-            else f"clean: {clean.message}"
-        )
+        wrong = difference(found.answer, clean.answer, call.close) if clean.kind == DONE else f"clean: {clean.message}"
     if wrong and not (WARNED in trial.must and said):
         found.kind, found.complaint = DIFFERENT, wrong
     elif WARNED in trial.must and trial.words and said:

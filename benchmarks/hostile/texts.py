@@ -13,9 +13,7 @@ from .material import as_lists, csv_text
 CSV, JSONL = "CSV", "JSONL"
 
 
-def _csv(
-    name: str, came: str, must: Any, words: Any, change: Any, file: str = "t.csv", close: float = 1e-9
-) -> None:
+def _csv(name: str, came: str, must: Any, words: Any, change: Any, file: str = "t.csv", close: float = 1e-9) -> None:
     """A class made from the text (or the bytes) of a clean target."""
 
     @trial(CSV, name, came, must, words, ("csv",))
@@ -61,10 +59,7 @@ _csv(
     lambda t: (
         "\n".join(
             [_lines(t)[0]]
-            + [
-                ",".join([c + "0" * 30 for c in line.split(",")[:-1]] + [line.split(",")[-1]])
-                for line in _lines(t)[1:]
-            ]
+            + [",".join([c + "0" * 30 for c in line.split(",")[:-1]] + [line.split(",")[-1]]) for line in _lines(t)[1:]]
         )
         + "\n"
     ),
@@ -92,8 +87,7 @@ _csv(
     SAME,
     (),
     lambda t: (
-        "\n".join(line + (",comment" if i == 0 else f',"said ""{i}"""') for i, line in enumerate(_lines(t)))
-        + "\n"
+        "\n".join(line + (",comment" if i == 0 else f',"said ""{i}"""') for i, line in enumerate(_lines(t))) + "\n"
     ),
 )
 _csv("an empty file", "0 bytes", REFUSED, "empty", lambda t: "")
@@ -115,9 +109,7 @@ _csv(
     ("row 7", "cells"),
     _replace_line(7, lambda x: x.rsplit(",", 1)[0]),
 )
-_csv(
-    "a cell too many", "row 7 has 5 cells", REFUSED, ("row 7", "cells"), _replace_line(7, lambda x: x + ",1")
-)
+_csv("a cell too many", "row 7 has 5 cells", REFUSED, ("row 7", "cells"), _replace_line(7, lambda x: x + ",1"))
 _csv("an open quote", 'row 7 begins with `"`', REFUSED, "row 7", _replace_line(7, lambda x: '"' + x))
 _csv("cut off in a row", "the last 20 bytes are missing", REFUSED, (), lambda t: t[:-20])
 _csv(
@@ -143,9 +135,7 @@ _csv(
     "the first header cell is empty",
     SAME,
     (),
-    lambda t: (
-        "\n".join(("" if i == 0 else str(i - 1)) + "," + line for i, line in enumerate(_lines(t))) + "\n"
-    ),
+    lambda t: "\n".join(("" if i == 0 else str(i - 1)) + "," + line for i, line in enumerate(_lines(t))) + "\n",
 )
 _csv(
     "thousands separators",
@@ -270,9 +260,7 @@ def _(kit: Kit, form: str) -> Call:
     lines = ["label", *[v if i != 100 else "" for i, v in enumerate(labels)]]
     holed = {"label": [v if i != 100 else None for i, v in enumerate(labels)]}
     clean = kit.estimate(None, None, "--labels", str(kit.put("holed.parquet", holed)), clean=None)
-    return kit.estimate(
-        None, None, "--labels", str(kit.path("labels.csv", "\n".join(lines) + "\n")), clean=clean
-    )
+    return kit.estimate(None, None, "--labels", str(kit.path("labels.csv", "\n".join(lines) + "\n")), clean=clean)
 
 
 @trial(CSV, "a short row far down", "row 200,001 has a cell less", REFUSED, "row 200001", ("csv",))

@@ -61,9 +61,7 @@ def _installed(folder: Path, **faults: str) -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join([str(home), *filter(None, [os.environ.get("PYTHONPATH")])])}
 
 
-def _plugin(
-    name: str, came: str, must: Any, words: Any = "guest", *, asked: bool = False, **faults: str
-) -> None:
+def _plugin(name: str, came: str, must: Any, words: Any = "guest", *, asked: bool = False, **faults: str) -> None:
     """A class in which a plugin misbehaves; all other methods must answer as if it were not there."""
 
     @trial(PLUGINS, name, came, must, words, ("process",))
@@ -72,9 +70,7 @@ def _plugin(
         out = kit.path("answer.json")
         more = [w for m in ("guest", "ac", "atc") for w in ("--method", m)]
         arguments = (
-            ["estimate", *files, "--backtest", "none", *more, "--json", str(out)]
-            if asked
-            else ["methods", "--json"]
+            ["estimate", *files, "--backtest", "none", *more, "--json", str(out)] if asked else ["methods", "--json"]
         )
 
         def named(found: Outcome) -> str | None:
@@ -85,11 +81,7 @@ def _plugin(
             if found.stderr.count("\n") > 2:
                 return f"{found.stderr.count(chr(10))} lines on standard error"
             if not asked:
-                return (
-                    None
-                    if '"ac"' in found.stdout and '"atc"' in found.stdout
-                    else "methods of ours are missing"
-                )
+                return None if '"ac"' in found.stdout and '"atc"' in found.stdout else "methods of ours are missing"
             methods = {e["method"] for e in found.answer["estimates"]}
             return None if {"ac", "atc"} <= methods else f"only {sorted(methods)} answered"
 
@@ -118,9 +110,7 @@ _plugin(
 )
 _plugin("an estimate that is nothing", "`return None`", DONE, finish="return None", asked=True)
 _plugin("a plugin that leaves", "`raise SystemExit` in `fit`", DONE, fit="raise SystemExit(7)", asked=True)
-_plugin(
-    "a plugin that prints", "`print('hello')` in `fit`", DONE, fit="print('guest says hello')", asked=True
-)
+_plugin("a plugin that prints", "`print('hello')` in `fit`", DONE, fit="print('guest says hello')", asked=True)
 
 
 # ---------------------------------------------------------------------------------------- signals, terminals
@@ -173,9 +163,7 @@ ESCAPE = "\x1b]0;title\x07\x1b[31mred"
 def _(kit: Kit, form: str) -> Call:
     def renamed(columns: Columns) -> Columns:
         return {
-            k.replace("emu", ESCAPE): [
-                str(v).replace("emu", ESCAPE) if isinstance(v, str) else v for v in cells
-            ]
+            k.replace("emu", ESCAPE): [str(v).replace("emu", ESCAPE) if isinstance(v, str) else v for v in cells]
             for k, cells in columns.items()
         }
 
@@ -214,22 +202,16 @@ def _gzip_of(head: bytes, block: bytes, times: int, tail: bytes) -> bytes:
     return gzip.compress(head) + gzip.compress(block, 9) * times + gzip.compress(tail)
 
 
-@trial(
-    BOMBS, "gzip that unpacks to one cell of 3 GB", "3 MB of `t.csv.gz`", REFUSED, "t.csv.gz", ("process",)
-)
+@trial(BOMBS, "gzip that unpacks to one cell of 3 GB", "3 MB of `t.csv.gz`", REFUSED, "t.csv.gz", ("process",))
 def _(kit: Kit, form: str) -> Call:
     content = _gzip_of(b"prob_cat,prob_dog,prob_emu,label\n1,0,0,", b"a" * (10 << 20), 300, b"\n")
-    return kit.estimate(
-        target=kit.path("t.csv.gz", content), process=True, memory=LIMIT, check=_bounded, seconds=90
-    )
+    return kit.estimate(target=kit.path("t.csv.gz", content), process=True, memory=LIMIT, check=_bounded, seconds=90)
 
 
 @trial(BOMBS, "gzip that unpacks to blank lines", "2 GB of newlines", REFUSED, "t.csv.gz", ("process",))
 def _(kit: Kit, form: str) -> Call:
     content = _gzip_of(csv_text(kit.target()).encode(), b"\n" * (10 << 20), 200, b"\n")
-    return kit.estimate(
-        target=kit.path("t.csv.gz", content), process=True, memory=LIMIT, check=_bounded, seconds=90
-    )
+    return kit.estimate(target=kit.path("t.csv.gz", content), process=True, memory=LIMIT, check=_bounded, seconds=90)
 
 
 @trial(

@@ -44,9 +44,7 @@ def unpack(folder: Path) -> Path:
     """All beds as folders of cases; those that are there already are left as they are."""
     packed = sorted((data_folder() / "natural").glob("*.tar.xz"))
     if not packed:
-        raise SystemExit(
-            "the natural shifts are missing: set OODOMETER_DATA to the folder that holds natural/"
-        )
+        raise SystemExit("the natural shifts are missing: set OODOMETER_DATA to the folder that holds natural/")
     beds = folder / "beds"
     beds.mkdir(parents=True, exist_ok=True)
     for path in packed:

@@ -151,9 +151,7 @@ def trust_table(shifts: Sequence[Shift]) -> list[str]:
         for value in values:
             few = [s for s in some if getattr(s.case, title) == value]
             if few:
-                rows.append(
-                    [f"{title} `{value}`{where}", str(len(few)), f"{error(few):.2f}", *intervals(few)]
-                )
+                rows.append([f"{title} `{value}`{where}", str(len(few)), f"{error(few):.2f}", *intervals(few)])
     return markdown(["headline says", "cases", "mean error", *INTERVALS], rows)
 
 

@@ -146,9 +146,7 @@ def page(cells: Sequence[dict[str, Any]], command: str) -> Iterator[str]:
     )
     yield ""
     lowest = min(c["coverage"][m] for c in cells for m in (*RANDOM, *SUGGESTED))
-    bias = max(
-        abs(c["suggested_bias"] / c["suggested_bias_error"]) for c in cells if c["suggested_bias_error"]
-    )
+    bias = max(abs(c["suggested_bias"] / c["suggested_bias_error"]) for c in cells if c["suggested_bias_error"])
     yield (
         f"Lowest coverage of the intervals called exact: {lowest:.1%}. The mean error of the estimate from suggested"
         f" labels is at most {bias:.1f} of its own standard errors away from 0, in {len(cells)} lines."
@@ -161,9 +159,7 @@ def page(cells: Sequence[dict[str, Any]], command: str) -> Iterator[str]:
         for c in cells:
             shown = [f"{100 * c[key][m]:.1f}" for m in METHODS]
             if key == "coverage":
-                shown = [
-                    s if c[key][m] >= LOWEST else f"**{s}**" for s, m in zip(shown, METHODS, strict=True)
-                ]
+                shown = [s if c[key][m] >= LOWEST else f"**{s}**" for s, m in zip(shown, METHODS, strict=True)]
             rows.append([f"{c['set']}, {c['shift']}", f"{100 * c['accuracy']:.1f}", str(c["labels"]), *shown])
         yield from markdown(["set, shift", "accuracy", "labels", *METHODS], rows)
     yield f"Coverage in percent; below {LOWEST:.0%} it is bold."

@@ -258,9 +258,7 @@ def swap(probabilities: Floats, share: float, rng: np.random.Generator) -> Float
     return out
 
 
-def calibrated_noise(
-    probabilities: Floats, label: Ints, rows: Ints, fall: float, rng: np.random.Generator
-) -> Floats:
+def calibrated_noise(probabilities: Floats, label: Ints, rows: Ints, fall: float, rng: np.random.Generator) -> Floats:
     """Noise on the logits that lowers the accuracy of some rows by `fall`, then `tempered` on these rows."""
     from scipy.optimize import brentq
 

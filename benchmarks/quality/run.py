@@ -100,9 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawTextHelpFormatter,
     )
-    parser.add_argument(
-        "--only", action="append", choices=GROUPS, help="measure this group alone (repeatable)"
-    )
+    parser.add_argument("--only", action="append", choices=GROUPS, help="measure this group alone (repeatable)")
     parser.add_argument("--tables", action="store_true", help="measure nothing, make the tables again")
     parser.add_argument("--workers", type=int, default=2, help="processes")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for quality.json and quality.md")

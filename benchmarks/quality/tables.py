@@ -155,9 +155,7 @@ def fixed(beds: Sequence[Summary]) -> dict[str, float]:
 def scopes(beds: Sequence[Summary]) -> dict[str, list[Summary]]:
     """Beds over which one fixed method and the headline are held beside each other."""
     found = {
-        "probabilities, shifts that can be seen": [
-            s for s in beds if s.bed.group not in ("models", "invisible")
-        ],
+        "probabilities, shifts that can be seen": [s for s in beds if s.bed.group not in ("models", "invisible")],
         "all probabilities": [s for s in beds if s.bed.group != "models"],
         "classes of many models": [s for s in beds if s.bed.group == "models"],
     }
@@ -245,9 +243,7 @@ def fixed_table(cases: Sequence[Case]) -> list[str]:
         head = mean(s.headline for s in beds)
         best = ", ".join(f"`{m}` {e:.2f}" for m, e in list(fixed(beds).items())[:5])
         hindsight, least = mean(s.best[1] for s in beds), next(iter(fixed(beds).values()), float("nan"))
-        rows.append(
-            [name, str(len(beds)), f"{head:.2f}", best, f"{head / max(least, 1e-9):.2f}", f"{hindsight:.2f}"]
-        )
+        rows.append([name, str(len(beds)), f"{head:.2f}", best, f"{head / max(least, 1e-9):.2f}", f"{hindsight:.2f}"])
     header = ["beds", "count", "headline", "best fixed methods", "ratio to the best", "best of each bed"]
     return markdown(header, rows)
 

@@ -67,9 +67,7 @@ def reviewed(model: str, seed: int) -> Iterator[Situation]:
     reference = record(texts[rows], labels[rows])
     for name, (sentences, truth) in _sentences().items():
         target = record(sentences, truth)
-        yield Situation(
-            f"texts: {name}", f"{model}, seed {seed}", reference, target.without_labels(), target.accuracy
-        )
+        yield Situation(f"texts: {name}", f"{model}, seed {seed}", reference, target.without_labels(), target.accuracy)
 
 
 def _made(model: str, seed: int) -> tuple[Any, Any]:

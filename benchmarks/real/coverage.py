@@ -21,9 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(
-    0, str(Path(__file__).resolve().parent.parent.parent)
-)  # for `python benchmarks/real/coverage.py`
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))  # for `python benchmarks/real/coverage.py`
 
 import numpy as np
 

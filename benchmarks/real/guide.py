@@ -23,18 +23,14 @@ def _cell(line: Line) -> str:
 
 def _across(cases: Sequence[Case], key: Callable[[Case], str]) -> list[str]:
     """Methods down, groups of cases across."""
-    columns = {
-        name: {line.method: line for line in lines_of(few)} for name, few in grouped(cases, key).items()
-    }
+    columns = {name: {line.method: line for line in lines_of(few)} for name, few in grouped(cases, key).items()}
     methods = list(cases[0].estimates)
     return markdown(["method", *columns], [[m, *(_cell(c[m]) for c in columns.values())] for m in methods])
 
 
 def agreement_table(folder: Path = RESULTS) -> list[str]:
     """Methods that need other models' classes, on five targets."""
-    cases = [
-        c for name in ("cifar10.1", "imagenet-v2") for c in read_cases(folder / f"{file_name(name)}.json")
-    ]
+    cases = [c for name in ("cifar10.1", "imagenet-v2") for c in read_cases(folder / f"{file_name(name)}.json")]
     return _across(cases, lambda c: f"{c.set} {c.shift}")
 
 

@@ -69,10 +69,7 @@ def redraw(group: Ints, alpha: float, rng: np.random.Generator) -> Ints:
     total = float(np.min(sizes[present] / np.maximum(shares, 1e-12)))
     wanted = np.floor(total * shares + 1e-9).astype(int)
     return np.concatenate(
-        [
-            rng.choice(np.flatnonzero(group == k), size=n, replace=False)
-            for k, n in zip(present, wanted, strict=True)
-        ]
+        [rng.choice(np.flatnonzero(group == k), size=n, replace=False) for k, n in zip(present, wanted, strict=True)]
     )
 
 

@@ -143,9 +143,7 @@ def _classes(name: str, value: Any) -> list[Any]:
 
 
 def _renaming(name: str, value: Any) -> dict[str, str]:
-    if not isinstance(value, Mapping) or not all(
-        isinstance(one, str) for pair in value.items() for one in pair
-    ):
+    if not isinstance(value, Mapping) or not all(isinstance(one, str) for pair in value.items() for one in pair):
         raise _wrong(name, "a mapping of their column names to ours, {theirs: ours}", value)
     return dict(value)
 
@@ -200,9 +198,7 @@ def _records(name: str, value: Any) -> Any:
 
 
 def _ranker(name: str, value: Any) -> Any:
-    if not isinstance(value, str) and (
-        isinstance(value, type) or not callable(getattr(value, "score", None))
-    ):
+    if not isinstance(value, str) and (isinstance(value, type) or not callable(getattr(value, "score", None))):
         raise _wrong(name, "the name of a ranker, or a ranker", value)
     return value
 
@@ -213,9 +209,7 @@ def judges_or_folder(name: str, value: Any) -> Any:
 
 
 def _result(name: str, value: Any) -> Any:
-    if not isinstance(value, Mapping) and (
-        isinstance(value, type) or not callable(getattr(value, "to_dict", None))
-    ):
+    if not isinstance(value, Mapping) and (isinstance(value, type) or not callable(getattr(value, "to_dict", None))):
         raise _wrong(name, "what a verb found, or the mapping that --json writes", value)
     return value
 
@@ -225,25 +219,70 @@ def _anything(name: str, value: Any) -> Any:
 
 
 CHECKS: dict[str, Check] = {
-    "level": lambda name, value: check_level(value), "seed": lambda name, value: check_seed(value, name),
-    "workers": _workers, "engine": _engine, "progress": _function, "report": _function, "backtest": _weighed_by,
-    "record": _record, "result": _result,
-    "classes": _classes, "mapping": _renaming, "config": _mapping, "records": _records, "ranker": _ranker,
-    **dict.fromkeys(("methods", "metrics", "families", "names", "existing", "only", "tasks", "extra_columns"),
-                    _texts),
-    **dict.fromkeys(("target_accuracies", "require", "weights", "energy", "parameters", "didma_weights",
-                     "nidma_weights"), _numbers),
-    **dict.fromkeys(("by", "every", "key", "calibrator", "score", "grid", "energy_unit", "kind", "head", "source",
-                     "metric", "label", "id", "device", "paper", "scale", "method", "format"), _text),
-    **dict.fromkeys(("repeats", "suggest", "steps", "judges", "pretraining", "epochs", "batch_size", "max_length",
-                     "agree", "views", "dropout", "batch_rows"), _whole),
+    "level": lambda name, value: check_level(value),
+    "seed": lambda name, value: check_seed(value, name),
+    "workers": _workers,
+    "engine": _engine,
+    "progress": _function,
+    "report": _function,
+    "backtest": _weighed_by,
+    "record": _record,
+    "result": _result,
+    "classes": _classes,
+    "mapping": _renaming,
+    "config": _mapping,
+    "records": _records,
+    "ranker": _ranker,
+    **dict.fromkeys(("methods", "metrics", "families", "names", "existing", "only", "tasks", "extra_columns"), _texts),
+    **dict.fromkeys(
+        ("target_accuracies", "require", "weights", "energy", "parameters", "didma_weights", "nidma_weights"), _numbers
+    ),
+    **dict.fromkeys(
+        (
+            "by",
+            "every",
+            "key",
+            "calibrator",
+            "score",
+            "grid",
+            "energy_unit",
+            "kind",
+            "head",
+            "source",
+            "metric",
+            "label",
+            "id",
+            "device",
+            "paper",
+            "scale",
+            "method",
+            "format",
+        ),
+        _text,
+    ),
+    **dict.fromkeys(
+        (
+            "repeats",
+            "suggest",
+            "steps",
+            "judges",
+            "pretraining",
+            "epochs",
+            "batch_size",
+            "max_length",
+            "agree",
+            "views",
+            "dropout",
+            "batch_rows",
+        ),
+        _whole,
+    ),
     **dict.fromkeys(("tolerance", "optimal_parameters", "learning_rate", "balance"), _number),
     **dict.fromkeys(("diagnosis", "outlook", "average", "features", "keep_input"), _truth),
     **dict.fromkeys(("out", "path", "cache", "pseudo", "folder"), _place),
     **dict.fromkeys(("models",), _several),
-    **dict.fromkeys(("reference", "target", "labels", "sources", "data", "pairs", "dev", "outputs", "axes"),
-                    _anything),
-}  # fmt: skip
+    **dict.fromkeys(("reference", "target", "labels", "sources", "data", "pairs", "dev", "outputs", "axes"), _anything),
+}
 """Name of an argument -> its check; None passes where it is the default."""
 
 
@@ -274,9 +313,7 @@ def checked(**special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
             for name, value in given.items():
                 parameter = signature.parameters[name]
                 if parameter.kind is parameter.VAR_KEYWORD:
-                    given[name] = {
-                        k: v if v is None or k not in CHECKS else CHECKS[k](k, v) for k, v in value.items()
-                    }
+                    given[name] = {k: v if v is None or k not in CHECKS else CHECKS[k](k, v) for k, v in value.items()}
                 elif name == "seed" or value is not None or not _may_be_none(parameter):
                     given[name] = checks[name](name, value)
             return function(*bound.args, **bound.kwargs)

@@ -115,9 +115,7 @@ def as_numpy(value: Any) -> Array:
 
 def _with_masks(cells: Sequence[Any]) -> Any:
     """Lists of masked arrays, or with masked entries, so that numpy does not drop the masks."""
-    if "numpy.ma" not in sys.modules or not any(
-        issubclass(t, np.ma.MaskedArray) for t in {*map(type, cells)}
-    ):
+    if "numpy.ma" not in sys.modules or not any(issubclass(t, np.ma.MaskedArray) for t in {*map(type, cells)}):
         return cells
     bare = [_unmasked(cell) if _is_masked(cell) else cell for cell in cells]
     return [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in bare]
@@ -149,14 +147,13 @@ def _unpadded(row: Any) -> Any:
 def _of_tensor(value: Any) -> Array:
     """The numbers of a torch tensor; types that numpy lacks, such as bfloat16, as float32, which holds them all."""
     if getattr(value, "is_meta", False):
-        raise InputError("a tensor that holds numbers", got="one on the device meta, which holds none",
-                         remedy="give the tensor that was computed")  # fmt: skip
-    if str(getattr(value, "layout", "torch.strided")) != "torch.strided" or getattr(
-        value, "is_quantized", False
-    ):
         raise InputError(
-            "a dense tensor", got="a sparse or quantized one", remedy="call to_dense() or dequantize()"
+            "a tensor that holds numbers",
+            got="one on the device meta, which holds none",
+            remedy="give the tensor that was computed",
         )
+    if str(getattr(value, "layout", "torch.strided")) != "torch.strided" or getattr(value, "is_quantized", False):
+        raise InputError("a dense tensor", got="a sparse or quantized one", remedy="call to_dense() or dequantize()")
     value = value.detach().cpu()
     for lazy in ("resolve_conj", "resolve_neg"):
         value = getattr(value, lazy)() if hasattr(value, lazy) else value

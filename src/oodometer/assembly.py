@@ -40,9 +40,7 @@ def check_fields(
     for name, field in present.items():
         if field.cell == "class":
             entries = None if ordered is None else out[ordered]
-            out[name] = _coded(
-                given[name], name, field, None if ordered or positions else classes or (), entries
-            )
+            out[name] = _coded(given[name], name, field, None if ordered or positions else classes or (), entries)
         elif name not in out:
             out[name] = as_numpy(given[name])
     rows = _common_length(out)
@@ -71,9 +69,7 @@ def _verdicts(value: Any, name: str, field: Field) -> Array:
     return array
 
 
-def _settle_classes(
-    given: dict[str, Any], out: dict[str, Any], classes: ClassNames | None
-) -> ClassNames | None:
+def _settle_classes(given: dict[str, Any], out: dict[str, Any], classes: ClassNames | None) -> ClassNames | None:
     """The class names: as given, else 0..K-1 for a class axis, else the classes that occur."""
     widths = {name: value.shape[-1] for name, value in out.items() if FIELDS[name].of_classes}
     if classes is not None:
@@ -125,9 +121,7 @@ def _coded(value: Any, name: str, field: Field, classes: ClassNames | None, entr
 
 def _common_length(out: dict[str, Any]) -> int:
     """Every field has the same number of samples; returns it."""
-    lengths = {
-        name: len(v) if isinstance(v, Ragged) else v.shape[FIELDS[name].sample] for name, v in out.items()
-    }
+    lengths = {name: len(v) if isinstance(v, Ragged) else v.shape[FIELDS[name].sample] for name, v in out.items()}
     rows = next(iter(lengths.values()))
     for name, length in lengths.items():
         checks.check_length(rows, length, name)
@@ -140,15 +134,17 @@ def axis_names(names: Mapping[str, Sequence[str]], fields: Mapping[str, Any]) ->
     for axis, own in out.items():
         if len(set(own)) < len(own):
             twice = next(name for i, name in enumerate(own) if name in own[:i])
-            raise InputError(
-                f"distinct names along the {axis} axis", got=f"{twice} twice", remedy="rename one"
-            )
+            raise InputError(f"distinct names along the {axis} axis", got=f"{twice} twice", remedy="rename one")
         for name, value in fields.items():
             axes = FIELDS[name].axes
             if axis in axes and value.shape[axes.index(axis)] != len(own):
                 size = value.shape[axes.index(axis)]
-                raise InputError(f"{size} names, one for each {axis}", got=f"{len(own)}", column=name,
-                                 remedy="name every entry once, in their order")  # fmt: skip
+                raise InputError(
+                    f"{size} names, one for each {axis}",
+                    got=f"{len(own)}",
+                    column=name,
+                    remedy="name every entry once, in their order",
+                )
     return out
 
 
@@ -163,14 +159,22 @@ def check_same_axes(first: Any, part: Any) -> None:
             if axis in ("sample", "class") or one is None or other is None:
                 continue
             if one.shape[place] != other.shape[place]:
-                raise InputError(f"{one.shape[place]} {field_name}, as in {first.source or 'the first record'}",
-                                 got=f"{other.shape[place]}", file=file, column=field_name,
-                                 remedy=f"join records with the same {field_name}")  # fmt: skip
+                raise InputError(
+                    f"{one.shape[place]} {field_name}, as in {first.source or 'the first record'}",
+                    got=f"{other.shape[place]}",
+                    file=file,
+                    column=field_name,
+                    remedy=f"join records with the same {field_name}",
+                )
             own, wanted = part.names.get(axis), first.names.get(axis)
             if own is not None and wanted is not None and own != wanted:
-                raise InputError(f"{field_name} named {shown(wanted)}, in this order", got=shown(own), file=file,
-                                 column=field_name, remedy="read them as one list of files, which puts them in order "
-                                 "by name")  # fmt: skip
+                raise InputError(
+                    f"{field_name} named {shown(wanted)}, in this order",
+                    got=shown(own),
+                    file=file,
+                    column=field_name,
+                    remedy="read them as one list of files, which puts them in order by name",
+                )
 
 
 def shown(names: Sequence[int | str] | None) -> str:

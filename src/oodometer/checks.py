@@ -37,9 +37,7 @@ class Surveyed(NamedTuple):
 
 
 SUM_TOLERANCE = 1e-3
-_OFF = (
-    SUM_TOLERANCE + 1e-6
-)  # where a row's sum is off: float32 sums of decimals end a little above the tolerance
+_OFF = SUM_TOLERANCE + 1e-6  # where a row's sum is off: float32 sums of decimals end a little above the tolerance
 _NEGATIVE_TOLERANCE = 1e-6
 _MOST_ROUNDING = 0.1
 _HALF_PRECISION = 0.02  # by which sums of numbers with eight bits are off
@@ -83,9 +81,7 @@ def _float_matrix(value: Any, column: str, axes: str, truths: bool = False) -> A
                 column=column,
             ) from None
     if array.dtype.kind not in ("fiub" if truths else "fiu"):
-        raise InputError(
-            "numbers", got=f"dtype {array.dtype}", remedy="convert the column to numbers", column=column
-        )
+        raise InputError("numbers", got=f"dtype {array.dtype}", remedy="convert the column to numbers", column=column)
     want = len(axes.split(", "))
     if array.ndim != want:
         raise InputError(
@@ -124,11 +120,7 @@ def check_finite(
 def _not_finite(array: Array, at: Any, column: str, axes: str, names: Sequence[Any] | None) -> InputError:
     row = int(at[axes.split(", ").index("sample")]) + 1
     rest = [int(at[i]) for i, axis in enumerate(axes.split(", ")) if axis != "sample"]
-    cell = (
-        column
-        if not rest
-        else f"{column}[{names[rest[-1]] if names is not None else ', '.join(map(str, rest))}]"
-    )
+    cell = column if not rest else f"{column}[{names[rest[-1]] if names is not None else ', '.join(map(str, rest))}]"
     return InputError(
         "a finite number",
         got=str(array[tuple(at)]),
@@ -138,9 +130,7 @@ def _not_finite(array: Array, at: Any, column: str, axes: str, names: Sequence[A
     )
 
 
-def check_probabilities(
-    value: Any, column: str = "probabilities", names: Sequence[Any] | None = None
-) -> Array:
+def check_probabilities(value: Any, column: str = "probabilities", names: Sequence[Any] | None = None) -> Array:
     """Class probabilities, shape (sample, class): finite, not negative, each row summing to 1 within 1e-3.
 
     Where every value has at most d decimal digits, sums may be off by what rounding does, K / 2 * 10^-d and at most a
@@ -156,9 +146,7 @@ that sums to 100; these look like percents: divide them by 100
     return survey_probabilities(value, column, names).values
 
 
-def survey_probabilities(
-    value: Any, column: str = "probabilities", names: Sequence[Any] | None = None
-) -> Surveyed:
+def survey_probabilities(value: Any, column: str = "probabilities", names: Sequence[Any] | None = None) -> Surveyed:
     """`check_probabilities`, and what the same pass over memory gives for nothing.
 
     >>> survey_probabilities([[0.75, 0.25]]).top
@@ -376,8 +364,9 @@ def check_time(value: Any, column: str = "time") -> Array:
 def check_length(rows: int, found: int, column: str) -> None:
     """Every field has one entry a sample."""
     if rows != found:
-        raise InputError(f"{rows} entries, one a sample", got=str(found), column=column,
-                         remedy="align the arrays by sample")  # fmt: skip
+        raise InputError(
+            f"{rows} entries, one a sample", got=str(found), column=column, remedy="align the arrays by sample"
+        )
 
 
 def check_prediction_is_argmax(prediction: Array, probabilities: Array, names: ClassNames) -> None:

@@ -39,8 +39,12 @@ def named_classes(value: Any) -> ClassNames:
     """
     unordered = isinstance(value, (Set, Mapping)) and not isinstance(value, KeysView)
     if unordered or isinstance(value, (str, bytes)) or not (isinstance(value, Iterable) or np.ndim(value)):
-        raise InputError("class names in the order of the probabilities", got=f"a {type(value).__name__}",
-                         remedy="give a list, which has an order: ['cat', 'dog']", column="classes")  # fmt: skip
+        raise InputError(
+            "class names in the order of the probabilities",
+            got=f"a {type(value).__name__}",
+            remedy="give a list, which has an order: ['cat', 'dog']",
+            column="classes",
+        )
     names = list(value) if isinstance(value, (list, tuple, KeysView)) else as_numpy(value).ravel().tolist()
     if not {type(name) for name in names} <= {int, str}:
         names = [name.item() if isinstance(name, np.generic) else name for name in names]
@@ -48,8 +52,12 @@ def named_classes(value: Any) -> ClassNames:
         names = [str(name) if isinstance(name, bool) else name for name in names]
         for name in names:
             if not isinstance(name, (int, str)):
-                raise InputError("class names that are integers or strings", got=repr(name)[:60], column="classes",
-                                 remedy="give one name for each class")  # fmt: skip
+                raise InputError(
+                    "class names that are integers or strings",
+                    got=repr(name)[:60],
+                    column="classes",
+                    remedy="give one name for each class",
+                )
     if len({str(name) for name in names}) != len(names):
         raise InputError("distinct class names", got="a name twice", remedy="rename one", column="classes")
     return tuple(names)
@@ -83,8 +91,22 @@ def truth_values(value: Any, column: str) -> Array:
     return out.astype(np.int8)
 
 
-_TRUTH: dict[Hashable, int] = {True: 1, False: 0, None: -1, "true": 1, "false": 0, "1": 1, "0": 0, "": -1, "yes": 1,
-                               "no": 0, "1.0": 1, "0.0": 0, "correct": 1, "incorrect": 0}  # fmt: skip
+_TRUTH: dict[Hashable, int] = {
+    True: 1,
+    False: 0,
+    None: -1,
+    "true": 1,
+    "false": 0,
+    "1": 1,
+    "0": 0,
+    "": -1,
+    "yes": 1,
+    "no": 0,
+    "1.0": 1,
+    "0.0": 0,
+    "correct": 1,
+    "incorrect": 0,
+}
 
 
 def _truth_of(cell: Any) -> int | None:
@@ -137,8 +159,13 @@ def _dictionary(value: Any, column: str) -> tuple[Array, list[Any]]:
 
 
 def _no_class(cell: str, row: int, column: str) -> InputError:
-    return InputError("a class (an integer or a string)", got=cell, row=row, column=column,
-                      remedy="give one class number or name a cell, not scores, not lists")  # fmt: skip
+    return InputError(
+        "a class (an integer or a string)",
+        got=cell,
+        row=row,
+        column=column,
+        remedy="give one class number or name a cell, not scores, not lists",
+    )
 
 
 def _dictionary_of_objects(array: Array, column: str) -> tuple[Array, list[Any]]:
@@ -166,9 +193,7 @@ def _dictionary_of_objects(array: Array, column: str) -> tuple[Array, list[Any]]
     for k, code in index.items():
         if not (isinstance(k, (str, int, np.integer, np.bool_)) or (isinstance(k, float) and k.is_integer())):
             raise _no_class(repr(k), int(np.argmax(codes == code)) % max(array.shape[-1], 1) + 1, column)
-    values = [
-        k if isinstance(k, str) else bool(k) if isinstance(k, (bool, np.bool_)) else int(k) for k in index
-    ]
+    values = [k if isinstance(k, str) else bool(k) if isinstance(k, (bool, np.bool_)) else int(k) for k in index]
     return codes.reshape(array.shape), values
 
 

@@ -17,9 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def warn_old(old: str, new: str) -> None:
     """Warn whoever called the caller that something has a new name."""
-    warnings.warn(
-        f"{old} is now {new}; the old form goes with the next release", DeprecationWarning, stacklevel=3
-    )
+    warnings.warn(f"{old} is now {new}; the old form goes with the next release", DeprecationWarning, stacklevel=3)
 
 
 def renamed_arguments(**names: str) -> Callable[[F], F]:

@@ -155,9 +155,7 @@ class MissingExtraError(OodometerError, ImportError):
 
     def __init__(self, what: str, package: str, *, extra: str) -> None:
         self.extra = extra
-        super().__init__(
-            f"{what} needs {package}, which is not installed; run: pip install 'oodometer[{extra}]'"
-        )
+        super().__init__(f"{what} needs {package}, which is not installed; run: pip install 'oodometer[{extra}]'")
 
 
 class WorkError(OodometerError):

@@ -16,9 +16,7 @@ __all__ = ["example_candidates", "example_record", "in_another_order"]
 _CLASSES = 4
 
 
-def example_record(
-    rows: int = 400, *, seed: int = 0, difficulty: float = 1.0, labelled: bool = True
-) -> Predictions:
+def example_record(rows: int = 400, *, seed: int = 0, difficulty: float = 1.0, labelled: bool = True) -> Predictions:
     """A synthetic record with every field, on which every signal says something true about correctness.
 
     ``difficulty`` is the standard deviation of the noise between logits and truth: more noise, more errors.
@@ -34,10 +32,7 @@ def example_record(
     logits = 2.5 * seen / difficulty**2  # the posterior's own logits: more noise, less confidence
     first = logits.argmax(axis=1)
     correct = first == label
-    others = [
-        softmax(2.5 * (signal + difficulty * rng.standard_normal(seen.shape)) / difficulty**2)
-        for _ in range(3)
-    ]
+    others = [softmax(2.5 * (signal + difficulty * rng.standard_normal(seen.shape)) / difficulty**2) for _ in range(3)]
     views = np.stack([(seen + 0.5 * rng.standard_normal(seen.shape)).argmax(axis=1) for _ in range(4)])
     votes = np.stack([np.where(rng.random(rows) < 0.8, correct, ~correct) for _ in range(3)])
     probabilities = softmax(logits)
@@ -52,9 +47,7 @@ def example_record(
         token_logprobs=Ragged.from_rows(tokens),
         views=views,
         votes=votes,
-        features=(seen + np.where(correct, 0.1, 2.0)[:, None] * rng.standard_normal(seen.shape)).astype(
-            np.float32
-        ),
+        features=(seen + np.where(correct, 0.1, 2.0)[:, None] * rng.standard_normal(seen.shape)).astype(np.float32),
         group=np.where(label % 2 == 0, "even", "odd").astype(object),
     )
     return record if labelled else record.without_labels()

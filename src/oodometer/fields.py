@@ -102,11 +102,7 @@ class Field:
     @property
     def axis(self) -> str | None:
         """The axis that wide columns name, other than the classes."""
-        return (
-            next((a for a in self.axes if a != "sample"), None)
-            if self.prefix and not self.of_classes
-            else None
-        )
+        return next((a for a in self.axes if a != "sample"), None) if self.prefix and not self.of_classes else None
 
 
 def _probabilities(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
@@ -118,9 +114,7 @@ def _probabilities(value: Any, classes: ClassNames | None, learnt: dict[str, Any
 def _logits(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
     array = checks.check_finite(value, "logits", names=classes)
     if array.shape[1] < 2:
-        raise InputError(
-            "at least two classes", got="1", remedy="give one logit for each class", column="logits"
-        )
+        raise InputError("at least two classes", got="1", remedy="give one logit for each class", column="logits")
     return array
 
 
@@ -136,12 +130,12 @@ def _member_probabilities(value: Any, classes: ClassNames | None, learnt: dict[s
     array = as_numpy(value)
     if array.ndim != 3:
         raise InputError(
-            "an array with axes (model, sample, class)", got=f"shape {array.shape}", column="member_probabilities",
+            "an array with axes (model, sample, class)",
+            got=f"shape {array.shape}",
+            column="member_probabilities",
             remedy="stack one (sample, class) array for each model",
-        )  # fmt: skip
-    parts = [
-        checks.check_probabilities(m, f"member_probabilities[{i}]", classes) for i, m in enumerate(array)
-    ]
+        )
+    parts = [checks.check_probabilities(m, f"member_probabilities[{i}]", classes) for i, m in enumerate(array)]
     return np.stack(parts) if parts else array.astype(np.float64)
 
 

@@ -27,13 +27,9 @@ def check_level(level: float) -> float:
     from .errors import UsageError
 
     if not isinstance(level, numbers.Real) or isinstance(level, bool):
-        raise UsageError(
-            f"expected a level between 0 and 1 such as 0.95, got {level!r} ({type(level).__name__})"
-        )
+        raise UsageError(f"expected a level between 0 and 1 such as 0.95, got {level!r} ({type(level).__name__})")
     if not 0 < level < 1:
-        raise UsageError(
-            f"expected a level between 0 and 1 such as 0.95, got {level}; percents are divided by 100"
-        )
+        raise UsageError(f"expected a level between 0 and 1 such as 0.95, got {level}; percents are divided by 100")
     return float(level)
 
 

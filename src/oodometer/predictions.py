@@ -113,9 +113,7 @@ class Predictions:
             )
         given = {k: v for k, v in arrays.items() if v is not None}
         if not given:
-            raise InputError(
-                "at least one field", got="none", remedy=f"give one of {', '.join(FIELDS)}", file=source
-            )
+            raise InputError("at least one field", got="none", remedy=f"give one of {', '.join(FIELDS)}", file=source)
         try:
             rows, named, fields, learnt = check_fields(
                 given, None if classes is None else named_classes(classes), positions
@@ -219,9 +217,7 @@ class Predictions:
         """Best class or candidate, its probability and the runner-up's, computed once a record."""
         scores, probabilities = self.candidate_scores, self.probabilities
         if scores is not None:
-            chosen: kernels.Top = self.derived(
-                "top", lambda: top_candidates(scores, self.candidate_probabilities)
-            )
+            chosen: kernels.Top = self.derived("top", lambda: top_candidates(scores, self.candidate_probabilities))
             return chosen
         if probabilities is None:
             raise NotApplicable("needs `probabilities` (or `logits`)")
@@ -295,9 +291,7 @@ class Predictions:
                 changes[name] = value[(slice(None),) * known.sample + (pick,)]
         columns = {k: v[pick] for k, v in self.columns.items()}
         cache: dict[str, Any] = {}
-        if (
-            isinstance(pick, slice) and "top" in self._cache
-        ):  # a view; what is known need not be computed again
+        if isinstance(pick, slice) and "top" in self._cache:  # a view; what is known need not be computed again
             cache["top"] = kernels.Top(*(value[pick] for value in self._cache["top"]))
         return replace(self, rows=rows, columns=columns, first_row=first_row, _cache=cache, **changes)
 
@@ -327,9 +321,7 @@ class Predictions:
         """The same predictions with the truth taken away."""
         return replace(self, label=None, correct=None, _cache={})
 
-    def with_probabilities(
-        self, probabilities: Array, calibrated: str, top: kernels.Top | None = None
-    ) -> Predictions:
+    def with_probabilities(self, probabilities: Array, calibrated: str, top: kernels.Top | None = None) -> Predictions:
         """The same samples with other (calibrated) probabilities; the predicted class stays.
 
         ``top`` is the best class and its new probability where the order of classes is known to be the same.
@@ -383,12 +375,8 @@ class Predictions:
         columns = {k: np.concatenate([p.columns[k] for p in parts]) for k in sorted(shared)}
         cache: dict[str, Any] = {}
         if all("top" in p._cache for p in parts):  # what the parts know need not be computed again
-            cache["top"] = kernels.Top(
-                *map(kernels.concatenated, zip(*(p._cache["top"] for p in parts), strict=True))
-            )
+            cache["top"] = kernels.Top(*map(kernels.concatenated, zip(*(p._cache["top"] for p in parts), strict=True)))
         if all("verdicts" in p._cache for p in parts):
             cache["verdicts"] = np.concatenate([p._cache["verdicts"] for p in parts])
         rounded = next((p.rounded for p in parts if p.rounded is not None), None)
-        return replace(
-            first, rows=sum(p.rows for p in parts), columns=columns, rounded=rounded, _cache=cache, **joined
-        )
+        return replace(first, rows=sum(p.rows for p in parts), columns=columns, rounded=rounded, _cache=cache, **joined)

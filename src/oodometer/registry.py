@@ -48,9 +48,7 @@ def register(kind: MethodKind) -> Callable[[C], C]:
             raise UsageError(f"expected a {kind} name without a colon, got {name!r}; an argument follows one")
         present = _table[kind].get(name)
         if present is not None and present.__qualname__ != cls.__qualname__:
-            raise UsageError(
-                f"two classes want the {kind} name {name!r}: {present!r} and {cls!r}; rename one"
-            )
+            raise UsageError(f"two classes want the {kind} name {name!r}: {present!r} and {cls!r}; rename one")
         _table[kind][name] = cls
         return cls
 
@@ -118,9 +116,7 @@ def _checked(kind: MethodKind, found: Any) -> type:
         raise TypeError(f"{found.__name__} has `needs` that is no tuple of names: {needs!r}")
     for trait, (fits, expected) in _TRAITS.items():
         if hasattr(found, trait) and not fits(getattr(found, trait)):
-            raise TypeError(
-                f"{found.__name__} has `{trait}` that is no {expected}: {getattr(found, trait)!r}"
-            )
+            raise TypeError(f"{found.__name__} has `{trait}` that is no {expected}: {getattr(found, trait)!r}")
     return found
 
 

@@ -15,9 +15,7 @@ from oodometer.audits.betting import Game, betting_interval, betting_mean, betti
 from oodometer.intervals import clopper_pearson
 
 
-def capital_by_loop(
-    values: list[float], mean: float, goal: float, side: int, population: int | None
-) -> float:
+def capital_by_loop(values: list[float], mean: float, goal: float, side: int, population: int | None) -> float:
     """The same game in plain Python, one round after the other, with the normal law taken from scipy.stats."""
     capital, squares, rounds = 1.0, 0.0, len(values)
     prior = max(mean * (1 - mean), betting._FLOOR / rounds)
@@ -72,9 +70,7 @@ def test_expected_capital_is_one_under_the_candidate(values: tuple[float, ...], 
 @pytest.mark.parametrize("side", [1, -1])
 def test_expected_capital_is_one_without_replacement(side: int) -> None:
     target = np.array([0.0, 1.0, 1.0, 0.4, 0.9])
-    orders = np.array(
-        [(i, j, k) for i in range(5) for j in range(5) for k in range(5) if len({i, j, k}) == 3]
-    )
+    orders = np.array([(i, j, k) for i in range(5) for j in range(5) for k in range(5) if len({i, j, k}) == 3])
     game = Game.plain(target[orders], population=5)
     capital = np.exp(betting._log_capital(game, np.full((len(orders), 1), target.mean()), 20.0, side))
     assert float(capital.mean()) == pytest.approx(1.0, abs=1e-9)

@@ -29,8 +29,7 @@ def test_hypergeometric_is_the_search_through_every_share(hits: int, labels: int
     kept = [
         m / rows
         for m in range(hits, rows - labels + hits + 1)
-        if stats.hypergeom(rows, m, labels).sf(hits - 1) > 0.05
-        and stats.hypergeom(rows, m, labels).cdf(hits) > 0.05
+        if stats.hypergeom(rows, m, labels).sf(hits - 1) > 0.05 and stats.hypergeom(rows, m, labels).cdf(hits) > 0.05
     ]
     assert hypergeometric(hits, labels, rows, 0.9) == (min(kept), max(kept))
 
@@ -98,9 +97,7 @@ def test_ppi_plus_plus_by_loop() -> None:
     spread = sum((r - centre) ** 2 for r in rest) / 59
     half = stats.norm.ppf(0.95) * math.sqrt(spread / 60 + lean**2 * var / rows)
     value = lean * mean + centre
-    assert ppi_plus_plus(correct, score, mean, rows, 0.9) == pytest.approx(
-        (value, value - half, value + half)
-    )
+    assert ppi_plus_plus(correct, score, mean, rows, 0.9) == pytest.approx((value, value - half, value + half))
 
 
 def test_ppi_plus_plus_is_never_nan() -> None:
@@ -191,9 +188,7 @@ def test_labels_alone_are_worth_what_they_are() -> None:
 
 @pytest.mark.parametrize("answers", [[1], [0], [1, 1], [0, 1]])
 def test_one_or_two_labels(answers: list[int]) -> None:
-    found = judge(
-        SampledRows.evenly(np.arange(len(answers)), np.array(answers)), np.linspace(0.5, 1, 50), 1.0, 0.95
-    )
+    found = judge(SampledRows.evenly(np.arange(len(answers)), np.array(answers)), np.linspace(0.5, 1, 50), 1.0, 0.95)
     for e in found.intervals:
         assert 0 <= e.lower <= e.value <= e.upper <= 1
     assert found.estimate.upper - found.estimate.lower > 0.5

@@ -78,9 +78,7 @@ def test_suggestions_are_unbiased_over_2000_seeds_and_keep_their_level() -> None
     mean = sampled_mean(row, right[row], np.full(count, share), score, 1.0)
     error = mean - right.mean()
     assert abs(error.mean()) < 3.5 * error.std() / math.sqrt(len(error))
-    low, high = betting_interval(
-        sampled_game(row[:400], right[row[:400]], np.full(count, share), score, 1.0), 0.9
-    )
+    low, high = betting_interval(sampled_game(row[:400], right[row[:400]], np.full(count, share), score, 1.0), 0.9)
     assert np.mean((low <= right.mean()) & (right.mean() <= high)) >= 0.88
     # the naive mean of the suggested rows is far off: they are the hard ones
     assert right[row].mean() < right.mean() - 0.05

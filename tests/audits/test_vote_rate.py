@@ -24,9 +24,7 @@ LEVEL = 0.9
 AUDITS = 2000
 
 
-def outputs(
-    rows: int, accuracy: float, recall: float, specificity: float, seed: int, judges: int = 5
-) -> Predictions:
+def outputs(rows: int, accuracy: float, recall: float, specificity: float, seed: int, judges: int = 5) -> Predictions:
     """Labelled outputs with judges that share half of their mistakes, and a confidence that says little."""
     rng = np.random.default_rng(seed)
     right, common = rng.random(rows) < accuracy, rng.random(rows)

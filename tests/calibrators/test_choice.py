@@ -37,9 +37,7 @@ def test_calibrated_probabilities_are_left_alone() -> None:
     choices = [choose_calibrator(sharpened(1500, 1.0, seed=s)) for s in range(12)]
     assert sum(c.calibrator is not None for c in choices) <= 2
     choice = next(c for c in choices if c.calibrator is None)
-    assert (
-        choice.why == "no calibrator lowered the cross-validated Brier score by more than its standard error"
-    )
+    assert choice.why == "no calibrator lowered the cross-validated Brier score by more than its standard error"
     assert set(choice.scores) == {"none", "temperature"}
     record = sharpened(50, 1.0)
     assert choice.apply(record) is record

@@ -121,9 +121,7 @@ def test_folds_of_rows_spread_equal_rows_evenly(keys: list[int], seed: int) -> N
     order = np.random.default_rng(seed).permutation(len(keys))
     again = assign_folds(key[order])
     for value in set(keys):
-        assert sorted(again[key[order] == value]) == sorted(fold[key == value]), (
-            "the order of rows does not matter"
-        )
+        assert sorted(again[key[order] == value]) == sorted(fold[key == value]), "the order of rows does not matter"
 
 
 def test_content_hash_sees_confidence_and_truth() -> None:
@@ -163,18 +161,14 @@ def test_a_seeded_sample_is_uniform() -> None:
 def test_the_map_is_scikit_learns_isotonic_regression(seed: int) -> None:
     rows, hits = (x[0] for x in counts_of(seed, classes=1))
     full = np.flatnonzero(rows)
-    want = IsotonicRegression(out_of_bounds="clip").fit(
-        full, hits[full] / rows[full], sample_weight=rows[full]
-    )
+    want = IsotonicRegression(out_of_bounds="clip").fit(full, hits[full] / rows[full], sample_weight=rows[full])
     rate, block, sizes = _isotonic(rows, hits)
     np.testing.assert_allclose(rate[full], want.predict(full), atol=1e-12)
     assert sizes.sum() == rows.sum()
     for b in range(len(sizes)):
         mine = full[block[full] == b]
         assert sizes[b] == rows[mine].sum()
-        np.testing.assert_allclose(
-            rate[mine], hits[mine].sum() / rows[mine].sum(), err_msg="a block has its mean"
-        )
+        np.testing.assert_allclose(rate[mine], hits[mine].sum() / rows[mine].sum(), err_msg="a block has its mean")
 
 
 @given(data=st.data())
@@ -241,13 +235,7 @@ def test_cross_validation_holds_rows_out() -> None:
     made = fit_map(rows, hits)
     assert made.form == "raw"
     in_sample = (
-        float(
-            np.sum(
-                rows * _make(rows, hits, "pooled").rate ** 2
-                - 2 * hits * _make(rows, hits, "pooled").rate
-                + hits
-            )
-        )
+        float(np.sum(rows * _make(rows, hits, "pooled").rate ** 2 - 2 * hits * _make(rows, hits, "pooled").rate + hits))
         / 300
     )
     assert made.scores["pooled"] > made.scores["raw"] > in_sample

@@ -47,9 +47,7 @@ def test_it_is_the_optimum_of_the_likelihood(classes: int, true_temperature: flo
     z = z.astype(dtype)
     want = best_temperature(z, label)
     assert fit_temperature(z, label) == pytest.approx(want, rel=1e-3)
-    assert Temperature().fit(Predictions.from_logits(z, label=label)).temperature == pytest.approx(
-        want, rel=1e-3
-    )
+    assert Temperature().fit(Predictions.from_logits(z, label=label)).temperature == pytest.approx(want, rel=1e-3)
     by_probabilities = Predictions.from_probabilities(softmax(z), label=label)
     assert Temperature().fit(by_probabilities).temperature == pytest.approx(want, rel=2e-3)
 
@@ -79,11 +77,7 @@ def test_the_range_is_bounded_where_the_likelihood_is_not() -> None:
     assert fit_temperature(z, np.array([0, 0])) == pytest.approx(math.exp(-3), rel=1e-2)
     assert fit_temperature(z, np.array([1, 1])) == pytest.approx(math.exp(3), rel=1e-2)
     assert math.exp(-3) <= fit_temperature(np.zeros((3, 2)), np.array([0, 1, 1])) <= math.exp(3)
-    assert (
-        math.exp(-3)
-        <= fit_temperature(np.array([[500.0, 0.0]] * 3), np.array([0, 1, 1]))
-        <= math.exp(3) * 1.01
-    )
+    assert math.exp(-3) <= fit_temperature(np.array([[500.0, 0.0]] * 3), np.array([0, 1, 1])) <= math.exp(3) * 1.01
 
 
 @pytest.mark.parametrize("kind", ["logits", "probabilities"])
@@ -140,9 +134,7 @@ def test_probabilities_of_exactly_0_and_1(dtype: Any) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("smallest", [1e-3, 1e-12])
-def test_one_true_class_of_probability_zero_does_not_set_the_temperature_alone(
-    smallest: float, dtype: Any
-) -> None:
+def test_one_true_class_of_probability_zero_does_not_set_the_temperature_alone(smallest: float, dtype: Any) -> None:
     """A forest gives exact zeros: the fit takes them for the smallest probability that it gives, at most 1e-7."""
     z, label = sample(1000, 3, 1.0)
     p = softmax(z)
@@ -155,9 +147,7 @@ def test_one_true_class_of_probability_zero_does_not_set_the_temperature_alone(
         want, rel=2e-3
     )
     assert want < 1.2, "with log of the smallest number of the computer it is far above"
-    made = Temperature().fit(Predictions.from_probabilities(p, label=label))(
-        Predictions.from_probabilities(p[1:2])
-    )
+    made = Temperature().fit(Predictions.from_probabilities(p, label=label))(Predictions.from_probabilities(p[1:2]))
     assert made.probabilities is not None
     assert made.probabilities[0, 2] < 1e-20
 
@@ -201,9 +191,7 @@ def test_it_needs_probabilities_and_labels() -> None:
         Predictions.from_confidence([0.5], correct=[1]),
         Predictions.from_classes([0, 1], label=[0, 1]),
     ):
-        with pytest.raises(
-            NotApplicable, match=r"needs `probabilities` \(or `logits`\) and `label` on the reference"
-        ):
+        with pytest.raises(NotApplicable, match=r"needs `probabilities` \(or `logits`\) and `label` on the reference"):
             Temperature().fit(record)
     with pytest.raises(NotApplicable, match=r"needs labelled reference rows"):
         Temperature().fit(Predictions.from_probabilities([[0.5, 0.5]], label=[None]))

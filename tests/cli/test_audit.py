@@ -41,9 +41,7 @@ def call(files: Path, *arguments: str) -> int:
     return main(["audit", str(files / "r.parquet"), str(files / "t.csv"), "--method", "doc", *arguments])
 
 
-def test_it_prints_a_verdict_and_writes_json(
-    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_prints_a_verdict_and_writes_json(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "audit.json"
     assert call(files, "--labels", str(files / "few.csv"), "--level", "0.9", "--json", str(out)) == 0
     shown = capsys.readouterr().out

@@ -83,9 +83,7 @@ def test_evaluate(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert metrics[name]["value"] == pytest.approx(value, abs=1e-9), name
         assert metrics[name]["lower"] <= value <= metrics[name]["upper"], name
     why = {one["metric"]: one["why"] for one in found["skipped"]}
-    assert why == dict.fromkeys(
-        ("confusion", "macro_precision", "macro_recall", "macro_f1", "per_class"), NO_CLASSES
-    )
+    assert why == dict.fromkeys(("confusion", "macro_precision", "macro_recall", "macro_f1", "per_class"), NO_CLASSES)
 
 
 def test_estimate(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,9 +115,7 @@ def test_estimate(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_labels_from_another_file(
-    files: Path, tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_labels_from_another_file(files: Path, tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Positions that do not start at 0 are still positions: a file of labels alone does not number them anew."""
     some = [row for row in TARGET if row["label"] >= 1][:120]
     path = tmp_path / f"labels.{form}"
@@ -193,9 +189,7 @@ def test_bad_input_is_one_line(tmp_path: Path, case: str, capsys: pytest.Capture
 def test_a_reference_of_classes_and_a_target_of_candidates(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    classes = put(
-        tmp_path / "c.jsonl", [{"probabilities": [0.9, 0.1], "label": 0}] * 30, "probabilities", "label"
-    )
+    classes = put(tmp_path / "c.jsonl", [{"probabilities": [0.9, 0.1], "label": 0}] * 30, "probabilities", "label")
     for pair in ((classes, files / "target.jsonl"), (files / "ref.jsonl", classes)):
         assert main(["estimate", *map(str, pair)]) == 2
         shown = capsys.readouterr().err

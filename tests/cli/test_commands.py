@@ -31,9 +31,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name, record in (("reference", reference), ("target", target.without_labels())):
             kept = {f: getattr(record, f) for f in slim if record.has(f)}
             write_predictions(Predictions.from_arrays(**kept), folder / f"{name}.{ending}")
-    write_predictions(
-        Predictions.from_arrays(label=target.label, classes=range(4)), folder / "labels.parquet"
-    )
+    write_predictions(Predictions.from_arrays(label=target.label, classes=range(4)), folder / "labels.parquet")
     write_predictions(target, folder / "labelled.parquet")
     return folder
 
@@ -54,10 +52,7 @@ def test_estimate_prints_a_table_and_writes_json(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out.json"
-    assert (
-        main(["estimate", str(files / "reference.parquet"), str(files / "target.csv"), "--json", str(out)])
-        == 0
-    )
+    assert main(["estimate", str(files / "reference.parquet"), str(files / "target.csv"), "--json", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "Estimated accuracy" in shown
     assert "atc" in shown
@@ -92,9 +87,7 @@ def test_csv_and_parquet_give_the_same_numbers(files: Path) -> None:
 
 
 def test_standard_input_is_a_file(files: Path) -> None:
-    done = run(
-        "estimate", files / "reference.csv", "-", "--json", "-", stdin=(files / "target.csv").read_bytes()
-    )
+    done = run("estimate", files / "reference.csv", "-", "--json", "-", stdin=(files / "target.csv").read_bytes())
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["target"]["rows"] == 400
 
@@ -114,9 +107,7 @@ def test_labels_are_printed_beside_the_estimates(files: Path, capsys: pytest.Cap
 
 
 def test_slices_are_listed(files: Path) -> None:
-    done = run(
-        "estimate", files / "reference.parquet", files / "target.parquet", "--by", "group", "--json", "-"
-    )
+    done = run("estimate", files / "reference.parquet", files / "target.parquet", "--by", "group", "--json", "-")
     slices = json.loads(done.stdout)["slices"]
     assert {s["value"] for s in slices} == {"even", "odd"}
     assert sum(s["rows"] for s in slices) == 400
@@ -125,9 +116,7 @@ def test_slices_are_listed(files: Path) -> None:
 def test_a_column_may_be_renamed(files: Path, tmp_path: Path) -> None:
     text = (files / "reference.csv").read_text().replace("label", "y_true", 1)
     (tmp_path / "theirs.csv").write_text(text)
-    done = run(
-        "estimate", tmp_path / "theirs.csv", files / "target.csv", "--map", "y_true=label", "--json", "-"
-    )
+    done = run("estimate", tmp_path / "theirs.csv", files / "target.csv", "--map", "y_true=label", "--json", "-")
     assert done.returncode == 0, done.stderr
 
 
@@ -198,9 +187,7 @@ def test_unknown_method_names_near_ones(files: Path) -> None:
 
 
 def test_percent_level_is_refused(files: Path) -> None:
-    text = fails_with_one_line(
-        run("estimate", files / "reference.csv", files / "target.csv", "--level", "95")
-    )
+    text = fails_with_one_line(run("estimate", files / "reference.csv", files / "target.csv", "--level", "95"))
     assert "0.95" in text
 
 

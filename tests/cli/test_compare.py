@@ -22,16 +22,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         prediction = np.where(margin > 0, label, 1 - label)
         lines = [f"{y},{p},{c:.6f}" for y, p, c in zip(label, prediction, confidence, strict=True)]
         (path / f"{name}.csv").write_text("\n".join(["label,prediction,confidence", *lines]) + "\n")
-    (path / "goal.csv").write_text(
-        "confidence\n" + "\n".join(f"{c:.3f}" for c in rng.uniform(0.5, 1, 200)) + "\n"
-    )
+    (path / "goal.csv").write_text("confidence\n" + "\n".join(f"{c:.3f}" for c in rng.uniform(0.5, 1, 200)) + "\n")
     return path
 
 
 def run(folder: Path, *words: str) -> int:
-    return main(
-        ["compare", *(str(folder / w) if w.endswith((".csv", ".json", ".html")) else w for w in words)]
-    )
+    return main(["compare", *(str(folder / w) if w.endswith((".csv", ".json", ".html")) else w for w in words)])
 
 
 def test_everything_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,9 +85,7 @@ def test_json_on_standard_output_is_alone(folder: Path, capsys: pytest.CaptureFi
         (["a.csv", "b.csv", "--level", "95"], "level"),
     ],
 )
-def test_errors_are_one_line(
-    folder: Path, words: list[str], says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_errors_are_one_line(folder: Path, words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(folder, *words) == 2
     streams = capsys.readouterr()
     assert streams.out == ""

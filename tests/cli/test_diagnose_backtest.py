@@ -23,9 +23,7 @@ QUICK = ["--method=source", "--method=atc", "--method=doc", "--family=none", "--
 
 def slim(record: Predictions, labelled: bool) -> Predictions:
     label = record.label if labelled else None
-    return Predictions.from_arrays(
-        probabilities=record.probabilities, **({} if label is None else {"label": label})
-    )
+    return Predictions.from_arrays(probabilities=record.probabilities, **({} if label is None else {"label": label}))
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +42,7 @@ def trials_in(folder: Path) -> int:
     return sum(len(path.read_text().splitlines()) for path in (folder / "backtests").glob("*.jsonl"))
 
 
-def test_diagnose_says_the_kind_first_then_the_findings(
-    files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_diagnose_says_the_kind_first_then_the_findings(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diagnose", str(files / "reference.parquet"), str(files / "alike.csv")]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert shown[0] == "Kind of shift: none"
@@ -74,9 +70,7 @@ def test_diagnose_sees_a_change_and_writes_what_the_interface_names(files: Path,
     assert change["refutes"] == ["source"]
 
 
-def test_diagnose_on_standard_output_is_nothing_but_json(
-    files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_diagnose_on_standard_output_is_nothing_but_json(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diagnose", str(files / "reference.parquet"), str(files / "alike.csv"), "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["kind"] == "none"
 
@@ -114,9 +108,7 @@ def test_what_the_diagnosis_says_leaves_no_gap_in_the_line_of_trust(
     assert "it is; a change of the truth itself" in trust
     assert main([*arguments[:2], str(files / "alike.csv"), *arguments[3:]]) == 0
     trust = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("  trust"))
-    assert trust.startswith(
-        "  trust high: with 600 target rows most shifts that outputs can show would be seen; a "
-    )
+    assert trust.startswith("  trust high: with 600 target rows most shifts that outputs can show would be seen; a ")
     assert "kind" not in trust, "the diagnosis has a line of its own"
 
 
@@ -147,9 +139,7 @@ def test_backtest_table_is_the_mean_of_the_rows(
     assert [float(line[-1]) for line in best] == sorted(float(line[-1]) for line in best)
 
 
-def test_backtest_reuses_what_it_kept(
-    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_backtest_reuses_what_it_kept(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["backtest", str(files / "reference.parquet"), *QUICK, "--repeats", "2", "--json", "-"]
     found = []
     for _ in range(2):
@@ -218,9 +208,7 @@ def test_control_c_in_a_process_of_its_own(files: Path, tmp_path: Path) -> None:
         "--repeats",
         "40",
     ]
-    process = subprocess.Popen(
-        [*command, "--cache", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    process = subprocess.Popen([*command, "--cache", str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 60
     while not list((tmp_path / "backtests").glob("*.jsonl")) and time.monotonic() < deadline:
         time.sleep(0.1)

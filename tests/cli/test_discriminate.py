@@ -93,9 +93,7 @@ def test_the_same_command_keeps_what_there_is(judges: Path, capsys: pytest.Captu
     assert "holds judges of another training" in capsys.readouterr().err
 
 
-def test_judging_prints_bounds_and_the_truth(
-    judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_judging_prints_bounds_and_the_truth(judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = bracketed(tmp_path / "known.jsonl", 120, 3)
     places = {"--out": "judged.csv", "--pseudo-labels": "more.jsonl", "--json": "found.json"}
     options = [str(part) for name, file in places.items() for part in (name, tmp_path / file)]
@@ -132,9 +130,7 @@ def test_judging_prints_bounds_and_the_truth(
     assert all(name in head for name in ("vote_classifier_0", "correct", "input", "output", "gold", "id"))
 
 
-def test_other_commands_read_the_votes(
-    judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_commands_read_the_votes(judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     known, new = bracketed(tmp_path / "k.jsonl", 120, 3), bracketed(tmp_path / "n.jsonl", 80, 4, gold=False)
     (tmp_path / "judged").mkdir()
     assert run("predict", judges, known, new, "--out", tmp_path / "judged", "--json", "-") == 0
@@ -149,9 +145,7 @@ def test_other_commands_read_the_votes(
     assert estimate["value"] == pytest.approx(told["files"][1]["mean"]["value"])
 
 
-def test_a_page_where_the_truth_is_known(
-    judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_page_where_the_truth_is_known(judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("altair", reason="needs the extra report")
     known, new = bracketed(tmp_path / "k.jsonl", 60, 3), bracketed(tmp_path / "n.jsonl", 20, 4, gold=False)
     assert run("predict", judges, known, "--report", tmp_path / "page.html") == 0
@@ -161,12 +155,8 @@ def test_a_page_where_the_truth_is_known(
     assert not (tmp_path / "none.html").exists()
 
 
-def test_columns_are_renamed_and_csv_is_read(
-    judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "rows.csv").write_text(
-        "question;answer;target\nbab the cek;bab ( cek );bab ( cek )\nbab the cek;;x\n"
-    )
+def test_columns_are_renamed_and_csv_is_read(judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "rows.csv").write_text("question;answer;target\nbab the cek;bab ( cek );bab ( cek )\nbab the cek;;x\n")
     names = ("--map", "question=input", "--map", "answer=output", "--map", "target=gold")
     assert run("predict", judges, tmp_path / "rows.csv", *names, "--json", "-") == 0
     found = json.loads(capsys.readouterr().out)

@@ -98,9 +98,7 @@ def test_an_output_that_is_an_input_is_refused_before_anything_is_read(
 
 
 @pytest.mark.parametrize("command", ["estimate", "evaluate", "backtest", "compare", "audit"])
-def test_two_outputs_of_one_name_are_refused(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_two_outputs_of_one_name_are_refused(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = tmp_path / "one.html"
     files = [str(tmp_path / "r.csv"), str(tmp_path / "t.csv")][: 1 if command == "backtest" else 2]
     assert main([command, *files, "--json", str(one), "--report", f"{tmp_path}/./one.html"]) == 2
@@ -138,6 +136,6 @@ def test_names_never_steer_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_nothing_is_printed_past_the_one_place() -> None:
     for path in Path(inspect.getfile(main)).parent.glob("*.py"):
         code = path.read_text(encoding="utf-8")
-        assert path.name == "output.py" or not re.search(
-            r"(?<![\w.])print\(|typer\.echo\((?!f\"oodometer )", code
-        ), path
+        assert path.name == "output.py" or not re.search(r"(?<![\w.])print\(|typer\.echo\((?!f\"oodometer )", code), (
+            path
+        )

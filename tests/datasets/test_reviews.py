@@ -40,13 +40,8 @@ def test_samples_are_even_seeded_and_shuffled(here: Path) -> None:
     assert len(set(few.ids)) == 31
     assert few.ids == whole.sample(31, seed=1).ids
     assert few.ids != whole.sample(31, seed=2).ids
-    place = {
-        name: (text, label) for name, text, label in zip(whole.ids, whole.inputs, whole.targets, strict=True)
-    }
-    assert all(
-        place[name] == (text, label)
-        for name, text, label in zip(few.ids, few.inputs, few.targets, strict=True)
-    )
+    place = {name: (text, label) for name, text, label in zip(whole.ids, whole.inputs, whole.targets, strict=True)}
+    assert all(place[name] == (text, label) for name, text, label in zip(few.ids, few.inputs, few.targets, strict=True))
     assert sorted(whole.sample(None, 0).ids) == sorted(whole.ids)
     assert len({*whole.sample(None, 0).targets[:20]}) == 2  # the files are sorted by class; samples are not
 

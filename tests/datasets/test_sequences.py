@@ -45,9 +45,7 @@ def jsonl(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def toy(rows: int = 30) -> Dataset:
-    return Dataset.of_rows(
-        "toy", [(f"in {i}", f"out {i}", "abc"[min(2, i // 5)], str(i)) for i in range(rows)], "here"
-    )
+    return Dataset.of_rows("toy", [(f"in {i}", f"out {i}", "abc"[min(2, i // 5)], str(i)) for i in range(rows)], "here")
 
 
 def test_samples_are_even_seeded_and_keep_pairs() -> None:
@@ -56,17 +54,13 @@ def test_samples_are_even_seeded_and_keep_pairs() -> None:
     assert few.counts == {"a": 4, "b": 4, "c": 5} or sorted(few.counts.values()) == [4, 4, 5]
     assert few == data.sample(13, seed=1)
     assert few.ids != data.sample(13, seed=2).ids
-    assert all(
-        i.split()[1] == o.split()[1] == n for i, o, n in zip(few.inputs, few.targets, few.ids, strict=True)
-    )
+    assert all(i.split()[1] == o.split()[1] == n for i, o, n in zip(few.inputs, few.targets, few.ids, strict=True))
     assert data.sample(25, seed=0).counts == {"a": 5, "b": 5, "c": 15}  # small types are used up
     assert sorted(data.sample(None, seed=0).ids) == sorted(data.ids)
 
 
 @given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=40), st.integers(1, 50), st.integers(0, 3))
-def test_samples_differ_by_one_at_most_until_a_type_is_used_up(
-    types: list[str], rows: int, seed: int
-) -> None:
+def test_samples_differ_by_one_at_most_until_a_type_is_used_up(types: list[str], rows: int, seed: int) -> None:
     data = Dataset.of_rows("toy", [(str(i), "", t, str(i)) for i, t in enumerate(types)], "here")
     drawn = data.sample(rows, seed)
     assert len(drawn) == min(rows, len(types))
@@ -101,9 +95,7 @@ def test_documents_stay_together() -> None:
     assert not of[0] & of[1] | of[0] & of[2] | of[1] & of[2]
     assert sum(map(len, parts)) == 300
     assert abs(len(parts[0]) - 210) < 20
-    assert [part.ids for part in split_by_group(data, groups, (0.7, 0.1, 0.2), seed=3)] == [
-        p.ids for p in parts
-    ]
+    assert [part.ids for part in split_by_group(data, groups, (0.7, 0.1, 0.2), seed=3)] == [p.ids for p in parts]
 
 
 # ---------------------------------------------------------------- COGS
@@ -265,9 +257,7 @@ def test_trees_by_hand() -> None:
 
 
 def _trees(depth: int) -> st.SearchStrategy[Tree]:
-    leaf = st.builds(
-        lambda tag, word: Tree(tag, word=word), st.sampled_from(["NN", "DT", "."]), st.sampled_from("abc")
-    )
+    leaf = st.builds(lambda tag, word: Tree(tag, word=word), st.sampled_from(["NN", "DT", "."]), st.sampled_from("abc"))
     labels = st.sampled_from(["NP", "VP", "S"])
     return st.recursive(
         leaf,
@@ -344,8 +334,7 @@ def test_graphs_by_hand() -> None:
 
 def test_little_prince_and_amr_2(here: Path) -> None:
     text = "# a head\n\n" + "".join(
-        f"# ::id lp.{i} ::date\n# ::snt Chapter {i} .\n# ::file x\n(c / chapter\n   :mod {i})\n\n"
-        for i in range(20)
+        f"# ::id lp.{i} ::date\n# ::snt Chapter {i} .\n# ::file x\n(c / chapter\n   :mod {i})\n\n" for i in range(20)
     )
     (here / "amr_lp").mkdir()
     (here / "amr_lp" / "amr-bank-struct-v3.0.txt").write_text(text)
@@ -382,9 +371,7 @@ def test_cfq_as_released(here: Path) -> None:
     train, dev, test = (sequences.cfq("mcd1", split) for split in ("train", "dev", "test"))
     assert (len(train), len(dev), len(test)) == (38, 2, 9)
     assert not {*train.inputs} & {*dev.inputs}
-    assert {*train.ids, *dev.ids} == {
-        f"train/{i}" for i in range(40)
-    }  # never CFQ's own, which is like the test set
+    assert {*train.ids, *dev.ids} == {f"train/{i}" for i in range(40)}  # never CFQ's own, which is like the test set
     assert test.targets[0] == "SELECT count(*) WHERE 41"
     with pytest.raises(UsageError, match="mcd1, mcd2 or mcd3"):
         sequences.cfq("random", "train")
@@ -416,9 +403,7 @@ def test_topv2_as_released(here: Path) -> None:
     assert "weather" not in sequences.topv2("dev").counts
     few = here / "TOPv2_Dataset/low_resource_splits"
     few.mkdir()
-    (few / "weather_train_5spis.tsv").write_text(
-        "domain\tutterance\tsemantic_parse\nweather\train\t[IN:A ]\n"
-    )
+    (few / "weather_train_5spis.tsv").write_text("domain\tutterance\tsemantic_parse\nweather\train\t[IN:A ]\n")
     assert sequences.topv2("train", examples=5).counts["weather"] == 1
     (few / "weather_train_5spis.tsv").write_text("domain\tutterance\tsemantic_parse\nweather\train\n")
     with pytest.raises(InputError, match="row 1: expected domain, utterance and semantic_parse by tabs"):
@@ -456,9 +441,7 @@ def test_the_hub_is_asked_where_no_folder_is(monkeypatch: pytest.MonkeyPatch) ->
         if name.endswith("cfq"):
             return Rows({"question": f"q{i}", "query": "a\nb"} for i in range(20))
         if name.endswith("top_v2"):
-            return Rows(
-                {"domain": d, "utterance": "u", "semantic_parse": "[IN:A ]"} for d in ("weather", "alarm")
-            )
+            return Rows({"domain": d, "utterance": "u", "semantic_parse": "[IN:A ]"} for d in ("weather", "alarm"))
         if split == "test":
             raise ConnectionError
         return Rows([{"tokens": ["a", "cat"], "upos": [0, 1]}])
@@ -527,8 +510,7 @@ def test_the_real_data(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gen = sequences.pos_cogs("gen")
     assert (len(sequences.cogs("train")), len(gen), len(gen.counts)) == (24_155, 21_000, 21)
     assert all(
-        len(i.split()) - i.endswith(" .") == len(o.split())
-        for i, o in zip(gen.inputs, gen.targets, strict=True)
+        len(i.split()) - i.endswith(" .") == len(o.split()) for i, o in zip(gen.inputs, gen.targets, strict=True)
     )
     assert sum(len(sequences.wsj_trees(split)) for split in ("train", "dev", "test")) == 3_914
     assert len(sequences.gum_trees(words=False).counts) == 23

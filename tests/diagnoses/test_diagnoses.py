@@ -131,9 +131,7 @@ def test_models_that_no_longer_agree_are_a_shift_of_support() -> None:
     kept = ("probabilities", "label", "members")
     fields = {n: getattr(target, n) for n in kept}
     rng = np.random.default_rng(0)
-    fields["members"] = np.where(
-        rng.random((3, 3000)) < 0.5, rng.integers(4, size=(3, 3000)), fields["members"]
-    )
+    fields["members"] = np.where(rng.random((3, 3000)) < 0.5, rng.integers(4, size=(3, 3000)), fields["members"])
     first = Diagnostician().fit(Predictions.from_arrays(**{n: getattr(reference, n) for n in kept}))
     found = first.diagnose(Predictions.from_arrays(**fields))
     assert found.kind == "support"
@@ -305,9 +303,7 @@ def test_the_verb_reads_what_estimate_reads() -> None:
         "features": REFERENCE.features,
     }
     target = world(3000, 30, moved=6.0)
-    found = diagnose(
-        reference, {"probabilities": target.probabilities, "features": target.features}, workers=1
-    )
+    found = diagnose(reference, {"probabilities": target.probabilities, "features": target.features}, workers=1)
     assert found.kind == "support"
     with pytest.raises(InputError, match="expected at least one row, got none"):
         diagnose(REFERENCE, target.slice(0, 0))
@@ -335,9 +331,7 @@ def test_signs_tell_how_far_and_what_is_left_unexplained() -> None:
 def test_signs_do_not_grow_with_rows() -> None:
     signs = ShiftStatistics().fit(REFERENCE)
     moved = [
-        np.mean(
-            [signs.finish(signs.summarize(world(n, s, prior=(0.6, 0.3, 0.1))))["moved"] for s in range(8)]
-        )
+        np.mean([signs.finish(signs.summarize(world(n, s, prior=(0.6, 0.3, 0.1))))["moved"] for s in range(8)])
         for n in (500, 8000)
     ]
     assert moved[0] == pytest.approx(moved[1], rel=0.15)
@@ -348,12 +342,7 @@ def test_the_distance_moved_by_hand() -> None:
     p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
     signs = ShiftStatistics().fit(p)
     found = signs.finish(signs.summarize(Predictions.from_classes([0] * 50 + [1] * 150)))
-    g = 2 * (
-        100 * math.log(100 / 75)
-        + 100 * math.log(100 / 125)
-        + 50 * math.log(50 / 75)
-        + 150 * math.log(150 / 125)
-    )
+    g = 2 * (100 * math.log(100 / 75) + 100 * math.log(100 / 125) + 50 * math.log(50 / 75) + 150 * math.log(150 / 125))
     assert found["moved"] == pytest.approx(math.sqrt((g - 1) * 400 / 40_000), rel=1e-6)
     assert found["unexplained"] == pytest.approx(0, abs=1e-3)
 
@@ -410,8 +399,7 @@ def test_the_test_of_a_mean_knows_its_direction() -> None:
 def test_change_of_cells_sees_and_does_not_see() -> None:
     cells = make_cells(REFERENCE)
     still, moved = (
-        change_of_cells(cells, cells.count(r))
-        for r in (world(3000, 60), world(3000, 61, prior=(0.8, 0.1, 0.1)))
+        change_of_cells(cells, cells.count(r)) for r in (world(3000, 60), world(3000, 61, prior=(0.8, 0.1, 0.1)))
     )
     assert (still.strength, moved.strength) == ("none", "strong")
     assert moved.refutes == still.supports == ("source",)
@@ -469,9 +457,7 @@ def comparison(auc: float, p_value: float, effective: float, covered: float) -> 
         (comparison(0.5, 0.5, 1000, 1.0), True, False, False, "none"),
     ],
 )
-def test_overlap(
-    found: DomainComparison, by_features: bool, refuted: bool, supported: bool, strength: str
-) -> None:
+def test_overlap(found: DomainComparison, by_features: bool, refuted: bool, supported: bool, strength: str) -> None:
     finding = overlap_finding(found, by_features)
     assert (bool(finding.refutes), bool(finding.supports), finding.strength) == (refuted, supported, strength)
     assert finding.details["reference_rows"] == 1000

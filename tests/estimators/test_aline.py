@@ -50,9 +50,7 @@ def accuracy_of(skill: Any) -> Any:
 
 
 def record(codes: Any, label: Any = None, classes: int = 2) -> Predictions:
-    return Predictions.from_arrays(
-        prediction=codes[0], members=codes[1:], label=label, classes=range(classes)
-    )
+    return Predictions.from_arrays(prediction=codes[0], members=codes[1:], label=label, classes=range(classes))
 
 
 def world(seed: int, models: int = 6, rows: int = 800) -> tuple[Predictions, Predictions, Any]:
@@ -328,8 +326,7 @@ def test_a_copy_of_the_judged_model_changes_nothing(cls: Any) -> None:
 def test_the_first_member_is_judged_for_want_of_a_prediction(cls: Any) -> None:
     reference, target, _ = world(0, 5, 400)
     bare = [
-        Predictions.from_arrays(members=np.vstack([r.predicted, r.members]), label=r.label)
-        for r in (reference, target)
+        Predictions.from_arrays(members=np.vstack([r.predicted, r.members]), label=r.label) for r in (reference, target)
     ]
     assert cls().fit(bare[0]).estimate(bare[1]).value == cls().fit(reference).estimate(target).value
 
@@ -359,11 +356,7 @@ def test_verdicts_suffice_for_the_judged_model(cls: Any) -> None:
 def test_all_right_or_all_wrong_leaves_doubt(cls: Any, right: bool) -> None:
     reference, target, _ = world(2, 5, 400)
     label = reference.predicted if right else 1 - reference.predicted
-    found = (
-        cls()
-        .fit(record(np.vstack([reference.predicted, reference.members]), label))
-        .estimate(target.slice(0, 60))
-    )
+    found = cls().fit(record(np.vstack([reference.predicted, reference.members]), label)).estimate(target.slice(0, 60))
     assert 0 <= found.lower <= found.value <= found.upper <= 1
     assert found.upper - found.lower > 0.02
 

@@ -19,9 +19,7 @@ from oodometer.testing import example_record
 METRICS = ("precision", "recall", "f1", "auc")
 
 
-def calibrated(
-    rows: int, classes: int = 4, seed: int = 0, shape: float = 0.5, dtype: Any = np.float64
-) -> Predictions:
+def calibrated(rows: int, classes: int = 4, seed: int = 0, shape: float = 0.5, dtype: Any = np.float64) -> Predictions:
     """Labels drawn from the very probabilities that the model states."""
     rng = np.random.default_rng([seed, rows, classes])
     p = rng.dirichlet(np.full(classes, shape), rows).astype(dtype)
@@ -61,9 +59,7 @@ def overconfident(rows: int, seed: int) -> Predictions:
     p = rng.dirichlet([0.5, 0.5, 0.5], rows)
     best = p.argmax(axis=1)
     right = rng.random(rows) < p.max(axis=1) - 0.25 * (best > 0)
-    return Predictions.from_probabilities(
-        p, label=np.where(right, best, (best + 1 + rng.integers(0, 2, rows)) % 3)
-    )
+    return Predictions.from_probabilities(p, label=np.where(right, best, (best + 1 + rng.integers(0, 2, rows)) % 3))
 
 
 def test_accuracy_is_the_mean_rate_of_the_cells() -> None:
@@ -100,9 +96,7 @@ def test_metrics_from_a_small_reference_are_less_certain() -> None:
     for rows in (300, 20_000):
         found = CBPE().fit(overconfident(rows, 6)).estimate(target).details
         assert found["calibration"] != "raw"
-        widths.append(
-            found["metrics"]["macro_precision"]["upper"] - found["metrics"]["macro_precision"]["lower"]
-        )
+        widths.append(found["metrics"]["macro_precision"]["upper"] - found["metrics"]["macro_precision"]["lower"])
     assert widths[0] > 3 * widths[1]
 
 
@@ -255,9 +249,7 @@ def test_recall_is_not_precision() -> None:
     """Class 1 is seldom predicted: what is predicted is right, but most of its samples are missed."""
     rng = np.random.default_rng(0)
     p1 = np.where(rng.random(8000) < 0.05, 0.95, 0.3)
-    record = Predictions.from_probabilities(
-        np.stack([1 - p1, p1], axis=1), label=(rng.random(8000) < p1).astype(int)
-    )
+    record = Predictions.from_probabilities(np.stack([1 - p1, p1], axis=1), label=(rng.random(8000) < p1).astype(int))
     row = CBPE().fit(record).estimate(record).details["per_class"][1]
     assert row["precision"]["value"] == pytest.approx(0.95, abs=0.03)
     assert row["recall"]["value"] == pytest.approx(0.05 * 0.95 / (0.05 * 0.95 + 0.95 * 0.3), abs=0.02)

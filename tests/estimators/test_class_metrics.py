@@ -39,9 +39,7 @@ def true_auc(record: Predictions) -> float:
     assert record.label is not None
     assert record.probabilities is not None
     return float(
-        np.mean(
-            [roc_auc_score(record.label == k, record.probabilities[:, k]) for k in range(record.num_classes)]
-        )
+        np.mean([roc_auc_score(record.label == k, record.probabilities[:, k]) for k in range(record.num_classes)])
     )
 
 

@@ -46,9 +46,7 @@ def tilted(seed: int, rows: int, shift: float = 0.0, labelled: bool = True) -> P
     x = rng.standard_normal(rows) + shift
     right = rng.random(rows) < 1 / (1 + np.exp(-1 - x))
     confidence = 0.5 + 0.4 * rng.random(rows)  # says nothing
-    return Predictions.from_arrays(
-        features=x[:, None], confidence=confidence, correct=right if labelled else None
-    )
+    return Predictions.from_arrays(features=x[:, None], confidence=confidence, correct=right if labelled else None)
 
 
 # ------------------------------------------------------------------------------------------ domain classifier
@@ -255,14 +253,10 @@ def test_neither_order_nor_batches_matter(cls: Any) -> None:
         fitted.estimate(target.take(rng.permutation(500))),
         fitted.estimate(target, batch_rows=77),
         pickle.loads(pickle.dumps(fitted)).estimate(target),
-        fitted.finish(
-            fitted.merge(fitted.summarize(target.slice(300, 500)), fitted.summarize(target.slice(0, 300)))
-        ),
+        fitted.finish(fitted.merge(fitted.summarize(target.slice(300, 500)), fitted.summarize(target.slice(0, 300)))),
     ]
     for other in again:
-        assert (other.value, other.lower, other.upper) == pytest.approx(
-            (want.value, want.lower, want.upper), abs=1e-9
-        )
+        assert (other.value, other.lower, other.upper) == pytest.approx((want.value, want.lower, want.upper), abs=1e-9)
 
 
 @pytest.mark.parametrize("cls", [ImportanceWeighting, PAPE])
@@ -352,9 +346,7 @@ def sliced(counts: dict[str, tuple[int, int]]) -> Predictions:
 
 def asked(groups: dict[str, int], **columns: Any) -> Predictions:
     group = [name for name, n in groups.items() for _ in range(n)]
-    return Predictions.from_arrays(
-        confidence=[0.5] * len(group), group=np.array(group, dtype=object), columns=columns
-    )
+    return Predictions.from_arrays(confidence=[0.5] * len(group), group=np.array(group, dtype=object), columns=columns)
 
 
 def test_one_column_is_post_stratification() -> None:
@@ -421,9 +413,7 @@ def test_slices_are_columns_of_few_values() -> None:
     assert found.value == pytest.approx(0, abs=2e-3), "2, 2.0 and '2.0' are one value"
     assert fitted.why_not(reference.without_labels()) is None
     assert fitted.why_not(asked({"a": 2})) == "needs the columns few to slice by, as in the reference"
-    with pytest.raises(
-        NotApplicable, match="needs a column of 2 to 20 values to slice by, `group` in a file"
-    ):
+    with pytest.raises(NotApplicable, match="needs a column of 2 to 20 values to slice by, `group` in a file"):
         Mandoline().fit(Predictions.from_arrays(correct=right, columns={"one": np.ones(100)}))
 
 
@@ -436,9 +426,7 @@ def test_slices_that_no_weights_can_match_are_warned_of() -> None:
     )
     found = Mandoline().fit(reference).estimate(target)
     assert found.value == pytest.approx(0.5)
-    assert found.warnings == (
-        "no weights of the reference give the target's slices: one is off by 50.0 % of the rows",
-    )
+    assert found.warnings == ("no weights of the reference give the target's slices: one is off by 50.0 % of the rows",)
 
 
 def test_many_slices_take_the_other_road() -> None:

@@ -33,10 +33,7 @@ def case(seed: int, classes: int, rows: int = ROWS) -> tuple[Sample, Sample]:
     for target in (0, 1):
         u = rng.standard_normal((rows, columns)) + target * moved
         away = target * (rng.random(rows) < share)[:, None]
-        v = (
-            quiet * rng.standard_normal((rows, hidden))
-            + away * centres[rng.integers(len(centres), size=rows)]
-        )
+        v = quiet * rng.standard_normal((rows, hidden)) + away * centres[rng.integers(len(centres), size=rows)]
         made.append((np.hstack([u, v]), (u @ seen).argmax(1), (u @ seen + v @ unseen).argmax(1)))
     return made[0], made[1]
 
@@ -112,9 +109,7 @@ def test_the_bound_holds_where_the_truth_is_a_linear_critic(classes: int) -> Non
 
 
 @settings(max_examples=8)
-@given(
-    data=st.data(), classes=st.integers(2, 6), kind=st.sampled_from(["logits", "probabilities", "features"])
-)
+@given(data=st.data(), classes=st.integers(2, 6), kind=st.sampled_from(["logits", "probabilities", "features"]))
 def test_classes_in_another_order_change_nothing(data: Any, classes: int, kind: str) -> None:
     order = np.array(data.draw(st.permutations(range(classes))))
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
@@ -150,8 +145,6 @@ def test_both_files_permuted() -> None:
         (label, p), (_, q) = given
         reference = Predictions.from_probabilities(p[:, order], label=np.argsort(order)[label])
         target = Predictions.from_probabilities(q[:, order])
-        answer = oodometer.estimate(
-            reference, target, methods=["dis2"], backtest="none", calibrator="temperature"
-        )
+        answer = oodometer.estimate(reference, target, methods=["dis2"], backtest="none", calibrator="temperature")
         values.append(answer["dis2"].value)
     assert np.ptp(values) < 1e-9

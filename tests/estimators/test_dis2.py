@@ -148,9 +148,7 @@ def test_a_truth_that_turns_against_the_model_breaks_the_assumption() -> None:
     assert "no more" in found.assumes
 
 
-def logits_record(
-    seed: int, rows: int, classes: int, scale: float = 1.0, labelled: bool = True
-) -> Predictions:
+def logits_record(seed: int, rows: int, classes: int, scale: float = 1.0, labelled: bool = True) -> Predictions:
     rng = np.random.default_rng([seed, 6])
     label = rng.integers(0, classes, rows)
     z = scale * (rng.standard_normal((rows, classes)) + 3 * np.eye(classes)[label])
@@ -178,9 +176,7 @@ def test_inputs_of_every_kind() -> None:
     fitted = DisagreementDiscrepancy(critic="features").fit(record)
     other = Predictions.from_arrays(features=z, prediction=label)
     assert fitted.why_not(other) == "needs features of 2 numbers as in the reference, got 3"
-    assert (
-        fitted.why_not(Predictions.from_probabilities(softmax(z))) == "needs `features` as in the reference"
-    )
+    assert fitted.why_not(Predictions.from_probabilities(softmax(z))) == "needs `features` as in the reference"
     certain = Predictions.from_arrays(probabilities=np.eye(3)[label], label=label)
     assert DisagreementDiscrepancy().fit(certain).estimate(certain).value > 0.9
 
@@ -218,6 +214,4 @@ def test_neither_order_nor_batches_matter() -> None:
         pickle.loads(pickle.dumps(fitted)).estimate(target),
     ]
     for other in again:
-        assert (other.value, other.lower, other.upper) == pytest.approx(
-            (want.value, want.lower, want.upper), abs=1e-9
-        )
+        assert (other.value, other.lower, other.upper) == pytest.approx((want.value, want.lower, want.upper), abs=1e-9)

@@ -102,22 +102,17 @@ def test_pairs_have_the_exact_binomial_interval() -> None:
         want = scipy.stats.binomtest(apart, 50).proportion_ci(0.9)
         assert (pair.errors_at_least, pair.gap_at_most) == pytest.approx((want.low, want.high))
         assert pair.kind == "exact"
-    assert [(p.i, p.j) for p in pair_bounds(count_members(record(codes)))] == list(
-        itertools.combinations(range(3), 2)
-    )
+    assert [(p.i, p.j) for p in pair_bounds(count_members(record(codes)))] == list(itertools.combinations(range(3), 2))
 
 
 @pytest.mark.parametrize("rows", [5, 40, 400])
 def test_sampling_end_covers_the_population(rows: int) -> None:
     """Mean plurality share of a population of rows, from samples of it: at least the level, at every size."""
     rng = np.random.default_rng(rows)
-    population = np.where(
-        rng.random((7, 20_000)) < rng.beta(2, 1, 20_000), 0, rng.integers(1, 4, (7, 20_000))
-    )
+    population = np.where(rng.random((7, 20_000)) < rng.beta(2, 1, 20_000), 0, rng.integers(1, 4, (7, 20_000)))
     truth = plurality_votes(population).mean() / 7
     misses = [
-        mean_accuracy_bound(count_members(record(population[:, rng.integers(20_000, size=rows)])), 0.8).upper
-        < truth
+        mean_accuracy_bound(count_members(record(population[:, rng.integers(20_000, size=rows)])), 0.8).upper < truth
         for _ in range(300)
     ]
     assert np.mean(misses) <= 0.2

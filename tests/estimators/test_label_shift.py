@@ -252,9 +252,7 @@ def test_sld_is_the_fixed_point_of_saerens() -> None:
         prior = posterior.mean(axis=0)
     found = adjusted_prior(record.probabilities, record.predicted, np.array([100] * 4))
     assert found.prior == pytest.approx(prior, abs=1e-4)
-    assert found.accuracy == pytest.approx(
-        float(posterior[np.arange(600), record.predicted].mean()), abs=1e-4
-    )
+    assert found.accuracy == pytest.approx(float(posterior[np.arange(600), record.predicted].mean()), abs=1e-4)
     assert (found.priors.std(axis=0) > 0.002).all(), "the bootstrap moves the prior"
 
 
@@ -266,9 +264,7 @@ def test_sld_believes_the_probabilities_and_cells_do_not() -> None:
     cells, posteriors = LabelShift().fit(reference).estimate(target), SLD().fit(reference).estimate(target)
     assert abs(cells.value - target.accuracy) < 0.03
     assert abs(posteriors.value - target.accuracy) > 0.08
-    assert posteriors.lower < target.accuracy < posteriors.upper, (
-        "the reference's own gap is part of the doubt"
-    )
+    assert posteriors.lower < target.accuracy < posteriors.upper, "the reference's own gap is part of the doubt"
 
 
 def test_bbse_variance_is_that_of_a_bootstrap() -> None:
@@ -277,10 +273,7 @@ def test_bbse_variance_is_that_of_a_bootstrap() -> None:
     value = found.value
     rng = np.random.default_rng(0)
     again = [
-        BBSE()
-        .fit(reference.take(rng.integers(800, size=800)))
-        .estimate(target.take(rng.integers(500, size=500)))
-        .value
+        BBSE().fit(reference.take(rng.integers(800, size=800))).estimate(target.take(rng.integers(500, size=500))).value
         for _ in range(300)
     ]
     expected = np.sqrt(np.var(again) + value * (1 - value) / 500)
@@ -407,12 +400,8 @@ def test_leap_refuses_verdicts_that_are_no_matter_of_classes() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_edges(method: Any) -> None:
     one_class = Predictions.from_probabilities([[0.9, 0.1]] * 40, label=[0] * 40)
-    flawless = Predictions.from_probabilities(
-        [[0.9, 0.1]] * 40 + [[0.2, 0.8]] * 40, label=[0] * 40 + [1] * 40
-    )
-    hopeless = Predictions.from_probabilities(
-        [[0.9, 0.1]] * 30 + [[0.3, 0.7]] * 70, label=[1] * 30 + [0] * 70
-    )
+    flawless = Predictions.from_probabilities([[0.9, 0.1]] * 40 + [[0.2, 0.8]] * 40, label=[0] * 40 + [1] * 40)
+    hopeless = Predictions.from_probabilities([[0.9, 0.1]] * 30 + [[0.3, 0.7]] * 70, label=[1] * 30 + [0] * 70)
     for reference in (one_class, flawless, hopeless):
         for target in (flawless, flawless.slice(0, 1), one_class):
             found = method().fit(reference).estimate(target)
@@ -421,9 +410,7 @@ def test_edges(method: Any) -> None:
     assert any("classes have no reference row" in t for t in method().fit(one_class).estimate(flawless).warnings) or (
         method is SLD
     )  # fmt: skip
-    assert any(
-        "only 10 rows" in t for t in LabelShift().fit(flawless.slice(35, 45)).estimate(flawless).warnings
-    )
+    assert any("only 10 rows" in t for t in LabelShift().fit(flawless.slice(35, 45)).estimate(flawless).warnings)
 
 
 def test_classes_that_the_reference_does_not_know_count_as_misfit() -> None:

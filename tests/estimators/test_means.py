@@ -71,9 +71,7 @@ def test_source_is_the_reference_with_its_exact_interval_and_the_chance_of_the_t
     assert found.value == pytest.approx(mean(correct))
     assert found.lower <= exact.low + 1e-9
     assert found.upper >= exact.high - 1e-9
-    assert found.interval.width > exact.high - exact.low or found.interval.width == 1, (
-        "two target rows add to it"
-    )
+    assert found.interval.width > exact.high - exact.low or found.interval.width == 1, "two target rows add to it"
     endless = SourceAccuracy(level=0.9).fit(reference).finish(Sums(rows=10**12))
     assert (endless.lower, endless.upper) == pytest.approx((exact.low, exact.high), abs=1e-5)
     assert found.rows == 2
@@ -200,9 +198,7 @@ def test_importance_matches_the_reference() -> None:
 
 
 def test_rows_in_bins_that_the_reference_lacks_are_warned_of() -> None:
-    reference, target = records(
-        [0.95] * 10 + [0.55] * 10, [True] * 10 + [True, False] * 5, [0.75] * 3 + [0.95] * 7
-    )
+    reference, target = records([0.95] * 10 + [0.55] * 10, [True] * 10 + [True, False] * 5, [0.75] * 3 + [0.95] * 7)
     found = HistogramImportance().fit(reference).estimate(target)
     assert found.value == pytest.approx(0.3 * 0.75 + 0.7)
     assert found.details["share_outside_reference"] == pytest.approx(0.3)
@@ -269,9 +265,7 @@ def test_a_copy_of_the_judged_model_is_left_out_everywhere() -> None:
             target = with_copy.slice(rows.start, rows.stop)
             got = method.fit(with_copy).estimate(target)
             want = method.fit(without).estimate(without.slice(rows.start, rows.stop))
-            assert (got.value, got.lower, got.upper) == pytest.approx((want.value, want.lower, want.upper)), (
-                name
-            )
+            assert (got.value, got.lower, got.upper) == pytest.approx((want.value, want.lower, want.upper)), name
     assert GeneralizationDisagreement().fit(with_copy).estimate(with_copy).value == 0.5
 
 
@@ -286,9 +280,7 @@ def test_only_copies_are_no_ensemble() -> None:
 def test_soft_disagreement_is_that_of_loops(seed: int, models: int, classes: int) -> None:
     q = np.random.default_rng(seed).dirichlet(np.ones(classes), (models, 6))
     record = Predictions.from_arrays(member_probabilities=q)
-    want = mean(
-        [sum(mean([q[m, i, k] for m in range(models)]) ** 2 for k in range(classes)) for i in range(6)]
-    )
+    want = mean([sum(mean([q[m, i, k] for m in range(models)]) ** 2 for k in range(classes)) for i in range(6)])
     found = SoftDisagreement().fit(record).estimate(record)
     assert found.value == pytest.approx(want)
     assert 1 / classes - 1e-12 <= found.value <= 1
@@ -359,9 +351,7 @@ def test_batches_of_any_size_give_the_same(name: str) -> None:
     whole = fitted.estimate(target)
     for rows in (1, 64):
         part = fitted.estimate(target, batch_rows=rows)
-        assert (part.value, part.lower, part.upper) == pytest.approx(
-            (whole.value, whole.lower, whole.upper), abs=1e-9
-        )
+        assert (part.value, part.lower, part.upper) == pytest.approx((whole.value, whole.lower, whole.upper), abs=1e-9)
 
 
 def test_rows_of_unknown_truth_are_left_out_of_the_reference() -> None:
@@ -381,10 +371,7 @@ def test_several_references_are_pooled() -> None:
     target = example_record(100, seed=2, labelled=False)
     for name in ("source", "doc", "atc", "cbpe"):
         method = create("estimator", name)
-        assert (
-            method.fit(*parts).estimate(target).value
-            == method.fit(Predictions.concat(parts)).estimate(target).value
-        )
+        assert method.fit(*parts).estimate(target).value == method.fit(Predictions.concat(parts)).estimate(target).value
 
 
 def test_what_cannot_be_fitted_says_why() -> None:

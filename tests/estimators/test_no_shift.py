@@ -35,9 +35,7 @@ def population_accuracy() -> float:
     return float(softmax(z).max(axis=1).mean())
 
 
-def coverage(
-    methods: tuple[str, ...], bias: float, reference_rows: int, target_rows: int
-) -> dict[str, float]:
+def coverage(methods: tuple[str, ...], bias: float, reference_rows: int, target_rows: int) -> dict[str, float]:
     rng = np.random.default_rng([int(10 * bias), reference_rows, target_rows])
     truth = population_accuracy()
     made: dict[str, Any] = {name: create("estimator", name, level=LEVEL).lighter() for name in methods}
@@ -74,8 +72,7 @@ def test_doc_holds_the_accuracy_of_these_rows_where_confidence_is_far_too_high()
     for seed in range(REPEATS):
         rng = np.random.default_rng(seed)
         reference, target = (
-            Predictions.from_confidence(rng.uniform(0.97, 1, n), correct=rng.random(n) < 0.7)
-            for n in (5000, 200)
+            Predictions.from_confidence(rng.uniform(0.97, 1, n), correct=rng.random(n) < 0.7) for n in (5000, 200)
         )
         found = method.fit(reference).estimate(target)
         held += found.lower <= target.accuracy <= found.upper

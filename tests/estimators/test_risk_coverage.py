@@ -28,9 +28,7 @@ def calibrated(rows: int, seed: int = 0) -> Predictions:
     data=st.data(),
     share=st.floats(0.01, 1),
 )
-def test_the_accuracy_of_a_share_is_that_of_its_best_rows(
-    counts: list[int], data: st.DataObject, share: float
-) -> None:
+def test_the_accuracy_of_a_share_is_that_of_its_best_rows(counts: list[int], data: st.DataObject, share: float) -> None:
     """Rows one by one, from the highest bin down; the last one counts by the part of it that is needed."""
     rates = [data.draw(st.floats(0, 1)) for _ in counts]
     rows = [r for n, r in reversed(list(zip(counts, rates, strict=True))) for _ in range(n)]
@@ -115,9 +113,7 @@ def test_constant_confidence_makes_a_flat_curve(confidence: float, correct: int)
 def test_states_merge_and_seeds_hold() -> None:
     reference, target = calibrated(500, seed=1), calibrated(300, seed=2)
     fitted = RiskCoverage(seed=3).fit(reference)
-    parts: Any = fitted.merge(
-        fitted.summarize(target.slice(0, 100)), fitted.summarize(target.slice(100, 300))
-    )
+    parts: Any = fitted.merge(fitted.summarize(target.slice(0, 100)), fitted.summarize(target.slice(100, 300)))
     whole, joined = fitted.estimate(target), fitted.finish(parts)
     for name in ("y", "lower", "upper"):
         assert getattr(whole, name).tolist() == getattr(joined, name).tolist()

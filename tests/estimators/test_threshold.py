@@ -98,18 +98,12 @@ def test_the_ends_of_the_cut() -> None:
 def test_a_cut_within_the_gap_matches_the_reference_too(dtype: Any, data: st.DataObject) -> None:
     """It lies between two neighbours, by the share that counts; where they touch it stays on the upper one."""
     near = [0.5, float(np.nextafter(dtype(0.5), dtype(1))), 0.7, -1.0, 0.0, 3.0]
-    scores = data.draw(
-        st.lists(st.one_of(st.sampled_from(near), st.floats(-9, 9, width=32)), min_size=1, max_size=20)
-    )
+    scores = data.draw(st.lists(st.one_of(st.sampled_from(near), st.floats(-9, 9, width=32)), min_size=1, max_size=20))
     ordered = np.sort(np.array(scores, dtype=dtype))
     count, n = data.draw(st.integers(0, len(scores))), len(scores)
     cut = find_cut(ordered, count, within_gap=True)
     assert float(credit(ordered.astype(np.float64), cut).sum()) == pytest.approx(count)
-    if (
-        0 < count < n
-        and ordered[n - count - 1] < ordered[n - count]
-        and (ordered == ordered[n - count]).sum() == 1
-    ):
+    if 0 < count < n and ordered[n - count - 1] < ordered[n - count] and (ordered == ordered[n - count]).sum() == 1:
         upper, lower = float(ordered[n - count]), float(ordered[n - count - 1])
         assert cut.threshold == pytest.approx(upper - count / n * (upper - lower))
         assert lower < cut.threshold <= upper
@@ -145,9 +139,7 @@ def test_atc_is_a_search_of_every_threshold(data: st.DataObject) -> None:
     found = fitted.estimate(by_confidence(target))
     assert found.value == pytest.approx(slow_share(target, slow_cut(reference, sum(correct))))
     own = fitted.estimate(by_confidence(reference))
-    assert own.value == pytest.approx(sum(correct) / len(correct)), (
-        "the reference is matched, whatever the ties"
-    )
+    assert own.value == pytest.approx(sum(correct) / len(correct)), "the reference is matched, whatever the ties"
 
 
 SCORED = ["max_probability", "negative_entropy", "margin", "energy", "model_agreement", "view_agreement", "vote_share",
@@ -161,15 +153,11 @@ def test_threshold_over_any_score(name: str, dtype: Any) -> None:
 
     def cast(record: Predictions) -> Predictions:
         fields = {n: getattr(record, n) for n in record.fields}
-        return Predictions.from_arrays(
-            **{**fields, "logits": record.logits.astype(dtype), "probabilities": None}
-        )  # type: ignore[union-attr]
+        return Predictions.from_arrays(**{**fields, "logits": record.logits.astype(dtype), "probabilities": None})  # type: ignore[union-attr]
 
     reference, target = cast(example_record(300, seed=1)), cast(example_record(211, seed=2, difficulty=1.7))
     score = create("score", name).fit(reference)
-    want = slow_share(
-        score(target).tolist(), slow_cut(score(reference).tolist(), int(reference.verdicts.sum()))
-    )
+    want = slow_share(score(target).tolist(), slow_cut(score(reference).tolist(), int(reference.verdicts.sum())))
     fitted = Threshold(score=name).fit(reference)
     assert fitted.estimate(target).value == pytest.approx(want)
     assert fitted.estimate(reference).value == pytest.approx(reference.accuracy)
@@ -213,9 +201,7 @@ def test_entropy_has_the_right_sign() -> None:
     sharp, flat = [0.98, 0.01, 0.01], [0.4, 0.3, 0.3]
     reference = Predictions.from_probabilities([sharp] * 80 + [flat] * 20, label=[0] * 80 + [1] * 20)
     fitted = AverageThresholdedEntropy().fit(reference)
-    assert fitted.estimate(Predictions.from_probabilities([sharp] * 30 + [flat] * 70)).value == pytest.approx(
-        0.3
-    )
+    assert fitted.estimate(Predictions.from_probabilities([sharp] * 30 + [flat] * 70)).value == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize("name", ["atc", "atc-entropy", "threshold:margin", "threshold:energy", "threshold-classwise",
@@ -273,9 +259,7 @@ def test_neighbour_distances_of_reference_and_target_are_comparable() -> None:
             return Predictions.from_arrays(features=x, correct=correct, prediction=np.zeros(rows, dtype=int))
 
         reference, target = draw(60), draw(400)
-        values.append(
-            Threshold(score="neighbor_distance").fit(reference).estimate(target).value - reference.accuracy
-        )
+        values.append(Threshold(score="neighbor_distance").fit(reference).estimate(target).value - reference.accuracy)
     assert abs(np.mean(values)) < 0.03
 
 
@@ -298,16 +282,9 @@ def slow_classwise(reference: Predictions, target: Predictions) -> float:
     cuts = {}
     for k in range(reference.num_classes):
         mine = predicted == k
-        cuts[k] = (
-            slow_class_cut(scores[mine].tolist(), int(verdicts[mine].sum())) if mine.sum() >= 20 else overall
-        )
+        cuts[k] = slow_class_cut(scores[mine].tolist(), int(verdicts[mine].sum())) if mine.sum() >= 20 else overall
     return float(
-        np.mean(
-            [
-                slow_share([s], cuts[h])
-                for s, h in zip(target.top.first.tolist(), target.predicted, strict=True)
-            ]
-        )
+        np.mean([slow_share([s], cuts[h]) for s, h in zip(target.top.first.tolist(), target.predicted, strict=True)])
     )
 
 
@@ -340,9 +317,7 @@ def test_nineteen_rows_are_too_few_for_a_class() -> None:
     for rows, value in ((20, 0.0), (19, 1.0)):
         p = [[0.6, 0.4]] * 100 + [[0.1, 0.9]] * rows
         reference = Predictions.from_probabilities(p, label=[0] * 100 + [0] * rows)
-        found = (
-            ClasswiseThreshold().fit(reference).estimate(Predictions.from_probabilities([[0.1, 0.9]] * 10))
-        )
+        found = ClasswiseThreshold().fit(reference).estimate(Predictions.from_probabilities([[0.1, 0.9]] * 10))
         assert found.value == value
 
 
@@ -448,9 +423,7 @@ def test_the_reference_is_matched_with_the_gate_closed() -> None:
 def test_the_gate_needs_features() -> None:
     record = example_record(50)
     with pytest.raises(NotApplicable, match=r"needs `features`"):
-        DistanceThreshold().fit(
-            Predictions.from_arrays(probabilities=record.probabilities, label=record.label)
-        )
+        DistanceThreshold().fit(Predictions.from_arrays(probabilities=record.probabilities, label=record.label))
     fitted = create("estimator", "threshold-distance:margin").fit(record)
     assert fitted.name == "threshold-distance:margin"
     other = Predictions.from_arrays(probabilities=record.probabilities, features=np.zeros((50, 9)))

@@ -133,9 +133,7 @@ def test_the_source_prior_is_catastrophic_under_label_shift_and_the_estimated_on
     assert target.accuracy - published.value > 0.4
     assert any("source prior" in text for text in published.warnings)
     assert not any("source prior" in text for text in right.warnings)
-    assert right.details["prior"] == pytest.approx(
-        LabelShift().fit(reference).estimate(target).details["prior"]
-    )
+    assert right.details["prior"] == pytest.approx(LabelShift().fit(reference).estimate(target).details["prior"])
 
 
 @pytest.mark.parametrize("method", [COT, COTT])
@@ -161,12 +159,8 @@ def test_threshold_gives_the_reference_accuracy_back_even_with_ties() -> None:
 @pytest.mark.parametrize("method", [COT, COTT])
 def test_edges(method: Any) -> None:
     one_class = Predictions.from_probabilities([[0.9, 0.1]] * 40, label=[0] * 40)
-    flawless = Predictions.from_probabilities(
-        [[0.9, 0.1]] * 40 + [[0.2, 0.8]] * 40, label=[0] * 40 + [1] * 40
-    )
-    hopeless = Predictions.from_probabilities(
-        [[0.9, 0.1]] * 30 + [[0.3, 0.7]] * 70, label=[1] * 30 + [0] * 70
-    )
+    flawless = Predictions.from_probabilities([[0.9, 0.1]] * 40 + [[0.2, 0.8]] * 40, label=[0] * 40 + [1] * 40)
+    hopeless = Predictions.from_probabilities([[0.9, 0.1]] * 30 + [[0.3, 0.7]] * 70, label=[1] * 30 + [0] * 70)
     for reference in (one_class, flawless, hopeless):
         for target in (flawless, flawless.slice(0, 1), one_class):
             found = method().fit(reference).estimate(target)

@@ -79,9 +79,7 @@ def refusal(method: Any, reference: Predictions, target: Predictions) -> str | N
 MAY_REFUSE = ("importance", "pape", "mandoline", "dis2", "aline-s", "aline-d", "bbse", "sld", "cot", "cott")
 
 
-@pytest.mark.parametrize(
-    "name", [*default_methods(), "threshold", "ac:vote_share", "threshold:neighbor_distance"]
-)
+@pytest.mark.parametrize("name", [*default_methods(), "threshold", "ac:vote_share", "threshold:neighbor_distance"])
 def test_trap_crash_at_zero_correct_or_zero_errors(name: str) -> None:
     """One class of verdicts, in a small and in a usual reference, and with a single row."""
     target = example_record(60, seed=2, labelled=False)

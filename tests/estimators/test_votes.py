@@ -63,9 +63,7 @@ def test_k_by_name() -> None:
     assert create("estimator", "votes:3").agree == 3
 
 
-@pytest.mark.parametrize(
-    "name", ["votes:x", "votes:0", "votes:", "max-prob:much", "max-prob:1", "max-prob:-0.1"]
-)
+@pytest.mark.parametrize("name", ["votes:x", "votes:0", "votes:", "max-prob:much", "max-prob:1", "max-prob:-0.1"])
 def test_arguments_that_make_no_sense(name: str) -> None:
     with pytest.raises(UsageError, match="expected"):
         create("estimator", name)

@@ -69,13 +69,9 @@ def test_crossings_of_many_rows_are_found_block_by_block() -> None:
         for bound in (0.01, 0.05, 0.2):
             within = np.flatnonzero(risk <= bound + 1e-12)
             over = np.flatnonzero(risk > bound + 1e-12)
+            assert coverage_at_risk(confidence, correct, bound) == (within[-1] + 1 if len(within) else 0) / 20_000
             assert (
-                coverage_at_risk(confidence, correct, bound)
-                == (within[-1] + 1 if len(within) else 0) / 20_000
-            )
-            assert (
-                coverage_at_risk(confidence, correct, bound, first=True)
-                == (over[0] if len(over) else 20_000) / 20_000
+                coverage_at_risk(confidence, correct, bound, first=True) == (over[0] if len(over) else 20_000) / 20_000
             )
 
 
@@ -158,9 +154,7 @@ OPTIONS = {
 def test_replicated_metrics_equal_the_metrics(name: str) -> None:
     """A replicate that is the sample itself has the sample's value."""
     rng = np.random.default_rng(9)
-    record = Predictions.from_confidence(
-        rng.random(400).round(2) * 0.99 + 0.005, correct=rng.random(400) < 0.8
-    )
+    record = Predictions.from_confidence(rng.random(400).round(2) * 0.99 + 0.005, correct=rng.random(400) < 0.8)
     made = {"disca": {"tolerance": 0.8, "weights": (0.4, 0.3, 0.3), "steps": 50}, "coverage_at_risk": {"risk": 0.1},
             "risk_at_coverage": {"coverage": 0.7}}.get(name, {})  # fmt: skip
     metric = create("metric", name, **made)

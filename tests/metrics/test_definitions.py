@@ -56,9 +56,7 @@ def test_areas_are_means_over_all_orders_of_ties(confidence: list[float], correc
     perfect = auc(sorted(correct, reverse=True))
     assert m.area_under_accuracy_coverage(confidence, correct) == pytest.approx(expected, abs=1e-12)
     assert m.area_under_risk_coverage(confidence, correct) == pytest.approx(1 - expected, abs=1e-12)
-    assert m.excess_area_under_risk_coverage(confidence, correct) == pytest.approx(
-        perfect - expected, abs=1e-12
-    )
+    assert m.excess_area_under_risk_coverage(confidence, correct) == pytest.approx(perfect - expected, abs=1e-12)
     assert m.area_under_generalized_risk_coverage(confidence, correct) == pytest.approx(
         np.mean([augrc(v) for v in every]), abs=1e-12
     )
@@ -69,9 +67,7 @@ def test_optima_of_many_samples() -> None:
     correct = np.arange(n) < n - wrong
     confidence = np.linspace(1, 0, n)
     e = wrong / n
-    assert m.area_under_risk_coverage(confidence, correct) == pytest.approx(
-        e + (1 - e) * np.log(1 - e), abs=1e-4
-    )
+    assert m.area_under_risk_coverage(confidence, correct) == pytest.approx(e + (1 - e) * np.log(1 - e), abs=1e-4)
     assert m.area_under_generalized_risk_coverage(confidence, correct) == pytest.approx(e**2 / 2, abs=1e-4)
     assert m.excess_area_under_risk_coverage(confidence, correct) == pytest.approx(0, abs=1e-12)
 
@@ -117,10 +113,7 @@ def test_equal_mass_ece_without_ties(n: int, rng: np.random.Generator) -> None:
     order = np.argsort(confidence)
     bins = min(15, n)
     edges = [b * n // bins for b in range(bins + 1)]
-    expected = (
-        sum(abs(float(confidence[order[a:b]].sum() - correct[order[a:b]].sum())) for a, b in pairwise(edges))
-        / n
-    )
+    expected = sum(abs(float(confidence[order[a:b]].sum() - correct[order[a:b]].sum())) for a, b in pairwise(edges)) / n
     assert m.equal_mass_calibration_error(confidence, correct) == pytest.approx(expected, abs=1e-12)
 
 
@@ -132,9 +125,7 @@ def test_equal_mass_ece_shares_ties_out() -> None:
 @pytest.mark.parametrize(("confidence", "correct"), TIED)
 def test_ks(confidence: list[float], correct: list[int]) -> None:
     pairs = sorted(zip(confidence, correct, strict=True))
-    found = [
-        abs(sum(c - y for c, y in pairs if c <= bound)) / len(pairs) for bound in sorted(set(confidence))
-    ]
+    found = [abs(sum(c - y for c, y in pairs if c <= bound)) / len(pairs) for bound in sorted(set(confidence))]
     assert m.ks_calibration_error(confidence, correct) == pytest.approx(max(found), abs=1e-12)
 
 
@@ -144,9 +135,7 @@ def smooth_error(confidence: np.ndarray, correct: np.ndarray, sigma: float, poin
     density = np.zeros(points)
     for f, y in zip(confidence, correct, strict=True):
         images = np.concatenate([[2 * k + f, 2 * k - f] for k in range(-6, 7)])
-        kernel = np.exp(-0.5 * ((t[:, None] - images) / sigma) ** 2).sum(axis=1) / (
-            sigma * np.sqrt(2 * np.pi)
-        )
+        kernel = np.exp(-0.5 * ((t[:, None] - images) / sigma) ** 2).sum(axis=1) / (sigma * np.sqrt(2 * np.pi))
         density += (y - f) * kernel / len(confidence)
     return float(np.trapezoid(np.abs(density), t))
 

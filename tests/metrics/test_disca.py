@@ -119,9 +119,7 @@ def loop(
 
 @settings(max_examples=60)
 @given(
-    rows=st.lists(
-        st.tuples(st.integers(1, 10_000), st.booleans()), min_size=1, max_size=60, unique_by=lambda r: r[0]
-    ),
+    rows=st.lists(st.tuples(st.integers(1, 10_000), st.booleans()), min_size=1, max_size=60, unique_by=lambda r: r[0]),
     tolerance=st.sampled_from([1.0, 0.95, 0.8, 0.5]),
     grid=st.sampled_from(["coverage", "samples", "thresholds"]),
     steps=st.sampled_from([2, 7, 100]),

@@ -21,9 +21,7 @@ def record() -> Predictions:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_histogram_is_within_its_stated_error(
-    name: str, record: Predictions, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_histogram_is_within_its_stated_error(name: str, record: Predictions, monkeypatch: pytest.MonkeyPatch) -> None:
     metric = create("metric", name)
     exact = metric.compute(record)
     assert "rounding" not in exact.extras
@@ -52,9 +50,7 @@ def test_collapse_does_not_depend_on_the_order_of_merging(
     )
 
 
-def test_curve_of_a_histogram_reaches_its_thresholds(
-    record: Predictions, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_curve_of_a_histogram_reaches_its_thresholds(record: Predictions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranks, "LIMIT", 1000)
     metric = create("metric", "risk_coverage")
     curve = metric.finish(metric.summarize(record))

@@ -65,9 +65,7 @@ def test_the_promise_holds_although_the_threshold_was_chosen(rows: int) -> None:
     rng = np.random.default_rng(1)
     grid = np.linspace(0, 1, 20_001)
     rate = np.clip(0.8 + 0.25 * (grid - 0.3), 0, 1)
-    above = np.cumsum(rate[::-1])[::-1] / np.arange(
-        len(grid), 0, -1
-    )  # accuracy of those above, uniform confidence
+    above = np.cumsum(rate[::-1])[::-1] / np.arange(len(grid), 0, -1)  # accuracy of those above, uniform confidence
     missed, naive, chosen = 0, 0, 0
     for _ in range(300):
         confidence = rng.random(rows)

@@ -22,9 +22,7 @@ from oodometer.estimators import CBPE
 def record() -> Predictions:
     rng = np.random.default_rng(11)
     probabilities = rng.dirichlet(np.full(5, 0.4), 2000)
-    label = np.array(
-        [rng.choice(5, p=p) for p in probabilities**0.5 / (probabilities**0.5).sum(1, keepdims=True)]
-    )
+    label = np.array([rng.choice(5, p=p) for p in probabilities**0.5 / (probabilities**0.5).sum(1, keepdims=True)])
     return Predictions.from_probabilities(probabilities, label=label)
 
 
@@ -60,9 +58,7 @@ def test_macro_averages_where_a_class_is_never_predicted() -> None:
 def test_macro_interval_is_that_of_a_bootstrap(record: Predictions) -> None:
     rng = np.random.default_rng(12)
     for metric in (m.MacroF1(), m.MacroRecall(), m.MacroPrecision()):
-        draws = [
-            metric.compute(record.take(rng.integers(0, len(record), len(record)))).value for _ in range(200)
-        ]
+        draws = [metric.compute(record.take(rng.integers(0, len(record), len(record)))).value for _ in range(200)]
         assert metric.compute(record).width / 2 / 1.96 == pytest.approx(np.std(draws), rel=0.2)
 
 

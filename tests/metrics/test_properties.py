@@ -84,13 +84,7 @@ def check(name: str, record: Predictions, seed: int) -> None:
         return
     if isinstance(whole, Interval):
         low, high = metric.bounds
-        assert (
-            low
-            <= whole.lower
-            <= whole.value
-            <= whole.upper
-            <= max(high, whole.upper if high == np.inf else high)
-        )
+        assert low <= whole.lower <= whole.value <= whole.upper <= max(high, whole.upper if high == np.inf else high)
     rng = np.random.default_rng(seed)
     same(result(name, record.take(rng.permutation(len(record)))), whole)
     # any split, merged in any order, some parts of another width
@@ -166,10 +160,7 @@ def test_rows_of_unknown_truth_are_left_out(name: str) -> None:
 
 @given(record=confidences())
 def test_relations_between_areas(record: Predictions) -> None:
-    found = {
-        name: create("metric", name).compute(record).value
-        for name in ("auc_coverage", "aurc", "e_aurc", "augrc")
-    }
+    found = {name: create("metric", name).compute(record).value for name in ("auc_coverage", "aurc", "e_aurc", "augrc")}
     assert found["aurc"] == pytest.approx(1 - found["auc_coverage"])
     assert found["e_aurc"] <= found["aurc"] + 1e-12
     assert found["augrc"] <= found["aurc"] + 1e-12
@@ -179,8 +170,7 @@ def test_relations_between_areas(record: Predictions) -> None:
 def test_relations_between_calibration_errors(record: Predictions) -> None:
     """The mean gap bounds all from below; ECE and twice KS are bounded by it or each other as sums are."""
     found = {
-        n: create("metric", n).compute(record).value
-        for n in ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks")
+        n: create("metric", n).compute(record).value for n in ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks")
     }
     assert record.confidence is not None
     gap = abs(float((record.confidence.astype(float) - record.verdicts).mean()))

@@ -13,9 +13,7 @@ from oodometer.results import Interval
 
 NUMBERS = [name for name in names("metric") if create("metric", name).gives == "number"]
 # DiSCA has no fixed range, is not defined for confidence 0, and has an orientation on one scale of confidence only.
-CONFIDENT = [
-    name for name in NUMBERS if ("confidence", "correct") in create("metric", name).needs and name != "disca"
-]
+CONFIDENT = [name for name in NUMBERS if ("confidence", "correct") in create("metric", name).needs and name != "disca"]
 
 
 def compute(name: str, confidence: object, correct: object) -> Interval:
@@ -50,9 +48,7 @@ def test_all_right_and_all_wrong_leave_doubt(name: str, n: int) -> None:
     rng = np.random.default_rng(0)
     for correct in (0, 1):
         found = compute(name, rng.uniform(0.6, 0.9, n), np.full(n, correct))
-        if (
-            name == "coverage_at_risk" and n >= 100
-        ):  # so many rows do settle that 5 % of errors are not reached
+        if name == "coverage_at_risk" and n >= 100:  # so many rows do settle that 5 % of errors are not reached
             assert found.lower == found.upper == correct
             continue
         assert 1e-4 < found.width <= 1
@@ -151,9 +147,7 @@ def test_confidence_is_that_of_the_predicted_class() -> None:
         ([], [], "at least one sample"),
     ],
 )
-def test_bad_input_never_becomes_a_number(
-    confidence: list[float], correct: list[object], message: str
-) -> None:
+def test_bad_input_never_becomes_a_number(confidence: list[float], correct: list[object], message: str) -> None:
     for function in (
         m.expected_calibration_error,
         m.equal_mass_calibration_error,

@@ -31,9 +31,7 @@ HAND = Predictions.from_arrays(votes=VOTES, correct=CORRECT)
 def judged(draw: st.DrawFn) -> Predictions:
     rows, judges = draw(st.integers(1, 25)), draw(st.integers(1, 6))
     votes = [draw(st.lists(st.booleans(), min_size=rows, max_size=rows)) for _ in range(judges)]
-    return Predictions.from_arrays(
-        votes=votes, correct=draw(st.lists(st.booleans(), min_size=rows, max_size=rows))
-    )
+    return Predictions.from_arrays(votes=votes, correct=draw(st.lists(st.booleans(), min_size=rows, max_size=rows)))
 
 
 def some(rows: int = 400, judges: int = 5, seed: int = 0) -> Predictions:
@@ -221,9 +219,7 @@ def test_draws_of_cells_are_draws_of_rows() -> None:
         held.append(lows[-1] <= golds[-1] <= highs[-1])
     for name, values in (("gold", golds), ("lower", lows), ("upper", highs), ("single", first)):
         assert found[name].value == pytest.approx(np.mean(values), abs=0.005)
-        assert (found[name].lower, found[name].upper) == pytest.approx(
-            np.quantile(values, [0.025, 0.975]), abs=0.026
-        )
+        assert (found[name].lower, found[name].upper) == pytest.approx(np.quantile(values, [0.025, 0.975]), abs=0.026)
     assert found["bounds"][0]["reliability"].value == pytest.approx(np.mean(held), abs=0.02)
     assert found["bounds"][0]["width"].value == pytest.approx(np.mean(highs) - np.mean(lows), abs=0.01)
 

@@ -37,9 +37,7 @@ MAKERS: dict[str, Make] = {
     "embedding-sum": lambda text, image: EmbeddingSum(dimensions=8, training=QUICK),
     "recurrent": lambda text, image: Recurrent(dimensions=8, units=8, training=QUICK),
     "encoder": lambda text, image: Encoder(config=SHAPE, vocab_size=150, max_length=24, training=QUICK),
-    "token-encoder": lambda text, image: TokenEncoder(
-        config=SHAPE, vocab_size=150, max_length=24, training=QUICK
-    ),
+    "token-encoder": lambda text, image: TokenEncoder(config=SHAPE, vocab_size=150, max_length=24, training=QUICK),
     "frozen-encoder": lambda text, image: FrozenEncoder(str(text), max_length=24),
     "resnet": lambda text, image: ResNet(width=8, image_size=16, dropout=0.2, training=QUICK),
     "image-encoder": lambda text, image: ImageEncoder(str(image), training=QUICK),
@@ -86,9 +84,7 @@ def test_the_contract(
     texts, labels = reviews[0][:40], tuple(("bad", "good")[one] for one in reviews[1][:40])
     data = Dataset("reviews", tuple(texts), labels)
     if kind == "token-encoder":
-        pairs = tuple(
-            (text, text.upper() if one == "good" else "no") for text, one in zip(texts, labels, strict=True)
-        )
+        pairs = tuple((text, text.upper() if one == "good" else "no") for text, one in zip(texts, labels, strict=True))
         data = Dataset("pairs", pairs, labels, modality="pair")
     if kind in ("resnet", "image-encoder"):
         data = images()
@@ -98,9 +94,7 @@ def test_the_contract(
 def test_a_broken_model_is_found(torch: Any, reviews: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model whose answers depend on the order of the rows does not pass."""
     plain = BagOfWords._scores
-    monkeypatch.setattr(
-        BagOfWords, "_scores", lambda self, net, ids, real: plain(self, net, ids, real).cumsum(0)
-    )
+    monkeypatch.setattr(BagOfWords, "_scores", lambda self, net, ids, real: plain(self, net, ids, real).cumsum(0))
     data = Dataset("reviews", tuple(reviews[0][:40]), tuple(reviews[1][:40]))
     with pytest.raises(AssertionError, match="the order of the samples changes nothing"):
         check_model(lambda: BagOfWords(training=QUICK), data)

@@ -53,8 +53,7 @@ def plain_factors(torch: Any, pairs: Any, words: int, dimensions: int, config: T
     i, j, x = pairs
     rng = torch.Generator().manual_seed(config.seed)
     u, v = (
-        torch.nn.Parameter((torch.rand((words, dimensions + 1), generator=rng) - 0.5) / dimensions)
-        for _ in range(2)
+        torch.nn.Parameter((torch.rand((words, dimensions + 1), generator=rng) - 0.5) / dimensions) for _ in range(2)
     )
     optimizer = torch.optim.Adam([u, v], lr=config.learning_rate, eps=1e-12)
     row, column = torch.from_numpy(i), torch.from_numpy(j)
@@ -83,9 +82,7 @@ def test_glove_is_trained_by_the_shared_loop_to_the_same_vectors(size: int, torc
     rng = np.random.default_rng(size)
     i, j = (index.ravel() for index in np.triu_indices(20))
     pairs = i, j, np.exp(rng.normal(1, 2, size=len(i)))
-    config = TrainingConfig(
-        epochs=7, batch_size=size, learning_rate=0.04, seed=size, clip=None, epsilon=1e-12
-    )
+    config = TrainingConfig(epochs=7, batch_size=size, learning_rate=0.04, seed=size, clip=None, epsilon=1e-12)
     found = fit_factors(pairs, 20, dimensions=5, training=config)
     for one, expected in zip(found, plain_factors(torch, pairs, 20, 5, config), strict=True):
         np.testing.assert_array_equal(one, expected)
@@ -141,8 +138,7 @@ def test_word2vec_is_seeded_and_puts_like_words_together() -> None:
     pytest.importorskip("gensim")
     rng = np.random.default_rng(0)
     texts = [
-        [rng.choice(["red", "blue"]), rng.choice(["car", "bike"]), *rng.choice(["a", "b", "c"], 3)]
-        for _ in range(2000)
+        [rng.choice(["red", "blue"]), rng.choice(["car", "bike"]), *rng.choice(["a", "b", "c"], 3)] for _ in range(2000)
     ]
     texts = [[str(word) for word in text] for text in texts]
     made = train_word2vec(texts, dimensions=8, window=1, epochs=5, seed=3)
@@ -218,9 +214,7 @@ def test_another_trainings_checkpoint_is_not_taken(train: Any, torch: Any, tmp_p
 
 
 def write_text(path: Path, head: bool) -> Path:
-    lines = [
-        f"{word} {' '.join(f'{x:g}' for x in row)}" for word, row in zip(WORDS, MATRIX.tolist(), strict=True)
-    ]
+    lines = [f"{word} {' '.join(f'{x:g}' for x in row)}" for word, row in zip(WORDS, MATRIX.tolist(), strict=True)]
     path.write_text("\n".join([*(["3 3"] if head else []), *lines]) + "\n", encoding="utf-8")
     return path
 

@@ -110,9 +110,7 @@ def test_goes_on_after_an_interruption(
 
     def make() -> Classifier:
         return (
-            MAKERS[name]()
-            if name in MAKERS
-            else Encoder(config=SHAPE, vocab_size=200, max_length=32, training=QUICK)
+            MAKERS[name]() if name in MAKERS else Encoder(config=SHAPE, vocab_size=200, max_length=32, training=QUICK)
         )
 
     texts, labels = reviews
@@ -130,9 +128,7 @@ def test_goes_on_after_an_interruption(
     np.testing.assert_array_equal(resumed.logits(texts), make().fit(texts, labels).logits(texts))
 
 
-def test_a_checkpoint_of_other_data_or_options_is_left_alone(
-    torch: Any, reviews: Any, tmp_path: Path
-) -> None:
+def test_a_checkpoint_of_other_data_or_options_is_left_alone(torch: Any, reviews: Any, tmp_path: Path) -> None:
     texts, labels = reviews
     BagOfWords(training=QUICK).fit(texts, labels, checkpoint=tmp_path)
 
@@ -147,9 +143,7 @@ def test_a_checkpoint_of_other_data_or_options_is_left_alone(
         (BagOfWords(training=TrainingConfig(epochs=4, batch_size=16, learning_rate=0.1)), labels),
     ):
         steps: list[int] = []
-        model.fit(
-            texts, given, checkpoint=tmp_path, progress=lambda done, total, steps=steps: steps.append(done)
-        )
+        model.fit(texts, given, checkpoint=tmp_path, progress=lambda done, total, steps=steps: steps.append(done))
         assert steps[0] == 1
     (tmp_path / "checkpoint.safetensors").write_bytes(b"nonsense")
     with pytest.warns(UserWarning, match="it is made anew"):
@@ -317,9 +311,7 @@ def test_errors_are_one_line(torch: Any, transformers: Any, reviews: Any, tmp_pa
         with pytest.raises(UsageError, match="the device cuda is not there"):
             BagOfWords(device="cuda").fit(*reviews)
     home = BagOfWords(training=QUICK).fit(*reviews).save(tmp_path / "bag")
-    with pytest.raises(
-        InputError, match="expected a saved convolution model, got one of the kind 'bag-of-words'"
-    ):
+    with pytest.raises(InputError, match="expected a saved convolution model, got one of the kind 'bag-of-words'"):
         Convolution.load(home)
     with pytest.raises(InputError, match="expected a saved frozen-encoder model"):
         FrozenEncoder.load(home)

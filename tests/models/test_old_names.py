@@ -139,9 +139,7 @@ def test_a_judge_saved_by_the_last_release(kind: str, transformers: Any, tmp_pat
     # Saved once more into the same folder, what was written last is read.
     other = made[kind].fit(PAIRS[0], PAIRS[1], [0, 1, 0, 1])
     other.save(home)
-    np.testing.assert_array_equal(
-        load_discriminator(home).probabilities(*PAIRS[:2]), other.probabilities(*PAIRS[:2])
-    )
+    np.testing.assert_array_equal(load_discriminator(home).probabilities(*PAIRS[:2]), other.probabilities(*PAIRS[:2]))
 
 
 def test_a_classifier_saved_by_the_last_release(torch: Any, tmp_path: Path) -> None:

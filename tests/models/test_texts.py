@@ -58,9 +58,7 @@ def test_a_long_sequence_loses_its_middle(row: list[int], longest: int) -> None:
     assert found[-1:] == row[-1:]
 
 
-@given(
-    hnp.arrays(np.int64, st.integers(1, 60), elements=st.integers(0, 9)), st.integers(1, 7), st.integers(0, 3)
-)
+@given(hnp.arrays(np.int64, st.integers(1, 60), elements=st.integers(0, 9)), st.integers(1, 7), st.integers(0, 3))
 def test_batches_hold_every_position_once(lengths: np.ndarray, size: int, epoch: int) -> None:
     for batches in (length_batches(lengths, size, 0, epoch), sorted_batches(lengths, size)):
         assert sorted(np.concatenate(batches).tolist()) == list(range(len(lengths)))

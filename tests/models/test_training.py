@@ -84,25 +84,19 @@ def learn(
     return net, seen, steps
 
 
-@pytest.mark.parametrize(
-    "plan", [TrainingConfig(epochs=3, batch_size=8), TrainingConfig(epochs=3, batch_tokens=60)]
-)
+@pytest.mark.parametrize("plan", [TrainingConfig(epochs=3, batch_size=8), TrainingConfig(epochs=3, batch_tokens=60)])
 def test_steps_are_known_from_the_start(torch: Any, plan: TrainingConfig) -> None:
     _, seen, steps = learn(torch, plan)
     total = seen[0][1]
     assert seen == [(done, total) for done in range(1, total + 1)]
     assert steps == list(range(1, total + 1))
     lengths = np.random.default_rng(0).integers(1, 20, size=50)
-    by_hand = [
-        len(length_batches(lengths, plan.batch_size, 0, e, tokens=plan.batch_tokens)) for e in range(3)
-    ]
+    by_hand = [len(length_batches(lengths, plan.batch_size, 0, e, tokens=plan.batch_tokens)) for e in range(3)]
     assert total == sum(by_hand)
 
 
 @pytest.mark.parametrize("tokens", [None, 60])
-def test_a_training_in_pieces_ends_at_the_same_weights(
-    torch: Any, tmp_path: Path, tokens: int | None
-) -> None:
+def test_a_training_in_pieces_ends_at_the_same_weights(torch: Any, tmp_path: Path, tokens: int | None) -> None:
     plan = TrainingConfig(epochs=4, batch_size=8, batch_tokens=tokens, warmup=0.2, learning_rate=0.05)
     whole, seen, _ = learn(torch, plan)
     for stop in (1, 5, 9, 9, 14):

@@ -64,9 +64,7 @@ def test_nuclear_norm_of_few_rows_is_free_of_the_rounding_of_empty_directions() 
 
 def test_nuclear_norm_by_hand() -> None:
     """Certain and even: 1. Certain of one class: sqrt(1/K). Undecided: the same, there is one direction alone."""
-    assert NuclearNorm().score(Predictions.from_probabilities(np.eye(4)[np.arange(40) % 4])) == pytest.approx(
-        1
-    )
+    assert NuclearNorm().score(Predictions.from_probabilities(np.eye(4)[np.arange(40) % 4])) == pytest.approx(1)
     one = Predictions.from_probabilities(np.eye(4)[np.zeros(40, dtype=int)])
     assert NuclearNorm().score(one) == pytest.approx(0.5)
     flat = Predictions.from_probabilities(np.full((40, 4), 0.25))
@@ -74,9 +72,7 @@ def test_nuclear_norm_by_hand() -> None:
     assert nuclear_norm(np.diag([9.0, 4.0]), 13) == pytest.approx(5 / np.sqrt(26))
 
 
-@given(
-    seed=st.integers(0, 10**6), scale=st.floats(0.1, 6), rows=st.integers(1, 30), classes=st.integers(2, 8)
-)
+@given(seed=st.integers(0, 10**6), scale=st.floats(0.1, 6), rows=st.integers(1, 30), classes=st.integers(2, 8))
 def test_mano_is_that_of_loops(seed: int, scale: float, rows: int, classes: int) -> None:
     z = logits_of(rows, classes, seed, scale)
     record = Predictions.from_logits(z)
@@ -195,9 +191,7 @@ def test_dispersion_is_that_of_scikit_learn(rows: int) -> None:
     rng = np.random.default_rng(rows)
     predicted = np.arange(rows) % 4
     features = rng.standard_normal((rows, 3)) + 5 + predicted[:, None]
-    within = sum(
-        np.square(features[predicted == k] - features[predicted == k].mean(0)).sum() for k in range(4)
-    )
+    within = sum(np.square(features[predicted == k] - features[predicted == k].mean(0)).sum() for k in range(4))
     index = sklearn.metrics.calinski_harabasz_score(features, predicted)
     between = index * within / (rows - 4)
     record = Predictions.from_arrays(prediction=predicted, features=features)
@@ -256,9 +250,7 @@ def test_order_of_rows_batches_and_their_number_change_nothing(name: str) -> Non
 @pytest.mark.parametrize("name", NAMES)
 def test_more_rows_of_the_same_kind_give_about_the_same(name: str) -> None:
     few, many = (registry.create("ranker", name).score(hard(1.5, n, seed=3)) for n in (1000, 30_000))
-    apart = abs(
-        registry.create("ranker", name).score(hard(1.0)) - registry.create("ranker", name).score(hard(2.5))
-    )
+    apart = abs(registry.create("ranker", name).score(hard(1.0)) - registry.create("ranker", name).score(hard(2.5)))
     assert abs(few - many) < 0.25 * apart
 
 

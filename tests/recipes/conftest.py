@@ -18,9 +18,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch = pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
-        transformers = pytest.importorskip(
-            "transformers", reason="needs the extra hf: pip install 'oodometer[hf]'"
-        )
+        transformers = pytest.importorskip("transformers", reason="needs the extra hf: pip install 'oodometer[hf]'")
     torch.set_num_threads(1)
     from oodometer.models.text.wordpiece import learn_wordpiece
 
@@ -68,7 +66,5 @@ def finished(tiny: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
     reports: list[tuple[str, float]] = []
     out = tmp_path_factory.mktemp("run")
-    found = reproduce(
-        "selective-answering", out=out, report=lambda what, share: reports.append((what, share))
-    )
+    found = reproduce("selective-answering", out=out, report=lambda what, share: reports.append((what, share)))
     return found, reports

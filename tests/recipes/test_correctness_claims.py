@@ -95,9 +95,7 @@ def test_claims_by_hand() -> None:
     assert found["small_samples"] == "holds"  # 135 of 150 draws where 80 % are asked
     bad = {f"t{i}": study(f"T{i}", 0.2, (0.4, 0.9), oracle=(0.1, 0.3), baseline=0.25) for i in range(3)}
     found = verdicts(result(**bad))
-    assert {found[name] for name in ("inside", "tighter_than_oracle", "single_close", *BEATS)} == {
-        "does not hold"
-    }
+    assert {found[name] for name in ("inside", "tighter_than_oracle", "single_close", *BEATS)} == {"does not hold"}
     few = verdicts(result(t0=good["t0"]))
     assert few["inside"] == few["mean_beats_ac"] == "undecided"  # one set is not "most"
     assert claims_of({"tasks": {}}) == []
@@ -182,9 +180,7 @@ def test_the_papers_tables_are_as_printed() -> None:
             assert abs(row[name] - row["gold"]) == pytest.approx(error, abs=0.11)
         assert row["mean"] == pytest.approx((row["lower"] + row["upper"]) / 2, abs=0.11)
         assert row["oracle_mean"] == pytest.approx((row["oracle_lower"] + row["oracle_upper"]) / 2, abs=0.11)
-    assert [name for name, row in rows.items() if not row["lower"] <= row["gold"] <= row["upper"]] == [
-        "POS-COGS"
-    ]
+    assert [name for name, row in rows.items() if not row["lower"] <= row["gold"] <= row["upper"]] == ["POS-COGS"]
     swapped = {
         (name, kind)
         for name in rows
@@ -207,9 +203,7 @@ def test_the_papers_tables_are_as_printed() -> None:
 def test_every_task_of_the_paper_has_a_place() -> None:
     paper = set(paper_tables(PAPER)["table_1"])
     assert {test.paper for task in tasks_of("paper") for test in task.tests} == paper
-    names = {
-        name for task in tasks_of("small") for test in task.tests for name in (test.paper, test.resembles)
-    }
+    names = {name for task in tasks_of("small") for test in task.tests for name in (test.paper, test.resembles)}
     assert names - {None} <= paper
     for scale in ("small", "paper"):
         tasks = tasks_of(scale)

@@ -44,9 +44,7 @@ def finished(tiny: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A run of one of the two tasks."""
     reports: list[tuple[str, float]] = []
     out = tmp_path_factory.mktemp("run")
-    found = reproduce(
-        PAPER, out=out, tasks=["cogs"], report=lambda what, share: reports.append((what, share))
-    )
+    found = reproduce(PAPER, out=out, tasks=["cogs"], report=lambda what, share: reports.append((what, share)))
     return found, reports
 
 
@@ -118,9 +116,7 @@ def test_tables_are_the_librarys_numbers(finished: Any) -> None:
         assert one["gold"]["value"] == pytest.approx(right.mean(), abs=1e-6)
         assert rows["lower"]["value"]["value"] == pytest.approx(lower, abs=1e-6)
         assert rows["upper"]["value"]["value"] == pytest.approx(upper, abs=1e-6)
-        assert rows["mean"]["error"]["value"] == pytest.approx(
-            abs((lower + upper) / 2 - right.mean()), abs=1e-6
-        )
+        assert rows["mean"]["error"]["value"] == pytest.approx(abs((lower + upper) / 2 - right.mean()), abs=1e-6)
         assert rows["single"]["value"]["value"] == pytest.approx(votes[0].mean(), abs=1e-6)
         assert rows["max-prob"]["value"]["value"] == pytest.approx((record.confidence > 0.5).mean(), abs=1e-6)
         assert rows["ac"]["value"]["value"] == pytest.approx(record.confidence.mean(), abs=1e-6)
@@ -152,17 +148,13 @@ def test_self_training_by_hand(finished: Any, tmp_path: Path) -> None:
 
     found, _ = finished
     home = tmp_path / "run"
-    shutil.copytree(
-        found.folder / "cogs", home / "cogs", ignore=shutil.ignore_patterns("self_trained", "other_seed")
-    )
+    shutil.copytree(found.folder / "cogs", home / "cogs", ignore=shutil.ignore_patterns("self_trained", "other_seed"))
     record = read_judged(home / "cogs", "gen")
     right = record.verdicts > 0
     lucky = np.arange(60) % 10 == 0
     votes = np.stack([right | lucky, right | lucky, np.ones(60, dtype=bool)]).astype(np.int8)
     # A record is never written over the file it was read from; one that says of no file that it came from it is new.
-    write_predictions(
-        replace(record, votes=votes, source=None, _cache={}), home / "cogs/predictions/gen.parquet"
-    )
+    write_predictions(replace(record, votes=votes, source=None, _cache={}), home / "cogs/predictions/gen.parquet")
     data, steps = TaskData(tiny_tasks("small")[0]), []
     self_training.self_train(data, Workspace(home), "cogs", lambda a, b: steps.append(a / b))
     said = json.loads((home / "cogs/self_training.json").read_text())
@@ -209,8 +201,7 @@ def test_another_metric(finished: Any) -> None:
     from oodometer.models.seq2seq import close_brackets, squeeze
 
     true = [
-        f1(squeeze(close_brackets(o)), squeeze(g))
-        for o, g in zip(record.output, record.columns["gold"], strict=True)
+        f1(squeeze(close_brackets(o)), squeeze(g)) for o, g in zip(record.output, record.columns["gold"], strict=True)
     ]
     assert said["true"]["value"] == pytest.approx(np.mean(true), abs=1e-5)
     assert 0 <= said["predicted"]["value"] <= 1
@@ -275,15 +266,11 @@ def test_wrong_calls(tiny: Any, tmp_path: Path) -> None:
     assert RECIPE.models("small") == ()
 
 
-def test_a_parser_without_mistakes_says_what_to_do(
-    tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_parser_without_mistakes_says_what_to_do(tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from oodometer.recipes.correctness_discriminators import work
 
     def perfect(folders: Any, inputs: Any, outputs: Any, **options: Any) -> Any:
-        raise InputError(
-            "wrong outputs of the first checkpoints", got="none", remedy="keep earlier checkpoints"
-        )
+        raise InputError("wrong outputs of the first checkpoints", got="none", remedy="keep earlier checkpoints")
 
     monkeypatch.setattr(work, "collect", perfect)
     with pytest.raises(InputError, match="keep earlier checkpoints"):

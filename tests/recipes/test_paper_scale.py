@@ -49,14 +49,10 @@ def write_roberta(folder: Path, words: list[str], transformers: Any) -> None:
 
     learnt = ByteLevelBPETokenizer()
     marks = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    learnt.train_from_iterator(
-        [" ".join(words)] * 5, vocab_size=400, special_tokens=marks, show_progress=False
-    )
+    learnt.train_from_iterator([" ".join(words)] * 5, vocab_size=400, special_tokens=marks, show_progress=False)
     folder.mkdir()
     learnt.save_model(str(folder))
-    tokenizer = transformers.RobertaTokenizer(
-        vocab=str(folder / "vocab.json"), merges=str(folder / "merges.txt")
-    )
+    tokenizer = transformers.RobertaTokenizer(vocab=str(folder / "vocab.json"), merges=str(folder / "merges.txt"))
     tokenizer.save_pretrained(folder)
     config = transformers.RobertaConfig(
         vocab_size=len(tokenizer), max_position_embeddings=514, type_vocab_size=1, pad_token_id=1, hidden_size=16,
@@ -114,9 +110,7 @@ def test_it_runs_to_its_tables_without_a_download(paper: Any, tmp_path: Path) ->
     assert all(run.kept for run in again.steps)
 
 
-def test_downloaded_vectors_are_read_again_for_other_texts(
-    paper: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_downloaded_vectors_are_read_again_for_other_texts(paper: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the words of the training texts are kept of them."""
     from dataclasses import replace
 

@@ -59,9 +59,7 @@ def test_the_pages_are_written_where_reports_can_be_drawn(finished: Any) -> None
     assert max(len(page.encode()), len(figures.encode())) < 1_000_000
 
 
-def test_without_the_extra_there_are_no_pages(
-    finished: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_the_extra_there_are_no_pages(finished: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without the extra the specifications are left alone, and the step is done when it is installed."""
     from oodometer.recipes.kit import figures
 
@@ -120,9 +118,7 @@ def test_costs_by_hand(finished: Any) -> None:
     assert model["parameters"] == 2 * (len(vocabulary) + 2) + 2
     form = model["didma_nidma"]["parameters"]
     assert form["computation"] == pytest.approx(1e6 / model["parameters"], rel=1e-6)
-    assert form["didma"] == pytest.approx(
-        (model["imdb"]["disca"]["value"] + form["computation"]) / 2, rel=1e-5
-    )
+    assert form["didma"] == pytest.approx((model["imdb"]["disca"]["value"] + form["computation"]) / 2, rel=1e-5)
     assert form["nidma"] == pytest.approx((form["didma"] + model["sst2"]["disca"]["value"]) / 2, rel=1e-5)
     assert model["didma_nidma"]["energy"]["didma"] is None
 
@@ -194,9 +190,7 @@ def test_the_papers_tables_are_as_printed() -> None:
     assert order[0] == "BERT-BASE"
     assert [name for name in paper["imdb"] if paper["imdb"][name][0] < 0] == ["BOW-SUM"]
     assert max(paper["sst2"], key=lambda name: paper["sst2"][name][0]) == "W2V-SUM"
-    assert all(
-        len(row) == len(paper["tolerances"]) == 9 for s in ("imdb", "sst2") for row in paper[s].values()
-    )
+    assert all(len(row) == len(paper["tolerances"]) == 9 for s in ("imdb", "sst2") for row in paper[s].values())
 
 
 def test_kendall_against_scipy() -> None:
@@ -210,9 +204,7 @@ def test_kendall_against_scipy() -> None:
         assert kendall_tau(names, [names[i] for i in order]) == pytest.approx(expected)
 
 
-def model(
-    name: str, parameters: int, disca: tuple[float, float], family: str = "words", rises: int = 1
-) -> Any:
+def model(name: str, parameters: int, disca: tuple[float, float], family: str = "words", rises: int = 1) -> Any:
     def judged(value: float) -> Any:
         rows = [{"tolerance": t, "b": 0.9} for t in (1.0, 0.95, 0.55)]
         score = {
@@ -259,9 +251,7 @@ def test_claims_by_hand() -> None:
     assert found["accuracy_and_disca"] == "holds"  # p = 5 / 201 on one of two looks: 0.0498
     assert found["accuracy_and_auc_coverage"] == "undecided"
     assert found["auc_coverage_and_disca"] == "undecided"
-    assert (
-        found["domains"] == "undecided"
-    )  # the turn is beyond chance alone (7 / 201), not on one of two looks
+    assert found["domains"] == "undecided"  # the turn is beyond chance alone (7 / 201), not on one of two looks
     assert (found["newer_imdb"], found["newer_sst2"]) == ("holds", "does not hold")
     assert (found["larger_imdb"], found["larger_sst2"]) == ("holds", "does not hold")
     assert found["bag_of_words_last"] == "does not hold"
@@ -321,9 +311,7 @@ def test_figures_show_the_results_numbers(finished: Any) -> None:
     rows = drawn_rows("figure-16-rankings")
     for name, one in (("imdb", "IMDb"), ("sst2", "SST-2")):
         at = {
-            model["name"]: next(
-                r["value"] for r in model[name]["disca"]["by_tolerance"] if r["tolerance"] == 0.95
-            )
+            model["name"]: next(r["value"] for r in model[name]["disca"]["by_tolerance"] if r["tolerance"] == 0.95)
             for model in found.result["models"]
         }
         drawn = {r["model"]: r["rank"] for r in rows[one] if r["tolerance"] == 0.95}

@@ -69,7 +69,5 @@ def tiny_tasks(scale: str) -> tuple[Task, ...]:
     cogs, pos = tasks["cogs"], tasks["pos-cogs"]
     return (
         replace(cogs, sizes=replace(cogs.sizes, **changes), metric="token_f1"),
-        replace(
-            pos, sizes=replace(pos.sizes, **{**changes, "parser": {"config": bart}, "pretraining": None})
-        ),
+        replace(pos, sizes=replace(pos.sizes, **{**changes, "parser": {"config": bart}, "pretraining": None})),
     )

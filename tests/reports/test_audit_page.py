@@ -115,9 +115,7 @@ def test_charts_draw_the_numbers_of_the_result(found: dict[str, Any]) -> None:
         shown = set(values(specs, "audited", key))
         assert {one[key] for one in [*found["intervals"], found["headline"]]} <= shown
     assert found["reference"]["accuracy"] in values(specs, "audited", "value")
-    assert (0.886, 0.969) in zip(
-        values(specs, "audited", "from"), values(specs, "audited", "to"), strict=True
-    )
+    assert (0.886, 0.969) in zip(values(specs, "audited", "from"), values(specs, "audited", "to"), strict=True)
     widths = found["outlook"]["widths"]
     drawn = values(specs, "widths", "width")
     assert {one[key] for one in widths for key in ("alone", "random", "suggested")} <= set(drawn)
@@ -181,9 +179,7 @@ def test_a_claim_of_everything_is_no_claim(found: dict[str, Any]) -> None:
 
 def test_power_is_silent_where_it_is_not_known(found: dict[str, Any]) -> None:
     assert power({**found, "noticeable": None}) == ""
-    assert "No accuracy at all" in power(
-        {**found, "noticeable": {"below": None, "above": None, "power": 0.9}}
-    )
+    assert "No accuracy at all" in power({**found, "noticeable": {"below": None, "above": None, "power": 0.9}})
 
 
 @pytest.mark.parametrize(
@@ -215,9 +211,7 @@ def test_all_rows_labelled_is_certain(found: dict[str, Any]) -> None:
 
 
 def test_without_labels_the_page_plans(found: dict[str, Any]) -> None:
-    found |= dict.fromkeys(
-        ("estimate", "method", "assumes", "label_only", "effective_labels", "p_value", "correct")
-    )
+    found |= dict.fromkeys(("estimate", "method", "assumes", "label_only", "effective_labels", "p_value", "correct"))
     found |= {"labels": 0, "intervals": [], "noticeable": None, "suggested": list(range(50))}
     page = render(found)
     text = text_of(page)
@@ -286,9 +280,7 @@ def test_file_is_whole_or_not_there(found: dict[str, Any], tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("library", ["altair", "vl_convert"])
-def test_missing_extra_names_the_remedy(
-    found: dict[str, Any], library: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_extra_names_the_remedy(found: dict[str, Any], library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(MissingExtraError, match=r"pip install 'oodometer\[report\]'"):
         render(found)
@@ -298,9 +290,7 @@ def test_an_audit_of_real_calls_has_its_page() -> None:
     reference, target = example_record(600, seed=1), example_record(500, seed=2, difficulty=1.5)
     rows = np.random.default_rng(0).permutation(500)[:40]
     few = {"row": rows.tolist(), "label": [int(target.label[r]) for r in rows]}
-    told = audit(
-        reference, {"probabilities": target.probabilities}, labels=few, methods=["doc"], outlook=True
-    )
+    told = audit(reference, {"probabilities": target.probabilities}, labels=few, methods=["doc"], outlook=True)
     result = told.to_dict()
     text = text_of(render(result))
     assert f"the model got {told.correct} right" in text

@@ -44,9 +44,7 @@ def test_charts_are_drawn_and_fit(browser: Any, page: Path, width: int, dark: bo
     assert browser.run("document.querySelectorAll('.chart.failed').length") == 0
     assert browser.run("document.querySelectorAll('.chart svg path').length") > 50
     assert browser.run("document.documentElement.scrollWidth") == width
-    overflow = (
-        "[...document.querySelectorAll('.chart')].filter(c => c.scrollWidth > c.clientWidth + 1).length"
-    )
+    overflow = "[...document.querySelectorAll('.chart')].filter(c => c.scrollWidth > c.clientWidth + 1).length"
     assert browser.run(overflow) == 0
     assert browser.complaints() == []
     assert browser.addresses() == [page.as_uri()]
@@ -83,9 +81,7 @@ def test_charts_follow_dark_mode_and_print(browser: Any, page: Path) -> None:
     assert brightness(browser, BODY) > 250
     assert brightness(browser, LABEL) < 130
     # A4 less its margins; the charts were drawn for a wider screen.
-    browser.ask(
-        "Emulation.setDeviceMetricsOverride", width=718, height=1000, deviceScaleFactor=1, mobile=False
-    )
+    browser.ask("Emulation.setDeviceMetricsOverride", width=718, height=1000, deviceScaleFactor=1, mobile=False)
     assert browser.run("document.documentElement.scrollWidth") == 718
     browser.ask("Emulation.setEmulatedMedia", media="", features=[])
 
@@ -107,12 +103,8 @@ def test_axis_labels_do_not_collide(browser: Any, page: Path) -> None:
 
 def test_charts_follow_the_width_of_the_window(browser: Any, page: Path) -> None:
     browser.open(page, width=1280)
-    browser.ask(
-        "Emulation.setDeviceMetricsOverride", width=600, height=900, deviceScaleFactor=1, mobile=False
-    )
-    widest = (
-        "Math.max(...[...document.querySelectorAll('.chart svg')].map(s => s.getBoundingClientRect().width))"
-    )
+    browser.ask("Emulation.setDeviceMetricsOverride", width=600, height=900, deviceScaleFactor=1, mobile=False)
+    widest = "Math.max(...[...document.querySelectorAll('.chart svg')].map(s => s.getBoundingClientRect().width))"
     deadline = time.monotonic() + 10
     while browser.run(widest) > 600 and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -125,9 +117,7 @@ def test_a_tooltip_shows_text(browser: Any, estimate: dict[str, Any], tmp_path: 
     path = tmp_path / "page.html"
     write_report(estimate, path)
     browser.open(path, width=1280)
-    browser.run(
-        "document.getElementById('chart-methods').scrollIntoView({block: 'center', behavior: 'instant'})"
-    )
+    browser.run("document.getElementById('chart-methods').scrollIntoView({block: 'center', behavior: 'instant'})")
     box = browser.run(
         "(() => { const r = [...document.querySelectorAll('#chart-methods .role-axis-label text')]"
         ".find(t => t.textContent == 'atc').getBoundingClientRect(); return [r.right, (r.top + r.bottom) / 2] })()"
@@ -169,9 +159,7 @@ def test_a_curve_is_singled_out_and_told(browser: Any, ten_page: str, tmp_path: 
     lines = f"[...{chart}.querySelectorAll('.mark-line path')].map(p => +(p.getAttribute('opacity') ?? 1))"
     assert set(browser.run(lines)) == {1}
     for step in (0, 3):
-        browser.ask(
-            "Input.dispatchMouseEvent", type="mouseMoved", x=box[0] + box[2] / 2 + step, y=box[1] + box[3] / 3
-        )
+        browser.ask("Input.dispatchMouseEvent", type="mouseMoved", x=box[0] + box[2] / 2 + step, y=box[1] + box[3] / 3)
     deadline = time.monotonic() + 10
     while browser.run("document.getElementById('tip').hidden") and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -130,9 +130,7 @@ def test_nothing_proved_is_said_and_not_drawn_as_a_number(two: dict[str, Any]) -
         for point in one["in_domain"]["operating_points"]:
             point |= {"coverage": None, "selective_accuracy": None, "threshold": None, "why": "too few rows"}
     told = text_of(render(two)).replace("\N{NO-BREAK SPACE}", " ")
-    assert (
-        "No model may answer on its own: none is proved to be right 80 % or 90 % or 95 % of the time" in told
-    )
+    assert "No model may answer on its own: none is proved to be right 80 % or 90 % or 95 % of the time" in told
     assert "nothing proved" in told
     assert "Too few rows." in told
     assert "may answer from confidence" not in told
@@ -183,9 +181,7 @@ def test_disagreement_is_told_in_words() -> None:
 
 def test_findings_that_only_disca_supports_come_last(ten: dict[str, Any]) -> None:
     a, b = (str(one["name"]) for one in ten["models"][:2])
-    covered = {
-        str(one["name"]): one["in_domain"]["metrics"]["coverage_at_risk"]["value"] for one in ten["models"]
-    }
+    covered = {str(one["name"]): one["in_domain"]["metrics"]["coverage_at_risk"]["value"] for one in ten["models"]}
     high, low = (a, b) if covered[a] > covered[b] else (b, a)
     say = {"domain": "in_domain", "share": 0.95}
     ten["findings"] = [
@@ -217,9 +213,7 @@ def test_curves_are_those_of_the_result(two: dict[str, Any], two_page: str) -> N
                 )
     target = [row for row in rows_of(specs, "curves-target") if isinstance(row.get("y"), list)]
     ends = {row["model"]: row["y"][-1] for row in target}
-    assert ends == pytest.approx(
-        {name: one["target"]["curve"]["y"][-1] for name, one in by_name.items()}, abs=1e-5
-    )
+    assert ends == pytest.approx({name: one["target"]["curve"]["y"][-1] for name, one in by_name.items()}, abs=1e-5)
 
 
 def test_figures_of_the_paper_carry_the_terms_of_disca(ten: dict[str, Any], ten_page: str) -> None:
@@ -330,8 +324,7 @@ def many(ten: dict[str, Any], copies: int) -> dict[str, Any]:
     for key in ("rankings", "rankings_out_of_domain", "rankings_target"):
         for rows in out[key].values():
             rows += [
-                {**next(row for row in rows if row["model"] == names_[k]), "model": name}
-                for name, k in new.items()
+                {**next(row for row in rows if row["model"] == names_[k]), "model": name} for name, k in new.items()
             ]
             rows.sort(key=lambda row: row["rank"])
     for model in out["models"]:
@@ -367,10 +360,7 @@ def test_it_stays_small_with_forty_models(ten: dict[str, Any]) -> None:
     assert "Which of 40 models may answer?" in told
     assert "The other 30 models in short" in told
     assert len(drawn(result)) == 10
-    assert (
-        len([row for row in rows_of(specs_of(page), "curves-in-domain") if isinstance(row.get("y"), list)])
-        == 10
-    )
+    assert len([row for row in rows_of(specs_of(page), "curves-in-domain") if isinstance(row.get("y"), list)]) == 10
     assert len(set(names(result).values())) == 40
 
 
@@ -511,9 +501,7 @@ def test_a_path_that_cannot_be_written_is_one_line(two: dict[str, Any], tmp_path
 
 
 @pytest.mark.parametrize("library", ["altair", "vl_convert"])
-def test_a_missing_extra_is_one_line(
-    two: dict[str, Any], library: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_extra_is_one_line(two: dict[str, Any], library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(MissingExtraError, match=r"pip install 'oodometer\[report\]'"):
         render(two)

@@ -115,9 +115,7 @@ def test_the_sentence_names_the_winner_and_what_doing_nothing_costs(backtest: di
     best = next(row for row in backtest["overall"] if row["method"] == "agreement")
     source = next(row for row in backtest["overall"] if row["method"] == "source")
     assert f"agreement was closest to the truth: off by {100 * best['error']:.1f} points on average" in text
-    assert (
-        f"reporting the reference accuracy would have been off by {100 * source['error']:.1f} points" in text
-    )
+    assert f"reporting the reference accuracy would have been off by {100 * source['error']:.1f} points" in text
     assert "It could answer in 48 of 72 trials" in text
     assert "No simulation here changes the truth itself" in text
     assert "1 item left out" in text
@@ -185,10 +183,7 @@ def test_findings_are_told_in_words_with_their_strength(estimate: dict[str, Any]
     text = text_of(page)
     assert "What kind of shift: label" in text
     assert "The mix of classes has changed" in text
-    assert (
-        "strong sign Change: predictions are distributed unlike the reference's. Speaks against source."
-        in text
-    )
+    assert "strong sign Change: predictions are distributed unlike the reference's. Speaks against source." in text
     assert "no sign Columns: no column is odd." in text
     assert text.lower().count("a change of the class shares explains what is seen") == 1  # not said twice
     assert 'class="badge high">strong sign' in page  # what speaks for a method is no alarm
@@ -218,9 +213,7 @@ def test_without_trust_the_sentence_says_that_nothing_can_be_known(estimate: dic
 
 
 @pytest.mark.parametrize("change", [{"trust": "low"}, {"lower": 0.2}, {"upper": 0.9}])
-def test_less_than_everything_is_an_ordinary_sentence(
-    estimate: dict[str, Any], change: dict[str, Any]
-) -> None:
+def test_less_than_everything_is_an_ordinary_sentence(estimate: dict[str, Any], change: dict[str, Any]) -> None:
     estimate["headline"] |= {"lower": 0.0, "upper": 1.0, "trust": "none"} | change
     text = text_of(render(estimate))
     assert "the model is right about 83 % of the time" in text
@@ -243,9 +236,7 @@ def browser(chromium: str) -> Iterator[Any]:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [400, 1280])
-def test_a_backtest_is_drawn_and_fits(
-    browser: Any, backtest: dict[str, Any], tmp_path: Path, width: int
-) -> None:
+def test_a_backtest_is_drawn_and_fits(browser: Any, backtest: dict[str, Any], tmp_path: Path, width: int) -> None:
     page = tmp_path / "backtest.html"
     write_report(backtest, page)
     browser.open(page, width=width, dark=width > 1000)

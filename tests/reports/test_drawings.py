@@ -11,9 +11,7 @@ from oodometer.reports.drawings import Drawing, Panel, render_drawings
 
 LINE = [{"model": m, "x": x, "y": x * x, "order": x} for m in "AB" for x in (0, 1, 2)]
 BAR = [{"model": m, "y": 1.0, "z": 2.0} for m in "AB"]
-BAND = [
-    {"what": w, "x": x, "value": 0.5, "lower": 0.4, "upper": 0.6} for w in ("low", "gold") for x in (1, 2)
-]
+BAND = [{"what": w, "x": x, "value": 0.5, "lower": 0.4, "upper": 0.6} for w in ("low", "gold") for x in (1, 2)]
 RANGE = [{"set": s, "lower": 0.2, "upper": 0.6} for s in "AB"]
 MARK = [{"set": s, "what": w, "value": 0.5} for s in "AB" for w in ("gold", "mean", "other")]
 X, Y, Z = (plain.axis(name, name) for name in "xyz")

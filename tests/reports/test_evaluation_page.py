@@ -34,9 +34,7 @@ def found() -> dict[str, Any]:
 def test_every_metric_of_the_library_has_a_meaning() -> None:
     from oodometer.registry import find
 
-    silent = [
-        name for name in names("metric") if getattr(find("metric", name), "gives", "number") == "number"
-    ]
+    silent = [name for name in names("metric") if getattr(find("metric", name), "gives", "number") == "number"]
     assert silent
     assert set(silent) <= set(MEANINGS)
 

@@ -83,9 +83,7 @@ def test_the_recipes_figures_are_drawn_and_fit(chromium: str, tmp_path: Path, wi
         assert browser.run("document.querySelectorAll('.chart svg.marks').length") == 18
         assert browser.run("document.querySelectorAll('.chart.failed').length") == 0
         assert browser.run("document.documentElement.scrollWidth") == width
-        wide = (
-            "[...document.querySelectorAll('.chart')].filter(c => c.scrollWidth > c.clientWidth + 1).length"
-        )
+        wide = "[...document.querySelectorAll('.chart')].filter(c => c.scrollWidth > c.clientWidth + 1).length"
         assert browser.run(wide) == 0
         assert browser.complaints() == []
         assert browser.addresses() == [path.as_uri()]

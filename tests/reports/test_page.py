@@ -136,9 +136,7 @@ def test_page_loads_nothing(result: dict[str, Any]) -> None:
 def spoil(value: Any) -> Any:
     """The same result with every text replaced, except those that choose something."""
     if isinstance(value, dict):
-        chosen = (
-            ("command", "kind", "trust", "start", "end", "name") if "scores" not in value else ("command",)
-        )
+        chosen = ("command", "kind", "trust", "start", "end", "name") if "scores" not in value else ("command",)
         return {
             key: one if key in chosen and not isinstance(one, (dict, list)) else spoil(one)
             for key, one in value.items()
@@ -241,9 +239,7 @@ def test_every_number_on_the_page_is_in_the_result(result: dict[str, Any]) -> No
 
 def _is_end_of_percent(text: str, value: float) -> bool:
     """The lower end of a range of percentages, which has no sign of its own."""
-    return (
-        re.fullmatch(r"[\d.]+", text) is not None and abs(float(text) - 100 * value) < 0.06 and 0 < value <= 1
-    )
+    return re.fullmatch(r"[\d.]+", text) is not None and abs(float(text) - 100 * value) < 0.06 and 0 < value <= 1
 
 
 def drawn(specs: dict[str, Any], name: str, key: str) -> list[Any]:
@@ -270,19 +266,14 @@ def test_titles_state_the_finding(estimate: dict[str, Any]) -> None:
     page = render(estimate).replace("\N{NO-BREAK SPACE}", " ")
     titles = Reader(page).headings(page)
     assert "Estimated accuracy is 83.2 % \N{EM DASH} 8.0 points below the reference" in titles
-    assert (
-        "Above confidence 0.747, estimated accuracy is at least 95 %; that keeps 55 % of the rows" in titles
-    )
+    assert "Above confidence 0.747, estimated accuracy is at least 95 %; that keeps 55 % of the rows" in titles
     assert "On these 50,000 rows the model is right about 83 % of the time; plausible range 79–87 %." in page
     assert "None of the estimates made without labels is a guarantee" in page
 
 
 def test_references_are_spelled_out(estimate: dict[str, Any]) -> None:
     prose = Reader(render(estimate)).prose
-    assert (
-        "Garg et al., “Leveraging Unlabeled Data to Predict Out-of-Distribution Performance”, ICLR, 2022"
-        in prose
-    )
+    assert "Garg et al., “Leveraging Unlabeled Data to Predict Out-of-Distribution Performance”, ICLR, 2022" in prose
 
 
 def test_a_headline_made_from_several_methods_has_its_own_row(estimate: dict[str, Any]) -> None:

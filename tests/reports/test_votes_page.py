@@ -26,9 +26,7 @@ def outputs(rows: int, accuracy: float, seed: int, judges: int = 5) -> Predictio
     right, common = rng.random(rows) < accuracy, rng.random(rows)
     own = np.where(rng.random((judges, rows)) < 0.5, common, rng.random((judges, rows)))
     confidence = np.clip(0.6 + 0.25 * right + 0.1 * rng.standard_normal(rows), 0, 1)
-    return Predictions.from_arrays(
-        votes=np.where(right, own < 0.93, own > 0.85), correct=right, confidence=confidence
-    )
+    return Predictions.from_arrays(votes=np.where(right, own < 0.93, own > 0.85), correct=right, confidence=confidence)
 
 
 def as_json(found: Any) -> dict[str, Any]:

@@ -62,9 +62,7 @@ def test_scores_of_a_distribution(classes: int, dtype: Any) -> None:
     ordered = np.sort(p, axis=1)
     assert max_probability(p).tolist() == ordered[:, -1].tolist()
     assert margin(p).tolist() == (ordered[:, -1] - ordered[:, -2]).tolist()
-    np.testing.assert_allclose(
-        negative_entropy(p), -scipy.stats.entropy(p.astype(np.float64), axis=1), atol=atol
-    )
+    np.testing.assert_allclose(negative_entropy(p), -scipy.stats.entropy(p.astype(np.float64), axis=1), atol=atol)
     for found in (max_probability(p), margin(p), negative_entropy(p)):
         assert found.dtype == dtype
         assert found.shape == (len(p),)
@@ -157,9 +155,7 @@ def test_the_natural_confidence_of_a_record() -> None:
         (tokens, "sequence_probability"),
     ):
         assert natural_confidence(Predictions.from_arrays(**fields)).name == name
-    with pytest.raises(
-        NotApplicable, match=r"needs `probabilities`, `logits`, `confidence` or `token_logprobs`"
-    ):
+    with pytest.raises(NotApplicable, match=r"needs `probabilities`, `logits`, `confidence` or `token_logprobs`"):
         natural_confidence(Predictions.from_classes([0, 1]))
 
 
@@ -191,15 +187,11 @@ def test_shares_are_those_of_loops(data: st.DataObject) -> None:
     base = data.draw(st.lists(classes, min_size=rows, max_size=rows))
     others = [data.draw(st.lists(classes, min_size=rows, max_size=rows)) for _ in range(models)]
     votes = [data.draw(st.lists(st.booleans(), min_size=rows, max_size=rows)) for _ in range(models)]
-    record = Predictions.from_arrays(
-        prediction=base, members=others, views=others, votes=votes, classes=[0, 1, 2]
-    )
+    record = Predictions.from_arrays(prediction=base, members=others, views=others, votes=votes, classes=[0, 1, 2])
     agree = [sum(o[i] == base[i] for o in others) / models for i in range(rows)]
     assert ModelAgreement()(record).tolist() == pytest.approx(agree)
     assert ViewAgreement()(record).tolist() == pytest.approx(agree)
-    assert VoteShare()(record).tolist() == pytest.approx(
-        [sum(v[i] for v in votes) / models for i in range(rows)]
-    )
+    assert VoteShare()(record).tolist() == pytest.approx([sum(v[i] for v in votes) / models for i in range(rows)])
 
 
 def test_agreement_is_with_the_judged_model_not_with_the_majority() -> None:
@@ -263,17 +255,13 @@ def test_another_number_of_members_is_refused() -> None:
 def test_sequence_scores_are_those_of_loops(rows: list[list[float]]) -> None:
     record = Predictions.from_arrays(token_logprobs=rows)
     assert SequenceProbability()(record).tolist() == pytest.approx([math.exp(math.fsum(r)) for r in rows])
-    assert SequenceMeanLogprob()(record).tolist() == pytest.approx(
-        [math.fsum(r) / max(len(r), 1) for r in rows]
-    )
+    assert SequenceMeanLogprob()(record).tolist() == pytest.approx([math.fsum(r) / max(len(r), 1) for r in rows])
     assert SequenceMinLogprob()(record).tolist() == [min(r, default=0.0) for r in rows]
 
 
 def test_tokens_of_probability_0_and_1() -> None:
     """The logarithm of 1 may be rounded above 0; that of 0 is minus infinity and harms no other row."""
-    record = Predictions.from_arrays(
-        token_logprobs=Ragged.from_rows([[1e-7, 0.0], [-np.inf, -1.0], [math.log(0.5)]])
-    )
+    record = Predictions.from_arrays(token_logprobs=Ragged.from_rows([[1e-7, 0.0], [-np.inf, -1.0], [math.log(0.5)]]))
     assert SequenceProbability()(record).tolist() == pytest.approx([1.0, 0.0, 0.5])
     assert SequenceProbability()(record).max() <= 1
 

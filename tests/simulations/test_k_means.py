@@ -9,9 +9,7 @@ from sklearn.cluster import KMeans
 from oodometer.inference.k_means import k_means
 
 
-@pytest.mark.parametrize(
-    ("rows", "columns", "count"), [(100, 1, 2), (400, 3, 10), (3000, 10, 10), (500, 20, 7)]
-)
+@pytest.mark.parametrize(("rows", "columns", "count"), [(100, 1, 2), (400, 3, 10), (3000, 10, 10), (500, 20, 7)])
 def test_clusters_are_those_of_sklearn(rows: int, columns: int, count: int) -> None:
     for seed in range(5):
         rng = np.random.default_rng(seed)

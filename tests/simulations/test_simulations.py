@@ -20,9 +20,7 @@ from oodometer.verbs.backtest import backtest
 
 ROWS = 1200
 DAYS = np.datetime64("2026-01-01", "us") + np.arange(ROWS) * np.timedelta64(3600 * 10**6, "us")
-POOL = replace(
-    example_record(ROWS, seed=3, difficulty=1.4), time=DAYS, columns={"row": np.arange(ROWS)}, _cache={}
-)
+POOL = replace(example_record(ROWS, seed=3, difficulty=1.4), time=DAYS, columns={"row": np.arange(ROWS)}, _cache={})
 FAMILIES = [
     "none", "class_prior", "clusters", "tilt", "confidence_tilt", "logit_noise", "logit_temperature", "groups",
     "periods",
@@ -72,9 +70,7 @@ def test_a_seed_gives_one_target(family: str, severity: float) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_pool_is_left_as_it_was(family: str) -> None:
-    before = {
-        n: getattr(POOL, n).tobytes() for n in ("probabilities", "label", "features", "members", "time")
-    }
+    before = {n: getattr(POOL, n).tobytes() for n in ("probabilities", "label", "features", "members", "time")}
     for severity in create("simulation", family).severities:
         draw(family, severity, 0)
     assert before == {n: getattr(POOL, n).tobytes() for n in before}
@@ -130,9 +126,7 @@ def test_more_severe_is_further(family: str) -> None:
     """On average over draws, and no shift is nearer than the mildest (or between the signs of one that has two)."""
     severities = create("simulation", family).severities
     pool = replace(POOL, group=np.arange(ROWS) % 4, _cache={}) if family == "groups" else POOL
-    means = [
-        np.mean([MEASURES[family](draw(family, s, seed, pool)) for seed in range(30)]) for s in severities
-    ]
+    means = [np.mean([MEASURES[family](draw(family, s, seed, pool)) for seed in range(30)]) for s in severities]
     assert means == sorted(means)
     assert len(set(means)) == len(means)
     still = float(np.mean([MEASURES[family](draw("none", 0.0, seed, pool)) for seed in range(30)]))
@@ -223,9 +217,7 @@ def test_class_prior_keeps_what_a_class_looks_like() -> None:
             drawn = draw("class_prior", 1.0 if seed % 2 else 0.5, seed)
             mine = drawn.take(drawn.label == k)
             if len(mine) >= 10:
-                deviations.append(
-                    (mine.accuracy - own.accuracy, *(mine.features - own.features.mean(0)).mean(0))
-                )
+                deviations.append((mine.accuracy - own.accuracy, *(mine.features - own.features.mean(0)).mean(0)))
         spread = np.std(deviations, axis=0) / np.sqrt(len(deviations))
         assert (np.abs(np.mean(deviations, axis=0)) < 4 * spread).all()
 
@@ -269,8 +261,7 @@ def test_confidence_tilt_keeps_calibration() -> None:
 def test_confidence_tilt_reads_the_agreement_of_members_where_there_is_no_confidence() -> None:
     bare = Predictions.from_arrays(members=POOL.members, label=POOL.label)
     agreement = [
-        float((d.members == d.members[0]).mean())
-        for d in (draw("confidence_tilt", s, 0, bare) for s in (-0.5, 1.0))
+        float((d.members == d.members[0]).mean()) for d in (draw("confidence_tilt", s, 0, bare) for s in (-0.5, 1.0))
     ]
     assert agreement[0] > agreement[1]
 

@@ -37,9 +37,7 @@ def same(found: Predictions, wanted: Predictions) -> None:
 def test_any_order_in_any_form_is_read_in_the_order_wanted(theirs: Any, wanted: Any, form: str) -> None:
     reference = in_order(RECORD, wanted)
     with TemporaryDirectory() as folder:
-        source = as_source(
-            made(in_order(RECORD, theirs), form, Path(folder), "t"), axes=as_source(reference).axes
-        )
+        source = as_source(made(in_order(RECORD, theirs), form, Path(folder), "t"), axes=as_source(reference).axes)
         same(source.read(), reference)
 
 
@@ -92,9 +90,7 @@ def test_columns_with_names_and_lists_without_are_not_matched_by_position() -> N
     wide = {"confidence": [0.5], "feature_b": [20.0], "feature_a": [10.0]}
     lists = {"confidence": [0.5], "features": [[10.0, 20.0]]}
     for reference, target, where in ((wide, lists, "the reference"), (lists, wide, "this one")):
-        with pytest.raises(
-            InputError, match=f"named in every file or in none, got names .* in {where} alone"
-        ):
+        with pytest.raises(InputError, match=f"named in every file or in none, got names .* in {where} alone"):
             as_source(target, axes=as_source(reference).axes).read()
     arrays = as_source({**lists, "names_feature": ["b", "a"]}).axes.in_name_order()
     read = as_source(lists, axes=arrays).read()
@@ -109,10 +105,7 @@ def test_lists_of_classes_without_names() -> None:
     with pytest.raises(InputError, match="lists without names"):
         as_source(Predictions.from_probabilities(ROWS), axes=wide.axes)
     named = as_source(wide, classes=["a", "b"])  # a user said in which order lists are
-    assert (
-        read_predictions({"probabilities": ROWS}, axes=named.axes.in_name_order()).probabilities.tolist()
-        == ROWS
-    )
+    assert read_predictions({"probabilities": ROWS}, axes=named.axes.in_name_order()).probabilities.tolist() == ROWS
     arrays = as_source({"probabilities": ROWS, "classes": ["b", "a"]}).axes.in_name_order()
     for unnamed in ({"probabilities": ROWS}, Predictions.from_probabilities(ROWS)):
         record = read_predictions(unnamed, axes=arrays)
@@ -165,9 +158,7 @@ def test_names_of_another_number_or_of_other_columns_are_refused(form: str, tmp_
         InputError, match="column names_feature: expected 2 distinct names, one for each feature, got 1"
     ):
         as_source(put({"features": ROWS, "names_feature": ["a"]})).read()
-    with pytest.raises(
-        InputError, match=r"expected classes that are those of the columns \(a, b\), got x, y"
-    ):
+    with pytest.raises(InputError, match=r"expected classes that are those of the columns \(a, b\), got x, y"):
         as_source(put({"prob_a": [0.9, 0.2], "prob_b": [0.1, 0.8], "classes": ["x", "y"]})).read()
     with pytest.raises(InputError, match="column classes: expected distinct class names, got a name twice"):
         as_source(put({"probabilities": ROWS, "classes": ["a", "a"]})).read()

@@ -87,9 +87,7 @@ FILES: list[tuple[str, str | bytes, int | None, str | None, str]] = [
 
 
 @pytest.mark.parametrize(("name", "content", "row", "column", "words"), FILES, ids=[f[0] for f in FILES])
-def test_bad_text(
-    put: Put, name: str, content: str | bytes, row: int | None, column: str | None, words: str
-) -> None:
+def test_bad_text(put: Put, name: str, content: str | bytes, row: int | None, column: str | None, words: str) -> None:
     error = refused(put(name, content))
     assert error.row == row
     assert error.column == column
@@ -200,9 +198,7 @@ def test_npz_axes(tmp_path: Path) -> None:
     assert "at least one row" in str(refused(tmp_path / "rows.npz"))
 
 
-@pytest.mark.skipif(
-    os.name == "nt" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all"
-)
+@pytest.mark.skipif(os.name == "nt" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all")
 def test_no_permission(put: Put) -> None:
     path = put("p.csv", HEAD + GOOD)
     path.chmod(0)
@@ -211,9 +207,7 @@ def test_no_permission(put: Put) -> None:
 
 def test_permission_error_is_told(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     path = put("p.csv", HEAD + GOOD)
-    monkeypatch.setattr(
-        Path, "open", lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied"))
-    )
+    monkeypatch.setattr(Path, "open", lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
     assert "permission denied" in str(refused(path))
 
 
@@ -245,9 +239,7 @@ def test_classes_that_do_not_fit_the_reference(put: Put, tmp_path: Path) -> None
 
 def test_wrong_use(put: Put) -> None:
     path = put("p.csv", HEAD + GOOD)
-    with pytest.raises(
-        UsageError, match=r"no column y to rename to label; its columns are prob_cat, prob_dog, label"
-    ):
+    with pytest.raises(UsageError, match=r"no column y to rename to label; its columns are prob_cat, prob_dog, label"):
         open_predictions(path, mapping={"y": "label"})
     with pytest.raises(UsageError, match="no column age"):
         open_predictions(path, extra_columns=["age"])

@@ -25,9 +25,7 @@ ROWS = {
     "text.csv.gz": f'confidence,input\n0.5,a\n0.5,"{LONG}"\n0.5,a\n',
     "number.csv.gz": f"confidence,input\n0.5,a\n0.5{'0' * (3 << 20)},b\n",
     "open.csv.gz": 'confidence,input\n0.5,a\n0.5,"' + "x,y\n" * (1 << 20),
-    "text.jsonl.gz": '{"confidence": 0.5, "input": "a"}\n'
-    + json.dumps({"confidence": 0.5, "input": 6 * LONG})
-    + "\n",
+    "text.jsonl.gz": '{"confidence": 0.5, "input": "a"}\n' + json.dumps({"confidence": 0.5, "input": 6 * LONG}) + "\n",
 }
 
 
@@ -47,9 +45,7 @@ def test_long_rows(put: Put, name: str, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_bound_that_is_no_number(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OODOMETER_MAX_ROW_MB", "much")
-    with pytest.raises(
-        UsageError, match="OODOMETER_MAX_ROW_MB is a number of megabytes such as 64, got 'much'"
-    ):
+    with pytest.raises(UsageError, match="OODOMETER_MAX_ROW_MB is a number of megabytes such as 64, got 'much'"):
         open_predictions(put("a.jsonl", '{"confidence": 0.5}\n')).read()
 
 
@@ -66,9 +62,7 @@ def test_packed_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_array_with_an_endless_header(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(
-            "label.npy", b"\x93NUMPY\x02\x00" + (10_000_000).to_bytes(4, "little") + b" " * 10_000_000
-        )
+        archive.writestr("label.npy", b"\x93NUMPY\x02\x00" + (10_000_000).to_bytes(4, "little") + b" " * 10_000_000)
     with pytest.raises(InputError, match="whole and readable npz"):
         read_predictions(tmp_path / "a.npz")
 
@@ -140,9 +134,7 @@ def test_a_message_of_an_arrow_file_that_says_to_be_longer_than_the_file_takes_n
         ""
         "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30)); check_messages(sys.argv[1])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

@@ -100,9 +100,7 @@ def write_table(path: Path, columns: dict[str, Any]) -> None:
         rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     elif form == ".csv":
-        lists = {
-            k: [json.dumps(v) if isinstance(v, list) else v for v in cells] for k, cells in columns.items()
-        }
+        lists = {k: [json.dumps(v) if isinstance(v, list) else v for v in cells] for k, cells in columns.items()}
         pd.DataFrame(lists).to_csv(path, index=False)  # a label beside a null becomes 3.0
     elif form == ".parquet":
         pd.DataFrame(columns).to_parquet(path)
@@ -167,9 +165,7 @@ def test_labels_in_another_file_are_positions(label: list[Any]) -> None:
     for labels in ({"label": label}, as_source({"label": label}).read()):
         found = as_source(labels).aligned(goal.axes).read()
         assert found.label is not None
-        assert (found.label.tolist(), found.has_classes) == ([1, 3], False), (
-            "not the first and the second of two"
-        )
+        assert (found.label.tolist(), found.has_classes) == ([1, 3], False), "not the first and the second of two"
 
 
 def test_classes_and_positions_do_not_follow_each_other() -> None:

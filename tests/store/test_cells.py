@@ -207,9 +207,7 @@ PAIRS = {
 def test_true_and_false_as_labels(put: Put, names: tuple[str, str]) -> None:
     a, b = (f"prob_{name}" for name in names)
     for cell in ("True", "TRUE", "true"):
-        path = put(
-            "b.csv", f"{a},{b},label\n.4,.6,{cell}\n.6,.4,{'False' if cell == 'True' else 'false'}\n.5,.5,\n"
-        )
+        path = put("b.csv", f"{a},{b},label\n.4,.6,{cell}\n.6,.4,{'False' if cell == 'True' else 'false'}\n.5,.5,\n")
         assert told(read_predictions(path)) == [1, 0, -1]
     rows = [{a: 0.4, b: 0.6, "label": label} for label in (True, False, None)]
     assert told(read_predictions(put("b.jsonl", "".join(json.dumps(row) + "\n" for row in rows)))) == [
@@ -323,9 +321,7 @@ def test_an_indicator_is_one_in_every_row_and_no_other_number_is_one(put: Put, c
     expected, row = ("a number", 1) if column == "confidence" else ("true or false, as in row 1", 3)
     with pytest.raises(InputError, match=f"row {row}: column {column}: expected {expected}"):
         read_predictions(path)
-    lines = [
-        json.dumps(dict(zip(rows[0], map(json.loads, map(str.lower, row)), strict=True))) for row in rows[1:]
-    ]
+    lines = [json.dumps(dict(zip(rows[0], map(json.loads, map(str.lower, row)), strict=True))) for row in rows[1:]]
     with pytest.raises(InputError, match=f"row {row}: column {column}: expected a number"):
         read_predictions(put("a.jsonl", "\n".join(lines)))
 

@@ -29,9 +29,7 @@ def read(data: Any, **options: Any) -> tuple[Any, Any]:
     return record.label.tolist(), record.columns["age"].tolist() if record.columns else None
 
 
-@pytest.mark.parametrize(
-    "make", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table, dict], ids=lambda m: m.__name__
-)
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table, dict], ids=lambda m: m.__name__)
 def test_wide_frames(make: Callable[[Any], Any]) -> None:
     assert read(make(WIDE), extra_columns=["age"]) == ([0, -1], [31, 45])
 
@@ -39,15 +37,13 @@ def test_wide_frames(make: Callable[[Any], Any]) -> None:
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table, dict], ids=lambda m: m.__name__)
 def test_list_columns(make: Callable[[Any], Any]) -> None:
     assert read(make({"probabilities": ROWS, "label": [1, 0]})) == ([1, 0], None)
-    assert read(make({"probabilities": ROWS, "y": ["b", "a"]}), classes=["a", "b"], mapping={"y": "label"})[
-        0
-    ] == [1, 0]
+    assert read(make({"probabilities": ROWS, "y": ["b", "a"]}), classes=["a", "b"], mapping={"y": "label"})[0] == [1, 0]
 
 
 def test_pandas_kinds() -> None:
-    assert read(
-        pd.DataFrame({"probabilities": [np.array(r) for r in ROWS], "label": pd.Categorical(["1", "0"])})
-    )[0] == [1, 0]
+    assert read(pd.DataFrame({"probabilities": [np.array(r) for r in ROWS], "label": pd.Categorical(["1", "0"])}))[
+        0
+    ] == [1, 0]
     frame = pd.DataFrame({"prediction": [1, 2], "label": [1.0, np.nan]}, index=["x", "y"])
     record = read_predictions(frame)
     assert record.label is not None
@@ -143,9 +139,7 @@ def test_bad_standard_input(content: bytes, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_odd_frames() -> None:
-    with pytest.raises(
-        InputError, match="row 2: column prediction: expected cells of one type, got 1 and 'a'"
-    ):
+    with pytest.raises(InputError, match="row 2: column prediction: expected cells of one type, got 1 and 'a'"):
         as_source(pd.DataFrame({"prediction": [1, "a"]}))
     with pytest.raises(InputError, match="distinct column names"):
         as_source(pd.DataFrame([[1, 2]], columns=["label", "label"]))

@@ -92,11 +92,7 @@ def test_csv_of_likely_cells(header: list[str], rows: list[list[str]], delimiter
 
 
 VALUE = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-2, 10**20)
-    | st.floats()
-    | st.sampled_from(["cat", "", "1", "2026-01-31"]),
+    st.none() | st.booleans() | st.integers(-2, 10**20) | st.floats() | st.sampled_from(["cat", "", "1", "2026-01-31"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAME, inner, max_size=2),
     max_leaves=4,
 )

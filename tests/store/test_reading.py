@@ -78,9 +78,7 @@ def test_truth_as_people_write_it(put: Put) -> None:
 
 
 def test_boolean_labels_match_classes_by_name(tmp_path: Path) -> None:
-    pq.write_table(
-        pa.table({"prob_False": [0.9], "prob_True": [0.1], "label": [True]}), tmp_path / "p.parquet"
-    )
+    pq.write_table(pa.table({"prob_False": [0.9], "prob_True": [0.1], "label": [True]}), tmp_path / "p.parquet")
     assert labels(read_predictions(tmp_path / "p.parquet")) == ["True"]
     pq.write_table(pa.table({"prob_0": [0.9], "prob_1": [0.1], "label": [True]}), tmp_path / "q.parquet")
     assert labels(read_predictions(tmp_path / "q.parquet")) == [1]
@@ -149,9 +147,7 @@ def test_jsonl_of_many_blocks(tmp_path: Path) -> None:
 
 
 def test_jsonl_floats_after_integers(put: Put) -> None:
-    record = read_predictions(
-        put("a.jsonl", '{"label": 1, "prediction": 1}\n{"label": 2.0, "prediction": 1}\n')
-    )
+    record = read_predictions(put("a.jsonl", '{"label": 1, "prediction": 1}\n{"label": 2.0, "prediction": 1}\n'))
     assert labels(record) == [1, 2]
 
 
@@ -170,9 +166,7 @@ def test_npz_packed_and_in_column_order(tmp_path: Path) -> None:
 
 
 def test_npz_padded_log_probabilities(tmp_path: Path) -> None:
-    np.savez(
-        tmp_path / "a.npz", token_logprobs=[[-1.0, np.nan], [-2.0, -3.0], [np.nan, np.nan]], correct=[1, 0, 1]
-    )
+    np.savez(tmp_path / "a.npz", token_logprobs=[[-1.0, np.nan], [-2.0, -3.0], [np.nan, np.nan]], correct=[1, 0, 1])
     ragged = read_predictions(tmp_path / "a.npz").token_logprobs
     assert ragged is not None
     assert ragged.lengths.tolist() == [1, 2, 0]
@@ -246,7 +240,4 @@ def test_a_pass_holds_a_few_batches_of_many_rows(tmp_path: Path) -> None:
 
 def test_import_loads_no_library_of_formats() -> None:
     code = "import sys, oodometer.store; print(sorted({'pyarrow', 'pandas', 'polars', 'narwhals'} & set(sys.modules)))"
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-        == "[]\n"
-    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -131,15 +131,11 @@ def records(draw: st.DrawFn) -> Predictions:
         "label": st.lists(cell | st.none() if unknown_is_told else cell, min_size=rows, max_size=rows),
         "members": st.lists(st.lists(cell, min_size=rows, max_size=rows), min_size=1, max_size=3),
         "confidence": st.lists(st.floats(0, 1), min_size=rows, max_size=rows),
-        "features": st.lists(
-            st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=2), min_size=rows, max_size=rows
-        ),
+        "features": st.lists(st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=2), min_size=rows, max_size=rows),
         "token_logprobs": st.lists(st.lists(st.floats(-1e300, 0), max_size=3), min_size=rows, max_size=rows),
         "correct": st.lists(st.booleans() | st.none(), min_size=rows, max_size=rows),
         "votes": st.lists(st.lists(st.booleans(), min_size=rows, max_size=rows), min_size=1, max_size=3),
-        "input": st.lists(
-            st.text(st.characters(codec="utf-8", exclude_characters="\0")), min_size=rows, max_size=rows
-        ),
+        "input": st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0")), min_size=rows, max_size=rows),
         "group": st.lists(st.sampled_from(["a", "b", "", "x y"]), min_size=rows, max_size=rows),
     }
     for name, values in optional.items():

@@ -66,9 +66,7 @@ def forms(table: Table, folder: Path) -> dict[str, Any]:
         "european.csv": as_csv(table, ";", ",", True),
         "a.tsv": as_csv(table, "\t", ".", True),
         "a.jsonl": "".join(json.dumps(row) + "\n" for row in rows),
-        "sparse.jsonl": "".join(
-            json.dumps({k: v for k, v in r.items() if v is not None}) + "\n" for r in rows
-        ),
+        "sparse.jsonl": "".join(json.dumps({k: v for k, v in r.items() if v is not None}) + "\n" for r in rows),
     }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -81,9 +79,7 @@ def forms(table: Table, folder: Path) -> dict[str, Any]:
     out["pandas"] = pd.DataFrame(table, columns=list(table))
     label = table["label"]
     known = next(cell for cell in label if cell is not None)
-    hidden = np.ma.array(
-        [known if cell is None else cell for cell in label], mask=[cell is None for cell in label]
-    )
+    hidden = np.ma.array([known if cell is None else cell for cell in label], mask=[cell is None for cell in label])
     rest = {name: np.array(cells, ">f8") for name, cells in table.items() if name != "label"}
     out["masked arrays"] = {**rest, "label": hidden}
     out["arrays"] = {**rest, "label": np.array(label, dtype=object)}
@@ -112,9 +108,7 @@ def test_every_form_gives_the_same(table: Table) -> None:
     assert probabilities == ([list(row) for row in zip(*columns, strict=True)] if columns else None)
 
 
-@given(
-    classes=st.integers(2, 40), digits=st.integers(1, 6), single=st.booleans(), seed=st.integers(0, 2**32 - 1)
-)
+@given(classes=st.integers(2, 40), digits=st.integers(1, 6), single=st.booleans(), seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=60, deadline=None)
 def test_rounding_is_forgiven_and_nothing_else(classes: int, digits: int, single: bool, seed: int) -> None:
     """Rounded rows pass where rounding moves no sum by more than a tenth; other rows as far off do not."""

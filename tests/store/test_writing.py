@@ -103,9 +103,7 @@ def _dead() -> int:
 
 
 @pytest.mark.parametrize("folder", [True, False], ids=["folder", "file"])
-def test_what_a_killed_process_left_beside_a_result_is_swept_by_the_next_writer(
-    tmp_path: Path, folder: bool
-) -> None:
+def test_what_a_killed_process_left_beside_a_result_is_swept_by_the_next_writer(tmp_path: Path, folder: bool) -> None:
     code = (
         "import os, pathlib, sys; from oodometer.store import whole_folder, write_atomic\n"
         "home = pathlib.Path(sys.argv[1])\n"

@@ -96,9 +96,7 @@ def test_ten_labels_refute_what_every_confidence_says() -> None:
     reference = Predictions.from_confidence(confidence, correct=rng.random(1000) < confidence)
     right = rng.random(1000) < 0.13
     row = np.arange(0, 1000, 100)
-    found = audit(
-        reference, Predictions.from_confidence(confidence), labels={"row": row, "correct": right[row]}
-    )
+    found = audit(reference, Predictions.from_confidence(confidence), labels={"row": row, "correct": right[row]})
     assert found.headline.interval.value > 0.9
     assert found.refuted
     assert found.p_value is not None
@@ -160,9 +158,7 @@ def test_label_audit_label_again(tmp_path: Path, ending: str) -> None:
 
 def fill(path: Path, to: Path) -> Path:
     """The file that a person gives back: the same table with the truth in `label`."""
-    table = as_source(path, classes=range(4), extra_columns=("draw", "row", "probability", "share")).read(
-        ["label"]
-    )
+    table = as_source(path, classes=range(4), extra_columns=("draw", "row", "probability", "share")).read(["label"])
     columns = {name: np.asarray(values) for name, values in table.columns.items()}
     label = EASY_TRUTH.label[columns["row"].astype(int)]
     return write_predictions(Predictions.from_arrays(label=label, classes=range(4), columns=columns), to)

@@ -241,9 +241,7 @@ def test_costs() -> None:
         "models": [answers(1, STEADY), answers(2, BROAD)],
         "out_of_domain": [answers(4, POOR), answers(5, STEADY)],
     }
-    found = compare(
-        **data, names=["a", "b"], energy=[2.0, 4.0], didma_weights=(0.6, 0.4), nidma_weights=(0.7, 0.3)
-    )
+    found = compare(**data, names=["a", "b"], energy=[2.0, 4.0], didma_weights=(0.6, 0.4), nidma_weights=(0.7, 0.3))
     for model, energy in zip(found.models, (2.0, 4.0), strict=True):
         inside, outside = model.in_domain["disca"].value, model.out_of_domain["disca"].value  # type: ignore[index]
         expected = didma(inside, computation_score(energy=energy), (0.6, 0.4))
@@ -263,9 +261,7 @@ def test_a_target_without_labels() -> None:
     for model, data in zip(found.models, (one, other), strict=True):
         assert model.target is not None
         truth = (data["label"] == data["prediction"]).mean()
-        assert model.target["accuracy"].value == pytest.approx(
-            truth, abs=0.02
-        )  # the target is the domain itself
+        assert model.target["accuracy"].value == pytest.approx(truth, abs=0.02)  # the target is the domain itself
         assert model.target["accuracy"].kind == "conditional"
         assert model.target["answers"][0]["accuracy"] == 0.9
         assert len(model.target["curve"].y) == 100
@@ -276,10 +272,7 @@ def test_a_target_without_labels() -> None:
 def test_another_order() -> None:
     rng = np.random.default_rng(3)
     label = rng.integers(0, 3, 500)
-    records = [
-        Predictions.from_logits(rng.normal(size=(500, 3)) + 2 * np.eye(3)[label], label=label)
-        for _ in range(2)
-    ]
+    records = [Predictions.from_logits(rng.normal(size=(500, 3)) + 2 * np.eye(3)[label], label=label) for _ in range(2)]
     found = compare(records, score="energy")
     assert found.settings["score"] == "energy"
     assert "disca" not in found.rankings["in_domain"]

@@ -77,15 +77,11 @@ def test_pairs_of_a_hand_made_file() -> None:
     assert found.counts == {
         "rows": 6, "without_output": 1, "empty": 1, "duplicates": 5, "contradictions": 0, "beyond_balance": 0
     }  # fmt: skip
-    assert (
-        found.statistics()["by_origin"] == {"dict": 1, "gold": 4} or found.origin.tolist().count("gold") == 4
-    )
+    assert found.statistics()["by_origin"] == {"dict": 1, "gold": 4} or found.origin.tolist().count("gold") == 4
 
 
 def test_an_output_that_is_gold_elsewhere_is_no_mistake() -> None:
-    found = pairs_of(
-        rows_of({"input": ["a", "a", "b"], "output": ["two", "one", "x"], "gold": ["one", "two", "y"]})
-    )
+    found = pairs_of(rows_of({"input": ["a", "a", "b"], "output": ["two", "one", "x"], "gold": ["one", "two", "y"]}))
     assert as_set(found) == {("a", "one", True), ("a", "two", True), ("b", "y", True), ("b", "x", False)}
 
 
@@ -130,9 +126,7 @@ def test_a_metric_takes_the_place_of_verdicts() -> None:
 def test_files_are_joined_and_columns_renamed(tmp_path: Path) -> None:
     one = written(tmp_path / "one.jsonl", [{"question": "a", "answer": "x", "target": "A"}])
     two = written(tmp_path / "two.jsonl", [{"question": "a", "answer": "y", "target": "A"}])
-    found = pairs_of(
-        rows_of(one, two, mapping={"question": "input", "answer": "output", "target": "gold"}), balance=0
-    )
+    found = pairs_of(rows_of(one, two, mapping={"question": "input", "answer": "output", "target": "gold"}), balance=0)
     assert as_set(found) == {("a", "A", True), ("a", "x", False), ("a", "y", False)}
     assert found.statistics()["by_origin"] == {"gold": 1, "one.jsonl": 1, "two.jsonl": 1}
 
@@ -301,9 +295,7 @@ def test_recalls_and_precisions_agree_with_sklearn() -> None:
     all_accept = record.votes.all(axis=0)
     row = next(row for row in found.truth["rules"] if row["rule"] == "any-incorrect")
     assert row["correct_recall"]["value"] == pytest.approx(metrics.recall_score(record.correct, all_accept))
-    assert row["correct_precision"]["value"] == pytest.approx(
-        metrics.precision_score(record.correct, all_accept)
-    )
+    assert row["correct_precision"]["value"] == pytest.approx(metrics.precision_score(record.correct, all_accept))
     wrong = metrics.recall_score(record.correct == 0, ~all_accept)
     assert row["incorrect_recall"]["value"] == pytest.approx(wrong)
 
@@ -352,9 +344,7 @@ def test_pseudo_labels_are_inputs_and_golds(tmp_path: Path) -> None:
     assert found.pseudo_labels is not None
     assert found.pseudo_labels.precision is not None
     assert found.pseudo_labels.precision.value == 1
-    none = judge_outputs(
-        rules(lambda i, o: False), ROWS, pseudo=tmp_path / "q.jsonl", out=tmp_path / "j2.jsonl"
-    )
+    none = judge_outputs(rules(lambda i, o: False), ROWS, pseudo=tmp_path / "q.jsonl", out=tmp_path / "j2.jsonl")
     assert any("no row is accepted by 1 of 1 judges: nothing was written" in one for one in none.warnings)
     assert (tmp_path / "j2.jsonl").exists()
     assert not (tmp_path / "q.jsonl").exists()
@@ -370,9 +360,7 @@ def test_verdicts_are_a_metric_of_zero_and_one(judges: int, rows: int, seed: int
     for one, other in zip(by_metric["ladder"], by_votes["ladder"], strict=True):
         assert one["share"].value == pytest.approx(other["share"].value)
     for one, other in zip(by_metric["bounds"], by_votes["bounds"], strict=True):
-        assert [one[n].value for n in ("lower", "upper")] == pytest.approx(
-            [other[n].value for n in ("lower", "upper")]
-        )
+        assert [one[n].value for n in ("lower", "upper")] == pytest.approx([other[n].value for n in ("lower", "upper")])
 
 
 @pytest.mark.parametrize(
@@ -455,10 +443,7 @@ def ladder_of(votes: Any, right: Any) -> list[dict[str, Any]]:
         return Interval(float(np.mean(hits)), lower, upper, 0.95, "conditional")
 
     accepted = [votes.sum(axis=0) >= j for j in range(1, len(votes) + 1)]
-    return [
-        {"correct_recall": interval(one[right]), "incorrect_recall": interval(~one[~right])}
-        for one in accepted
-    ]
+    return [{"correct_recall": interval(one[right]), "incorrect_recall": interval(~one[~right])} for one in accepted]
 
 
 @given(st.integers(1, 5), st.integers(2, 40), st.integers(0, 99), st.integers(0, 1000))
@@ -541,9 +526,7 @@ def test_judges_beat_chance_on_held_out_pairs(trained: Any) -> None:
 
 def test_bounds_hold_the_truth_on_new_rows(trained: Any, tmp_path: Path) -> None:
     rows = bracketed(300, 7, share=0.3)
-    found = judge_outputs(
-        trained.folder, written(tmp_path / "new.jsonl", rows), out=tmp_path / "judged.parquet"
-    )
+    found = judge_outputs(trained.folder, written(tmp_path / "new.jsonl", rows), out=tmp_path / "judged.parquet")
     right = np.mean([row["output"] == row["gold"] for row in rows])
     assert found.estimate.lower <= right <= found.estimate.upper
     assert abs(found.mean.value - right) < 0.1
@@ -745,14 +728,10 @@ def test_an_existing_classifier_is_a_judge(classifier: Callable[..., str]) -> No
     asked = np.array([bool(text) for text in ROWS["output"]])
     assert found.record.votes is not None
     assert other.record.votes is not None
-    assert (
-        found.record.votes[0, asked] + other.record.votes[0, asked] == 1
-    ).all()  # the labels are two of two
+    assert (found.record.votes[0, asked] + other.record.votes[0, asked] == 1).all()  # the labels are two of two
     both = judge_outputs(THREE, ROWS, existing=[three], labels=["entailment"])
     assert both.judges == ("rule_0", "rule_1", "rule_2", "pretrained_3")
-    with pytest.raises(
-        InputError, match="name it with --judge-label; the classifier has contradiction, neutral"
-    ):
+    with pytest.raises(InputError, match="name it with --judge-label; the classifier has contradiction, neutral"):
         judge_outputs(None, ROWS, existing=[three])
     with pytest.raises(InputError, match="a label of the classifier that means Correct"):
         judge_outputs(None, ROWS, existing=[three], labels=["right"])

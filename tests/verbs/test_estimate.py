@@ -96,9 +96,7 @@ def test_what_the_verb_says_is_what_the_methods_say() -> None:
     for name in (m for m in default_methods() if m not in refused):
         alone = create("estimator", name, level=0.9).fit(REFERENCE).estimate(UNLABELLED)
         got = found[name]
-        assert (got.value, got.lower, got.upper) == pytest.approx((alone.value, alone.lower, alone.upper)), (
-            name
-        )
+        assert (got.value, got.lower, got.upper) == pytest.approx((alone.value, alone.lower, alone.upper)), name
         assert (got.score, got.kind, got.assumes) == (alone.score, alone.kind, alone.assumes)
 
 
@@ -126,35 +124,27 @@ def test_frames_and_mappings_give_what_records_give() -> None:
         return out | ({"label": record.label} if record.has("label") else {})
 
     for make in (pd.DataFrame, pl.DataFrame, dict):
-        same(
-            want, estimate(make(columns(reference)), make(columns(target)), methods=["source", "doc", "atc"])
-        )
+        same(want, estimate(make(columns(reference)), make(columns(target)), methods=["source", "doc", "atc"]))
 
 
 def test_classes_are_matched_by_name_and_not_by_position() -> None:
     order = [2, 0, 3, 1]
     names = np.array(["a", "b", "c", "d"])
     reference = fields_of(REFERENCE, "probabilities", label=names[REFERENCE.label], classes=list("abcd"))
-    turned = Predictions.from_arrays(
-        probabilities=UNLABELLED.probabilities[:, order], classes=names[order].tolist()
-    )  # type: ignore[index]
+    turned = Predictions.from_arrays(probabilities=UNLABELLED.probabilities[:, order], classes=names[order].tolist())  # type: ignore[index]
     straight = Predictions.from_arrays(probabilities=UNLABELLED.probabilities, classes=list("abcd"))
     same(estimate(reference, straight), estimate(reference, turned))
 
 
 def test_renamed_columns() -> None:
     reference = {"p": REFERENCE.probabilities, "truth": REFERENCE.label}
-    found = estimate(
-        reference, {"p": UNLABELLED.probabilities}, mapping={"p": "probabilities", "truth": "label"}
-    )
+    found = estimate(reference, {"p": UNLABELLED.probabilities}, mapping={"p": "probabilities", "truth": "label"})
     same(found, estimate(slim(REFERENCE), slim(UNLABELLED)))
 
 
 def test_columns_of_the_labels_are_renamed_too() -> None:
     labels = {"truth": TARGET.label}
-    found = estimate(
-        slim(REFERENCE), slim(UNLABELLED), labels=labels, mapping={"truth": "label"}, methods=["doc"]
-    )
+    found = estimate(slim(REFERENCE), slim(UNLABELLED), labels=labels, mapping={"truth": "label"}, methods=["doc"])
     same(found, estimate(slim(REFERENCE), slim(UNLABELLED), labels={"label": TARGET.label}, methods=["doc"]))
 
 
@@ -244,9 +234,7 @@ def test_a_reference_with_probabilities_and_a_target_with_confidence() -> None:
 
 
 def test_no_method_applies() -> None:
-    with pytest.raises(
-        InputError, match=r"none applies \(gde: needs `members`; .*votes: needs `votes`.*methods` says"
-    ):
+    with pytest.raises(InputError, match=r"none applies \(gde: needs `members`; .*votes: needs `votes`.*methods` says"):
         estimate(slim(REFERENCE), slim(UNLABELLED), methods=["gde", "votes"])
 
 
@@ -383,12 +371,8 @@ def test_chunks_follow_each_other_in_time() -> None:
 def test_a_short_last_chunk_joins_the_one_before(counts: list[int], rows: list[int]) -> None:
     found = estimate(slim(REFERENCE), timed(counts), every="1d", methods=["source", "doc"])
     assert [c.rows for c in found.chunks] == rows
-    assert found.chunks[-1].place["end"] == str(
-        np.datetime64("2026-01-05") + np.timedelta64(len(counts), "D")
-    )
-    joined = estimate(
-        slim(REFERENCE), slim(UNLABELLED).slice(sum(counts) - rows[-1], sum(counts)), methods=["doc"]
-    )
+    assert found.chunks[-1].place["end"] == str(np.datetime64("2026-01-05") + np.timedelta64(len(counts), "D"))
+    joined = estimate(slim(REFERENCE), slim(UNLABELLED).slice(sum(counts) - rows[-1], sum(counts)), methods=["doc"])
     assert found.chunks[-1].estimates[1].value == pytest.approx(joined["doc"].value)
 
 
@@ -477,15 +461,11 @@ def test_overconfidence_is_cured_by_default() -> None:
     for found in (cured, raw):
         assert found.reliability is not None
         rows = found.reliability["rows"]
-        gaps.append(
-            np.abs(found.reliability["confidence"] - found.reliability["accuracy"]) @ rows / rows.sum()
-        )
+        gaps.append(np.abs(found.reliability["confidence"] - found.reliability["accuracy"]) @ rows / rows.sum())
     assert gaps[0] < 0.05 < gaps[1], "what is drawn is what is used"
     assert cured.risk_coverage is not None
     assert raw.risk_coverage is not None
-    assert cured.risk_coverage.y.tolist() == raw.risk_coverage.y.tolist(), (
-        "it looks for thresholds of the model's own"
-    )
+    assert cured.risk_coverage.y.tolist() == raw.risk_coverage.y.tolist(), "it looks for thresholds of the model's own"
 
 
 @pytest.mark.parametrize("name", ["temperature", "isotonic", "histogram"])
@@ -503,9 +483,7 @@ def test_wrong_calibrators() -> None:
     with pytest.raises(UsageError, match=r"unknown calibrator 'temprature'; did you mean temperature"):
         estimate(REFERENCE, UNLABELLED, calibrator="temprature")
     confident = Predictions.from_confidence([0.5, 0.9], correct=[0, 1])
-    with pytest.raises(
-        NotApplicable, match=r"needs `probabilities` \(or `logits`\) and `label` on the reference"
-    ):
+    with pytest.raises(NotApplicable, match=r"needs `probabilities` \(or `logits`\) and `label` on the reference"):
         estimate(confident, confident, calibrator="temperature")
 
 
@@ -574,10 +552,7 @@ def test_warnings_about_the_reference() -> None:
     label[150:] = np.nan
     found = estimate(fields_of(REFERENCE, "probabilities", label=label), slim(UNLABELLED))
     assert "450 reference rows have no known truth and were left out" in found.warnings
-    assert (
-        "the reference has only 150 labelled rows; intervals are wide and rest on few errors"
-        in found.warnings
-    )
+    assert "the reference has only 150 labelled rows; intervals are wide and rest on few errors" in found.warnings
     assert found.reference["rows"] == 150
     assert not estimate(slim(REFERENCE), slim(UNLABELLED), methods=["doc"]).warnings
 
@@ -610,10 +585,7 @@ def test_the_same_file_twice(tmp_path: Path) -> None:
     assert found["atc"].value == pytest.approx(REFERENCE.accuracy)
     other = tmp_path / "t.parquet"
     write_predictions(slim(REFERENCE), other)
-    assert (
-        "reference and target are the same file"
-        not in estimate(path, other, workers=1, methods=["atc"]).warnings
-    )
+    assert "reference and target are the same file" not in estimate(path, other, workers=1, methods=["atc"]).warnings
 
 
 def test_a_reference_without_labels_is_refused() -> None:
@@ -733,9 +705,7 @@ def test_reliability_and_confidence_are_counts_of_the_samples() -> None:
     assert found.reliability["accuracy"].tolist() == pytest.approx(
         [REFERENCE.verdicts[place == b].mean() for b in full]
     )
-    assert found.reliability["confidence"].tolist() == pytest.approx(
-        [confidence[place == b].mean() for b in full]
-    )
+    assert found.reliability["confidence"].tolist() == pytest.approx([confidence[place == b].mean() for b in full])
     assert (found.reliability["lower"] <= found.reliability["accuracy"]).all()
     assert (found.reliability["accuracy"] <= found.reliability["upper"]).all()
     want = np.histogram(TARGET.top.first, bins=20, range=(0, 1))[0] / 400
@@ -805,10 +775,7 @@ def test_the_result_is_strict_json(make: Callable[[], Estimation]) -> None:
 
 
 def test_inputs_stay_as_they_are() -> None:
-    before = {
-        n: np.array(getattr(UNLABELLED, n))
-        for n in ("probabilities", "logits", "members", "features", "votes")
-    }
+    before = {n: np.array(getattr(UNLABELLED, n)) for n in ("probabilities", "logits", "members", "features", "votes")}
     estimate(REFERENCE, UNLABELLED, by="group")
     for name, value in before.items():
         assert (getattr(UNLABELLED, name) == value).all(), name
@@ -826,9 +793,7 @@ def test_chunks_of_seconds_over_hours_are_refused() -> None:
     times = np.datetime64("2026-01-01T00:00:00") + np.arange(len(UNLABELLED)) * np.timedelta64(60, "s")
     target = {"probabilities": UNLABELLED.probabilities, "time": times}
     many = {name: np.concatenate([value] * 4) for name, value in target.items()}
-    many["time"] = np.datetime64("2026-01-01T00:00:00") + np.arange(len(many["time"])) * np.timedelta64(
-        60, "s"
-    )
+    many["time"] = np.datetime64("2026-01-01T00:00:00") + np.arange(len(many["time"])) * np.timedelta64(60, "s")
     with pytest.raises(UsageError, match=r"--every makes more than 1000 chunks"):
         estimate(REFERENCE, many, every="1m")
 

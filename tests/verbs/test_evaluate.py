@@ -53,9 +53,7 @@ def test_json_of_class_probabilities(classified: Predictions) -> None:
         one = result["metrics"][name]
         assert is_interval(one), name
         assert one["level"] == 0.95
-    assert {"value", "a", "b", "fluctuations", "penalty", "tolerance", "weights"} <= set(
-        result["metrics"]["disca"]
-    )
+    assert {"value", "a", "b", "fluctuations", "penalty", "tolerance", "weights"} <= set(result["metrics"]["disca"])
     assert result["metrics"]["accuracy"]["kind"] == "exact"
     parts = result["metrics"]["brier"]["decomposition"]
     assert set(parts) > {"reliability", "resolution", "uncertainty"}
@@ -106,9 +104,7 @@ def test_rows_of_unknown_truth_are_left_out_and_counted(classified: Predictions)
     assert classified.label is not None
     label = np.where(np.arange(900) % 3 == 0, -1, classified.label)
     names: list[Any] = [None if code < 0 else NAMES[code] for code in label]
-    found = evaluate(
-        {"probabilities": classified.probabilities, "label": names}, classes=["ant", "bee", "cat"]
-    )
+    found = evaluate({"probabilities": classified.probabilities, "label": names}, classes=["ant", "bee", "cat"])
     expected = evaluate(classified.take(label >= 0))
     assert (found.rows, found.unlabelled) == (600, 300)
     assert found.warnings == ("300 of 900 rows have no known truth and were left out",)

@@ -13,9 +13,7 @@ from oodometer.headline.headline import Evidence, make_headline
 from oodometer.results import Estimate
 
 
-def outputs(
-    rows: int, accuracy: float, seed: int, confident: bool = True, specificity: float = 0.85
-) -> Predictions:
+def outputs(rows: int, accuracy: float, seed: int, confident: bool = True, specificity: float = 0.85) -> Predictions:
     rng = np.random.default_rng(seed)
     right, common = rng.random(rows) < accuracy, rng.random(rows)
     own = np.where(rng.random((5, rows)) < 0.5, common, rng.random((5, rows)))
@@ -26,9 +24,7 @@ def outputs(
 
 
 def doc(value: float, half: float = 0.05) -> Estimate:
-    return Estimate(
-        "doc", value, value - half, value + half, 0.95, "conditional", "", "guillory2021", rows=500
-    )
+    return Estimate("doc", value, value - half, value + half, 0.95, "conditional", "", "guillory2021", rows=500)
 
 
 def votes(target: Predictions, reference: Predictions) -> Estimate:

@@ -55,9 +55,7 @@ def estimated(reference: Any, target: Any) -> dict[str, Any]:
 
 
 def audited(reference: Any, target: Any, labels: Any, **options: Any) -> dict[str, Any]:
-    return numbers(
-        oodometer.audit(reference, target, labels=labels, methods=["ac", "source"], **options).to_dict()
-    )
+    return numbers(oodometer.audit(reference, target, labels=labels, methods=["ac", "source"], **options).to_dict())
 
 
 @cache
@@ -66,19 +64,13 @@ def usual(verb: str) -> dict[str, Any]:
         return estimated(REFERENCE, UNLABELLED)
     if verb == "diagnose":
         return numbers(oodometer.diagnose(REFERENCE, UNLABELLED).to_dict())
-    return (
-        numbers(oodometer.evaluate(REFERENCE).to_dict())
-        if verb == "evaluate"
-        else audited(REFERENCE, TARGET, None)
-    )
+    return numbers(oodometer.evaluate(REFERENCE).to_dict()) if verb == "evaluate" else audited(REFERENCE, TARGET, None)
 
 
 @pytest.mark.slow
 @settings(deadline=None, max_examples=8)
 @given(of_reference=firsts, of_target=orders, form=forms, other=forms)
-def test_estimates_do_not_depend_on_any_order(
-    of_reference: Any, of_target: Any, form: str, other: str
-) -> None:
+def test_estimates_do_not_depend_on_any_order(of_reference: Any, of_target: Any, form: str, other: str) -> None:
     with TemporaryDirectory() as folder:
         reference = made(in_order(REFERENCE, of_reference), form, Path(folder), "reference")
         target = made(in_order(UNLABELLED, of_target), other, Path(folder), "target")
@@ -100,9 +92,7 @@ def test_evaluations_and_audits_do_not_depend_on_any_order(
 
 @settings(deadline=None, max_examples=5)
 @given(first=firsts, second=orders, of_target=orders, form=forms)
-def test_a_list_of_references_may_have_several_orders(
-    first: Any, second: Any, of_target: Any, form: str
-) -> None:
+def test_a_list_of_references_may_have_several_orders(first: Any, second: Any, of_target: Any, form: str) -> None:
     def run(a: Any, b: Any, target: Any) -> dict[str, Any]:
         return numbers(
             oodometer.estimate([a, b], target, backtest=None, methods=["ac", "cbpe", "importance"]).to_dict()
@@ -117,12 +107,9 @@ def test_a_list_of_references_may_have_several_orders(
 
 @pytest.mark.parametrize("axis", ["judge", "model"])
 def test_another_first_judge_or_model_moves_no_estimate(axis: str) -> None:
-    turned = in_order(
-        REFERENCE, {a: list(range(len(own)))[:: -1 if a == axis else 1] for a, own in AXES.items()}
-    )
+    turned = in_order(REFERENCE, {a: list(range(len(own)))[:: -1 if a == axis else 1] for a, own in AXES.items()})
     one, other = (
-        oodometer.estimate(r, UNLABELLED, methods=METHODS, backtest=None).estimates
-        for r in (REFERENCE, turned)
+        oodometer.estimate(r, UNLABELLED, methods=METHODS, backtest=None).estimates for r in (REFERENCE, turned)
     )
     for a, b in zip(one, other, strict=True):
         assert (a.value, a.lower, a.upper) == pytest.approx((b.value, b.lower, b.upper), abs=1e-9), a.method
@@ -171,16 +158,12 @@ label_forms = st.sampled_from(("pandas", "csv", "parquet", "jsonl"))
 
 
 def labelled(labels: Any, target: Any = UNLABELLED, **options: Any) -> Any:
-    found = oodometer.estimate(
-        REFERENCE, target, labels=labels, methods=["ac", "doc"], backtest=None, **options
-    )
+    found = oodometer.estimate(REFERENCE, target, labels=labels, methods=["ac", "doc"], backtest=None, **options)
     return found.target["accuracy"]["value"], found.target["labelled"]
 
 
 @settings(deadline=None, max_examples=8)
-@given(
-    order=st.permutations(range(len(TARGET))), form=label_forms, other=forms, few=st.integers(1, len(TARGET))
-)
+@given(order=st.permutations(range(len(TARGET))), form=label_forms, other=forms, few=st.integers(1, len(TARGET)))
 def test_labels_are_joined_by_id(order: list[int], form: str, other: str, few: int) -> None:
     kept = order[:few]
     with TemporaryDirectory() as folder:
@@ -190,9 +173,7 @@ def test_labels_are_joined_by_id(order: list[int], form: str, other: str, few: i
         assert labelled(labels, target) == pytest.approx((wanted, few))
         by_row = truth(kept, form, Path(folder), row=NUMBERS)
         assert labelled(by_row, target) == pytest.approx((wanted, few))
-        found = oodometer.audit(
-            REFERENCE, target, labels=truth(kept, form, Path(folder), id=IDS), methods=["ac"]
-        )
+        found = oodometer.audit(REFERENCE, target, labels=truth(kept, form, Path(folder), id=IDS), methods=["ac"])
         assert (found.correct, found.labels) == (int(TARGET.verdicts[kept].sum()), few)
 
 
@@ -226,9 +207,7 @@ def test_ids_that_cannot_be_joined_are_refused(tmp_path: Path) -> None:
             with pytest.raises(InputError, match=said):
                 labelled(truth(NUMBERS, form, tmp_path, id=ids))
         with pytest.raises(InputError, match=said):
-            oodometer.audit(
-                REFERENCE, UNLABELLED, labels=truth(NUMBERS, "csv", tmp_path, id=ids), methods=["ac"]
-            )
+            oodometer.audit(REFERENCE, UNLABELLED, labels=truth(NUMBERS, "csv", tmp_path, id=ids), methods=["ac"])
     with pytest.raises(InputError, match=r"row 2: column row: expected 1, the row of this id, got 3"):
         labelled(truth(NUMBERS, "csv", tmp_path, id=IDS, row=[0, 3, 2, *range(3, 120)]))
     with pytest.raises(InputError, match=r"expected each target row once, got 0 twice"):
@@ -236,9 +215,7 @@ def test_ids_that_cannot_be_joined_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"expected the number of a target row from 0 to 119, got 120"):
         labelled(truth([0], "csv", tmp_path, row=NUMBERS + 120))
     bare = Predictions.from_probabilities(UNLABELLED.probabilities, classes=CLASSES)
-    with pytest.raises(
-        InputError, match=r"expected a target with the column id, by which these labels are told apart"
-    ):
+    with pytest.raises(InputError, match=r"expected a target with the column id, by which these labels are told apart"):
         labelled(truth(NUMBERS, "csv", tmp_path, id=IDS), bare)
 
 

@@ -50,9 +50,7 @@ def same_state(a: Any, b: Any) -> None:
         assert a[key].keys() == b[key].keys()
         for name in a[key]:
             for entry in a[key][name]:
-                np.testing.assert_allclose(
-                    a[key][name][entry], b[key][name][entry], err_msg=f"{key} {name} {entry}"
-                )
+                np.testing.assert_allclose(a[key][name][entry], b[key][name][entry], err_msg=f"{key} {name} {entry}")
 
 
 # ------------------------------------------------------------------------------------------ durations and batches
@@ -99,9 +97,7 @@ def test_states_of_parts_merge_to_the_state_of_the_whole(cuts: list[int], seed: 
 
 def test_methods_that_keep_the_same_rows_share_one_sample() -> None:
     """One sample for each choice of fields, however many methods read it; so are a pickled state and its copy."""
-    methods = {
-        name: create("estimator", name).fit(REFERENCE) for name in ("cot", "sld", "importance", "pape")
-    }
+    methods = {name: create("estimator", name).fit(REFERENCE) for name in ("cot", "sld", "importance", "pape")}
     made = EstimationPlan(Choice(None, "", {}), methods, diagnostician=Diagnostician().fit(REFERENCE))
     record = example_record(90, seed=3, labelled=False)
     whole = reduce(made.merge, [made.summarize(batch) for batch in record.batches(30)])[WHOLE]
@@ -195,9 +191,7 @@ def test_slices_hold_their_own_rows() -> None:
 
 
 def test_slices_by_class_are_named_and_not_numbered() -> None:
-    record = Predictions.from_probabilities(
-        [[0.9, 0.1], [0.2, 0.8]], label=["cat", None], classes=["cat", "dog"]
-    )
+    record = Predictions.from_probabilities([[0.9, 0.1], [0.2, 0.8]], label=["cat", None], classes=["cat", "dog"])
     assert column_of(record, "prediction").tolist() == ["cat", "dog"]
     assert column_of(record, "label").tolist() == ["cat", None]
     with pytest.raises(UsageError, match=r"there is no column 'probabilities' to slice by"):
@@ -212,16 +206,12 @@ def test_slices_by_class_are_named_and_not_numbered() -> None:
 def test_a_column_of_identifiers_is_no_slice(kind: str) -> None:
     """Two hundred values pass; one more does not, in one batch or in many."""
     for rows, fits in ((200, True), (201, False)):
-        ids: Any = (
-            np.arange(rows) if kind == "numbers" else np.array([f"id{i}" for i in range(rows)], dtype=object)
-        )
+        ids: Any = np.arange(rows) if kind == "numbers" else np.array([f"id{i}" for i in range(rows)], dtype=object)
         record = target(rows, columns={"id": ids})
         if fits:
             assert len(slice_rows(record, "id")) == 200
             continue
-        message = (
-            r"the column 'id' has more than 200 distinct values; slice by one with fewer, or bin it first"
-        )
+        message = r"the column 'id' has more than 200 distinct values; slice by one with fewer, or bin it first"
         with pytest.raises(UsageError, match=message):
             slice_rows(record, "id")
 
@@ -245,9 +235,7 @@ def test_chunks_begin_on_mondays_and_at_midnight() -> None:
     assert plan(every=604_800).chunk_start(weeks[0][1]) == "2026-01-05"
     assert plan(every=604_800).chunk_start(weeks[1][1]) == "2026-01-12"
     old = target(2, time=np.array(["1969-12-28T23:59:59", "1969-12-29T00:00:00"], dtype="datetime64[us]"))
-    starts = [
-        plan(every=604_800).chunk_start(k[1]) for k in plan(every=604_800).summarize(old) if k[0] == "every"
-    ]
+    starts = [plan(every=604_800).chunk_start(k[1]) for k in plan(every=604_800).summarize(old) if k[0] == "every"]
     assert starts == ["1969-12-22", "1969-12-29"]
 
 
@@ -271,9 +259,7 @@ def test_every_row_lies_in_its_chunk(seconds: list[int], every: int) -> None:
 
 
 def test_chunks_need_times() -> None:
-    with pytest.raises(
-        UsageError, match=r"--every needs the column `time`; rename yours with --map theirs=time"
-    ):
+    with pytest.raises(UsageError, match=r"--every needs the column `time`; rename yours with --map theirs=time"):
         plan(every=60).summarize(target())
 
 
@@ -302,9 +288,7 @@ def test_too_few_and_too_many_labels() -> None:
         InputError, match=r"expected as many labels as target rows \(at least 60\), got 59; give one row"
     ):
         plan(labels=truth).summarize(target(60))
-    with pytest.raises(
-        InputError, match=r"expected as many labels as target rows \(58\), got 59; give one row"
-    ):
+    with pytest.raises(InputError, match=r"expected as many labels as target rows \(58\), got 59; give one row"):
         plan(labels=truth).check_labels(58)
     plan(labels=truth).check_labels(59)
     plan().check_labels(58)
@@ -337,9 +321,7 @@ def test_methods_that_the_target_cannot_feed_are_left_out() -> None:
 
 
 def made_by(method: str, value: float, half: float = 0.05) -> Estimate:
-    return Estimate(
-        method, value, value - half, value + half, 0.9, "conditional", f"{method} is right", "guo2017"
-    )
+    return Estimate(method, value, value - half, value + half, 0.9, "conditional", f"{method} is right", "guo2017")
 
 
 def test_the_headline_is_the_median_and_spans_all_voices() -> None:
@@ -384,9 +366,7 @@ def test_methods_that_contradict_each_other_are_not_trusted() -> None:
     found = make_headline([made_by("atc", 0.9), made_by("doc", 0.6)], Evidence(0.9))
     assert found is not None
     assert found.trust == "none"
-    assert found.why == (
-        "the methods differ by 30 %: at least one of their assumptions fails; label some target rows"
-    )
+    assert found.why == ("the methods differ by 30 %: at least one of their assumptions fails; label some target rows")
     near = make_headline([made_by("atc", 0.7), made_by("doc", 0.61)], Evidence(0.9))
     assert near is not None
     assert near.trust == "low"
@@ -460,10 +440,7 @@ def test_a_large_reference_is_sampled_the_same_however_it_is_batched(batch: int)
     assert found.correct == record.verdicts.sum(), "the accuracy is that of all rows"
     again = read_reference(as_source(record), most_rows=120).record
     assert (again.probabilities == found.record.probabilities).all()
-    places = [
-        int(np.flatnonzero((record.probabilities == row).all(axis=1))[0])
-        for row in found.record.probabilities
-    ]  # type: ignore[union-attr]
+    places = [int(np.flatnonzero((record.probabilities == row).all(axis=1))[0]) for row in found.record.probabilities]  # type: ignore[union-attr]
     assert places == sorted(places)
     assert np.histogram(places, bins=4, range=(0, 1000))[0].min() > 15, "from everywhere"
     by_width = read_reference(as_source(record), most_values=120 * 40)

@@ -37,9 +37,7 @@ def test_the_accepted_rows_are_those_of_a_loop(agree: int | None) -> None:
     hits = sum(bool(RIGHT[i]) for i in rows)
     assert found.precision is not None
     assert found.precision.value == pytest.approx(hits / len(rows))
-    assert (found.precision.lower, found.precision.upper) == pytest.approx(
-        clopper_pearson(hits, len(rows), 0.95)
-    )
+    assert (found.precision.lower, found.precision.upper) == pytest.approx(clopper_pearson(hits, len(rows), 0.95))
     assert found.precision.kind == "exact"
     assert found.accuracy is not None
     assert found.accuracy.value == pytest.approx(RIGHT.mean())

@@ -40,9 +40,7 @@ def test_rows_and_their_order_are_those_of_the_source(path: Path) -> None:
     with limited_to(2):
         ahead = ReadingAhead(source.parts(1 << 17), 65_536, 1)
         assert any(isinstance(part, reading_ahead._Ahead) for part in ahead.parts)
-        peeked = next(
-            iter(ahead.parts[0].batches(rows=65_536))
-        )  # one batch, as whoever looks at the columns does
+        peeked = next(iter(ahead.parts[0].batches(rows=65_536)))  # one batch, as whoever looks at the columns does
         ahead.stop()
         assert len(peeked) == 65_536
         np.testing.assert_array_equal(_rows(ahead.parts, 65_536), _probabilities(ROWS))

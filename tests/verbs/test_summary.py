@@ -17,9 +17,7 @@ TARGET = example_record(240, seed=2)
 
 
 def test_an_estimation_shows_its_summary() -> None:
-    found = oodometer.estimate(
-        REFERENCE, TARGET, methods=["source", "atc", "votes"], by="group", diagnosis=False
-    )
+    found = oodometer.estimate(REFERENCE, TARGET, methods=["source", "atc", "votes"], by="group", diagnosis=False)
     lines = repr(found).splitlines()
     assert str(found) == repr(found)
     assert lines[0].startswith(f"Estimated accuracy: {percent(found.headline.value)}  [")

@@ -51,9 +51,7 @@ def plain(found: Backtest) -> str:
     return json.dumps([found.to_dict() | {"reused": 0}, [t.to_dict() for t in found.trials]])
 
 
-def trial(
-    family: str = "none", severity: float = 0.0, repeat: int = 0, truth: float = 0.8, **estimates: Any
-) -> Trial:
+def trial(family: str = "none", severity: float = 0.0, repeat: int = 0, truth: float = 0.8, **estimates: Any) -> Trial:
     return Trial(family, severity, repeat, 100, truth, 0.9, estimates, {"moved": 0.1})
 
 
@@ -232,9 +230,7 @@ def test_a_line_of_rubbish_is_left_out(line: str, tmp_path: Path) -> None:
     store.append([(last.key, last)])
     want = ({made.key: made, last.key: last}, [])
     if line:
-        with pytest.warns(
-            UserWarning, match=r"1 of 3 trials kept there are damaged or cut off; it is made anew"
-        ):
+        with pytest.warns(UserWarning, match=r"1 of 3 trials kept there are damaged or cut off; it is made anew"):
             assert store.read() == want, "nor does it swallow the line after it"
     assert store.read() == want, "and it is said once"
 
@@ -379,9 +375,7 @@ def test_without_a_cache_nothing_is_written(tmp_path: Path, monkeypatch: pytest.
 def test_what_backtest_refuses() -> None:
     with pytest.raises(InputError, match=r"expected at least 80 labelled rows to backtest on, got 79"):
         backtest(example_record(79), cache=None)
-    unlabelled = replace(
-        RECORD, label=np.where(np.arange(300) < 79, RECORD.label, -1).astype(np.int32), _cache={}
-    )
+    unlabelled = replace(RECORD, label=np.where(np.arange(300) < 79, RECORD.label, -1).astype(np.int32), _cache={})
     with pytest.raises(InputError, match=r"got 79"):
         backtest(unlabelled, cache=None)
     with pytest.raises(UsageError, match=r"unknown estimator 'atcc'; did you mean atc"):
@@ -445,13 +439,9 @@ def test_the_table_by_hand() -> None:
     found = Backtest({"rows": 9}, ("none", "tilt"), trials, (), 0.95, 0)
     rows = {(r.method, r.family, r.severity): r for r in found.rows}
     assert found.methods == ["doc", "ac"]
-    assert set(rows) == {
-        (m, f, s) for m in ("doc", "ac") for f, s in (("none", 0.0), ("tilt", 0.5), ("tilt", 1.0))
-    }
+    assert set(rows) == {(m, f, s) for m in ("doc", "ac") for f, s in (("none", 0.0), ("tilt", 0.5), ("tilt", 1.0))}
     doc = rows["doc", "none", 0.0]
-    assert (doc.error, doc.bias, doc.coverage, doc.width, doc.cases) == pytest.approx(
-        (0.1, 0.0, 0.5, 0.15, 2)
-    )
+    assert (doc.error, doc.bias, doc.coverage, doc.width, doc.cases) == pytest.approx((0.1, 0.0, 0.5, 0.15, 2))
     far = rows["doc", "tilt", 0.5]
     assert (far.error, far.bias, far.coverage, far.width, far.cases) == pytest.approx((0.3, 0.3, 0.0, 0.2, 1))
     best, second = found.overall()

@@ -85,9 +85,7 @@ def test_the_error_has_an_interval_from_the_differences() -> None:
     gap = (TARGET.correct > 0) - TARGET.confidence.astype(float)
     half = 1.959964 * np.sqrt((np.sum((gap - gap.mean()) ** 2) + 1) / 701 / 700)
     found = STUDY["ac"].error
-    assert (found.lower, found.upper) == pytest.approx(
-        (abs(gap.mean()) - half, abs(gap.mean()) + half), rel=1e-5
-    )
+    assert (found.lower, found.upper) == pytest.approx((abs(gap.mean()) - half, abs(gap.mean()) + half), rel=1e-5)
     assert found.kind == "asymptotic"
     assert STUDY["atc"].error.kind == "conditional"
 

@@ -143,9 +143,7 @@ def test_the_diagnosis_favours_families() -> None:
         *made_trials(50, {"ac": 0.01}, seed=2, family="class_prior"),
     ]
     weighting = TrialWeighting(trials, ["ac"], MANY)
-    shares = {
-        k: weigh(weighting, {"ac": 0.7}, kind=k).families["class_prior"] for k in ("label", None, "covariate")
-    }
+    shares = {k: weigh(weighting, {"ac": 0.7}, kind=k).families["class_prior"] for k in ("label", None, "covariate")}
     assert shares["label"] > 0.8 > shares[None] > 0.3 > shares["covariate"]
 
 
@@ -170,9 +168,7 @@ def test_a_sign_that_the_target_lacks_does_not_make_it_far() -> None:
     ]
     weighting = TrialWeighting(trials, ["ac", "doc", "agreement"], MANY)
     assert weigh(weighting, {"ac": 0.7, "doc": 0.7}).covered
-    assert not weigh(
-        weighting, {"ac": 0.7, "doc": 0.7, "agreement": 0.99}, signs={**SIGNS, "moved": 5.0}
-    ).covered
+    assert not weigh(weighting, {"ac": 0.7, "doc": 0.7, "agreement": 0.99}, signs={**SIGNS, "moved": 5.0}).covered
 
 
 def test_what_label_shift_says_is_seen_on_both_sides() -> None:
@@ -196,9 +192,7 @@ def test_intervals_cover_as_often_as_they_say(level: float) -> None:
         weighting = TrialWeighting(made_trials(300, {"ac": 0.02}, seed=seed), ["ac"], MANY)
         for _ in range(60):
             truth = float(np.clip(0.7 + 0.1 * rng.standard_normal(), 0.05, 0.95))
-            found = weigh(
-                weighting, {"ac": float(np.clip(truth + 0.02 * rng.standard_normal(), 0, 1))}, level=level
-            )
+            found = weigh(weighting, {"ac": float(np.clip(truth + 0.02 * rng.standard_normal(), 0, 1))}, level=level)
             held.append(abs(found.value - truth) <= found.half)
             halves.append(found.half)
     assert np.mean(held) == pytest.approx(level + 0.02, abs=0.09)
@@ -256,17 +250,11 @@ def test_never_a_number_that_is_none(
     methods = ["ac", "doc", "atc", "agreement"]
     trials = []
     for i in range(count):
-        answers = {
-            m: (float(v), 0.0, 1.0) for m in methods if (v := rng.integers(3) / 2) >= 0 and rng.random() < 0.6
-        }
-        seen = (
-            {} if rng.random() < 0.3 else {"moved": float(rng.random()), "label_shift": float(rng.random())}
-        )
+        answers = {m: (float(v), 0.0, 1.0) for m in methods if (v := rng.integers(3) / 2) >= 0 and rng.random() < 0.6}
+        seen = {} if rng.random() < 0.3 else {"moved": float(rng.random()), "label_shift": float(rng.random())}
         trials.append(Trial(str(rng.choice(["none", "tilt", "logit_noise"])), 0.5, i, int(rng.integers(20, 99)),
                             float(rng.integers(3) / 2), float(rng.random()), answers, seen))  # fmt: skip
-    found = TrialWeighting(trials, [*methods, "label-shift"], MANY).weigh(
-        said, signs, source, rows, 0.95, kind
-    )
+    found = TrialWeighting(trials, [*methods, "label-shift"], MANY).weigh(said, signs, source, rows, 0.95, kind)
     if found is not None:
         check_weighed(found)
         assert min(said.values()) - 1e-9 <= found.value <= max(said.values()) + 1e-9
@@ -277,9 +265,7 @@ def test_never_a_number_that_is_none(
 
 def made_by(method: str, value: float, width: float = 0.1, rows: int = 1000) -> Estimate:
     low, high = max(value - width, 0.0), min(value + width, 1.0)
-    return Estimate(
-        method, value, low, high, 0.9, "conditional", f"{method} is right", "guillory2021", rows=rows
-    )
+    return Estimate(method, value, low, high, 0.9, "conditional", f"{method} is right", "guillory2021", rows=rows)
 
 
 def diagnosed(kind: Any, *findings: Finding) -> Diagnosis:
@@ -332,12 +318,8 @@ def test_only_no_shift_in_rows_enough_is_trusted() -> None:
     assert part.why.startswith("the kind of shift was diagnosed for the whole target")
 
 
-@pytest.mark.parametrize(
-    ("kind", "findings"), [("label", ()), ("covariate", (SEEN,)), ("covariate", (ASKED,))]
-)
-def test_what_was_right_on_simulated_shifts_has_not_earned_high_trust(
-    kind: str, findings: tuple[Finding, ...]
-) -> None:
+@pytest.mark.parametrize(("kind", "findings"), [("label", ()), ("covariate", (SEEN,)), ("covariate", (ASKED,))])
+def test_what_was_right_on_simulated_shifts_has_not_earned_high_trust(kind: str, findings: tuple[Finding, ...]) -> None:
     found = headline(of_rows(50_000), diagnosis=diagnosed(kind, *findings))
     assert (found.trust, found.interval.kind) == ("low", "backtest")
     assert "natural shifts have missed them" in found.why
@@ -406,9 +388,7 @@ def test_what_is_not_quite_trusted_says_why(options: dict[str, Any], why: str) -
 
 
 def test_a_reference_without_errors_leaves_room_for_some() -> None:
-    alike = [
-        replace(t, source=1.0, truth=1.0, estimates={"ac": (1.0, 1.0, 1.0)}) for t in made_trials(60, {})
-    ]
+    alike = [replace(t, source=1.0, truth=1.0, estimates={"ac": (1.0, 1.0, 1.0)}) for t in made_trials(60, {})]
     given = {"source": 1.0, "reference_rows": 100, "diagnosis": diagnosed("none")}
     found = headline([made_by("ac", 1.0)], weighting=TrialWeighting(alike, ["ac"], MANY), **given)
     assert found.interval.lower <= 0.05 ** (1 / 100), "the exact lower end of 100 in 100"
@@ -441,9 +421,7 @@ def test_new_inputs_are_not_answered_by_reweighting() -> None:
     [(FAR, (0.6, 0.62)), (APART, (0.6, 0.9))],
     ids=["no overlap at all", "no agreement"],
 )
-def test_where_nothing_is_known_the_interval_is_everything(
-    finding: Finding, values: tuple[float, float]
-) -> None:
+def test_where_nothing_is_known_the_interval_is_everything(finding: Finding, values: tuple[float, float]) -> None:
     estimates = [made_by("agreement", values[0]), made_by("atc-entropy", values[1])]
     found = headline(estimates, diagnosis=diagnosed("support", finding))
     assert (found.trust, found.interval.lower, found.interval.upper) == ("none", 0.0, 1.0)
@@ -459,9 +437,7 @@ def test_new_inputs_without_a_method_for_them_are_at_most_lowly_trusted() -> Non
 
 
 def test_without_trials_the_voices_answer() -> None:
-    found = headline(
-        [made_by("atc", 0.7), made_by("doc", 0.74)], weighting=None, source=None, reference_rows=0
-    )
+    found = headline([made_by("atc", 0.7), made_by("doc", 0.74)], weighting=None, source=None, reference_rows=0)
     assert found.method == "median of doc, atc"
     assert found.interval.value == pytest.approx(0.72)
     assert (found.trust, found.interval.kind) == ("low", "empirical")
@@ -474,8 +450,7 @@ def test_without_trials_the_voices_answer() -> None:
 
 def test_without_trials_the_panel_answers_where_four_of_it_do() -> None:
     estimates = [
-        made_by(m, v)
-        for m, v in zip(averaged_methods(), (0.7, 0.72, 0.74, 0.76, 0.71, 0.73, 0.2), strict=True)
+        made_by(m, v) for m, v in zip(averaged_methods(), (0.7, 0.72, 0.74, 0.76, 0.71, 0.73, 0.2), strict=True)
     ]
     found = headline([*estimates, made_by("ac", 0.99)], weighting=None)
     assert found.interval.value == pytest.approx((0.71 + 0.72 + 0.73) / 3), "without two at each end"
@@ -497,9 +472,7 @@ def test_a_small_reference_is_weighed_with_the_panel() -> None:
     large = weigh(TrialWeighting(trials, list(methods), MANY), said)
     assert large.value == pytest.approx(0.9, abs=0.003)
     assert small.half > 5 * large.half, "the interval is that of the mixed rule"
-    found = headline(
-        [made_by(m, v) for m, v in said.items()], weighting=TrialWeighting(trials, list(methods), 250)
-    )
+    found = headline([made_by(m, v) for m, v in said.items()], weighting=TrialWeighting(trials, list(methods), 250))
     assert found.method == "backtest: source 20 %, trimmed mean 80 %"
 
 
@@ -560,9 +533,7 @@ def tried() -> Any:
 
 @pytest.mark.parametrize("target", [TARGET, SHIFTED], ids=["still", "shifted"])
 def test_the_json_says_what_was_diagnosed_and_tried(target: Predictions, tried: Any) -> None:
-    found = json.loads(
-        json.dumps(oodometer.estimate(REFERENCE, target, backtest=tried).to_dict(), allow_nan=False)
-    )
+    found = json.loads(json.dumps(oodometer.estimate(REFERENCE, target, backtest=tried).to_dict(), allow_nan=False))
     assert found["diagnosis"]["kind"] == ("none" if target is TARGET else "support")
     assert {f["name"] for f in found["diagnosis"]["findings"]} >= {"change", "confidence", "overlap"}
     assert found["backtest"]["trials"] == len(tried.trials)

@@ -53,8 +53,7 @@ def matched_rows(
             file=labels.path,
             got=f"none in {target.name}",
             column=name,
-            remedy=f"write {name} beside the predictions, or drop it here if the rows are in the target's "
-            "order",
+            remedy=f"write {name} beside the predictions, or drop it here if the rows are in the target's order",
         )
     return None
 
@@ -63,9 +62,7 @@ def by_position(labels: Source, target: Source, key: str | None = None) -> str |
     """A line for labels that were joined by their places although the target could tell better; None otherwise."""
     named = target.holds(KEY) and not labels.holds(KEY) and not labels.holds("row") and key is None
     return (
-        f"{labels.name}: labels were joined by position; with a column {KEY} they are joined by it"
-        if named
-        else None
+        f"{labels.name}: labels were joined by position; with a column {KEY} they are joined by it" if named else None
     )
 
 
@@ -98,9 +95,7 @@ def joined_truth(labels: Source, target: Source, key: str | None = None) -> Pred
         out[found] = values
         return out
 
-    return replace(
-        record, rows=rows, label=spread(record.label), correct=spread(record.correct), columns={}, _cache={}
-    )
+    return replace(record, rows=rows, label=spread(record.label), correct=spread(record.correct), columns={}, _cache={})
 
 
 def numbers_of_column(record: Predictions, name: str, file: str | None) -> Array:

@@ -63,9 +63,7 @@ def judge(drawn: SampledRows, score: Array, slope: float, level: float, seed: in
             chosen = by_name["ppi-betting"] if confidence_pays(score, slope, labels, level, seed) else alone
     warnings = []
     if len(drawn.gaps):
-        warnings.append(
-            f"{len(drawn.gaps)} suggested rows were passed over; the interval allows for any truth in them"
-        )
+        warnings.append(f"{len(drawn.gaps)} suggested rows were passed over; the interval allows for any truth in them")
     if labels < 10:
         warnings.append(f"only {labels} labels: the interval is valid, and wide")
     worth = effective_labels(chosen.value, chosen.upper - chosen.lower, level, rows)
@@ -129,9 +127,7 @@ def _estimate(
     return Estimate(name, inside, low, high, level, kind, assumes, key, rows=labels)
 
 
-def refutes(
-    drawn: SampledRows, score: Array, slope: float, lower: float, upper: float, level: float
-) -> float:
+def refutes(drawn: SampledRows, score: Array, slope: float, lower: float, upper: float, level: float) -> float:
     """p-value of "the accuracy lies in [lower, upper]": exact for even draws, betting for suggested rows.
 
     >>> import numpy as np

@@ -49,9 +49,7 @@ def open_labels(data: Any, open_source: Callable[..., Source]) -> Source:
     return open_source(data, extra_columns=extra) if extra else source
 
 
-def read_labels(
-    data: Any, target: Source, predicted: Array | None, rows: int, key: str | None = None
-) -> LabelledRows:
+def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, key: str | None = None) -> LabelledRows:
     """Labels from a file, a frame, a mapping or `open_labels`: one row for each target row (null where unknown), or a
     column `row`.
 
@@ -135,12 +133,8 @@ def collect(parts: Sequence[LabelledRows], score: Array, seed: int = 0) -> Sampl
             file=parts[0].name if parts else None,
             remedy="fill in `label` (or `correct`)",
         )
-    drawn = SampledRows(
-        *(np.concatenate([getattr(d, f) for d in made]) for f in SampledRows.__dataclass_fields__)
-    )
-    drawn = SampledRows(
-        drawn.row, drawn.correct, drawn.share, drawn.probability, np.setdiff1d(drawn.gaps, drawn.row)
-    )
+    drawn = SampledRows(*(np.concatenate([getattr(d, f) for d in made]) for f in SampledRows.__dataclass_fields__))
+    drawn = SampledRows(drawn.row, drawn.correct, drawn.share, drawn.probability, np.setdiff1d(drawn.gaps, drawn.row))
     written = np.isfinite(drawn.probability)
     if written.any() and not len(drawn.gaps):  # with gaps the chances are worked out without them
         off = np.abs(drawn.chances(score) / drawn.probability - 1)[written]

@@ -27,9 +27,7 @@ class Noticeable:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
-def noticeable(
-    labels: int, rows: int, lower: float, upper: float, level: float, power: float = 0.9
-) -> Noticeable:
+def noticeable(labels: int, rows: int, lower: float, upper: float, level: float, power: float = 0.9) -> Noticeable:
     """Where `exact_p_value` of "the accuracy lies in [lower, upper]" is below 1 - level with chance ``power``.
 
     The numbers of hits that refute are counted out; their chance is taken for binomial, which for a small target, drawn

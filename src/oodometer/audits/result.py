@@ -124,9 +124,7 @@ def audit_lines(found: Audit) -> list[str]:
     if found.effective_labels is not None:
         worth = f"worth {found.effective_labels:.0f} drawn at random and read alone"
         lines.append(f"  {found.labels} labels of {found.rows} rows, {worth}")
-    verdict = (
-        "REFUTED: the labels contradict" if found.refuted else "Not refuted: the labels do not contradict"
-    )
+    verdict = "REFUTED: the labels contradict" if found.refuted else "Not refuted: the labels do not contradict"
     return [*lines, f"{verdict} the label-free interval (p = {found.p_value:.2g})"]
 
 
@@ -134,9 +132,7 @@ def summary_of_audit(found: Audit) -> str:
     """What `audit_lines` says, every interval, and the rows to label next."""
     lines = audit_lines(found)
     if found.intervals:
-        rows = [
-            [e.method, percent(e.value), percent(e.lower), percent(e.upper), e.kind] for e in found.intervals
-        ]
+        rows = [[e.method, percent(e.value), percent(e.lower), percent(e.upper), e.kind] for e in found.intervals]
         lines.append(aligned(["interval", "accuracy", "lower", "upper", "kind"], rows))
     if found.suggestion is not None:
         lines.append(f"{len(found.suggestion.row)} rows to label next; `.suggestion` names them")

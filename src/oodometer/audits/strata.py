@@ -59,8 +59,6 @@ def strata(
             here = place[row] == s
             ends = (float(f.min()), float(f.mean()), float(f.max()))
             out.append(
-                Stratum(
-                    s, len(f), *ends, int(here.sum()), int(correct[here].sum()), int((place[more] == s).sum())
-                )
+                Stratum(s, len(f), *ends, int(here.sum()), int(correct[here].sum()), int((place[more] == s).sum()))
             )
     return tuple(out)

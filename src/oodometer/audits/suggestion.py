@@ -89,9 +89,7 @@ def suggest(
     done = np.zeros(0, dtype=np.int64) if labelled is None else labelled
     left = len(score) - len(done)
     if not 0 < count <= left:
-        raise UsageError(
-            f"expected a number of rows to suggest from 1 to {left} (unlabelled rows), got {count}"
-        )
+        raise UsageError(f"expected a number of rows to suggest from 1 to {left} (unlabelled rows), got {count}")
     share = choose_share(score, slope, count + len(done), level) if share is None else share
     size = sizes(score, share)
     rng = np.random.default_rng([seed, 0x5E66, len(done)])

@@ -76,9 +76,7 @@ def run_backtest(
     noted: list[Skipped] = []
 
     def fit(part: Predictions) -> EstimationPlan:
-        plan, left_out = fit_plan(
-            part, methods, level=options.level, seed=options.seed, calibrator=options.calibrator
-        )
+        plan, left_out = fit_plan(part, methods, level=options.level, seed=options.seed, calibrator=options.calibrator)
         fresh = {s.method: s for s in left_out if s.method not in unfitted}
         unfitted.update(fresh)
         noted.extend(fresh.values())
@@ -92,9 +90,7 @@ def run_backtest(
     waiting: list[tuple[Key, Trial | None]] = []
     left = [key for key in keys if key not in done]
     try:
-        for i, (key, trial) in enumerate(
-            run_trials(record, fit, left, seed=options.seed, on_failure=on_failure)
-        ):
+        for i, (key, trial) in enumerate(run_trials(record, fit, left, seed=options.seed, on_failure=on_failure)):
             done[key] = trial
             if trial is not None or key[0] not in failed:  # a family that is mended is to be tried again
                 waiting.append((key, trial))
@@ -108,9 +104,7 @@ def run_backtest(
         store.append(waiting, noted)  # also where the run is interrupted: what was done is not done again
     trials = tuple(t for key in keys if (t := done[key]) is not None)
     left_out = (*skipped, *failed.values(), *unfitted.values())
-    return Backtest(
-        {"rows": len(record)}, tuple(families), trials, left_out, options.level, options.seed, reused
-    )
+    return Backtest({"rows": len(record)}, tuple(families), trials, left_out, options.level, options.seed, reused)
 
 
 def _families(record: Predictions, asked: Sequence[str] | None) -> tuple[list[str], list[Skipped]]:

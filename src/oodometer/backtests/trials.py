@@ -68,9 +68,7 @@ def run_trials(
         assert plan is not None
         assert pool is not None
         simulation = simulations.setdefault(family, create("simulation", family))
-        rng = np.random.default_rng(
-            [seed, repeat, round(1000 * abs(severity)), *family.encode(), *[1][: severity < 0]]
-        )
+        rng = np.random.default_rng([seed, repeat, round(1000 * abs(severity)), *family.encode(), *[1][: severity < 0]])
         target = guarded(family, simulation, partial(_drawn, simulation, pool, severity, rng))
         if isinstance(target, Failed):
             if on_failure is not None:
@@ -79,9 +77,7 @@ def run_trials(
         yield key, None if target is None else _try(plan, statistics, source, target, key)
 
 
-def _drawn(
-    simulation: Simulation, pool: Predictions, severity: float, rng: np.random.Generator
-) -> Predictions | None:
+def _drawn(simulation: Simulation, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
     """A shifted target whose accuracy is known, or None."""
     if simulation.why_not(pool):
         return None
@@ -101,9 +97,7 @@ def _split(record: Predictions, rng: np.random.Generator) -> tuple[Predictions, 
     return record.take(np.sort(fitted)), record.take(np.sort(pool))
 
 
-def _try(
-    plan: EstimationPlan, statistics: ShiftStatistics, source: float, target: Predictions, key: Key
-) -> Trial:
+def _try(plan: EstimationPlan, statistics: ShiftStatistics, source: float, target: Predictions, key: Key) -> Trial:
     truth = target.accuracy
     hidden = replace(target.without_labels(), first_row=0)
     plan, _ = plan.restricted_to(hidden)

@@ -93,8 +93,9 @@ def fit_block_rates(rows: Array, hits: Array, least_hits: int = 0) -> BlockRates
         block[k] = mine + sum(sizes)
         sizes.append(int(mine.max()) + 1)
     sums = [
-        np.concatenate([np.bincount(b, weights=part[i], minlength=size)
-                        for (b, *part), size in zip(counted, sizes, strict=True)])
+        np.concatenate(
+            [np.bincount(b, weights=part[i], minlength=size) for (b, *part), size in zip(counted, sizes, strict=True)]
+        )
         for i in (0, 1)
-    ]  # fmt: skip
+    ]
     return BlockRates(block, sums[0], sums[1], np.repeat(np.arange(len(sizes)), sizes))

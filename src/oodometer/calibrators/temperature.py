@@ -15,9 +15,7 @@ from .base import Calibrator
 
 __all__ = ["Temperature", "fit_temperature"]
 
-_ENOUGH_VALUES = (
-    200_000  # probabilities looked at; the error of t is then far below that of the reference accuracy
-)
+_ENOUGH_VALUES = 200_000  # probabilities looked at; the error of t is then far below that of the reference accuracy
 # A forest or a nearest-neighbour vote gives exact zeros; one true class among them would set t all alone. The fit
 # takes them for the smallest probability that the model does give, at most this; where the map is applied they stay 0.
 _FLOOR_IN_FIT = 1e-7
@@ -54,9 +52,7 @@ def fit_temperature(logits: Array, label: Array) -> float:
     own = float(shifted[np.arange(len(label)), label].mean(dtype=np.float64))
     low, high = (float(np.exp(-edge)) for edge in reversed(_RANGE))
     scale = 1.0
-    for _ in range(
-        _MOST_STEPS
-    ):  # the likelihood is concave in the inverse temperature: Newton, kept in a bracket
+    for _ in range(_MOST_STEPS):  # the likelihood is concave in the inverse temperature: Newton, kept in a bracket
         weights = np.exp(shifted * shifted.dtype.type(scale))
         weights /= weights.sum(axis=1, keepdims=True)
         weighted = weights * shifted

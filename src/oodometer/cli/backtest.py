@@ -37,9 +37,7 @@ def backtest(
     level: Annotated[float, typer.Option(help="Nominal coverage of the intervals that are judged.")] = 0.95,
     cache: Annotated[
         str | None,
-        typer.Option(
-            help="Folder that keeps trials; by default $OODOMETER_CACHE or the user's cache folder."
-        ),
+        typer.Option(help="Folder that keeps trials; by default $OODOMETER_CACHE or the user's cache folder."),
     ] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep nothing, reuse nothing.")] = False,
     rename: options.Rename = None,
@@ -136,10 +134,7 @@ def show(found: Backtest) -> None:
         cells = _by_family(found, name)
         cells |= {(row.method, "all"): getattr(row, name) for row in found.overall()}
         columns = [*families, "all"]
-        table = [
-            [m, *(scale.format(100 * cells[m, f]) if (m, f) in cells else "" for f in columns)]
-            for m in methods
-        ]
+        table = [[m, *(scale.format(100 * cells[m, f]) if (m, f) in cells else "" for f in columns)] for m in methods]
         bold: list[tuple[int, int]] = []
         if name == "error":
             for j, family in enumerate(columns, 1):

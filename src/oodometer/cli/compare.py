@@ -50,9 +50,7 @@ def compare(
         list[str] | None, typer.Option(help="Name of a model; once for each, by default the file's.")
     ] = None,
     tolerance: Annotated[float, typer.Option(help="Accuracy at which DiSCA reads b, 1.0 to 0.5.")] = 0.95,
-    weights: Annotated[
-        str | None, typer.Option(help="Weights x,y,z of DiSCA; by default a third each.")
-    ] = None,
+    weights: Annotated[str | None, typer.Option(help="Weights x,y,z of DiSCA; by default a third each.")] = None,
     require: Annotated[
         list[float] | None,
         typer.Option(help="Accuracy to find a threshold for; may be repeated. By default 0.9, 0.95, 0.99."),

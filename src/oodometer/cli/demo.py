@@ -52,9 +52,7 @@ def demo(
     )
     output.deliver(found.to_dict(), json=str(Path(out) / "demo.json"))
     shown = found.steps[3]
-    output.say(
-        f"Try it yourself: oodometer estimate {found.reference} {shown.files[0]} --labels {shown.files[1]}"
-    )
+    output.say(f"Try it yourself: oodometer estimate {found.reference} {shown.files[0]} --labels {shown.files[1]}")
     try:
         from ..reports import write_report
 

@@ -82,10 +82,7 @@ def show(found: Diagnosis) -> None:
     output.say(f"  {found.why}")
     output.print_table(
         ["look", "finding", "statistic", "p", "power"],
-        [
-            [f.name, f.says, _number(f.statistic), _p_value(f.p_value), _power(f.power)]
-            for f in found.findings
-        ],
+        [[f.name, f.says, _number(f.statistic), _p_value(f.p_value), _power(f.power)] for f in found.findings],
         "What each look sees",
         bold=[(i, 0) for i, f in enumerate(found.findings) if f.strength == "strong"],
     )
@@ -96,6 +93,4 @@ def show(found: Diagnosis) -> None:
             [[f.name, ", ".join(f.supports), ", ".join(f.refutes)] for f in verdicts],
             "Methods whose assumption that speaks for or against",
         )
-    output.say(
-        "No test here sees a change of the truth itself (P(y | x)): only labels do, see `oodometer audit`."
-    )
+    output.say("No test here sees a change of the truth itself (P(y | x)): only labels do, see `oodometer audit`.")

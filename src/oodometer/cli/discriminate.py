@@ -55,9 +55,7 @@ def train(
     ] = "encoder",
     source: Annotated[
         str | None,
-        typer.Option(
-            help="Pretrained model, a name on the hub or a path; by default a small one from scratch."
-        ),
+        typer.Option(help="Pretrained model, a name on the hub or a path; by default a small one from scratch."),
     ] = None,
     head: Annotated[
         str | None,
@@ -77,9 +75,7 @@ def train(
     learning_rate: Annotated[float | None, typer.Option(help="Largest step size.")] = None,
     max_length: Annotated[
         int,
-        typer.Option(
-            "--max-length", "--longest", help="Tokens of a pair that are read; longer ones are cut."
-        ),
+        typer.Option("--max-length", "--longest", help="Tokens of a pair that are read; longer ones are cut."),
     ] = 512,
     balance: Annotated[
         float, typer.Option(help="Most wrong pairs for each right one, drawn at random; 0 for all.")
@@ -89,9 +85,7 @@ def train(
     ] = "exact",
     level: options.Level = 0.95,
     rename: options.Rename = None,
-    seed: Annotated[
-        int, typer.Option(help="Seed of the judges, of the held-out inputs and of all draws.")
-    ] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the judges, of the held-out inputs and of all draws.")] = 0,
     device: options.Device = None,
     json: options.Json = None,
 ) -> None:
@@ -144,9 +138,7 @@ def predict(
         ),
         places.WRITTEN,
     ] = None,
-    agree: Annotated[
-        int | None, typer.Option(help="Judges that must accept, a majority; all by default.")
-    ] = None,
+    agree: Annotated[int | None, typer.Option(help="Judges that must accept, a majority; all by default.")] = None,
     pseudo_labels: Annotated[
         str | None,
         typer.Option(
@@ -157,15 +149,11 @@ def predict(
     ] = None,
     judge: Annotated[
         list[str] | None,
-        typer.Option(
-            "--judge", help="A Hugging Face classifier as a further judge, by name or path; may be repeated."
-        ),
+        typer.Option("--judge", help="A Hugging Face classifier as a further judge, by name or path; may be repeated."),
     ] = None,
     judge_label: Annotated[
         list[str] | None,
-        typer.Option(
-            "--judge-label", help="Its label that means Correct; once for all, or once for each judge."
-        ),
+        typer.Option("--judge-label", help="Its label that means Correct; once for all, or once for each judge."),
     ] = None,
     max_length: Annotated[
         int, typer.Option("--max-length", "--longest", help="Tokens of a pair that a --judge reads.")

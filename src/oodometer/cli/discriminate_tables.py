@@ -61,8 +61,12 @@ def show_judged(found: JudgedOutputs) -> None:
         names = (_accepting(low, n), _accepting(high, n))
     else:
         names = (f"prediction number {low} of {n}, largest first", f"prediction number {high}")
-    bounds = [(f"lower: {names[0]}", found.lower), (f"upper: {names[1]}", found.upper),
-              ("mean of the two", found.mean), (f"single: {found.judges[0]}", found.single)]  # fmt: skip
+    bounds = [
+        (f"lower: {names[0]}", found.lower),
+        (f"upper: {names[1]}", found.upper),
+        ("mean of the two", found.mean),
+        (f"single: {found.judges[0]}", found.single),
+    ]
     output.print_table(
         ["bound", "value", "lower", "upper", "kind"],
         [[name, *(percent(x) for x in (i.value, i.lower, i.upper)), i.kind] for name, i in bounds],
@@ -87,8 +91,11 @@ def show_judged(found: JudgedOutputs) -> None:
             f"wrote {len(one):,} pseudo-labels ({_interval(one.accepted)} of the rows{right}) to {found.pseudo_out}"
         )
     if found.out is not None:
-        output.say(f"wrote {found.rows:,} rows with votes to {found.out}" if found.metric == "exact"
-              else f"wrote {found.rows:,} rows with predictions to {found.out}")  # fmt: skip
+        output.say(
+            f"wrote {found.rows:,} rows with votes to {found.out}"
+            if found.metric == "exact"
+            else f"wrote {found.rows:,} rows with predictions to {found.out}"
+        )
     for warning in found.warnings:
         output.say(f"warning: {warning}")
     if found.metric == "exact":
@@ -152,8 +159,10 @@ def _show_metric(found: Mapping[str, Any], metric: str, title: str) -> None:
         ("error of the mean", found["error"]),
         ("mean error of a row", found["distance"]),
     ]
-    output.print_table(["mean", "value", "lower", "upper", "kind"],
-                       [[name, *(f"{x:.4f}" for x in (i.value, i.lower, i.upper)), i.kind] for name, i in rows],
-                       title)  # fmt: skip
+    output.print_table(
+        ["mean", "value", "lower", "upper", "kind"],
+        [[name, *(f"{x:.4f}" for x in (i.value, i.lower, i.upper)), i.kind] for name, i in rows],
+        title,
+    )
     if found["correlation"] is not None:
         output.say(f"correlation over the rows: {found['correlation']:.3f}")

@@ -94,10 +94,7 @@ def show(found: Estimation) -> None:
     output.say(*headline_lines(found))
     output.print_table(
         ["method", "accuracy", "lower", "upper", "kind", "assumes"],
-        [
-            [e.method, percent(e.value), percent(e.lower), percent(e.upper), e.kind, e.assumes]
-            for e in found.estimates
-        ],
+        [[e.method, percent(e.value), percent(e.lower), percent(e.upper), e.kind, e.assumes] for e in found.estimates],
     )
     for title, parts in (("slices", found.slices), ("chunks", found.chunks)):
         if parts:
@@ -119,9 +116,7 @@ def show(found: Estimation) -> None:
     for answer in found.risk_coverage.extra["answers"] if found.risk_coverage is not None else ():
         output.say(_answer(answer))
     if found.risk_coverage is not None and found.diagnosis is not None and found.diagnosis.kind == "support":
-        output.say(
-            "  do not rely on this threshold: it asks that confidence means what it meant on the reference"
-        )
+        output.say("  do not rely on this threshold: it asks that confidence means what it meant on the reference")
     for skipped in found.skipped:
         output.say(f"skipped {skipped.method}: {skipped.why}")
     for warning in found.warnings:
@@ -132,9 +127,7 @@ def _answer(answer: dict[str, float | None]) -> str:
     target = percent(float(answer["accuracy"] or 0))
     if answer["threshold"] is None or answer["coverage"] is None:
         return f"Threshold: no part of the target reaches an estimated accuracy of {target}"
-    text = (
-        f"Threshold: at confidence >= {answer['threshold']:.4f} ({percent(answer['coverage'])} of the rows) "
-    )
+    text = f"Threshold: at confidence >= {answer['threshold']:.4f} ({percent(answer['coverage'])} of the rows) "
     text += f"estimated accuracy is at least {target}"
     if answer["safe_threshold"] is None:
         return text + "; nowhere does the band's lower end reach it"

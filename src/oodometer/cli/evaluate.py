@@ -28,12 +28,8 @@ def evaluate(
         typer.Argument(help="Labelled predictions, one file or several.", metavar="PREDICTIONS..."),
         places.READ,
     ],
-    metric: Annotated[
-        list[str] | None, typer.Option("--metric", help="Only this metric; may be repeated.")
-    ] = None,
-    score: Annotated[
-        str | None, typer.Option(help="Order rows by this score in metrics of risk and coverage.")
-    ] = None,
+    metric: Annotated[list[str] | None, typer.Option("--metric", help="Only this metric; may be repeated.")] = None,
+    score: Annotated[str | None, typer.Option(help="Order rows by this score in metrics of risk and coverage.")] = None,
     level: options.Level = 0.95,
     by: Annotated[str | None, typer.Option(help="Slice by this column.")] = None,
     rename: options.Rename = None,
@@ -76,17 +72,12 @@ def show(found: Evaluation) -> None:
     output.say(f"{found.name}: {found.rows} labelled rows")
     output.print_table(["metric", "value", "lower", "upper", "kind"], metric_rows(found))
     if "disca" in found.metrics:
-        output.say(
-            f"disca is that of {found.rows} rows: it does not compare with that of another number of rows"
-        )
+        output.say(f"disca is that of {found.rows} rows: it does not compare with that of another number of rows")
     if found.slices:
         names = [n for n in ("accuracy", "brier", "ece", "aurc") if n in found.slices[0].metrics]
         output.print_table(
             ["slice", "rows", *names],
-            [
-                [str(s.value), str(s.rows), *(f"{s.metrics[n].value:.4f}" for n in names)]
-                for s in found.slices
-            ],
+            [[str(s.value), str(s.rows), *(f"{s.metrics[n].value:.4f}" for n in names)] for s in found.slices],
             f"by {found.slices[0].by}",
         )
     for point in found.tables.get("operating_points", []):
@@ -109,9 +100,7 @@ def _rule(point: dict[str, Any]) -> str:
     if share == 1:
         return f"answer everything (proved {percent(proved)})"
     threshold = threshold_text(point["threshold"])
-    return (
-        f"answer from a threshold of {threshold} up, {percent(share)} of the rows (proved {percent(proved)})"
-    )
+    return f"answer from a threshold of {threshold} up, {percent(share)} of the rows (proved {percent(proved)})"
 
 
 def threshold_text(threshold: float) -> str:

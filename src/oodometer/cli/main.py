@@ -52,9 +52,7 @@ def _print_version(wanted: bool) -> None:
 def _options(
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version and leave."
-        ),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave."),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show a traceback where something fails.")] = False,
 ) -> None:
@@ -109,9 +107,7 @@ def _run(given: list[str], debug: bool) -> int:
     except (KeyboardInterrupt, typer.Abort) as stop:
         return _say("interrupted; nothing was written", getattr(stop, "code", INTERRUPTED))
     except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # the reader has left; no second complaint
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has left; no second complaint
         return 0
     except Exception as error:
         return _unexpected(error, debug)
@@ -125,9 +121,7 @@ def _unexpected(error: Exception, debug: bool) -> int:
     if debug:
         raise error
     if isinstance(error, MemoryError):
-        return _say(
-            "out of memory; give fewer rows or write the target as Parquet, which is read in batches", 1
-        )
+        return _say("out of memory; give fewer rows or write the target as Parquet, which is read in batches", 1)
     if isinstance(error, OSError):
         return _say(f"{error.filename or 'a file'}: {error.strerror or error}", 1)
     return _say(f"unexpected {type(error).__name__}: {error}; run again with --debug and report it", 1)

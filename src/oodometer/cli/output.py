@@ -106,9 +106,7 @@ def print_table(
     table = Table(title=heading, box=box.SIMPLE_HEAD, title_justify="left")
     for j, name in enumerate(columns):
         longest = max((len(row[j]) for row in rows), default=0) if j == 0 else 0
-        table.add_column(
-            Text(name, style="table.header"), overflow="fold", min_width=min(longest, _NAME_WIDTH) or None
-        )
+        table.add_column(Text(name, style="table.header"), overflow="fold", min_width=min(longest, _NAME_WIDTH) or None)
     for i, row in enumerate(rows):
         table.add_row(*(Text(cell, style="bold" if (i, j) in bold else "") for j, cell in enumerate(row)))
     Console().print(table)

@@ -47,28 +47,18 @@ def predict(
     ] = None,
     label: Annotated[str | None, typer.Option(help="Column of the truth; by default label.")] = None,
     id: Annotated[str | None, typer.Option(help="Column that names the rows; by default id.")] = None,
-    keep: Annotated[
-        list[str] | None, typer.Option(help="A further column to carry along; may be repeated.")
-    ] = None,
+    keep: Annotated[list[str] | None, typer.Option(help="A further column to carry along; may be repeated.")] = None,
     keep_input: Annotated[bool, typer.Option("--keep-input", help="Keep the texts as input.")] = False,
     member: Annotated[
         list[str] | None,
         typer.Option(help="A further model of the same classes, for agreement; may be repeated."),
     ] = None,
-    average: Annotated[
-        bool, typer.Option("--average", help="Judge the mean of all models, not MODEL alone.")
-    ] = False,
-    features: Annotated[
-        bool, typer.Option("--features", help="Write what the last linear layer reads.")
-    ] = False,
+    average: Annotated[bool, typer.Option("--average", help="Judge the mean of all models, not MODEL alone.")] = False,
+    features: Annotated[bool, typer.Option("--features", help="Write what the last linear layer reads.")] = False,
     views: Annotated[int, typer.Option(help="Augmented copies of each input to ask.")] = 0,
-    dropout: Annotated[
-        int, typer.Option(help="Passes with dropout left on; probabilities are their mean.")
-    ] = 0,
+    dropout: Annotated[int, typer.Option(help="Passes with dropout left on; probabilities are their mean.")] = 0,
     seed: Annotated[int, typer.Option(help="Seed of views and dropout.")] = 0,
-    gives: Annotated[
-        str | None, typer.Option(help="What a model from outside gives: logits or probabilities.")
-    ] = None,
+    gives: Annotated[str | None, typer.Option(help="What a model from outside gives: logits or probabilities.")] = None,
     classes: options.Classes = None,
     max_length: Annotated[int | None, typer.Option(help="Tokens of a text that are read, at most.")] = None,
     on_error: Annotated[

@@ -41,14 +41,10 @@ def reproduce(
         ),
         places.FOLDER,
     ] = None,
-    only: Annotated[
-        list[str] | None, typer.Option("--only", help="Only this model; may be repeated.")
-    ] = None,
+    only: Annotated[list[str] | None, typer.Option("--only", help="Only this model; may be repeated.")] = None,
     task: Annotated[
         list[str] | None,
-        typer.Option(
-            "--task", help="Only this task of a paper that has tasks, such as cogs; may be repeated."
-        ),
+        typer.Option("--task", help="Only this task of a paper that has tasks, such as cogs; may be repeated."),
     ] = None,
     json: options.Json = None,
 ) -> None:

@@ -155,15 +155,9 @@ class Dataset:
         places = list(places)
 
         def taken(values: Any) -> Any:
-            return (
-                values[places]
-                if isinstance(values, (np.ndarray, Table))
-                else tuple(values[i] for i in places)
-            )
+            return values[places] if isinstance(values, (np.ndarray, Table)) else tuple(values[i] for i in places)
 
-        told = {
-            what: taken(values) for what in ("targets", "types", "ids") if len(values := getattr(self, what))
-        }
+        told = {what: taken(values) for what in ("targets", "types", "ids") if len(values := getattr(self, what))}
         fields: dict[str, Any] = {"inputs": taken(self.inputs), **told}
         return replace(self, **fields)
 
@@ -228,11 +222,7 @@ class Dataset:
     @property
     def _strata(self) -> Array:
         named = self.types if len(self.types) else self.targets if np.ndim(self.targets) == 1 else ()
-        return (
-            np.unique(np.array(named), return_inverse=True)[1]
-            if len(named)
-            else np.zeros(len(self), dtype=np.int64)
-        )
+        return np.unique(np.array(named), return_inverse=True)[1] if len(named) else np.zeros(len(self), dtype=np.int64)
 
 
 def stratified(strata: Array, rows: int | None, seed: int) -> Array:

@@ -30,9 +30,7 @@ def cfq(division: str, split: str, seed: int = 0) -> Dataset:
     Source: Keysers et al. (2020).
     """
     if division not in ("mcd1", "mcd2", "mcd3") or split not in _NAMES:
-        raise UsageError(
-            f"expected mcd1, mcd2 or mcd3 and train, dev or test, got {division!r} and {split!r}"
-        )
+        raise UsageError(f"expected mcd1, mcd2 or mcd3 and train, dev or test, got {division!r} and {split!r}")
     folder = data_folder()
     wanted = "test" if split == "test" else "train"
     here = folder is not None and (folder / HOME / "dataset.json").is_file()
@@ -62,9 +60,7 @@ def _released(home: Path, division: str, split: str) -> list[Row]:
             for i in places[_NAMES[split]]
         ]
     except (LookupError, TypeError) as error:
-        raise InputError(
-            "the release of CFQ", got=f"no {error}", remedy="fetch it again", file=str(home)
-        ) from error
+        raise InputError("the release of CFQ", got=f"no {error}", remedy="fetch it again", file=str(home)) from error
 
 
 def _hub(division: str, split: str) -> list[Row]:

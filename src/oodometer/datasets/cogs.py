@@ -76,9 +76,7 @@ def tags_of(words: list[str], lexicon: Mapping[str, str]) -> list[str]:
     """
     words = words[:-1] if words[-1:] == ["."] else words
     return [
-        lexicon[word]
-        if word != "to"
-        else ("Inf" if i + 1 < len(words) and lexicon.get(words[i + 1]) == "V" else "P")
+        lexicon[word] if word != "to" else ("Inf" if i + 1 < len(words) and lexicon.get(words[i + 1]) == "V" else "P")
         for i, word in enumerate(words)
     ]
 

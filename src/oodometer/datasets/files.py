@@ -89,6 +89,4 @@ def _missing(path: Path) -> InputError:
 
 
 def _broken(kind: str, path: Path, error: Exception) -> InputError:
-    return InputError(
-        kind, got=str(error) or type(error).__name__, remedy="fetch the file again", file=str(path)
-    )
+    return InputError(kind, got=str(error) or type(error).__name__, remedy="fetch the file again", file=str(path))

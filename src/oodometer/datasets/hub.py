@@ -33,6 +33,4 @@ def without_hub(what: str, files: str) -> WorkError:
     >>> print(without_hub("the Penn Treebank", "ptb/"))
     the Penn Treebank is not on the hub; put ptb/ into a folder and name that folder in OODOMETER_DATA
     """
-    return WorkError(
-        f"{what} is not on the hub; put {files} into a folder and name that folder in OODOMETER_DATA"
-    )
+    return WorkError(f"{what} is not on the hub; put {files} into a folder and name that folder in OODOMETER_DATA")

@@ -25,9 +25,7 @@ def image_files(folder: Path) -> list[Path]:
     oodometer.errors.InputError: no-such-folder: expected a folder of images, got no such folder; check the path
     """
     if not folder.is_dir():
-        raise InputError(
-            "a folder of images", got="no such folder", remedy="check the path", file=str(folder)
-        )
+        raise InputError("a folder of images", got="no such folder", remedy="check the path", file=str(folder))
     found = sorted(one for one in folder.rglob("*") if one.suffix.lower() in ENDINGS and one.is_file())
     if not found:
         raise InputError(

@@ -40,11 +40,7 @@ def wsj_tags(split: str, seed: int = 0) -> Dataset:
     documents = [name.rsplit("/", 1)[0] for *_, name in sample]
     parts = split_by_group(Dataset.of_rows("wsj", sample, path.name), documents, SHARES, seed)
     found = parts[("train", "dev", "test").index(split)]
-    return (
-        found + Dataset.of_rows("wsj", _corpora(path)["conll2000_train"], path.name)
-        if split == "train"
-        else found
-    )
+    return found + Dataset.of_rows("wsj", _corpora(path)["conll2000_train"], path.name) if split == "train" else found
 
 
 def ud_tags(treebank: str, splits: Sequence[str] = ("train", "dev", "test")) -> Dataset:

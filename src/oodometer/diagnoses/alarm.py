@@ -11,9 +11,7 @@ _LEAST_GAP = 0.05
 _LEVEL = 1e-3
 
 
-def alarm_finding(
-    confidence: Finding | None, agreement: Finding | None, overlap: Finding | None
-) -> Finding | None:
+def alarm_finding(confidence: Finding | None, agreement: Finding | None, overlap: Finding | None) -> Finding | None:
     """Confidence that moves far less than the agreement of models, or not at all where inputs are new.
 
     Statistic: fall of agreement minus fall of confidence. A model that learnt a simple, spurious feature stays sure of

@@ -49,9 +49,7 @@ def change_of_cells(cells: Cells, counts: Array, seed: int = 0) -> Finding:
     )
 
 
-def change_of_mean(
-    name: str, here: tuple[float, float, int], there: tuple[float, float, int], what: str
-) -> Finding:
+def change_of_mean(name: str, here: tuple[float, float, int], there: tuple[float, float, int], what: str) -> Finding:
     """z test of the mean of a score; each side is (sum, sum of squares, rows).
 
     >>> change_of_mean("confidence", (90.0, 81.1, 100), (50.0, 26.0, 100), "mean confidence").strength
@@ -69,9 +67,7 @@ def change_of_mean(
     verb = "rose" if gap > 0 else "fell"
     return Finding(
         name,
-        f"{what} {verb} from {means[0]:.3f} to {means[1]:.3f}"
-        if moved
-        else f"{what} stayed at {means[1]:.3f}",
+        f"{what} {verb} from {means[0]:.3f} to {means[1]:.3f}" if moved else f"{what} stayed at {means[1]:.3f}",
         float(z),
         p_value,
         refutes=("source",) if moved and name == "confidence" else (),

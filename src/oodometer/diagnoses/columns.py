@@ -13,9 +13,7 @@ __all__ = ["columns_finding"]
 _FAR = 0.5  # share of rows outside the reference's whole range
 
 
-def columns_finding(
-    features: tuple[Array, Array] | None, probabilities: tuple[Array, Array] | None
-) -> Finding | None:
+def columns_finding(features: tuple[Array, Array] | None, probabilities: tuple[Array, Array] | None) -> Finding | None:
     """Columns that became constant, or lie mostly outside the reference's range; each pair is (reference, target).
 
     Statistic: number of odd columns. Such columns point to a broken pipeline (a unit, a missing value written as
@@ -39,12 +37,8 @@ def columns_finding(
             odd.append(f"{what} {k}: constant at {there[0, k]:.6g}")
         if what == "feature":
             for k in np.flatnonzero((outside > _FAR) & ~constant):
-                odd.append(
-                    f"{what} {k}: {percent(outside[k], 0)} of the rows lie outside the reference's range"
-                )
+                odd.append(f"{what} {k}: {percent(outside[k], 0)} of the rows lie outside the reference's range")
     if features is None and probabilities is None:
         return None
     says = f"{len(odd)} odd columns: {'; '.join(odd[:3])}" if odd else "no column is odd"
-    return Finding(
-        "columns", says, float(len(odd)), strength="strong" if odd else "none", details={"odd": odd[:20]}
-    )
+    return Finding("columns", says, float(len(odd)), strength="strong" if odd else "none", details={"odd": odd[:20]})

@@ -160,9 +160,7 @@ def _kind(findings: dict[str, Finding], changed: bool) -> tuple[ShiftKind, str]:
     )
     if not findings:
         return "unknown", "there is nothing in these files that a test could look at"
-    explained = (
-        label is not None and label.supports and (overlap is None or overlap.details["covered"] > _COVERED)
-    )
+    explained = label is not None and label.supports and (overlap is None or overlap.details["covered"] > _COVERED)
     if overlap is not None and overlap.refutes and not explained:
         return "support", overlap.says
     if alarm is not None and alarm.strength == "strong":

@@ -79,9 +79,7 @@ def label_shift_finding(cells: Cells, counts: Array, seed: int = 0) -> Finding:
     test = label_shift_test(cells, counts, seed=seed)
     power = power_against_harder(cells, int(counts.sum()), test.null, seed)
     beyond = (test.statistic - float(test.null.mean())) / max(float(test.null.std()), 1e-9)
-    bad = (
-        test.ratio > _BAD_RATIO or beyond > _BAD_DEVIATION
-    )  # of many cells, a ratio near 1 may be far beyond chance
+    bad = test.ratio > _BAD_RATIO or beyond > _BAD_DEVIATION  # of many cells, a ratio near 1 may be far beyond chance
     refuted = bad and test.p_value < _LEVEL and not cells.is_thin
     trusted = not refuted and power >= _ENOUGH_POWER
     if refuted:

@@ -72,9 +72,7 @@ def _deaf() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _fold(
-    states: Any, parts: Sequence[Any], merge: Callable[[S, S], S], on_done: Callable[[Any], None] | None
-) -> S:
+def _fold(states: Any, parts: Sequence[Any], merge: Callable[[S, S], S], on_done: Callable[[Any], None] | None) -> S:
     total: S | None = None
     for part, state in zip(parts, states, strict=True):
         total = state if total is None else merge(total, state)

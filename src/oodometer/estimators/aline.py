@@ -62,9 +62,7 @@ class _AgreementLine(Estimator):
         self._x: Array = probit(self._agreement, self._rows)
         self._pairs = np.triu_indices(len(codes), 1)
         if fit_line(self._x[self._pairs], self._x[self._pairs]) is None:
-            raise NotApplicable(
-                "all pairs of models agree equally often on the reference, so that no line is defined"
-            )
+            raise NotApplicable("all pairs of models agree equally often on the reference, so that no line is defined")
         right = [reference.verdicts.sum()]
         if reference.label is not None and reference.correct is None:
             right = np.count_nonzero(codes == reference.label, axis=1)

@@ -50,9 +50,7 @@ class AverageConfidence(Estimator):
         super().__init__(level=level, seed=seed)
         self._score: Score | None = None if score is None else create("score", score)
         if self._score is not None and not self._score.is_probability:
-            raise UsageError(
-                f"the score {score!r} does not read as a probability; use threshold:{score} instead"
-            )
+            raise UsageError(f"the score {score!r} does not read as a probability; use threshold:{score} instead")
         if score is not None:
             self.name = f"ac:{score}"  # type: ignore[misc]  # the instance's own, longer name
 

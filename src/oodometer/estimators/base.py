@@ -41,23 +41,15 @@ class Estimator(Method[Sums, Estimate]):
     heavy: ClassVar[bool] = False  # takes long enough to be left out for slices and chunks
 
     # What kind of method it is, for those who choose among methods. One of a plugin is told of in the same words.
-    family: ClassVar[str] = (
-        "other"  # methods of a family differ in a detail, and have one voice where all are counted
-    )
+    family: ClassVar[str] = "other"  # methods of a family differ in a detail, and have one voice where all are counted
     order: ClassVar[int] = 1000  # of presentation
     cost: ClassVar[Literal["quick", "slow"]] = "quick"  # quick ones are tried on a hundred simulated targets
-    reads: ClassVar[Literal["", "confidence", "models"]] = (
-        ""  # what it looks at: an alarm about that speaks against it
-    )
+    reads: ClassVar[Literal["", "confidence", "models"]] = ""  # what it looks at: an alarm about that speaks against it
     stable: ClassVar[Literal["", "P(x | y)", "P(y | x)"]] = ""  # what it asks to be unchanged under the shift
-    runs_as: ClassVar[tuple[str, ...] | None] = (
-        None  # the names under which it runs by default; None: its own
-    )
+    runs_as: ClassVar[tuple[str, ...] | None] = None  # the names under which it runs by default; None: its own
     in_panel: ClassVar[bool] = False  # heard where the reference is too small to say which method is best
     favour: ClassVar[float] = 1.0  # weight between methods that trials cannot tell apart, from natural shifts
-    voice: ClassVar[int] = (
-        0  # place in its family where no trials are there to choose: the first speaks; 0: none does
-    )
+    voice: ClassVar[int] = 0  # place in its family where no trials are there to choose: the first speaks; 0: none does
 
     def __init__(self, *, level: float = 0.95, seed: int = 0) -> None:
         self.level = check_level(level)

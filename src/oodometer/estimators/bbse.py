@@ -70,9 +70,7 @@ def invert_confusion(joint: Array, correct: Array, predicted: Array) -> Inverted
     weights = np.maximum(raw, 0.0)
     total = float(weights @ prior)
     if total <= 0:
-        raise NotApplicable(
-            "no class prior gives the target's predicted classes; the target has none that are known"
-        )
+        raise NotApplicable("no class prior gives the target's predicted classes; the target has none that are known")
     return InvertedConfusion(weights / total, raw, sensitivity, condition)
 
 
@@ -109,9 +107,7 @@ class BBSE(CellEstimator):
         cells = self._cells
         self._joint: Array = cells.by_prediction(cells.rows_by_cell_and_label.T).T / cells.total
         self._correct: Array = cells.hits_by_label / cells.total
-        invert_confusion(
-            self._joint, self._correct, self._joint.sum(axis=1)
-        )  # refuses before the target is read
+        invert_confusion(self._joint, self._correct, self._joint.sum(axis=1))  # refuses before the target is read
 
     def finish(self, state: Sums) -> Estimate:
         """Invert, answer the weighted share of correct samples."""
@@ -146,9 +142,7 @@ class BBSE(CellEstimator):
 def _notes(found: InvertedConfusion) -> tuple[str, ...]:
     notes = []
     if found.condition > _HIGH_CONDITION:
-        notes.append(
-            f"the confusion matrix has the condition number {found.condition:.0f}; the prior is unstable"
-        )
+        notes.append(f"the confusion matrix has the condition number {found.condition:.0f}; the prior is unstable")
     if found.raw_weights.min() < -0.05:
         notes.append(f"the inverse gave a negative class weight ({found.raw_weights.min():.2f}), cut to 0")
     return tuple(notes)

@@ -100,9 +100,7 @@ class ClasswiseThreshold(Estimator):
         """Share above the class's own threshold."""
         rows, above = state["rows"], state["above"] / state["rows"]
         value = float(above[0].sum())
-        lower, upper = wilson_from_variance(
-            value, max(value * (1 - value), self._mismatch) / rows, rows, self.level
-        )
+        lower, upper = wilson_from_variance(value, max(value * (1 - value), self._mismatch) / rows, rows, self.level)
         falls, rises = above[0] - np.minimum(above[1], above[0]), np.maximum(above[2], above[0]) - above[0]
         # classes with a threshold of their own vary independently; those with the global one vary together
         shared = ~self._own

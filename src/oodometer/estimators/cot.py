@@ -60,9 +60,7 @@ class TransportEstimator(CellEstimator):
         if self._choice == "source":
             notes.append("the source prior was used; where the class shares moved the answer is badly wrong")
         if gap > _LARGE_GAP:
-            notes.append(
-                f"{percent(gap, 0)} of the samples would have to be split to meet the class prior exactly"
-            )
+            notes.append(f"{percent(gap, 0)} of the samples would have to be split to meet the class prior exactly")
         return tuple(notes)
 
 
@@ -100,9 +98,7 @@ class COT(TransportEstimator):
     def _fit(self, reference: Predictions) -> None:
         super()._fit(reference)
         calibrated = reference.calibrated is not None and reference.probabilities is not None
-        self._reference_variance = (
-            confidence_gap(reference, natural_confidence(reference))[1] if calibrated else 0.0
-        )
+        self._reference_variance = confidence_gap(reference, natural_confidence(reference))[1] if calibrated else 0.0
 
     def finish(self, state: Sums) -> Estimate:
         """Estimate the prior, solve the transport."""
@@ -124,9 +120,7 @@ class COT(TransportEstimator):
             "rows_used": used,
             **fit.details,
         }
-        return self._estimate(
-            state, value, lower, upper, details=details, warnings=self._notes(fit, plan.gap)
-        )
+        return self._estimate(state, value, lower, upper, details=details, warnings=self._notes(fit, plan.gap))
 
 
 @final

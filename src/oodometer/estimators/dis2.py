@@ -92,9 +92,7 @@ class DisagreementDiscrepancy(Estimator):
         if reference.num_classes < 2:
             raise NotApplicable("needs at least two classes to disagree about")
         if len(reference) < _LEAST_ROWS:
-            raise NotApplicable(
-                f"needs {_LEAST_ROWS} reference rows to train and judge a critic, got {len(reference)}"
-            )
+            raise NotApplicable(f"needs {_LEAST_ROWS} reference rows to train and judge a critic, got {len(reference)}")
 
     def _rows_of(self, record: Predictions, *others: str) -> RowSample:
         width = getattr(record, self._input).shape[1]
@@ -108,9 +106,7 @@ class DisagreementDiscrepancy(Estimator):
         """Accuracy of the reference minus the discrepancy of the best critic."""
         target: RowSample = state["sample"]
         if len(target) < _LEAST_ROWS:
-            raise NotApplicable(
-                f"needs {_LEAST_ROWS} target rows to train and judge a critic, got {len(target)}"
-            )
+            raise NotApplicable(f"needs {_LEAST_ROWS} target rows to train and judge a critic, got {len(target)}")
         x, y, verdicts, cut = self._prepared(target)
         classes = max(int(y.max()) + 1, 2)
         place = np.concatenate([np.arange(cut), np.arange(len(x) - cut)])  # in an order without meaning
@@ -181,9 +177,7 @@ def class_order(inputs: Sequence[Array], said: Sequence[Array], classes: int, of
     [1, 0]
     """
     counts = np.array([np.bincount(s, minlength=classes) for s in said])
-    marks = np.zeros(
-        (len(inputs), classes), dtype=np.uint64
-    )  # sums that wrap: no order of rows or classes in them
+    marks = np.zeros((len(inputs), classes), dtype=np.uint64)  # sums that wrap: no order of rows or classes in them
     for x, s, mark in zip(inputs, said, marks, strict=True):
         if of_classes:
             bits = mix(np.ascontiguousarray(x, dtype=np.float64).view(np.uint64))

@@ -81,9 +81,7 @@ class ClassRates(NamedTuple):
     order: ClassOrder
 
 
-def fit_class_rates(
-    reference: Predictions, predicted: Array, hits: Array, *, is_argmax: bool = True
-) -> ClassRates:
+def fit_class_rates(reference: Predictions, predicted: Array, hits: Array, *, is_argmax: bool = True) -> ClassRates:
     """Rates of each class from a labelled reference; ``hits`` are counts by (predicted class, bin, verdict)."""
     assert reference.probabilities is not None
     assert reference.label is not None
@@ -234,9 +232,7 @@ def expected_metrics(
         per_class.append(row)
     out: dict[str, Any] = {"metrics": metrics, "per_class": per_class}
     if len(names) <= _LARGEST_CONFUSION:
-        matrix = expected_confusion(
-            cells.top.sum(axis=1), found.sum(axis=1), cells.mass, elsewhere.sum(axis=1)
-        )
+        matrix = expected_confusion(cells.top.sum(axis=1), found.sum(axis=1), cells.mass, elsewhere.sum(axis=1))
         out["confusion"] = matrix
     return out
 

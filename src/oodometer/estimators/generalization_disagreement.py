@@ -109,9 +109,7 @@ class DisagreementDifference(Estimator):
         variance = self._gap_variance + own / rows
         inside = min(max(value, 0.0), 1.0)
         lower, upper = wilson_from_variance(inside, variance, min(rows, self._rows), self.level)
-        return self._estimate(
-            state, value, lower, upper, score="model_agreement", details={"reference_gap": self._gap}
-        )
+        return self._estimate(state, value, lower, upper, score="model_agreement", details={"reference_gap": self._gap})
 
 
 @final

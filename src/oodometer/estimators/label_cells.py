@@ -113,9 +113,7 @@ class Cells:
                 f"the reference has about {self.total / present:.0f} rows a class; too few to tell classes apart well"
             )
         if absent:
-            notes.append(
-                f"{absent} of {self.classes} classes have no reference row and are taken to be absent"
-            )
+            notes.append(f"{absent} of {self.classes} classes have no reference row and are taken to be absent")
         return tuple(notes)
 
     @property
@@ -132,9 +130,7 @@ class Cells:
         return out
 
 
-def make_cells(
-    reference: Predictions, *, most_bins: int = _MOST_BINS, rows_per_cell: int = _ROWS_PER_CELL
-) -> Cells:
+def make_cells(reference: Predictions, *, most_bins: int = _MOST_BINS, rows_per_cell: int = _ROWS_PER_CELL) -> Cells:
     """Divide by predicted class and, within it, by quantile of confidence: at most ``most_bins`` bins a class.
 
     A predicted class of n reference rows has min(sqrt(n)/2.5, n/``rows_per_cell``) bins, one at the least. Confidence
@@ -147,9 +143,7 @@ def make_cells(
     ([[1, 1], [0, 1], [0, 0]], [2, 1, 0])
     """
     if reference.label is None or not reference.num_classes:
-        raise NotApplicable(
-            "needs the true class (`label`) of reference rows; `correct` alone does not tell it"
-        )
+        raise NotApplicable("needs the true class (`label`) of reference rows; `correct` alone does not tell it")
     if not reference.has_prediction:
         raise NotApplicable("needs the predicted class of each row (`prediction` or `probabilities`)")
     if not (reference.label >= 0).all():
@@ -205,9 +199,7 @@ def _width(score: Score | None, classes: int) -> int:
     return 1 if score is None else bins_for(classes)
 
 
-def _quantile_cells(
-    place: Array, classes: int, width: int, most_bins: int, rows_per_cell: int
-) -> tuple[Array, Array]:
+def _quantile_cells(place: Array, classes: int, width: int, most_bins: int, rows_per_cell: int) -> tuple[Array, Array]:
     """`Cells.table` and `Cells.owner` from the places of the reference rows."""
     rows = np.bincount(place, minlength=classes * width)[: classes * width].reshape(classes, width)
     total = rows.sum(axis=1, keepdims=True)

@@ -91,9 +91,7 @@ class ContingencyEstimator(CellEstimator):
         cells = self._cells
         self._rows: Array = cells.by_prediction(cells.rows_by_cell_and_label.T).T
         if int(np.trace(self._rows)) != int(cells.hits.sum()):
-            raise NotApplicable(
-                "`correct` is not `label` == prediction here, so that a contingency table says nothing"
-            )
+            raise NotApplicable("`correct` is not `label` == prediction here, so that a contingency table says nothing")
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows in each cell; for the prior by SLD a sample of probabilities, too."""
@@ -103,9 +101,7 @@ class ContingencyEstimator(CellEstimator):
             state["sample"] = RowSample.of(batch, ["probabilities", "predicted"], limit)
         return state
 
-    def _answer(
-        self, state: Sums, fit: PriorFit, table: Array, extra: dict[str, Any], doubt: float
-    ) -> Estimate:
+    def _answer(self, state: Sums, fit: PriorFit, table: Array, extra: dict[str, Any], doubt: float) -> Estimate:
         """The accuracy of a table, with the variance of the prior and the recalls, and ``doubt`` squared."""
         rows, cells = state["rows"], self._cells
         value = float(np.trace(table))

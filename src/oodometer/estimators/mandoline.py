@@ -101,9 +101,7 @@ class Mandoline(Estimator):
                     f"{percent(unseen[name], 0)} of the target has a {name} that the reference never had"
                 )
             if unseen[name]:
-                warnings.append(
-                    f"{percent(unseen[name])} of the target has a {name} that the reference never had"
-                )
+                warnings.append(f"{percent(unseen[name])} of the target has a {name} that the reference never had")
             means.append(counts[:-1] / counts[:-1].sum())
         goal = np.concatenate(means)
         log_weight = log_linear_tilt(self._cells, self._cell_rows, goal)

@@ -59,9 +59,7 @@ class MaxProb(Estimator):
         try:
             gamma = float(argument)
         except ValueError:
-            raise UsageError(
-                f"expected max-prob:<gamma> such as max-prob:0.7, got max-prob:{argument}"
-            ) from None
+            raise UsageError(f"expected max-prob:<gamma> such as max-prob:0.7, got max-prob:{argument}") from None
         return cls(gamma=gamma, **options)
 
     def _fit(self, reference: Predictions) -> None:

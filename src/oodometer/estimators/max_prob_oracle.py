@@ -74,17 +74,13 @@ def max_prob_oracle(
     bounds = [_share(values, level) for values in (lower, upper, mean)]
     gap = verdict - mean
     error = absolute(paired_gap(float(gap.sum()), float(np.square(gap).sum()), len(gap), level))
-    return OracleBounds(
-        bounds[0], bounds[1], bounds[2], _given(error), -below.threshold + 0.0, above.threshold
-    )
+    return OracleBounds(bounds[0], bounds[1], bounds[2], _given(error), -below.threshold + 0.0, above.threshold)
 
 
 def _reaching(scores: Any, recall: float) -> Cut:
     """The cut at or above which this share of the scores lies."""
     count = recall * len(scores)
-    return find_cut(
-        np.sort(scores), round(count) if abs(count - round(count)) < 1e-9 * len(scores) else count
-    )
+    return find_cut(np.sort(scores), round(count) if abs(count - round(count)) < 1e-9 * len(scores) else count)
 
 
 def _share(values: Any, level: float) -> Interval:

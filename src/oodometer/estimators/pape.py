@@ -61,9 +61,7 @@ class PAPE(Estimator):
 
     def _fit(self, reference: Predictions) -> None:
         self._score: Score = natural_confidence(reference)
-        self._sample = domain_sample(
-            reference, *(["predicted"] if reference.has("probabilities") else []), "verdicts"
-        )
+        self._sample = domain_sample(reference, *(["predicted"] if reference.has("probabilities") else []), "verdicts")
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows in each bin of confidence, their summed confidence, and a bounded sample of the rows."""
@@ -107,9 +105,7 @@ class PAPE(Estimator):
             "p_value": found.p_value,
             "learner": found.learner,
         }
-        return self._estimate(
-            state, value, lower, upper, score=self._score.name, details=details, warnings=warnings
-        )
+        return self._estimate(state, value, lower, upper, score=self._score.name, details=details, warnings=warnings)
 
     def _reference_confidence(self) -> Array:
         """Confidence of the sampled reference rows, in the order of the weights; float64."""
@@ -149,6 +145,5 @@ def weighted_brier(bins: Array, confidence: Array, verdicts: Array, weights: Arr
         made[~train] = weighted_isotonic(bins[train], verdicts[train], weights[train])[0][bins[~train]]
     total = float(weights.sum())
     return {
-        name: float(weights @ np.square(c - verdicts)) / total
-        for name, c in (("raw", confidence), ("pooled", made))
+        name: float(weights @ np.square(c - verdicts)) / total for name, c in (("raw", confidence), ("pooled", made))
     }

@@ -76,9 +76,7 @@ def choose_prior(choice: PriorChoice, cells: Cells, state: Sums, *, seed: int = 
     """
     if choice == "mle":
         fit = label_shift_test(cells, state["counts"], seed=seed)
-        return PriorFit(
-            fit.prior, fit.recall, fit.priors, fit.recalls, {"fit": fit.to_dict()}, fit_notes(fit, cells)
-        )
+        return PriorFit(fit.prior, fit.recall, fit.priors, fit.recalls, {"fit": fit.to_dict()}, fit_notes(fit, cells))
     rng = np.random.default_rng([seed, 53])
     redrawn, recalls = redraw_reference(cells, _DRAWS, rng)
     recall = recall_of(cells)
@@ -90,9 +88,7 @@ def choose_prior(choice: PriorChoice, cells: Cells, state: Sums, *, seed: int = 
         sample = state["sample"]
         check_width(sample["probabilities"], cells.classes)
         found = adjusted_prior(sample["probabilities"], sample["predicted"], cells.rows_by_label, seed=seed)
-        return PriorFit(
-            found.prior, recall, found.priors, _same_length(recalls, found.priors), {}, cells.notes
-        )
+        return PriorFit(found.prior, recall, found.priors, _same_length(recalls, found.priors), {}, cells.notes)
     counts = cells.by_prediction(state["counts"])
     total = max(int(counts.sum()), 1)
     drawn = rng.multinomial(total, counts / total, size=_DRAWS) / total
@@ -113,9 +109,7 @@ def choose_prior(choice: PriorChoice, cells: Cells, state: Sums, *, seed: int = 
         except NotApplicable:  # this draw's matrix cannot be inverted, though the reference's own can
             kept[draw] = False
     if kept.sum() < _DRAWS / 2:
-        raise NotApplicable(
-            "the reference's confusion matrix can barely be inverted: most redrawn ones cannot"
-        )
+        raise NotApplicable("the reference's confusion matrix can barely be inverted: most redrawn ones cannot")
     return PriorFit(prior, recall, priors[kept], recalls[kept], {"condition": condition}, cells.notes)
 
 

@@ -57,9 +57,7 @@ class RiskCoverage(Method[Sums, Curve]):
     citation = "geifman2017"
 
     @renamed(wanted="target_accuracies")
-    def __init__(
-        self, *, level: float = 0.95, target_accuracies: tuple[float, ...] = (0.95,), seed: int = 0
-    ) -> None:
+    def __init__(self, *, level: float = 0.95, target_accuracies: tuple[float, ...] = (0.95,), seed: int = 0) -> None:
         self.level = check_level(level)
         self.target_accuracies = target_accuracies
         self.seed = seed
@@ -148,9 +146,7 @@ def _thresholds(counts: Array, coverage: Array) -> Array:
     return out
 
 
-def _answer(
-    target: float, coverage: Array, accuracy: Array, lower: Array, thresholds: Array
-) -> dict[str, Any]:
+def _answer(target: float, coverage: Array, accuracy: Array, lower: Array, thresholds: Array) -> dict[str, Any]:
     """The largest coverage at which the estimate (and the band's lower end) still reaches the target accuracy."""
     out: dict[str, Any] = {"accuracy": target}
     for name, values in (("", accuracy), ("safe_", lower)):

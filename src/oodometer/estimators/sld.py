@@ -51,9 +51,7 @@ class AdjustedPrior(NamedTuple):
     accuracies: Array
 
 
-def adjusted_prior(
-    probabilities: Array, predicted: Array, source_rows: Array, *, seed: int = 0
-) -> AdjustedPrior:
+def adjusted_prior(probabilities: Array, predicted: Array, source_rows: Array, *, seed: int = 0) -> AdjustedPrior:
     """EM of Saerens et al. on target posteriors: q_y <- mean_i of p_iy q_y / pi_y, rescaled to sum to 1 over y.
 
     ``probabilities`` (sample, class) and ``predicted`` classes (sample,) are the target's, ``source_rows`` (class,) the
@@ -159,12 +157,8 @@ class SLD(Estimator):
         found = adjusted_prior(probabilities, sample["predicted"], self._source_rows, seed=self.seed)
         value = found.accuracy
         used = len(sample)
-        variance = (
-            float(found.accuracies.var(ddof=1)) + self._gap_variance + max(value * (1 - value), 0.0) / rows
-        )
-        lower, upper = wilson_from_variance(
-            value, variance, min(used, int(self._source_rows.sum())), self.level
-        )
+        variance = float(found.accuracies.var(ddof=1)) + self._gap_variance + max(value * (1 - value), 0.0) / rows
+        lower, upper = wilson_from_variance(value, variance, min(used, int(self._source_rows.sum())), self.level)
         source = self._source_rows / self._source_rows.sum()
         return self._estimate(
             state,

@@ -240,9 +240,7 @@ def g_statistic(counts: Array, expected: Array) -> Array:
     return least
 
 
-def label_shift_test(
-    cells: Cells, counts: Array, *, seed: int = 0, draws: int | None = None
-) -> LabelShiftFit:
+def label_shift_test(cells: Cells, counts: Array, *, seed: int = 0, draws: int | None = None) -> LabelShiftFit:
     """Can a change of the class prior alone explain the target's cell counts? Fit, G test and bootstrap.
 
     q = `fit_prior` on P_S(cell | class); G = 2 sum_b n_b log(n_b / (n P_q(b))), cells of fewer than 5 reference rows

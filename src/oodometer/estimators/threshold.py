@@ -106,9 +106,7 @@ def fit_threshold(
     return cuts_with_band(ordered, correct, mismatch, level, within_gap=within_gap), mismatch
 
 
-def fit_record_threshold(
-    reference: Predictions, score: Score, level: float
-) -> tuple[tuple[Cut, Cut, Cut], float]:
+def fit_record_threshold(reference: Predictions, score: Score, level: float) -> tuple[tuple[Cut, Cut, Cut], float]:
     """`fit_threshold` of a score on a record, worked out once for all estimators that start from it."""
     made: tuple[tuple[Cut, Cut, Cut], float] = reference.derived(
         f"threshold:{score.name}:{level}",

@@ -63,9 +63,7 @@ class VotingBounds(Estimator):
     def from_argument(cls, argument: str, **options: Any) -> Self:
         """``votes:<k>``: at least k judges."""
         if not argument.isdecimal():
-            raise UsageError(
-                f"expected votes:<k>, k the judges that must agree such as votes:3, got votes:{argument}"
-            )
+            raise UsageError(f"expected votes:<k>, k the judges that must agree such as votes:3, got votes:{argument}")
         return cls(agree=int(argument), **options)
 
     def why_not_learn(self, reference: Predictions) -> str | None:
@@ -140,9 +138,7 @@ class VotingBounds(Estimator):
             details["reference"] = plain(self._seen)
             warnings += [_refuted(self._seen)] if self._seen["refuted"] else []
         if judges == 1:
-            warnings.append(
-                "one judge makes no bounds: the interval covers chance in the rows and nothing else"
-            )
+            warnings.append("one judge makes no bounds: the interval covers chance in the rows and nothing else")
         return self._estimate(
             state,
             (low + high) / 2,

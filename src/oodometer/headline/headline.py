@@ -27,9 +27,7 @@ _MOST_TOLD = 3
 _NO_OVERLAP = 0.96  # AUC above which nothing but labels can tell
 # High trust is earned by measurement alone, and on shifts that nobody made it was not (docs/which_estimator_when.md).
 _LEAST_TRUSTED_ROWS = 500
-_ASSUMES_TWICE = (
-    "the true change of accuracy is at most twice the estimated one; inputs, not compared, may tell more"
-)
+_ASSUMES_TWICE = "the true change of accuracy is at most twice the estimated one; inputs, not compared, may tell more"
 _ASSUMES_LIKE_TRIALS = (
     "any shift is like those simulated from the reference, which leave P(y | x) or P(x | y) unchanged"
 )
@@ -181,11 +179,7 @@ def _beyond(by_name: Mapping[str, Estimate], level: float, diagnosis: Diagnosis)
     value = float(median(e.value for e in chosen))
     spread = max(e.value for e in every) - min(e.value for e in every)
     overlap = next((f for f in diagnosis.findings if f.name == "overlap"), None)
-    auc = (
-        overlap.statistic
-        if overlap is not None and overlap.refutes and overlap.statistic is not None
-        else 0.0
-    )
+    auc = overlap.statistic if overlap is not None and overlap.refutes and overlap.statistic is not None else 0.0
     names = ", ".join(e.method for e in chosen)
     if auc > _NO_OVERLAP or spread > _ALARMING_SPREAD + 0.05:
         return Headline(

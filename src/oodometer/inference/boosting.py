@@ -58,9 +58,7 @@ def fit_boosting(x: Array, y: Array) -> Callable[[Array], Array]:
     """
     cuts = [_cuts(column) for column in x.T]
     codes = _binned(x, cuts)
-    places = (
-        np.ascontiguousarray(codes.T) + np.arange(x.shape[1]) * _BINS
-    )  # (sample, column), one number a cell
+    places = np.ascontiguousarray(codes.T) + np.arange(x.shape[1]) * _BINS  # (sample, column), one number a cell
     share = y.mean()
     start = float(np.log(share / (1 - share)))
     odds = np.full(len(y), start)
@@ -138,14 +136,8 @@ class _Grower:
         ]
         return _Sums(made[0], made[1], np.bincount(places, minlength=size).reshape(shape))
 
-    def _grow(
-        self, rows: Array, sums: _Sums | None, total: tuple[float, float], depth: int
-    ) -> _Split | float:
-        found = (
-            None
-            if sums is None or len(rows) < 2 * _LEAST_ROWS
-            else _best(sums, *total, is_root=depth == _DEPTH)
-        )
+    def _grow(self, rows: Array, sums: _Sums | None, total: tuple[float, float], depth: int) -> _Split | float:
+        found = None if sums is None or len(rows) < 2 * _LEAST_ROWS else _best(sums, *total, is_root=depth == _DEPTH)
         if found is None:
             value = -_RATE * (total[0] / (total[1] + _TINY))
             self._odds[rows] += value
@@ -161,14 +153,10 @@ class _Grower:
             small = self._sums(left if small_left else right)
             large = sums.without(small) if sums is not None else small
             one, other = (small, large) if small_left else (large, small)
-        return _Split(
-            column, cut, self._grow(left, one, below, depth - 1), self._grow(right, other, above, depth - 1)
-        )
+        return _Split(column, cut, self._grow(left, one, below, depth - 1), self._grow(right, other, above, depth - 1))
 
 
-def _best(
-    sums: _Sums, gradient: float, curvature: float, is_root: bool
-) -> tuple[int, int, tuple[float, float]] | None:
+def _best(sums: _Sums, gradient: float, curvature: float, is_root: bool) -> tuple[int, int, tuple[float, float]] | None:
     """Column and bin of the first best split, and the totals of its left side; None where none is allowed or brings
     anything.
     """

@@ -128,9 +128,7 @@ def _losses(z: Array, rows: _Rows, trade: float) -> tuple[Array, Array, Array]:
     pull = trade * expit(margin) / (np.log(2) * max(rows.there, 1))
     far[:] = -pull / (classes - 1)
     np.put_along_axis(far, at[cut:], pull, axis=2)
-    value = agree.sum(axis=(0, 2)) / unit + trade * disagree.sum(axis=(0, 2)) / (
-        np.log(2) * max(rows.there, 1)
-    )
+    value = agree.sum(axis=(0, 2)) / unit + trade * disagree.sum(axis=(0, 2)) / (np.log(2) * max(rows.there, 1))
     return value, z, -rows.share @ (gap[..., 0] >= 0)
 
 
@@ -206,8 +204,6 @@ def _sharpened(weights: Array, rows: _Rows) -> _Found:
         value = float(share @ soft) + _SHARP_DECAY / 2 * float(np.square(w).sum())
         return value, rows.x.T @ slope + _SHARP_DECAY * w
 
-    middle = float(
-        np.median(np.abs(margins(weights)[0]))
-    )  # half of the rows on the steep part of the sigmoid
+    middle = float(np.median(np.abs(margins(weights)[0])))  # half of the rows on the steep part of the sigmoid
     _descend(loss, weights / middle if middle > 0 else weights, _SHARP_STEPS)
     return best

@@ -157,9 +157,7 @@ def standardised(x: Array) -> Array:
     [[-1.0, 0.0], [1.0, 0.0]]
     """
     spread = x.std(axis=0)
-    out: Array = np.clip(
-        (x - x.mean(axis=0)) / np.where(spread > 1e-12, spread, np.inf), -_FARTHEST, _FARTHEST
-    )
+    out: Array = np.clip((x - x.mean(axis=0)) / np.where(spread > 1e-12, spread, np.inf), -_FARTHEST, _FARTHEST)
     return out
 
 
@@ -265,17 +263,14 @@ def compare_domains(x_reference: Array, x_target: Array) -> DomainComparison:
     """
     here, there = len(x_reference), len(x_target)
     if min(here, there) < _LEAST_ROWS:
-        raise NotApplicable(
-            f"needs {_LEAST_ROWS} rows on both sides to tell them apart, got {here} and {there}"
-        )
+        raise NotApplicable(f"needs {_LEAST_ROWS} rows on both sides to tell them apart, got {here} and {there}")
     x = standardised(np.concatenate([x_reference, x_target]))
     y = np.repeat([0, 1], [here, there])
     fold = np.concatenate([np.arange(here), np.arange(there)]) % _FOLDS
     with one_thread():
         log_odds, learner = _cross_fit(x, y, fold)
     parts = [
-        area_under_curve(log_odds[(fold == f) & (y == 0)], log_odds[(fold == f) & (y == 1)])
-        for f in range(_FOLDS)
+        area_under_curve(log_odds[(fold == f) & (y == 0)], log_odds[(fold == f) & (y == 1)]) for f in range(_FOLDS)
     ]
     auc, error = float(np.mean([a for a, _ in parts])), float(np.sqrt(sum(e * e for _, e in parts))) / _FOLDS
     weights, covered = np.ones(here), 1.0
@@ -319,9 +314,7 @@ def compare_samples(reference: RowSample, target: RowSample) -> DomainComparison
     with lock:  # who comes second waits, and finds it done
         found = kept.get(key)
         if found is None:
-            found = compare_domains(
-                *representation({n: here[n] for n in shared}, {n: there[n] for n in shared})
-            )
+            found = compare_domains(*representation({n: here[n] for n in shared}, {n: there[n] for n in shared}))
             kept[key] = found
     weights = np.empty_like(found.weights)
     weights[here.content_order] = found.weights

@@ -25,9 +25,7 @@ def k_means(points: Array, count: int) -> Array:
     """
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    with threadpool_limits(
-        1, user_api="blas"
-    ):  # a few columns: threads would wait for each other, and for other work
+    with threadpool_limits(1, user_api="blas"):  # a few columns: threads would wait for each other, and for other work
         return _clustered(points - points.mean(axis=0), count)
 
 
@@ -83,9 +81,7 @@ def _middles(points: Array, part: Array, centres: Array, norms: Array) -> Array:
     sums = np.stack([np.bincount(part, column, count) for column in points.T], axis=1)
     empty = np.flatnonzero(sizes == 0)
     if len(empty):
-        apart = (
-            norms - 2 * np.einsum("ij,ij->i", points, centres[part]) + np.square(centres).sum(axis=1)[part]
-        )
+        apart = norms - 2 * np.einsum("ij,ij->i", points, centres[part]) + np.square(centres).sum(axis=1)[part]
         for k, row in zip(empty, np.argsort(-apart), strict=False):
             sums[part[row]] -= points[row]
             sizes[part[row]] -= 1

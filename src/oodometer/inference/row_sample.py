@@ -78,9 +78,7 @@ class RowSample:
             return joined[1]  # another method keeps the same sample
         keys = np.concatenate([self.keys, other.keys])
         order = np.argsort(keys, kind="stable")[: self.limit]
-        arrays = {
-            name: np.concatenate([value, other.arrays[name]])[order] for name, value in self.arrays.items()
-        }
+        arrays = {name: np.concatenate([value, other.arrays[name]])[order] for name, value in self.arrays.items()}
         out = RowSample(keys[order], arrays, self.limit, self.seen + other.seen)
         self.__dict__["_joined"] = other, out
         return out

@@ -85,9 +85,7 @@ def transport(probabilities: Array, prior: Array, start: Array | None = None) ->
 
     potential = np.zeros(classes)
     if classes > 1:
-        with threadpool_limits(
-            1, user_api="blas"
-        ):  # for matrices of 20 rows threads cost ten times what they bring
+        with threadpool_limits(1, user_api="blas"):  # for matrices of 20 rows threads cost ten times what they bring
             if start is not None:
                 potential = start[open_classes].astype(np.float64)
             else:
@@ -125,9 +123,7 @@ def _by_newton(worth: Array, share: Array) -> Array:
             load = soft.mean(axis=0)
             if np.abs(load - share).sum() < 1e-4:
                 break
-            together = np.einsum(
-                "ia,ib->ab", soft, soft
-            )  # no BLAS: its threads cost more than they bring here
+            together = np.einsum("ia,ib->ab", soft, soft)  # no BLAS: its threads cost more than they bring here
             hessian = (np.diag(load) - together / samples) / width + 1e-9 * np.eye(classes)
             # a constant may be added to all potentials, so the Hessian is singular
             step = np.linalg.lstsq(hessian, share - load, rcond=1e-12)[0]
@@ -148,7 +144,5 @@ def _by_gradient(worth: Array, share: Array) -> Array:
     potential = np.zeros(worth.shape[1])
     for width in _WIDTHS[:4]:
         options: Any = {"maxiter": 30, "ftol": 1e-10, "gtol": 1e-7, "maxcor": 20}
-        potential = minimize(
-            negative_dual, potential, args=(width,), jac=True, method="L-BFGS-B", options=options
-        ).x
+        potential = minimize(negative_dual, potential, args=(width,), jac=True, method="L-BFGS-B", options=options).x
     return potential

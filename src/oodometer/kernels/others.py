@@ -59,9 +59,7 @@ def _plain(probabilities: Array, predicted: Array, width: int, is_argmax: bool) 
     by_chunks(work, rows, classes, threads=False)
     # the predicted classes were counted with the others and are taken off again: quicker than leaving them out
     counts -= count(probabilities[np.arange(rows), predicted], offset[predicted])
-    chosen = csr_matrix(
-        (np.ones(rows, dtype=probabilities.dtype), predicted, np.arange(rows + 1)), (rows, classes)
-    )
+    chosen = csr_matrix((np.ones(rows, dtype=probabilities.dtype), predicted, np.arange(rows + 1)), (rows, classes))
     mass = np.asarray(chosen.T @ probabilities, dtype=np.float64)
     np.fill_diagonal(mass, 0.0)
     return counts.reshape(classes, width), mass

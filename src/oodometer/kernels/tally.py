@@ -12,9 +12,7 @@ __all__ = ["count_passed", "tally"]
 _ROWS_AT_A_TIME = 1 << 15
 
 
-def tally(
-    bins: Array, width: int, *, kinds: Array | None = None, of: int = 1, verdicts: Array | None = None
-) -> Array:
+def tally(bins: Array, width: int, *, kinds: Array | None = None, of: int = 1, verdicts: Array | None = None) -> Array:
     """Samples in each cell, int64, axes (kind, bin, verdict): ``of`` kinds, ``width`` bins.
 
     bins and kinds have shape (sample,); without ``kinds`` all are of kind 0. The last axis has one entry, or two with
@@ -39,9 +37,7 @@ def tally(
         if values is not None and len(values) and not (values.min() >= 0 and values.max() < most):
             raise ValueError(f"{name}: expected numbers from 0 to {most - 1}")
     flat = out.reshape(-1)
-    step = max(
-        _ROWS_AT_A_TIME, flat.size
-    )  # small enough for the cache, and not smaller than what is added up
+    step = max(_ROWS_AT_A_TIME, flat.size)  # small enough for the cache, and not smaller than what is added up
     for start in range(0, len(bins), step):
         part = slice(start, start + step)
         code = bins[part]

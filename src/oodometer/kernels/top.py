@@ -60,9 +60,7 @@ def survey(values: Array) -> Survey:
     (0.25, 0.0)
     """
     rows, classes = values.shape
-    top = Top(
-        np.empty(rows, dtype=np.int32), np.empty(rows, dtype=values.dtype), np.empty(rows, dtype=values.dtype)
-    )
+    top = Top(np.empty(rows, dtype=np.int32), np.empty(rows, dtype=values.dtype), np.empty(rows, dtype=values.dtype))
     lows: list[float] = []
     gaps: list[float] = []
     if takes(values):

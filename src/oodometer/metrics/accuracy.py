@@ -27,9 +27,7 @@ def accuracy(correct: Any) -> float:
     verdict = truth_values(correct, "correct")
     if not verdict.size or (verdict < 0).any():
         got = "null" if verdict.size else "none"
-        raise InputError(
-            "a verdict for every sample", got=got, remedy="drop unlabelled rows", column="correct"
-        )
+        raise InputError("a verdict for every sample", got=got, remedy="drop unlabelled rows", column="correct")
     return float(verdict.mean())
 
 
@@ -74,6 +72,4 @@ class Accuracy(Metric[Counts, Measure]):
         """The share and its exact interval."""
         if not state.rows:
             raise NotApplicable("needs at least one labelled row")
-        return measure(
-            state.hits / state.rows, clopper_pearson(state.hits, state.rows, level), level, "exact"
-        )
+        return measure(state.hits / state.rows, clopper_pearson(state.hits, state.rows, level), level, "exact")

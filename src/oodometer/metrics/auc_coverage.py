@@ -55,9 +55,7 @@ def influence(groups: Groups, area: float) -> Array:
     inside = 1 - before * harmonic / size
     weighted = start * groups.harmonic2 + slope * harmonic
     weighted_later = weighted[::-1].cumsum()[::-1] - weighted
-    weighted_inside = (
-        slope * size + (start - before * slope) * harmonic - before * start * groups.harmonic2
-    ) / size
+    weighted_inside = (slope * size + (start - before * slope) * harmonic - before * start * groups.harmonic2) / size
     base = own - area - weighted_later - weighted_inside
     return np.stack([base, base + later + inside])
 

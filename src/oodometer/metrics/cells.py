@@ -64,16 +64,12 @@ class Cells:
     def __add__(self, other: Cells) -> Cells:
         """Sum of both."""
         if self.counts.shape != other.counts.shape:
-            raise UsageError(
-                "states of different numbers of cells cannot merge; use one metric for all parts"
-            )
+            raise UsageError("states of different numbers of cells cannot merge; use one metric for all parts")
         return Cells(self.counts + other.counts, self.sums + other.sums)
 
     def coarse(self, cells: int) -> Cells:
         """The same in fewer cells, a divisor of their number."""
-        return Cells(
-            self.counts.reshape(cells, -1, 2).sum(axis=1), self.sums.reshape(cells, -1, 2).sum(axis=1)
-        )
+        return Cells(self.counts.reshape(cells, -1, 2).sum(axis=1), self.sums.reshape(cells, -1, 2).sum(axis=1))
 
     @property
     def rows(self) -> int:

@@ -150,7 +150,5 @@ class ConfusionTable(ConfusionMetric[dict[str, Any]]):
         if not state.rows:
             raise NotApplicable("needs at least one labelled row")
         if len(state.classes) > _LARGEST:
-            raise NotApplicable(
-                f"a table of {len(state.classes)} by {len(state.classes)} classes is too large"
-            )
+            raise NotApplicable(f"a table of {len(state.classes)} by {len(state.classes)} classes is too large")
         return {"classes": list(state.classes), "counts": state.matrix().tolist()}

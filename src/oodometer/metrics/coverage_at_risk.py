@@ -43,9 +43,7 @@ def coverage_at_risk(confidence: Any, correct: Any, risk: float = 0.05, *, first
 
 def _checked(risk: float) -> float:
     if not 0 <= risk < 1:
-        raise UsageError(
-            f"expected a risk from 0 to below 1, a share of wrong answers, got {risk}; 0.05 is usual"
-        )
+        raise UsageError(f"expected a risk from 0 to below 1, a share of wrong answers, got {risk}; 0.05 is usual")
     return float(risk)
 
 

@@ -53,9 +53,7 @@ def check_pair_of_weights(names: str, weights: Sequence[float]) -> tuple[float, 
     """
     given = tuple(float(w) for w in weights)
     if len(given) != 2 or not min(given) >= 0 or abs(sum(given) - 1) > 1e-6:
-        raise UsageError(
-            f"expected two weights {names} that sum to 1, got {', '.join(f'{w:g}' for w in given)}"
-        )
+        raise UsageError(f"expected two weights {names} that sum to 1, got {', '.join(f'{w:g}' for w in given)}")
     return given[0], given[1]
 
 

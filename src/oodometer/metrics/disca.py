@@ -197,14 +197,10 @@ def check_options(
         raise UsageError(f"expected at least 2 steps of the grid, got {steps}; 100 is usual")
     for tolerance in tolerances:
         if not 0.5 <= tolerance <= 1:
-            raise UsageError(
-                f"expected a tolerance from 0.5 to 1, an accuracy, got {tolerance}; 0.95 is usual"
-            )
+            raise UsageError(f"expected a tolerance from 0.5 to 1, an accuracy, got {tolerance}; 0.95 is usual")
     given = tuple(float(w) for w in weights)
     if len(given) != 3 or not min(given) >= 0 or abs(sum(given) - 1) > 0.0101:
-        raise UsageError(
-            f"expected three weights x, y, z that sum to 1, got {', '.join(f'{w:g}' for w in given)}"
-        )
+        raise UsageError(f"expected three weights x, y, z that sum to 1, got {', '.join(f'{w:g}' for w in given)}")
     return given[0], given[1], given[2]
 
 
@@ -229,9 +225,7 @@ def check_defined(terms: Terms, groups: Groups) -> None:
         raise NotApplicable("needs an ordering in (0, 1], such as a probability; this score leaves it")
     for name, value in (("a", terms.a[0]), ("b", terms.b[0].min())):
         if not value > LEAST:
-            raise NotApplicable(
-                f"1/{name} is undefined: {name}, a confidence, is {value:g}; it needs to be above 0"
-            )
+            raise NotApplicable(f"1/{name} is undefined: {name}, a confidence, is {value:g}; it needs to be above 0")
 
 
 def parts_of(terms: Terms, i: int, tolerance: float, weights: tuple[float, float, float]) -> Disca:

@@ -69,9 +69,7 @@ class FailureCases(RankMetric[list[dict[str, Any]]]):
     def finish(self, state: Ranks, level: float = 0.95, seed: int = 0) -> list[dict[str, Any]]:
         """The table; the level is that of the exact interval in a plateau."""
         if state.rows < FEW_ROWS:
-            raise NotApplicable(
-                f"needs at least {FEW_ROWS} labelled rows to tell a case from chance; got {state.rows}"
-            )
+            raise NotApplicable(f"needs at least {FEW_ROWS} labelled rows to tell a case from chance; got {state.rows}")
         groups = state.groups
         coverages = np.arange(1, _STEPS + 1) / _STEPS
         seen = cells_of(groups).at_coverages(coverages)

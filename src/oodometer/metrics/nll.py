@@ -111,9 +111,7 @@ class NegativeLogLikelihood(Metric[LossState, Measure]):
         """Sums of one batch."""
         losses = _losses(batch)
         finite = losses[np.isfinite(losses)]
-        return LossState(
-            len(losses), float(finite.sum()), float((finite * finite).sum()), len(losses) - len(finite)
-        )
+        return LossState(len(losses), float(finite.sum()), float((finite * finite).sum()), len(losses) - len(finite))
 
     def finish(self, state: LossState, level: float = 0.95, seed: int = 0) -> Measure:
         """Mean loss and its interval."""

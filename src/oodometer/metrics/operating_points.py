@@ -23,9 +23,7 @@ _ROWS_A_TEST = 100
 _FIXED = tuple(i / 10 for i in range(1, 10))  # thresholds tested besides, for confidences of few levels
 
 
-def operating_point(
-    confidence: Any, correct: Any, accuracy: float = 0.95, level: float = 0.95
-) -> dict[str, Any]:
+def operating_point(confidence: Any, correct: Any, accuracy: float = 0.95, level: float = 0.95) -> dict[str, Any]:
     """The largest coverage at which the selective accuracy is, at the ``level``, proved to be at least ``accuracy``.
 
     Learn then Test with Bonferroni's correction. The tests are fixed before a verdict is looked at: n / 100 (5 to 100)
@@ -56,9 +54,7 @@ def operating_point(
 
 def _checked(accuracy: float) -> float:
     if not 0 < accuracy < 1:
-        raise UsageError(
-            f"expected a required accuracy between 0 and 1, got {accuracy}; percents are divided by 100"
-        )
+        raise UsageError(f"expected a required accuracy between 0 and 1, got {accuracy}; percents are divided by 100")
     return float(accuracy)
 
 
@@ -73,11 +69,7 @@ def _point(groups: Groups, accuracy: float, level: float, fixed: bool) -> dict[s
     thresholds[-1], above[-1] = min(0.0, float(groups.lowest[-1])), len(groups.answered) - 1
     if fixed:
         stated = np.array(_FIXED)
-        down = (
-            len(groups.answered)
-            - np.searchsorted(groups.lowest[::-1], stated.astype(groups.lowest.dtype))
-            - 1
-        )
+        down = len(groups.answered) - np.searchsorted(groups.lowest[::-1], stated.astype(groups.lowest.dtype)) - 1
         thresholds, above = np.concatenate([thresholds, stated]), np.concatenate([above, down])
     tests = len(thresholds)
     trials = np.where(above >= 0, groups.answered[above], 0.0)
@@ -155,7 +147,5 @@ class OperatingPoints(RankMetric[list[dict[str, Any]]]):
         """The table."""
         if not state.rows:
             raise NotApplicable("needs at least one labelled row")
-        fixed = (
-            state.exact and not state.signed
-        )  # the fixed thresholds are confidences, and a bin may straddle one
+        fixed = state.exact and not state.signed  # the fixed thresholds are confidences, and a bin may straddle one
         return [_point(state.groups, accuracy, level, fixed) for accuracy in self.required]

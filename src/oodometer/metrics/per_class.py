@@ -48,9 +48,7 @@ class PerClass(ConfusionMetric[list[dict[str, Any]]]):
             if name == "f1":
                 lower, upper, share = (2 * q / (1 + q) for q in (lower, upper, share))
             columns[name] = [
-                Interval(float(v), min(float(a), float(v)), max(float(b), float(v)), level, "exact")
-                if n
-                else None
+                Interval(float(v), min(float(a), float(v)), max(float(b), float(v)), level, "exact") if n else None
                 for v, a, b, n in zip(share, lower, upper, trials, strict=True)
             ]
         return [

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["REPLICATES", "Points", "RankCells", "accuracy_band", "cells_of", "interval_of", "resampled"]
 
 REPLICATES = 200
-MOST_CELLS = (
-    512  # cells of ranks in a replicate; its curve is a straight line inside a cell of 0.2 % of the rows
-)
+MOST_CELLS = 512  # cells of ranks in a replicate; its curve is a straight line inside a cell of 0.2 % of the rows
 _LARGE = 400  # a mean so large that a Poisson draw is never far from a normal one, and never below 0
 _JOINED_ERROR = 0.5  # expected errors in a part of a joined cell that count as "there is one"
 

@@ -34,9 +34,7 @@ def risk_at_coverage(confidence: Any, correct: Any, coverage: float = 0.8) -> fl
 
 def _checked(coverage: float) -> float:
     if not 0 < coverage <= 1:
-        raise UsageError(
-            f"expected a coverage above 0 and up to 1, a share of the rows, got {coverage}; 0.8 is usual"
-        )
+        raise UsageError(f"expected a coverage above 0 and up to 1, a share of the rows, got {coverage}; 0.8 is usual")
     return float(coverage)
 
 

@@ -52,9 +52,7 @@ def _deposit(where: Array, grid: int) -> tuple[Array, Array]:
     return left, scaled - left
 
 
-def _smoothed_size(
-    coefficients: Float[Array, "set node"], sigma: Float[Array, " set"]
-) -> Float[Array, " set"]:
+def _smoothed_size(coefficients: Float[Array, "set node"], sigma: Float[Array, " set"]) -> Float[Array, " set"]:
     """smECE_sigma of each set from its cosine coefficients, (set, grid + 1), and its sigma, (set,).
 
     Reflection at both ends makes the cosines cos(pi k t) the eigenfunctions of the smoothing, with factors

@@ -38,9 +38,7 @@ def poisson_counts(counts: Array, replicates: int, rng: np.random.Generator) -> 
     return out.reshape(replicates, *np.shape(counts))
 
 
-def from_bootstrap(
-    value: float, replicates: Array, rows: float, rarer: float, level: float
-) -> tuple[float, float]:
+def from_bootstrap(value: float, replicates: Array, rows: float, rarer: float, level: float) -> tuple[float, float]:
     """Ends of an interval in [0, 1] from bootstrap replicates of a metric that one row moves by at most 2 / rows.
 
     ``rarer`` is the number of rows of the rarer verdict. Under 30 rows the bounded-difference (McDiarmid)
@@ -60,9 +58,7 @@ def from_bootstrap(
     return lower, upper
 
 
-def from_influence(
-    value: float, variance: float, rows: float, rarer: float, level: float
-) -> tuple[float, float]:
+def from_influence(value: float, variance: float, rows: float, rarer: float, level: float) -> tuple[float, float]:
     """Ends of an interval in [0, 1] from the variance of the estimate (Wilson's form, so it stays inside).
 
     With few rows, or few of the rarer verdict, the variance is taken to be at least that of a share of

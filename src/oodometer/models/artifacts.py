@@ -117,9 +117,7 @@ class Artifact(ABC):
 
     def _must_be_fitted(self) -> None:
         if not self._fitted():
-            raise UsageError(
-                f"the {self.kind} model has not been trained; call fit first or load a saved one"
-            )
+            raise UsageError(f"the {self.kind} model has not been trained; call fit first or load a saved one")
 
 
 def described(folder: Path) -> Path | None:

@@ -171,9 +171,7 @@ class Classifier(Artifact):
         """Train on checked data; ``truth`` is positions of classes (sample,), or distributions (sample, class)."""
 
     @abstractmethod
-    def ask(
-        self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None
-    ) -> Answers:
+    def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
         """What the model says of inputs (or of a data set), in their order. `UsageError` before `fit`."""
 
     def logits(self, inputs: Any, *, progress: Progress | None = None) -> Array:
@@ -282,9 +280,7 @@ def _is_pair(one: object) -> bool:
     return isinstance(one, tuple) and len(one) == 2 and all(isinstance(part, str) for part in one)
 
 
-def class_codes(
-    targets: Any, rows: int, classes: Sequence[int | str] | None
-) -> tuple[Array, tuple[int | str, ...]]:
+def class_codes(targets: Any, rows: int, classes: Sequence[int | str] | None) -> tuple[Array, tuple[int | str, ...]]:
     """Positions of targets among the classes, int64, shape (sample,), and the classes.
 
     Distributions over the classes, an array of shape (sample, class) with rows that sum to 1, come back as float32.

@@ -80,9 +80,7 @@ class Energy:
     def summary(self) -> str:
         """What was measured and what was assumed, in a sentence."""
         said = [
-            part.how
-            if part.how == _NO_GPU
-            else f"{label} {'measured' if part.measured else 'assumed'} ({part.how})"
+            part.how if part.how == _NO_GPU else f"{label} {'measured' if part.measured else 'assumed'} ({part.how})"
             for label, part in (("CPU", self.cpu), ("GPU", self.gpu), ("DRAM", self.dram))
         ]
         return f"{'; '.join(said)}; PUE {self.pue:g} assumed"
@@ -129,9 +127,7 @@ class EnergyMeter:
     def energy(self) -> Energy:
         """What the block took; `UsageError` before its end."""
         if self._found is None:
-            raise UsageError(
-                "the energy is known after the block; read it behind `with EnergyMeter() as meter:`"
-            )
+            raise UsageError("the energy is known after the block; read it behind `with EnergyMeter() as meter:`")
         return self._found
 
     def __enter__(self) -> Self:

@@ -38,9 +38,7 @@ class Ensemble(Classifier):
 
     kind = "ensemble"
 
-    def __init__(
-        self, models: Sequence[Classifier], *, names: Sequence[str] = (), average: bool = False
-    ) -> None:
+    def __init__(self, models: Sequence[Classifier], *, names: Sequence[str] = (), average: bool = False) -> None:
         if not models:
             raise UsageError("expected at least one model, got none")
         self.models, self.average = tuple(models), average
@@ -58,9 +56,7 @@ class Ensemble(Classifier):
     def _fit(self, data: Dataset, truth: Array, dev: Any, checkpoint: Any, progress: Progress | None) -> None:
         raise UsageError("train the models of an ensemble one by one, each with a seed of its own")
 
-    def ask(
-        self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None
-    ) -> Answers:
+    def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
         """The answers of the judged model, or the mean, with the probabilities of every member."""
         request = request or Request()
         alone = replace(request, features=False, views=0)
@@ -73,9 +69,7 @@ class Ensemble(Classifier):
                     progress(place * total + done, turns * total)
 
             found.append(model.ask(inputs, alone if place else request, progress=tell))
-        members = np.stack(
-            [one.distribution[:, order] for one, order in zip(found, self._orders, strict=True)]
-        )
+        members = np.stack([one.distribution[:, order] for one, order in zip(found, self._orders, strict=True)])
         first = replace(found[0], members=members, names=self.names)
         return replace(first, logits=None, probabilities=members.mean(0)) if self.average else first
 

@@ -80,11 +80,7 @@ def open_classifier(
 def _pretrained(name: str, max_length: int | None, device: str | None) -> Classifier:
     local = Path(name).expanduser()
     if local.exists() and not (local / "config.json").is_file():
-        got = (
-            "a file"
-            if local.is_file()
-            else ", ".join(sorted(one.name for one in local.iterdir())[:6]) or "nothing"
-        )
+        got = "a file" if local.is_file() else ", ".join(sorted(one.name for one in local.iterdir())[:6]) or "nothing"
         raise InputError(
             "the folder of a model, with config.json or oodometer_model.json in it",
             got=got,
@@ -156,9 +152,7 @@ def _of_object(
     if torch is not None and isinstance(found, torch.nn.Module):
         from .outside.module import ModuleClassifier
 
-        return ModuleClassifier(
-            found, gives=_checked(gives) or "logits", classes=classes, name=name, device=device
-        )
+        return ModuleClassifier(found, gives=_checked(gives) or "logits", classes=classes, name=name, device=device)
     if not callable(found) or isinstance(found, type):
         raise InputError(
             "a function, a fitted estimator or a torch module",
@@ -177,9 +171,7 @@ def _of_object(
                 remedy="mend it",
             ) from error
         if made is found or (callable(made) and _needs_nothing(made) and not hasattr(made, "predict_proba")):
-            raise InputError(
-                "a model", got=repr(made)[:80], file=name, remedy="return one that takes a batch"
-            )
+            raise InputError("a model", got=repr(made)[:80], file=name, remedy="return one that takes a batch")
         return _of_object(made, name, gives, classes, device)
     from .outside.function import FunctionClassifier
 

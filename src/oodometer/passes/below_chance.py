@@ -125,16 +125,10 @@ def _explained(counts: Array, classes: Sequence[Any], floor: float) -> tuple[str
         if share >= best - _AS_GOOD:
             if k == 2:
                 return "with the two classes of the labels exchanged", share
-            what = (
-                "after the last class comes the first"
-                if step == 1
-                else "before the first class comes the last"
-            )
+            what = "after the last class comes the first" if step == 1 else "before the first class comes the last"
             return f"with {text} in place of label ({what})", share
     share = float(counts[place, chosen].sum()) / n
-    moved = [
-        int(i) for i in np.argsort(-counts.sum(axis=1), kind="stable") if chosen[i] != i and counts[i].any()
-    ]
+    moved = [int(i) for i in np.argsort(-counts.sum(axis=1), kind="stable") if chosen[i] != i and counts[i].any()]
     if len(moved) == 2 and chosen[moved[0]] == moved[1]:
         a, b = sorted(moved)
         return f"with the labels {classes[a]!r} and {classes[b]!r} exchanged", share

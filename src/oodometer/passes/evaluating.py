@@ -126,9 +126,7 @@ def _asked(metric: Metric[Any, Any], first: Predictions) -> str | None:
     return metric.why_not(first)
 
 
-def evaluate_source(
-    source: Source, chosen: Sequence[Metric[Any, Any]], options: EvaluationOptions
-) -> Evaluation:
+def evaluate_source(source: Source, chosen: Sequence[Metric[Any, Any]], options: EvaluationOptions) -> Evaluation:
     """Everything that the metrics chosen say of a source, in one pass."""
     plan, skipped = plan_evaluation(source, chosen, options)
     state = plan.fold(source.parts(), options.execution)
@@ -222,9 +220,7 @@ def _warnings(whole: Mapping[str, Any], numbers: Mapping[str, Interval]) -> list
         warnings.append(f"{unlabelled} of {whole['read']} rows have no known truth and were left out")
     if rows < _FEW_ROWS:
         warnings.append(f"only {rows} labelled rows; intervals are wide")
-    warnings += [
-        rounding(int(key.split()[-1]), "the") for key in sorted(whole) if key.startswith("rounded to ")
-    ]
+    warnings += [rounding(int(key.split()[-1]), "the") for key in sorted(whole) if key.startswith("rounded to ")]
     accuracy = numbers.get("accuracy")
     if accuracy is not None and accuracy.value in (0, 1):
         kind = "correct" if accuracy.value else "wrong"

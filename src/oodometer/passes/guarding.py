@@ -87,9 +87,7 @@ def _check_order(found: Estimate | Interval, bounds: tuple[float, float]) -> Non
         raise ValueError(f"gave {found.value} in [{found.lower}, {found.upper}]")
     low, value, high = numbers
     if not bounds[0] <= low <= value <= high <= bounds[1]:
-        raise ValueError(
-            f"gave {value} in [{low}, {high}], outside [{bounds[0]:g}, {bounds[1]:g}] or out of order"
-        )
+        raise ValueError(f"gave {value} in [{low}, {high}], outside [{bounds[0]:g}, {bounds[1]:g}] or out of order")
 
 
 def _check_json(told: Mapping[str, Any] | Any) -> None:

@@ -87,12 +87,8 @@ class EstimationPlan(Pass):
 
     def lighter(self) -> EstimationPlan:
         """The accuracies alone: what a trial needs."""
-        light = {
-            name: guarded(name, method, method.lighter, Estimator) for name, method in self.methods.items()
-        }
-        methods = {
-            name: self.methods[name] if isinstance(one, Failed) else one for name, one in light.items()
-        }
+        light = {name: guarded(name, method, method.lighter, Estimator) for name, method in self.methods.items()}
+        methods = {name: self.methods[name] if isinstance(one, Failed) else one for name, one in light.items()}
         return replace(
             self,
             methods=methods,
@@ -112,9 +108,7 @@ class EstimationPlan(Pass):
             if why is None:
                 kept[name] = method
             else:
-                skipped.append(
-                    Skipped(name, why.why if isinstance(why, Failed) else f"{why} (in the target)")
-                )
+                skipped.append(Skipped(name, why.why if isinstance(why, Failed) else f"{why} (in the target)"))
         confident = self.confidence is not None and self.confidence.why_not(batch) is None
         plan = replace(
             self,

@@ -33,9 +33,7 @@ def rows_by_value(values: Array) -> tuple[list[Any], Iterator[Array]]:
         names = [slice_name(value) for value in distinct]
     else:
         index: dict[Any, int] = {}
-        codes = np.array(
-            [index.setdefault(slice_name(v), len(index)) for v in values.tolist()], dtype=np.intp
-        )
+        codes = np.array([index.setdefault(slice_name(v), len(index)) for v in values.tolist()], dtype=np.intp)
         names = list(index)
     order = np.argsort(codes, kind="stable")
     edges = np.searchsorted(codes[order], np.arange(len(names) + 1))

@@ -114,9 +114,7 @@ class MaNo(Ranker):
     def finish(self, state: State) -> float:
         """The norm under the normalisation that the criterion, or the caller, chose."""
         if self._normalization == "taylor" and not _has_logits(state):
-            raise NotApplicable(
-                "needs `logits`; the Taylor normalization cannot be worked out from probabilities"
-            )
+            raise NotApplicable("needs `logits`; the Taylor normalization cannot be worked out from probabilities")
         return float((state[self._chosen(state)] / state["entries"]) ** (1 / _ORDER))
 
     def _chosen(self, state: State) -> str:

@@ -69,7 +69,5 @@ class MetaDistributionEnergy(Ranker):
         """Logarithm of the mean exponential, minus the mean."""
         rows = state["rows"]
         if self._temperature == 1.0 and state["largest"] < 1e-4:
-            raise NotApplicable(
-                "needs raw `logits`; log-probabilities have the same energy, 0, for every sample"
-            )
+            raise NotApplicable("needs raw `logits`; log-probabilities have the same energy, 0, for every sample")
         return float(max(state["log_sum"] - np.log(rows) - state["total"] / rows, 0.0))

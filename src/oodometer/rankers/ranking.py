@@ -100,9 +100,7 @@ def rank_models(
     rng = np.random.default_rng([seed, 31])
     paired = len({len(r) for r in records.values()}) == 1
     noise = rng.standard_normal((1 if paired else len(names), _BLOCKS, _DRAWS))
-    draws = scores[:, None] + np.einsum(
-        "mb,mbd->md", moves, np.broadcast_to(noise, (len(names), _BLOCKS, _DRAWS))
-    )
+    draws = scores[:, None] + np.einsum("mb,mbd->md", moves, np.broadcast_to(noise, (len(names), _BLOCKS, _DRAWS)))
     best = draws == draws.max(axis=0)
     p_best = (best / best.sum(axis=0)).mean(axis=1)
     order = sorted(range(len(names)), key=lambda i: (-scores[i], names[i]))
@@ -170,9 +168,7 @@ def _jackknife(ranker: Ranker, record: Predictions) -> Array:
 def _notes(ranker: Ranker, records: Mapping[str, Predictions], paired: bool) -> tuple[str, ...]:
     notes = []
     if not ranker.across_models:
-        notes.append(
-            f"{ranker.name} has the scale of one model: it orders data sets of one model, not models"
-        )
+        notes.append(f"{ranker.name} has the scale of one model: it orders data sets of one model, not models")
     if any(len(record) < 2 * _BLOCKS for record in records.values()):
         notes.append(f"records of fewer than {2 * _BLOCKS} rows: how firm the order is cannot be said")
     if not paired:

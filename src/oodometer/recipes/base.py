@@ -41,9 +41,7 @@ class Workspace:
 
     def write_json(self, name: str, value: Any) -> Path:
         """Write a value as JSON, whole or not at all."""
-        return write_atomic(
-            self / name, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        )
+        return write_atomic(self / name, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
     def read_json(self, name: str) -> Any:
         """Read it back."""

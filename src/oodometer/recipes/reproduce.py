@@ -109,9 +109,7 @@ def reproduce(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WorkError(
-            f"cannot make the folder {folder}: {error.strerror}; name another with --out"
-        ) from error
+        raise WorkError(f"cannot make the folder {folder}: {error.strerror}; name another with --out") from error
     workspace = Workspace(folder)
     runs = follow(recipe.steps(scale, tuple(dict.fromkeys((*only, *tasks)))), workspace, report)
     result = recipe.result(workspace)
@@ -122,9 +120,7 @@ def _check(what: str, named: Sequence[str], known: Sequence[str], paper: str, sc
     """`UsageError` for a name that the recipe does not know."""
     unknown = [name for name in named if name not in known]
     if unknown and not known:
-        raise UsageError(
-            f"{paper} has no {what}s to choose from, got {unknown[0]!r}; leave --{_OPTIONS[what]} out"
-        )
+        raise UsageError(f"{paper} has no {what}s to choose from, got {unknown[0]!r}; leave --{_OPTIONS[what]} out")
     if unknown:
         raise UsageError(f"unknown {what} {unknown[0]!r} at scale {scale}; known: {', '.join(known)}")
 

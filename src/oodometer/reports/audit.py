@@ -64,9 +64,7 @@ rows; best guess 92.5 %.
     whole += f"; best guess {percent(found['value'], digits(found))}."
     correct = finite(result.get("correct"))
     if result.get("weighted") or correct is None:
-        start = (
-            f"{_count(labels)} were given, more of them where the model is unsure, and weighed accordingly."
-        )
+        start = f"{_count(labels)} were given, more of them where the model is unsure, and weighed accordingly."
     else:
         start = f"Of {number(int(labels))} randomly drawn rows the model got {number(int(correct))} right."
     return f"{start} {whole}"
@@ -172,20 +170,14 @@ def worth(result: Result) -> dict[str, str] | None:
     share = percent(explained, 0) if explained is not None and explained > 0 else ""
     were, are, them = ("were", "are", "them") if result.get("proxy") == "votes" else ("was", "is", "it")
     if method == "hypergeometric" and rows:
-        text += (
-            f"The target has {rows_text(rows)}: {number(int(labels))} of them are known, and only the other "
-        )
+        text += f"The target has {rows_text(rows)}: {number(int(labels))} of them are known, and only the other "
         text += f"{number(int(rows - labels))} can still surprise. {capital(proxy(result))} "
         text += f"{were} left aside, since imagined audits found no gain from {them} at so many labels."
     elif method == "clopper-pearson":
-        text += (
-            "They are read as they are: the target is large beside them, and imagined audits found no gain "
-        )
+        text += "They are read as they are: the target is large beside them, and imagined audits found no gain "
         text += f"from {proxy(result)} at so many labels."
     elif share:
-        text += (
-            f"{capital(proxy(result))}, as learnt on the reference, {are} predicted to take {share} off the "
-        )
+        text += f"{capital(proxy(result))}, as learnt on the reference, {are} predicted to take {share} off the "
         text += "variance of a label"
         unsure = "they are unsure" if result.get("proxy") == "votes" else "it is unsure"
         text += f", and rows were labelled more often where {unsure}." if result.get("weighted") else "."

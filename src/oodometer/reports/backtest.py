@@ -21,9 +21,7 @@ def sentence(result: Result) -> str:
     best = order[0]
     count = len(families(result))
     text = f"On targets simulated from this reference, in {count} famil{'y' if count == 1 else 'ies'} of shifts, "
-    text += (
-        f"{short(best.get('method'), 40)} was closest to the truth: off by {points(best['error'])} on average"
-    )
+    text += f"{short(best.get('method'), 40)} was closest to the truth: off by {points(best['error'])} on average"
     source = next((row for row in order if row.get("method") == "source"), None)
     if source is not None and source is not best:
         text += f", where reporting the reference accuracy would have been off by {points(source['error'])}"

@@ -100,34 +100,32 @@ def badges(result: Result) -> list[dict[str, str]]:
         text = "The bound holds for rows drawn like these, however few, although the threshold was looked for on them."
         level = finite(result.get("level"))
         if many > 1 and level is not None:
-            text += (
-                f" It does not pay for having picked the best of {many} models: for that ask for the level "
-            )
+            text += f" It does not pay for having picked the best of {many} models: for that ask for the level "
             text += f"{round(1 - (1 - level) / many, 6):g}."
         out.append({"badge": kind, "style": "", "text": text})
         away = elsewhere(led[0], "out_of_domain", at.get("threshold"))
         if finite(away.get("value")) is not None:
             holds = away["value"] >= at["accuracy"]
             text = f"Out of its domain the same threshold answers {percent(away['coverage'])}, and "
-            text += (
-                f"{percent(away['value'])} of that is right ({percent_range(away['lower'], away['upper'])}): "
+            text += f"{percent(away['value'])} of that is right ({percent_range(away['lower'], away['upper'])}): "
+            text += "as required there too, but seen, not promised." if holds else "the promise does not carry over."
+            out.append(
+                {
+                    "badge": "elsewhere",
+                    "style": "quiet" if holds else "none-badge",
+                    "text": text,
+                }
             )
-            text += (
-                "as required there too, but seen, not promised."
-                if holds
-                else "the promise does not carry over."
-            )
-            out.append({
-                "badge": "elsewhere",
-                "style": "quiet" if holds else "none-badge",
-                "text": text,
-            })  # fmt: skip
     said = choices(result)
     if said:
         same = "would" not in said
-        out.append({
-            "badge": "agreed" if same else "disputed", "style": "high" if same else "low", "text": said,
-        })  # fmt: skip
+        out.append(
+            {
+                "badge": "agreed" if same else "disputed",
+                "style": "high" if same else "low",
+                "text": said,
+            }
+        )
     return out
 
 
@@ -148,10 +146,15 @@ def cards(result: Result) -> list[dict[str, Any]]:
         if not rows:
             continue
         ties = sum(row.get("rank") == 1 for row in rows)
-        out.append({
-            "title": title, "model": called.get(str(rows[0].get("model")), ""), "row": best(rows[0]),
-            "share": metric in ("accuracy", "coverage_at_risk"), "ties": ties - 1,
-        })  # fmt: skip
+        out.append(
+            {
+                "title": title,
+                "model": called.get(str(rows[0].get("model")), ""),
+                "row": best(rows[0]),
+                "share": metric in ("accuracy", "coverage_at_risk"),
+                "ties": ties - 1,
+            }
+        )
     return out
 
 
@@ -168,7 +171,5 @@ def compared(result: Result) -> list[dict[str, Any]]:
             if (count := finite((one.get(domain) or {}).get("rows"))) is not None
         }
         many = rows_text(rows.pop()) if len(rows) == 1 else "rows of each model's own number"
-        out.append(
-            {"domain": words, "paired": bool(found.get("paired")), "why": found.get("why"), "rows": many}
-        )
+        out.append({"domain": words, "paired": bool(found.get("paired")), "why": found.get("why"), "rows": many})
     return out

@@ -74,9 +74,7 @@ def _confusion(result: Result) -> dict[str, Any] | None:
     title, caption = "No confusions: every row is right", "Rows by true and predicted class."
     if pairs:
         worst = pairs[0]
-        title = (
-            f"Most common confusion: {short(worst['truth'], 40)} taken for {short(worst['prediction'], 40)}"
-        )
+        title = f"Most common confusion: {short(worst['truth'], 40)} taken for {short(worst['prediction'], 40)}"
         title += f", {rows_text(worst['count'])} ({percent(worst['share'])} of that class)"
     if len(names) > MOST_CELLS:
         caption = f"The {min(MOST_PAIRS, len(pairs))} largest confusions among {len(names)} classes."
@@ -85,8 +83,12 @@ def _confusion(result: Result) -> dict[str, Any] | None:
         (name, [(count, count / total) for count in row])
         for name, row, total in zip(names, counts, totals, strict=True)
     ]
-    return {"title": title, "caption": caption + " The stronger the colour, the larger the share of the true class.",
-            "names": names, "grid": grid}  # fmt: skip
+    return {
+        "title": title,
+        "caption": caption + " The stronger the colour, the larger the share of the true class.",
+        "names": names,
+        "grid": grid,
+    }
 
 
 def _sentence(result: Result, accuracy: dict[str, Any]) -> str:
@@ -102,17 +104,14 @@ def _sentence(result: Result, accuracy: dict[str, Any]) -> str:
 def context(result: Result) -> dict[str, Any]:
     """Names for the section of one file."""
     metrics = [
-        (str(name), one, meaning(str(name), one))
-        for name, one in (result.get("metrics") or {}).items()
-        if best(one)
+        (str(name), one, meaning(str(name), one)) for name, one in (result.get("metrics") or {}).items() if best(one)
     ]
     accuracy = best((result.get("metrics") or {}).get("accuracy"))
     classes = worst_first(result)[:MOST_CLASSES]
     columns = [
         name
         for name in dict.fromkeys(key for one in classes for key in one)
-        if name != "class"
-        and any(finite(one.get(name)) is not None or best(one.get(name)) for one in classes)
+        if name != "class" and any(finite(one.get(name)) is not None or best(one.get(name)) for one in classes)
     ]
     return {
         "accuracy": accuracy,
@@ -130,18 +129,13 @@ def context(result: Result) -> dict[str, Any]:
 
 def with_slices(result: Result) -> dict[str, Any]:
     """The result with the accuracy of all rows, and of each slice, where an estimate has its headline."""
-    slices = [
-        {**one, "headline": (one.get("metrics") or {}).get("accuracy")} for one in result.get("slices") or []
-    ]
+    slices = [{**one, "headline": (one.get("metrics") or {}).get("accuracy")} for one in result.get("slices") or []]
     return {**result, "headline": (result.get("metrics") or {}).get("accuracy"), "slices": slices}
 
 
 def comparison(files: list[dict[str, Any]]) -> dict[str, Any]:
     """A table of several files: the metrics that any of them has, and a row of values for each file."""
-    found = [
-        (one, {name: value for name, value in (one.get("metrics") or {}).items() if best(value)})
-        for one in files
-    ]
+    found = [(one, {name: value for name, value in (one.get("metrics") or {}).items() if best(value)}) for one in files]
     names = list(dict.fromkeys(name for _, metrics in found for name in metrics))
     return {
         "names": names,

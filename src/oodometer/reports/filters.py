@@ -49,9 +49,7 @@ def _number_range(interval: Mapping[str, Any]) -> Markup:
     lower, upper = interval.get("lower"), interval.get("upper")
     if finite(lower) is None or finite(upper) is None:
         return Markup(MISSING)
-    dash = (
-        DASH if lower is not None and lower >= 0 else " to "
-    )  # beside a minus a dash would read as one more
+    dash = DASH if lower is not None and lower >= 0 else " to "  # beside a minus a dash would read as one more
     return _data(lower, number(lower, 4)) + dash + _data(upper, number(upper, 4))
 
 

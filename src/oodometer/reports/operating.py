@@ -47,16 +47,18 @@ def tables(result: Result) -> list[dict[str, Any]]:
         rows.sort(key=lambda row: -float(best(row["at"].get("coverage")).get("value", -1)))
         if rows:
             proved = sum(bool(best(row["at"].get("coverage"))) for row in rows)
-            out.append({
-                "accuracy": accuracy, "rows": rows, "away": any(row["away"] for row in rows),
-                "title": f"To be right at least {given(accuracy)} of the time: {_which(rows, proved)}",
-            })  # fmt: skip
+            out.append(
+                {
+                    "accuracy": accuracy,
+                    "rows": rows,
+                    "away": any(row["away"] for row in rows),
+                    "title": f"To be right at least {given(accuracy)} of the time: {_which(rows, proved)}",
+                }
+            )
     return out
 
 
 def _which(rows: list[dict[str, Any]], proved: int) -> str:
     if not proved:
         return "no model is proved to be"
-    return (
-        f"{proved} of {len(rows)} models {'is' if proved == 1 else 'are'} proved to be, from a threshold on"
-    )
+    return f"{proved} of {len(rows)} models {'is' if proved == 1 else 'are'} proved to be, from a threshold on"

@@ -85,15 +85,19 @@ def render_figures(title: str, rows: Sequence[Sequence[Figure]], *, lead: str = 
 def _filled(template: str, figures: Mapping[str, Figure], **words: Any) -> str:
     """A template with its words, its charts and all that draws them."""
     specs, style_of_charts = _specs(figures)
-    page: str = _environment().get_template(f"{template}.html.j2").render(
-        figures=figures,
-        specs=specs,
-        chart_style=style_of_charts,
-        style=Markup(_asset("style.css")),
-        script=Markup(_asset("charts.js")),
-        runtime=Markup(_runtime()) if figures else "",
-        **words,
-    )  # fmt: skip
+    page: str = (
+        _environment()
+        .get_template(f"{template}.html.j2")
+        .render(
+            figures=figures,
+            specs=specs,
+            chart_style=style_of_charts,
+            style=Markup(_asset("style.css")),
+            script=Markup(_asset("charts.js")),
+            runtime=Markup(_runtime()) if figures else "",
+            **words,
+        )
+    )
     # Half a character, which JSON may hold, cannot be written as UTF-8.
     return page.strip().encode("utf-8", "replace").decode("utf-8") + "\n"
 
@@ -131,9 +135,7 @@ def _asset(name: str) -> str:
 def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader
 
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
+    environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(FILTERS)
     environment.globals.update(kinds=KINDS, no_guarantee=NO_GUARANTEE, trust=TRUST, shifts=SHIFTS)
     return environment

@@ -89,9 +89,7 @@ def costs(result: Result) -> list[dict[str, Any]]:
         for one in result.get("models") or []
         if finite(one.get("computation")) is not None
     ]
-    return sorted(
-        rows, key=lambda row: -float(best(row.get("nidma") or row.get("didma")).get("value", float("-inf")))
-    )
+    return sorted(rows, key=lambda row: -float(best(row.get("nidma") or row.get("didma")).get("value", float("-inf"))))
 
 
 def against(result: Result) -> dict[str, Any] | None:
@@ -112,8 +110,11 @@ def against(result: Result) -> dict[str, Any] | None:
             low, high = finite(gap.get("lower")), finite(gap.get("upper"))
             turned = {"lower": None if high is None else -high, "upper": None if low is None else -low}
             found.setdefault(str(pair.get("a")), {})[metric] = {
-                **gap, "value": -gap["value"], **turned, "better": None if better is None else 1 - better,
-            }  # fmt: skip
+                **gap,
+                "value": -gap["value"],
+                **turned,
+                "better": None if better is None else 1 - better,
+            }
     columns = [name for name in AGAINST if any(name in cells for cells in found.values())]
     if not columns:
         return None

@@ -69,9 +69,5 @@ def reference(key: str) -> Reference:
     ''
     """
     entry = BIBTEX.get(key, "")
-    place = next(
-        (found for name in ("booktitle", "journal", "howpublished") if (found := _field(entry, name))), ""
-    )
-    return Reference(
-        key, _authors(_field(entry, "author")), _field(entry, "title"), place, _field(entry, "year")
-    )
+    place = next((found for name in ("booktitle", "journal", "howpublished") if (found := _field(entry, name))), "")
+    return Reference(key, _authors(_field(entry, "author")), _field(entry, "title"), place, _field(entry, "year"))

@@ -56,9 +56,7 @@ def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
     headline = best(result.get("headline"))
     found = methods.with_headline(result)
     for one in found:
-        one["is_headline"] = bool(headline) and (
-            one["method"] == "headline" or methods.is_headline(one, headline)
-        )
+        one["is_headline"] = bool(headline) and (one["method"] == "headline" or methods.is_headline(one, headline))
         one["reference"] = reference(str(one["citation"])) if one.get("citation") else None
     return [chart.figure(result) for chart in ESTIMATE_CHARTS], {
         "sentence": headline_sentence(result),
@@ -109,13 +107,15 @@ def evaluate(result: Result) -> tuple[Drawn, dict[str, Any]]:
             if (figure := chart.figure(one)) is not None
         ]
         drawn += mine
-        sheets.append({
-            "result": one,
-            "figures": {figure.name.removesuffix(f"-{index}"): figure for figure in mine},
-            "slice_rows": slices.worst_first(one)[:MOST_ROWS],
-            "votes": judges.context(one),
-            **evaluation.context(one),
-        })  # fmt: skip
+        sheets.append(
+            {
+                "result": one,
+                "figures": {figure.name.removesuffix(f"-{index}"): figure for figure in mine},
+                "slice_rows": slices.worst_first(one)[:MOST_ROWS],
+                "votes": judges.context(one),
+                **evaluation.context(one),
+            }
+        )
     words: dict[str, Any] = {
         "sheets": sheets,
         "left": len(files_) - len(sheets),

@@ -30,9 +30,7 @@ def context(result: Result) -> dict[str, Any] | None:
         return None
     table, one = result.get("votes") or {}, found["judges"] == 1
     shown = {"single": "the judge"} if one else RULES
-    rules = [
-        (shown[str(row["rule"])], row) for row in table.get("rules") or [] if str(row.get("rule")) in shown
-    ]
+    rules = [(shown[str(row["rule"])], row) for row in table.get("rules") or [] if str(row.get("rule")) in shown]
     return {
         "judges": found["judges"],
         "bounds": [

@@ -105,9 +105,7 @@ def headline_sentence(result: Result) -> str:
     headline, target = best(result.get("headline")), result.get("target") or {}
     if not headline:
         return "No method could answer on these data; the reasons are listed below."
-    rows = (
-        rows_text(target.get("rows")).replace("rows", "unlabelled rows").replace("1 row", "1 unlabelled row")
-    )
+    rows = rows_text(target.get("rows")).replace("rows", "unlabelled rows").replace("1 row", "1 unlabelled row")
     if target.get("labelled"):
         rows = rows.replace("unlabelled ", "")
     if anything_goes(headline):

@@ -121,9 +121,7 @@ def summary_of_comparison(found: Comparison) -> str:
     for domain, rankings in found.rankings.items():
         columns = [name for name in _COLUMNS if name in rankings]
         cells = {
-            (name, row["model"]): f"{row['value']:.4f} ({row['rank']})"
-            for name in columns
-            for row in rankings[name]
+            (name, row["model"]): f"{row['value']:.4f} ({row['rank']})" for name in columns for row in rankings[name]
         }
         rows = [[m.name, *(cells.get((name, m.name), "") for name in columns)] for m in found.models]
         if columns:

@@ -72,9 +72,7 @@ class Diagnosis:
 
     def __repr__(self) -> str:
         looks = aligned(["look", "finding"], [[f.name, f.says] for f in self.findings])
-        return "\n".join(
-            [f"Kind of shift: {self.kind}", f"  {self.why}", *([looks] if self.findings else [])]
-        )
+        return "\n".join([f"Kind of shift: {self.kind}", f"  {self.why}", *([looks] if self.findings else [])])
 
     def __getitem__(self, name: str) -> Finding:
         for finding in self.findings:

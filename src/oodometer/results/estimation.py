@@ -200,18 +200,12 @@ def summary_of_estimation(found: Estimation) -> str:
     lines.append(
         aligned(
             ["method", "accuracy", "lower", "upper", "assumes"],
-            [
-                [e.method, percent(e.value), percent(e.lower), percent(e.upper), e.assumes]
-                for e in found.estimates
-            ],
+            [[e.method, percent(e.value), percent(e.lower), percent(e.upper), e.assumes] for e in found.estimates],
         )
     )
     for title, parts in (("slice", found.slices), ("chunk", found.chunks)):
         if parts:
-            rows = [
-                [str(p.place.get("value", p.place.get("start"))), str(p.rows), _ends(p.headline)]
-                for p in parts
-            ]
+            rows = [[str(p.place.get("value", p.place.get("start"))), str(p.rows), _ends(p.headline)] for p in parts]
             lines.append(aligned([title, "rows", "accuracy"], rows))
     if found.skipped:
         lines.append(f"{len(found.skipped)} methods were left out; `.skipped` says why")

@@ -75,9 +75,7 @@ class Prediction:
             lines.append(f"{self.truncated} inputs were longer than the model reads and were cut")
         if self.skipped:
             named = "; ".join(f"{name}: {why}" for name, why in self.examples)
-            lines.append(
-                f"{self.skipped} inputs could not be read or have no answer, and were left out ({named})"
-            )
+            lines.append(f"{self.skipped} inputs could not be read or have no answer, and were left out ({named})")
         lines += [f"warning: {one}" for one in self.warnings]
         if self.out is not None:
             lines.append(f"predictions: {self.out}")

@@ -61,8 +61,7 @@ def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     cells = [[*map(_cut, line[:-1]), line[-1]] for line in (columns, *rows)]
     widths = [max(len(line[j]) for line in cells) for j in range(len(columns))]
     return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in cells
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells
     )
 
 

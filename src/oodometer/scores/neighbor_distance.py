@@ -63,9 +63,7 @@ class NeighborDistance(Score):
         if why is not None or self._index is None or record.features is None:
             return why
         if record.features.shape[1] != self._width:
-            return (
-                f"needs features of {self._width} numbers as in the reference, got {record.features.shape[1]}"
-            )
+            return f"needs features of {self._width} numbers as in the reference, got {record.features.shape[1]}"
         return None
 
     def _score(self, record: Predictions) -> Array:

@@ -58,9 +58,7 @@ def draw_by_weight(pool: Predictions, log_weight: Array, rng: np.random.Generato
     return pool.take(np.sort(np.argpartition(-keys, count - 1)[:count]))
 
 
-def draw_by_shares(
-    pool: Predictions, part: Array, alpha: float, rng: np.random.Generator
-) -> Predictions | None:
+def draw_by_shares(pool: Predictions, part: Array, alpha: float, rng: np.random.Generator) -> Predictions | None:
     """As many rows as a Dirichlet(alpha) draw of the shares of all parts allows, without replacement.
 
     part : int, shape (sample,), the part that each row belongs to, -1 for none. Small alpha = few parts hold most rows.
@@ -76,9 +74,7 @@ def draw_by_shares(
     wanted = np.minimum(np.floor(total * shares + 1e-9).astype(int), sizes[present])
     if wanted.sum() < LEAST_ROWS:
         return None
-    rows = [
-        rng.choice(np.flatnonzero(part == k), n, replace=False) for k, n in zip(present, wanted, strict=True)
-    ]
+    rows = [rng.choice(np.flatnonzero(part == k), n, replace=False) for k, n in zip(present, wanted, strict=True)]
     return pool.take(np.sort(np.concatenate(rows)))
 
 

@@ -45,6 +45,10 @@ class LogitTemperature(Simulation):
             return None
         logits = np.log(np.maximum(drawn.probabilities, _SMALLEST)) if drawn.logits is None else drawn.logits
         return replace(
-            drawn, _cache={}, probabilities=softmax(logits * np.exp(-severity)), logits=None, confidence=None,
+            drawn,
+            _cache={},
+            probabilities=softmax(logits * np.exp(-severity)),
+            logits=None,
+            confidence=None,
             token_logprobs=None,
-        )  # fmt: skip
+        )

@@ -34,9 +34,7 @@ class Groups(Simulation):
 
     def why_not(self, pool: Predictions) -> str | None:
         """At least two groups of some size are needed."""
-        return (
-            None if len(_large(pool)) > 1 else f"needs `group` with at least two values of {LEAST_ROWS} rows"
-        )
+        return None if len(_large(pool)) > 1 else f"needs `group` with at least two values of {LEAST_ROWS} rows"
 
     def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
         """The rows of a random group, and at severity 0.5 as many others."""
@@ -94,9 +92,7 @@ def _large(pool: Predictions) -> list[Array]:
     return made
 
 
-def _with_others(
-    pool: Predictions, rows: Array, severity: float, rng: np.random.Generator
-) -> Predictions | None:
+def _with_others(pool: Predictions, rows: Array, severity: float, rng: np.random.Generator) -> Predictions | None:
     if severity < 1:
         others = np.setdiff1d(np.arange(len(pool)), rows)
         rows = np.concatenate([rows, rng.choice(others, min(len(rows), len(others)), replace=False)])

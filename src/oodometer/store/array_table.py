@@ -15,9 +15,19 @@ from .columns import Kind, Layout
 __all__ = ["axes_remedy", "column_of", "ndim_of", "sample_axis", "table_of"]
 
 _AXES: dict[Kind, tuple[int, int]] = {  # kind -> number of axes, which of them is the sample's
-    "number": (1, 0), "numbers": (2, 0), "ragged": (1, 0), "nested": (3, 1), "class": (1, 0), "classes": (2, 1),
-    "truth": (1, 0), "truths": (2, 1), "text": (1, 0), "time": (1, 0), "key": (1, 0), "any": (1, 0),
-}  # fmt: skip
+    "number": (1, 0),
+    "numbers": (2, 0),
+    "ragged": (1, 0),
+    "nested": (3, 1),
+    "class": (1, 0),
+    "classes": (2, 1),
+    "truth": (1, 0),
+    "truths": (2, 1),
+    "text": (1, 0),
+    "time": (1, 0),
+    "key": (1, 0),
+    "any": (1, 0),
+}
 
 
 def ndim_of(kind: Kind) -> int:
@@ -44,8 +54,12 @@ def column_of(values: Array, kind: Kind, column: str, blank_is_null: bool = True
     [[0, 0], [1, 0], [1, 1]]
     """
     if values.ndim != ndim_of(kind):
-        raise InputError(f"an array with {ndim_of(kind)} axes", got=f"shape {values.shape}", column=column,
-                         remedy=axes_remedy(kind, values.ndim))  # fmt: skip
+        raise InputError(
+            f"an array with {ndim_of(kind)} axes",
+            got=f"shape {values.shape}",
+            column=column,
+            remedy=axes_remedy(kind, values.ndim),
+        )
     values = as_numpy(values)
     if values.dtype.kind == "S":
         values = np.char.decode(values, "utf-8")
@@ -81,31 +95,37 @@ def _odd_cell(flat: Array, column: str, reason: str, per_row: int) -> InputError
     odd = next((i for i in known if isinstance(cells[i], str) != isinstance(cells[known[0]], str)), None)
     if odd is None:
         return InputError("values of one type", got=reason[:120], remedy="convert the array", column=column)
-    return InputError("values of one type", got=f"{cells[known[0]]!r} and {cells[odd]!r}", column=column,
-                      remedy="make them one type", row=odd // per_row + 1)  # fmt: skip
+    return InputError(
+        "values of one type",
+        got=f"{cells[known[0]]!r} and {cells[odd]!r}",
+        column=column,
+        remedy="make them one type",
+        row=odd // per_row + 1,
+    )
 
 
 def _even(value: Any, column: str) -> Array:
     """The array, unless it is made of lists of different lengths."""
-    if (
-        isinstance(value, (list, tuple))
-        and value
-        and hasattr(value[0], "__len__")
-        and not isinstance(value[0], str)
-    ):
+    if isinstance(value, (list, tuple)) and value and hasattr(value[0], "__len__") and not isinstance(value[0], str):
         first = len(value[0])
         for row, cell in enumerate(value, start=1):
             if not hasattr(cell, "__len__") or len(cell) != first:
                 got = f"{len(cell)}" if hasattr(cell, "__len__") else repr(cell)
-                raise InputError(f"{first} entries in every list", got=got, row=row, column=column,
-                                 remedy="give rows of the same length")  # fmt: skip
+                raise InputError(
+                    f"{first} entries in every list",
+                    got=got,
+                    row=row,
+                    column=column,
+                    remedy="give rows of the same length",
+                )
     try:
         return as_numpy(value)
     except InputError as error:
         raise InputError(error.expected, got=error.got, remedy=error.remedy, column=column) from None
     except (ValueError, TypeError, RuntimeError, OverflowError) as error:
-        raise InputError("an array", got=str(error)[:120], column=column,
-                         remedy="give rows of the same length") from None  # fmt: skip
+        raise InputError(
+            "an array", got=str(error)[:120], column=column, remedy="give rows of the same length"
+        ) from None
 
 
 def table_of(arrays: Mapping[str, Any], layout: Layout) -> Any:
@@ -121,6 +141,10 @@ def table_of(arrays: Mapping[str, Any], layout: Layout) -> Any:
             columns[name] = column_of(_even(value, name), kind, name)
         rows = rows or (name, len(columns[name]))
         if len(columns[name]) != rows[1]:
-            raise InputError(f"{rows[1]} entries, one a sample, as in {rows[0]}", got=f"{len(columns[name])}",
-                             remedy="align the arrays by sample", column=name)  # fmt: skip
+            raise InputError(
+                f"{rows[1]} entries, one a sample, as in {rows[0]}",
+                got=f"{len(columns[name])}",
+                remedy="align the arrays by sample",
+                column=name,
+            )
     return pa.table(columns)

@@ -47,9 +47,7 @@ class ArrowReader(TableReader):
         included = sorted(self.columns.index(name) for name in kinds)
         with translated(self.file, self.form):
             source = pa.OSFile(self.file)
-            file = pa.ipc.open_file(
-                source, options=pa.ipc.IpcReadOptions(included_fields=included, use_threads=False)
-            )
+            file = pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=included, use_threads=False))
         with source:
             for number in range(self.start, self.start + len(self.batch_rows)):
                 with translated(self.file, self.form):
@@ -65,9 +63,7 @@ class ArrowReader(TableReader):
         for last in range(len(self.batch_rows)):
             rows = sum(self.batch_rows[first : last + 1])
             if rows >= target_rows or last == len(self.batch_rows) - 1:
-                piece = replace(
-                    self, rows=rows, batch_rows=self.batch_rows[first : last + 1], start=self.start + first
-                )
+                piece = replace(self, rows=rows, batch_rows=self.batch_rows[first : last + 1], start=self.start + first)
                 out.append((piece, before))
                 before, first = before + rows, last + 1
         return out

@@ -253,9 +253,7 @@ def _write_new(temporary: Path, target: Path, content: Content) -> None:
 
 def _cannot(path: str | os.PathLike[str], error: OSError) -> WorkError:
     reason = error.strerror or str(error)
-    remedy = (
-        "free some space" if error.errno == errno.ENOSPC else "choose a folder that exists and may be written"
-    )
+    remedy = "free some space" if error.errno == errno.ENOSPC else "choose a folder that exists and may be written"
     return WorkError(f"cannot write {path}: {reason}; {remedy}")
 
 

@@ -92,9 +92,7 @@ def name_order(names: tuple[_Name, ...]) -> tuple[_Name, ...]:
     """
     numbers = class_names([str(name) for name in names])
     counted = all(isinstance(number, int) for number in numbers)
-    return tuple(
-        sorted(names, key=(lambda name: (int(name), "")) if counted else lambda name: (0, str(name)))
-    )
+    return tuple(sorted(names, key=(lambda name: (int(name), "")) if counted else lambda name: (0, str(name))))
 
 
 def order_of(own: ClassNames, wanted: ClassNames, file: str | None = None) -> Order:
@@ -103,18 +101,18 @@ def order_of(own: ClassNames, wanted: ClassNames, file: str | None = None) -> Or
     absent = [name for name in wanted if str(name) not in where]
     unknown = set(where) - {str(name) for name in wanted}
     if absent or unknown:
-        got = [f"no class {absent[0]!r}"] * bool(absent) + [f"a class more, {min(unknown or {''})!r}"] * bool(
-            unknown
+        got = [f"no class {absent[0]!r}"] * bool(absent) + [f"a class more, {min(unknown or {''})!r}"] * bool(unknown)
+        raise InputError(
+            f"the {len(wanted)} known classes ({_shown(wanted)})",
+            got=" and ".join(got),
+            file=file,
+            column="classes",
+            remedy="use the same classes in the reference and the target",
         )
-        raise InputError(f"the {len(wanted)} known classes ({_shown(wanted)})", got=" and ".join(got), file=file,
-                         column="classes",
-                         remedy="use the same classes in the reference and the target")  # fmt: skip
     return tuple(where[str(name)] for name in wanted)
 
 
-def listed_classes(
-    length: int, wanted: Axes, file: str | None = None, column: str | None = None
-) -> ClassNames:
+def listed_classes(length: int, wanted: Axes, file: str | None = None, column: str | None = None) -> ClassNames:
     """The classes of lists that name none: those of the lists they follow, else 0, 1, ..., which must be known names.
 
     >>> listed_classes(2, Axes((1, 0)))
@@ -130,10 +128,15 @@ def listed_classes(
     counted = tuple(range(length))
     if {str(name) for name in classes} == {str(name) for name in counted}:
         return counted
-    raise InputError(f"lists whose classes have names ({_shown(classes)})", got="lists without names", file=file,
-                     column=column, remedy="the columns of another file do not say in which order lists are: write "
-                     "columns prob_<class>, or name the classes in the order of the lists with classes=[...] "
-                     "(--classes)")  # fmt: skip
+    raise InputError(
+        f"lists whose classes have names ({_shown(classes)})",
+        got="lists without names",
+        file=file,
+        column=column,
+        remedy="the columns of another file do not say in which order lists are: write "
+        "columns prob_<class>, or name the classes in the order of the lists with classes=[...] "
+        "(--classes)",
+    )
 
 
 def order_along(
@@ -157,14 +160,23 @@ def order_along(
         return _by_name(axis, own, known, file)
     field, prefix = _FIELD[axis], FIELDS[_FIELD[axis]].prefix
     if size != length:
-        raise InputError(f"{length} {field}, as in the reference", got=f"{size}", file=file, column=field,
-                         remedy=f"use the same {field} in every file")  # fmt: skip
+        raise InputError(
+            f"{length} {field}, as in the reference",
+            got=f"{size}",
+            file=file,
+            column=field,
+            remedy=f"use the same {field} in every file",
+        )
     if (own is None) == (known is None) or (own is not None and not wide):
         return None, own
     named = own if known is None else known
-    raise InputError(f"{field} that are named in every file or in none", file=file, column=field,
-                     got=f"names ({_shown(named or ())}) in {'this one' if known is None else 'the reference'} alone",
-                     remedy=f"write columns {prefix}<name> in every file")  # fmt: skip
+    raise InputError(
+        f"{field} that are named in every file or in none",
+        file=file,
+        column=field,
+        got=f"names ({_shown(named or ())}) in {'this one' if known is None else 'the reference'} alone",
+        remedy=f"write columns {prefix}<name> in every file",
+    )
 
 
 def _by_name(
@@ -176,13 +188,15 @@ def _by_name(
     more = [prefix + name for name in own if name not in set(known)]
     if absent or more:
         got = [f"no {_shown(absent)}"] * bool(absent) + [f"{_shown(more)} more"] * bool(more)
-        raise InputError(f"the reference's {len(known)} columns {prefix}<name>", got=" and ".join(got), file=file,
-                         remedy="they are matched by name: use the same names in every file")  # fmt: skip
+        raise InputError(
+            f"the reference's {len(known)} columns {prefix}<name>",
+            got=" and ".join(got),
+            file=file,
+            remedy="they are matched by name: use the same names in every file",
+        )
     order = tuple(where[name] for name in known)
     return (None if order == tuple(range(len(order))) else order), known
 
 
 def _shown(names: Sequence[int | str]) -> str:
-    return ", ".join(map(str, names[:_SHOWN])) + (
-        f", ... ({len(names)} in all)" if len(names) > _SHOWN else ""
-    )
+    return ", ".join(map(str, names[:_SHOWN])) + (f", ... ({len(names)} in all)" if len(names) > _SHOWN else "")

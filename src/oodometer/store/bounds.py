@@ -23,8 +23,13 @@ def check_row(length: int, file: str, line: int | None = None, row: int | None =
     most = most_row()
     if length > most:
         which = "" if line is None else f" (line {line})"
-        raise InputError(f"rows of at most {most >> 20} MB", got=f"a longer one{which}", file=file, row=row,
-                         remedy=f"write one sample a row; {ROW}=N allows rows of N MB")  # fmt: skip
+        raise InputError(
+            f"rows of at most {most >> 20} MB",
+            got=f"a longer one{which}",
+            file=file,
+            row=row,
+            remedy=f"write one sample a row; {ROW}=N allows rows of N MB",
+        )
 
 
 def check_unpacked(packed: int, unpacked: int, file: str, column: str | None = None) -> None:
@@ -38,9 +43,12 @@ def check_unpacked(packed: int, unpacked: int, file: str, column: str | None = N
     most = _megabytes(UNPACKED, _UNPACKED_MB)
     if unpacked > most and unpacked > _TIMES * packed:
         raise InputError(
-            f"at most {most >> 20} MB when unpacked", got=f"{unpacked >> 20} MB from {max(packed >> 20, 1)} MB",
-            file=file, column=column, remedy=f"check what the file is; {UNPACKED}=N allows N MB",
-        )  # fmt: skip
+            f"at most {most >> 20} MB when unpacked",
+            got=f"{unpacked >> 20} MB from {max(packed >> 20, 1)} MB",
+            file=file,
+            column=column,
+            remedy=f"check what the file is; {UNPACKED}=N allows N MB",
+        )
 
 
 def _megabytes(name: str, usual: int) -> int:

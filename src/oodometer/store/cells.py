@@ -55,8 +55,9 @@ def check_no_null(array: Any, column: str, expected: str, per_row: int = 1) -> N
     """Every cell holds something; ``per_row`` cells make one row."""
     if array.null_count:
         row = first_true(array.is_null().to_numpy(zero_copy_only=False)) // per_row + 1
-        raise InputError(expected, got="null (an empty cell)", remedy="fill in the value or drop the row", row=row,
-                         column=column)  # fmt: skip
+        raise InputError(
+            expected, got="null (an empty cell)", remedy="fill in the value or drop the row", row=row, column=column
+        )
 
 
 def wrong_type(array: Any, column: str, expected: str, remedy: str) -> InputError:
@@ -81,9 +82,7 @@ def number_cells(array: Any, column: str, *_: Any, per_row: int = 1) -> Array:
         raise wrong_type(array, column, "a number", "write the column as numbers, not as text")
     out = numbers_of(array)
     return (
-        out
-        if out.dtype in (np.float32, np.float64)
-        else out.astype(np.float32 if out.dtype == np.float16 else float)
+        out if out.dtype in (np.float32, np.float64) else out.astype(np.float32 if out.dtype == np.float16 else float)
     )
 
 
@@ -162,7 +161,10 @@ def _parsed(array: Any, column: str) -> Any:
             cell.cast(kind)
         except pa.ArrowInvalid:
             raise InputError(
-                "a timestamp" + (" with a zone, as in the first row" if zoned else ""), got=repr(cell.as_py()), row=row,
-                remedy="write them as ISO 8601, 2026-01-31T12:00:00", column=column,
-            ) from None  # fmt: skip
+                "a timestamp" + (" with a zone, as in the first row" if zoned else ""),
+                got=repr(cell.as_py()),
+                row=row,
+                remedy="write them as ISO 8601, 2026-01-31T12:00:00",
+                column=column,
+            ) from None
     return array  # not reached: some cell did not parse

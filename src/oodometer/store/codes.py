@@ -23,9 +23,7 @@ UNKNOWN = frozenset({"", "nan", "null"})
 _WHOLE = re.compile(r"(-?\d+)\.0+")
 
 
-def dictionary(
-    array: Any, column: str, text: bool, names: frozenset[str] = frozenset(), per_row: int = 1
-) -> Coded:
+def dictionary(array: Any, column: str, text: bool, names: frozenset[str] = frozenset(), per_row: int = 1) -> Coded:
     """A class column as codes and distinct values, -1 where unknown; ``names`` are the classes known by now."""
     if pt.is_null(array.type):
         return Coded(np.full(len(array), -1), [])
@@ -44,9 +42,13 @@ def dictionary(
         codes = np.where(np.isin(codes, unknown), -1, codes)
     for position, value in enumerate(values):
         if isinstance(value, float) and (codes == position).any():
-            raise InputError("a class (an integer or a string)", got=f"{value:g}", column=column,
-                             remedy="give class numbers or names, not scores",
-                             row=first_true(codes == position) // per_row + 1)  # fmt: skip
+            raise InputError(
+                "a class (an integer or a string)",
+                got=f"{value:g}",
+                column=column,
+                remedy="give class numbers or names, not scores",
+                row=first_true(codes == position) // per_row + 1,
+            )
     return Coded(codes, values)
 
 

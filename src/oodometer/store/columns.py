@@ -125,9 +125,12 @@ class Layout:
             field = WIDE[prefix]
             if field in feeds:
                 raise InputError(
-                    f"one of the column {feeds[field].columns[0]} and columns {prefix}<name>", got="both", file=file,
-                    remedy="drop the one that is not meant", column=found[0][0],
-                )  # fmt: skip
+                    f"one of the column {feeds[field].columns[0]} and columns {prefix}<name>",
+                    got="both",
+                    file=file,
+                    remedy="drop the one that is not meant",
+                    column=found[0][0],
+                )
             feed = Feed(
                 field,
                 FIELDS[field].cell,
@@ -174,9 +177,7 @@ class Layout:
     @property
     def wide_of_classes(self) -> list[Feed]:
         """Feeds of wide columns, one for each class, in the order of `FIELDS`."""
-        feeds = [
-            self.feeds[name] for name, field in FIELDS.items() if field.of_classes and name in self.feeds
-        ]
+        feeds = [self.feeds[name] for name, field in FIELDS.items() if field.of_classes and name in self.feeds]
         return [feed for feed in feeds if feed.wide]
 
     def aligned(self, classes: ClassNames, file: str | None = None) -> Layout:
@@ -190,16 +191,22 @@ class Layout:
             absent = [name for name in order if name not in where]
             unknown = [name for name in where if name not in set(order)]
             if absent:
-                raise InputError(f"a column for each of the {len(order)} classes ({shown})", got="no such column",
-                                 remedy="add the column, or use the same classes in every file", file=file,
-                                 column=prefix + absent[0])  # fmt: skip
+                raise InputError(
+                    f"a column for each of the {len(order)} classes ({shown})",
+                    got="no such column",
+                    remedy="add the column, or use the same classes in every file",
+                    file=file,
+                    column=prefix + absent[0],
+                )
             if unknown:
-                raise InputError(f"columns for the {len(order)} known classes ({shown})", got="a class more", file=file,
-                                 remedy="a class that the reference never had cannot be judged: drop or merge it",
-                                 column=where[unknown[0]])  # fmt: skip
-            feeds[feed.field] = replace(
-                feed, columns=tuple(where[name] for name in order), suffixes=tuple(order)
-            )
+                raise InputError(
+                    f"columns for the {len(order)} known classes ({shown})",
+                    got="a class more",
+                    file=file,
+                    remedy="a class that the reference never had cannot be judged: drop or merge it",
+                    column=where[unknown[0]],
+                )
+            feeds[feed.field] = replace(feed, columns=tuple(where[name] for name in order), suffixes=tuple(order))
         return replace(self, feeds=feeds)
 
     def select(self, fields: Iterable[str] | None = None) -> tuple[Feed, ...]:
@@ -240,9 +247,7 @@ class Layout:
         else:
             suffix = cell.removesuffix("]")
             known = dict(zip(feed.suffixes, feed.columns, strict=True))
-            by_position = (
-                feed.columns[int(suffix)] if suffix.isdigit() and int(suffix) < len(feed.columns) else None
-            )
+            by_position = feed.columns[int(suffix)] if suffix.isdigit() and int(suffix) < len(feed.columns) else None
             error.column = known.get(suffix) or by_position or f"{feed.prefix}*"
         return error.at()
 
@@ -250,9 +255,7 @@ class Layout:
 def _renamed(columns: Sequence[str], mapping: Mapping[str, str], file: str | None) -> list[str]:
     """The names after renaming, with blanks around them forgiven; each must occur once."""
     repeated = (
-        next((c for i, c in enumerate(columns) if c in columns[:i]), None)
-        if len(set(columns)) < len(columns)
-        else None
+        next((c for i, c in enumerate(columns) if c in columns[:i]), None) if len(set(columns)) < len(columns) else None
     )
     unknown = [theirs for theirs in mapping if theirs not in columns]
     if unknown and repeated is None:
@@ -265,8 +268,13 @@ def _renamed(columns: Sequence[str], mapping: Mapping[str, str], file: str | Non
     if repeated is None and len(set(ours)) < len(ours):
         repeated = next(c for i, c in enumerate(ours) if c in ours[:i])
     if repeated is not None:
-        raise InputError("distinct column names", got=f"{repeated} twice", remedy="rename or drop one of them",
-                         file=file, column=repeated)  # fmt: skip
+        raise InputError(
+            "distinct column names",
+            got=f"{repeated} twice",
+            remedy="rename or drop one of them",
+            file=file,
+            column=repeated,
+        )
     return ours
 
 

@@ -31,28 +31,47 @@ def find_fault(reader: CsvReader, kinds: Mapping[str, Kind]) -> InputError | Non
             for number, cells in enumerate(_rows(lines, len(reader.columns))):
                 row = number
                 if any("\udc80" <= c <= "\udcff" for cell in cells if not cell.isascii() for c in cell):
-                    return InputError("text in UTF-8", got="other bytes", file=reader.file, row=row or None,
-                                      remedy="save the file as UTF-8")  # fmt: skip
+                    return InputError(
+                        "text in UTF-8",
+                        got="other bytes",
+                        file=reader.file,
+                        row=row or None,
+                        remedy="save the file as UTF-8",
+                    )
                 if number == 0:
                     continue
                 if len(cells) != len(reader.columns):
                     return InputError(
-                        f"{len(reader.columns)} cells, as in the header line", got=f"{len(cells)}", file=reader.file,
-                        row=row, remedy="quote cells that hold the delimiter, or complete the line",
-                    )  # fmt: skip
+                        f"{len(reader.columns)} cells, as in the header line",
+                        got=f"{len(cells)}",
+                        file=reader.file,
+                        row=row,
+                        remedy="quote cells that hold the delimiter, or complete the line",
+                    )
                 for position, name in numeric:
                     cell = cells[position]
                     if name in reader.truths and cell.strip().lower() not in ("", "true", "false", "1", "0"):
-                        return InputError("true or false, as in row 1", got=repr(cell[:60]), row=row, column=name,
-                                          file=reader.file, remedy="write 1 and 0 in every row")  # fmt: skip
+                        return InputError(
+                            "true or false, as in row 1",
+                            got=repr(cell[:60]),
+                            row=row,
+                            column=name,
+                            file=reader.file,
+                            remedy="write 1 and 0 in every row",
+                        )
                     if name not in reader.truths and not _is_number(cell, reader.decimal):
                         return _no_number(cell, name, row, reader.file)
     except InputError as error:
         error.row = row + 1
         return error.at()
     except (csv.Error, OSError, EOFError) as error:
-        return InputError("CSV text", got=str(error), file=reader.file, row=row + 1,
-                          remedy="it may be cut off or damaged: write it again")  # fmt: skip
+        return InputError(
+            "CSV text",
+            got=str(error),
+            file=reader.file,
+            row=row + 1,
+            remedy="it may be cut off or damaged: write it again",
+        )
     finally:
         csv.field_size_limit(before)
     return None

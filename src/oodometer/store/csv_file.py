@@ -48,9 +48,7 @@ class CsvReader(TableReader):
     decimal: str
     block: int
     truths: frozenset[str] = frozenset()  # features that say true or false in the first row
-    loose: dict[str, Any] = field(
-        default_factory=dict
-    )  # types of columns that no name gives, found by a pass
+    loose: dict[str, Any] = field(default_factory=dict)  # types of columns that no name gives, found by a pass
     rows = None
     classes = None
     form = "csv"
@@ -67,17 +65,27 @@ class CsvReader(TableReader):
         except UnicodeDecodeError as error:
             if error.start < len(head) - 4:  # else a character that the end of the block cut
                 row = head[: error.start].count(b"\n")
-                raise InputError("text in UTF-8", got=f"byte {head[error.start]:#04x}", file=path, row=row or None,
-                                 remedy="save the file as UTF-8") from None  # fmt: skip
+                raise InputError(
+                    "text in UTF-8",
+                    got=f"byte {head[error.start]:#04x}",
+                    file=path,
+                    row=row or None,
+                    remedy="save the file as UTF-8",
+                ) from None
             text = head[: error.start].decode("utf-8-sig")
         text = text.lstrip("\r\n")
         first = re.split(r"[\r\n]", text, maxsplit=1)[0]
         if len(first) == len(text) and len(head) == _BLOCK:
-            raise InputError("a header line with column names", got="a first line of more than 1 MB", file=path,
-                             remedy="check what the file is")  # fmt: skip
+            raise InputError(
+                "a header line with column names",
+                got="a first line of more than 1 MB",
+                file=path,
+                remedy="check what the file is",
+            )
         if not first:
-            raise InputError("a header line with column names", got="blank lines", file=path,
-                             remedy="check what wrote it")  # fmt: skip
+            raise InputError(
+                "a header line with column names", got="blank lines", file=path, remedy="check what wrote it"
+            )
         unquoted = re.sub(r'"[^"]*"', "", first)
         delimiter = max(",;\t", key=unquoted.count) if "," not in unquoted else ","
         try:
@@ -88,9 +96,7 @@ class CsvReader(TableReader):
         # A decimal comma can only be meant where the comma is not the delimiter.
         comma = delimiter != "," and _has_decimal_commas(text.partition("\n")[2])
         decimal = "," if comma else "."
-        return CsvReader(
-            path, tuple(names), delimiter, decimal, max(_BLOCK, 8 * len(first)), _truths(names, lines)
-        )
+        return CsvReader(path, tuple(names), delimiter, decimal, max(_BLOCK, 8 * len(first)), _truths(names, lines))
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
         """Stream blocks; a block that does not parse is explained by `find_fault`."""
@@ -145,10 +151,14 @@ class CsvReader(TableReader):
                 delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=len(self.columns) > 1
             ),
             convert_options=pacsv.ConvertOptions(
-                column_types=types, include_columns=list(types), decimal_point=self.decimal, null_values=[""],
-                strings_can_be_null=True, quoted_strings_can_be_null=False,
+                column_types=types,
+                include_columns=list(types),
+                decimal_point=self.decimal,
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
             ),
-        )  # fmt: skip
+        )
 
     def _type(self, name: str, kind: Kind) -> Any:
         if kind == "number":
@@ -183,8 +193,9 @@ def _check_blank_lines(head: bytes, stream: Any, path: str) -> None:
         filled = data.rstrip(b"\r\n")
         blank = len(data) - len(filled) + (0 if filled else blank)
     if blank > most_row():
-        raise InputError("rows", got=f"more than {most_row() >> 20} MB of blank lines", file=path,
-                         remedy="check what wrote the file")  # fmt: skip
+        raise InputError(
+            "rows", got=f"more than {most_row() >> 20} MB of blank lines", file=path, remedy="check what wrote the file"
+        )
 
 
 def _truths(names: list[str], lines: Iterator[list[str]]) -> frozenset[str]:
@@ -256,10 +267,22 @@ def _lists(cells: Any, kind: Kind, column: str, file: str, done: int) -> Any:
                 raise ValueError
             pa.array([value], _LISTS[kind])
         except (ValueError, pa.ArrowException, RecursionError):
-            raise InputError("a list such as [0.9, 0.1]", got=repr(cell[:60]), row=row, column=column, file=file,
-                             remedy="write JSON lists, or one wide column for each entry") from None  # fmt: skip
-    raise InputError("lists of one type", got="cells of different types", file=file, column=column,
-                     row=done + 1, remedy="write JSON lists of one type")  # fmt: skip
+            raise InputError(
+                "a list such as [0.9, 0.1]",
+                got=repr(cell[:60]),
+                row=row,
+                column=column,
+                file=file,
+                remedy="write JSON lists, or one wide column for each entry",
+            ) from None
+    raise InputError(
+        "lists of one type",
+        got="cells of different types",
+        file=file,
+        column=column,
+        row=done + 1,
+        remedy="write JSON lists of one type",
+    )
 
 
 def write(file: IO[bytes], schema: Any, batches: Iterator[Any]) -> None:

@@ -19,10 +19,18 @@ from .lists import flat_list, nested_lists, number_lists, ragged_lists
 __all__ = ["extra", "field", "plain", "positions", "seen", "widths"]
 
 _CELLS: dict[Kind, Any] = {
-    "number": number_cells, "numbers": number_lists, "ragged": ragged_lists, "nested": nested_lists,
-    "class": class_cells, "classes": class_lists, "truth": truth_cells, "truths": truth_lists,
-    "text": text_cells, "time": time_cells, "any": any_cells,
-}  # fmt: skip
+    "number": number_cells,
+    "numbers": number_lists,
+    "ragged": ragged_lists,
+    "nested": nested_lists,
+    "class": class_cells,
+    "classes": class_lists,
+    "truth": truth_cells,
+    "truths": truth_lists,
+    "text": text_cells,
+    "time": time_cells,
+    "any": any_cells,
+}
 
 
 def field(batch: Any, feed: Feed, classes: ClassNames | None, text: bool, width: int | None = None) -> Any:

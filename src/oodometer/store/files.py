@@ -19,12 +19,18 @@ from ..errors import InputError, OodometerError
 __all__ = ["ENDINGS", "Stamp", "check_file", "format_of", "opened", "translated"]
 
 ENDINGS = {
-    ".parquet": "parquet", ".pq": "parquet",
-    ".csv": "csv", ".tsv": "csv",
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
-    ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
     ".npz": "npz",
-}  # fmt: skip
+}
 FORMATS = tuple(dict.fromkeys(ENDINGS.values()))
 _TEXT = ("csv", "jsonl")
 _NEVER = {
@@ -34,9 +40,15 @@ _NEVER = {
 }
 _NEVER |= dict.fromkeys((".pickle", ".pt", ".pth", ".bin", ".joblib", ".ckpt"), _NEVER[".pkl"])
 _MAGIC = {
-    b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz", b"PK\x05\x06": "npz",
-    b"\x1f\x8b": "gzip", b"\x80\x04\x95": "pickle", b"\x80\x05\x95": "pickle", b"FEA1": "Feather version 1",
-}  # fmt: skip
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"PK\x03\x04": "npz",
+    b"PK\x05\x06": "npz",
+    b"\x1f\x8b": "gzip",
+    b"\x80\x04\x95": "pickle",
+    b"\x80\x05\x95": "pickle",
+    b"FEA1": "Feather version 1",
+}
 
 
 def format_of(path: Path, given: str | None = None) -> str:
@@ -107,15 +119,17 @@ def check_file(path: Path, given: str | None = None) -> tuple[str, Stamp]:
     except FileNotFoundError:
         raise InputError("a file", got="no such file", remedy="check the path", file=name) from None
     except PermissionError:
-        raise InputError("a file that may be read", got="permission denied", file=name,
-                         remedy="check who may read it (ls -l)") from None  # fmt: skip
+        raise InputError(
+            "a file that may be read", got="permission denied", file=name, remedy="check who may read it (ls -l)"
+        ) from None
     except (OSError, ValueError) as error:
         raise InputError("a path that can be read", got=str(error), remedy="check the path") from None
     if stat.S_ISDIR(found.st_mode):
         raise InputError("a file", got="a folder", remedy="name one predictions file in it", file=name)
     if not stat.S_ISREG(found.st_mode):
-        raise InputError("a regular file", got="a pipe or device", file=name,
-                         remedy="give - and pipe CSV or JSONL to standard input")  # fmt: skip
+        raise InputError(
+            "a regular file", got="a pipe or device", file=name, remedy="give - and pipe CSV or JSONL to standard input"
+        )
     form = format_of(path, given)
     if not head:
         raise InputError("predictions", got="an empty file", remedy="check what wrote it", file=name)
@@ -131,17 +145,21 @@ def _check_head(head: bytes, form: str, name: str) -> None:
         raise InputError(
             f"{form} (by its ending)",
             got=f"{seen} (by its first bytes)",
-            remedy="pickle is never read" if seen == "pickle" else "rename the file to what it is"
-            if seen in FORMATS else "unpack or convert it",
+            remedy="pickle is never read"
+            if seen == "pickle"
+            else "rename the file to what it is"
+            if seen in FORMATS
+            else "unpack or convert it",
             file=name,
-        )  # fmt: skip
+        )
     if form in _TEXT and head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError("text in UTF-8", got="UTF-16", remedy="save the file as UTF-8", file=name)
     if form in _TEXT and b"\0" in head:
         raise InputError(f"{form} text", got="binary data", remedy="check what the file is", file=name)
     if form in ("parquet", "npz"):
-        raise InputError(f"{form} (by its ending)", got="other bytes at the start", file=name,
-                         remedy="check what the file is")  # fmt: skip
+        raise InputError(
+            f"{form} (by its ending)", got="other bytes at the start", file=name, remedy="check what the file is"
+        )
 
 
 def opened(path: str) -> Any:
@@ -163,10 +181,23 @@ def translated(file: str | None, form: str) -> Iterator[None]:
     except OodometerError:
         raise
     except (
-        pa.ArrowException, OSError, ValueError, KeyError, EOFError, OverflowError, MemoryError, RuntimeError,
-        zipfile.BadZipFile, zlib.error, SyntaxError, TypeError, AttributeError, IndexError, struct.error,
+        pa.ArrowException,
+        OSError,
+        ValueError,
+        KeyError,
+        EOFError,
+        OverflowError,
+        MemoryError,
+        RuntimeError,
+        zipfile.BadZipFile,
+        zlib.error,
+        SyntaxError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        struct.error,
         tokenize.TokenError,
-    ) as error:  # fmt: skip
+    ) as error:
         text = " ".join((str(error) or type(error).__name__).split())
         raise InputError(
             f"a whole and readable {form} file",

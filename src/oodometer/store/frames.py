@@ -45,9 +45,7 @@ def reader_of(data: Any, mapping: Mapping[str, str] | None) -> Reader:
         return MemoryReader(pa.Table.from_batches([data]))
     if hasattr(data, "with_format") and hasattr(data, "features"):  # a Hugging Face data set
         if not hasattr(data, "__getitem__"):
-            raise UsageError(
-                "a streamed data set can be read only once; write it to a Parquet file and name that"
-            )
+            raise UsageError("a streamed data set can be read only once; write it to a Parquet file and name that")
         return MemoryReader(_of_data_set(data))
     return MemoryReader(_of_frame(data))
 
@@ -107,10 +105,16 @@ def _odd_column(frame: Any, reason: str) -> InputError:
         known = [i for i, cell in enumerate(cells) if cell is not None and cell == cell]
         odd = next((i for i in known if type(cells[i]) is not type(cells[known[0]])), None)
         if odd is not None:
-            return InputError("cells of one type", got=f"{cells[known[0]]!r} and {cells[odd]!r}", row=odd + 1,
-                              column=column, remedy="make them one type")  # fmt: skip
-    return InputError("a frame of numbers, strings and lists", got=reason[:160], column=column,
-                      remedy="convert the column")  # fmt: skip
+            return InputError(
+                "cells of one type",
+                got=f"{cells[known[0]]!r} and {cells[odd]!r}",
+                row=odd + 1,
+                column=column,
+                remedy="make them one type",
+            )
+    return InputError(
+        "a frame of numbers, strings and lists", got=reason[:160], column=column, remedy="convert the column"
+    )
 
 
 def without_spool_name(message: str) -> str:
@@ -132,13 +136,15 @@ def spooled_stdin() -> Path:
     while not head.strip(b"\xef\xbb\xbf \t\r\n"):
         more = stream.read(4096)
         if not more:
-            raise InputError("predictions on standard input (CSV or JSONL)", got="nothing", file="-",
-                             remedy="pipe a file into it")  # fmt: skip
+            raise InputError(
+                "predictions on standard input (CSV or JSONL)", got="nothing", file="-", remedy="pipe a file into it"
+            )
         head += more
     first = head.strip(b"\xef\xbb\xbf \t\r\n")[:1]
     if head.startswith((b"PAR1", b"ARROW1", b"PK", b"\x1f\x8b", b"\x80")) or b"\0" in head:
-        raise InputError("CSV or JSONL on standard input", got="binary data", file="-",
-                         remedy="write it to a file and name that")  # fmt: skip
+        raise InputError(
+            "CSV or JSONL on standard input", got="binary data", file="-", remedy="write it to a file and name that"
+        )
     atexit.register(forget_spooled)
     folder = Path(tempfile.mkdtemp(prefix=_SPOOL))
     _spooled.append(folder)

@@ -94,9 +94,7 @@ class InPlace:
         return replace(batch, rows=rows, first_row=0, columns=columns, _cache=cache, **fields)
 
 
-def _placed(
-    there: dict[str, Array | Ragged], here: dict[str, Array | Ragged]
-) -> list[tuple[Array, Array]] | None:
+def _placed(there: dict[str, Array | Ragged], here: dict[str, Array | Ragged]) -> list[tuple[Array, Array]] | None:
     """Each array's place and the array; None where one has no place of its type and shape."""
     out = []
     for name, values in here.items():

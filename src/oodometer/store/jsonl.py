@@ -26,9 +26,13 @@ _HEAD = 1 << 20
 _FEW = 8  # names that are counted one by one
 _NUMBERS = pa.list_(pa.float64())
 _FIXED: dict[str, Any] = {
-    "number": pa.float64(), "numbers": _NUMBERS, "ragged": _NUMBERS, "nested": pa.list_(_NUMBERS),
-    "text": pa.string(), "time": pa.string(),
-}  # fmt: skip
+    "number": pa.float64(),
+    "numbers": _NUMBERS,
+    "ragged": _NUMBERS,
+    "nested": pa.list_(_NUMBERS),
+    "text": pa.string(),
+    "time": pa.string(),
+}
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,12 @@ class JsonlReader(TableReader):
         first: dict[str, Any] = {}
         for block in _blocks(path, _HEAD):
             if block.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
-                raise InputError("one JSON object a line", got="a JSON array", file=path,
-                                 remedy="write JSONL, for example with jq -c '.[]'")  # fmt: skip
+                raise InputError(
+                    "one JSON object a line",
+                    got="a JSON array",
+                    file=path,
+                    remedy="write JSONL, for example with jq -c '.[]'",
+                )
             for row in _objects(block, path, 0):
                 for key, value in row.items():
                     if first.get(key) is None:
@@ -63,14 +71,10 @@ class JsonlReader(TableReader):
 
     def with_columns(self, names: Collection[str]) -> JsonlReader:
         """The same with those of these columns that come first further down; as it is where there are none."""
-        tokens = {
-            name: {json.dumps(name, ensure_ascii=ascii).encode() for ascii in (True, False)} for name in names
-        }
+        tokens = {name: {json.dumps(name, ensure_ascii=ascii).encode() for ascii in (True, False)} for name in names}
         found: dict[str, Any] = {}
         for block in _blocks(self.file, _BLOCK):
-            for name in [
-                n for n in names if found.get(n) is None and any(map(block.__contains__, tokens[n]))
-            ]:
+            for name in [n for n in names if found.get(n) is None and any(map(block.__contains__, tokens[n]))]:
                 rows = (row for row in _objects(block, self.file, 0) if name in row)
                 for row in rows:
                     found[name] = row[name]
@@ -91,9 +95,7 @@ class JsonlReader(TableReader):
                 table = pajson.read_json(
                     pa.BufferReader(block),
                     read_options=pajson.ReadOptions(use_threads=False, block_size=len(block) + 1),
-                    parse_options=pajson.ParseOptions(
-                        explicit_schema=known, unexpected_field_behavior=others
-                    ),
+                    parse_options=pajson.ParseOptions(explicit_schema=known, unexpected_field_behavior=others),
                 )
             except (pa.ArrowException, ValueError):
                 table = _carefully(block, schema, kinds, self.file, done)
@@ -153,9 +155,7 @@ def _later(path: str, known: Collection[str]) -> dict[str, Any]:
         rows = block.count(b"\n") + (not block.endswith(b"\n"))
         wide = [(block.count(f'"{prefix}'.encode()), n * rows) for prefix, n in counts.items() if n]
         steady = all(there == wanted for there, wanted in wide)
-        if (
-            steady and len(single) <= _FEW and b'" :' not in block
-        ):  # quicker: is every colon one of a known name?
+        if steady and len(single) <= _FEW and b'" :' not in block:  # quicker: is every colon one of a known name?
             known_colons = sum(map(block.count, single)) + sum(there for there, _ in wide)
             if block.count(b'":') == known_colons:
                 continue
@@ -176,9 +176,7 @@ class _Object(dict[str, Any]):
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
         names = [name for name, _ in pairs]
-        self.twice = (
-            None if len(self) == len(names) else next(n for i, n in enumerate(names) if n in names[:i])
-        )
+        self.twice = None if len(self) == len(names) else next(n for i, n in enumerate(names) if n in names[:i])
 
 
 def _objects(block: bytes, file: str, done: int) -> Iterator[dict[str, Any]]:
@@ -190,20 +188,34 @@ def _objects(block: bytes, file: str, done: int) -> Iterator[dict[str, Any]]:
         try:
             value = json.loads(line.decode("utf-8"), object_pairs_hook=_Object)
         except (ValueError, RecursionError) as error:
-            raise InputError("a JSON object on the line", got=str(error), file=file, row=row,
-                             remedy="write one object a line, in UTF-8") from None  # fmt: skip
+            raise InputError(
+                "a JSON object on the line",
+                got=str(error),
+                file=file,
+                row=row,
+                remedy="write one object a line, in UTF-8",
+            ) from None
         if not isinstance(value, _Object):
-            raise InputError("a JSON object on the line", got=repr(value)[:60], file=file, row=row,
-                             remedy='write {"name": value, ...} on every line')  # fmt: skip
+            raise InputError(
+                "a JSON object on the line",
+                got=repr(value)[:60],
+                file=file,
+                row=row,
+                remedy='write {"name": value, ...} on every line',
+            )
         if value.twice is not None:
-            raise InputError("every name once in an object", got="the name twice", file=file, row=row,
-                             column=value.twice, remedy="write each column once a line")  # fmt: skip
+            raise InputError(
+                "every name once in an object",
+                got="the name twice",
+                file=file,
+                row=row,
+                column=value.twice,
+                remedy="write each column once a line",
+            )
         yield value
 
 
-def _carefully(
-    block: bytes, schema: Mapping[str, Any], kinds: Mapping[str, Kind], file: str, done: int
-) -> Any:
+def _carefully(block: bytes, schema: Mapping[str, Any], kinds: Mapping[str, Kind], file: str, done: int) -> Any:
     """The block as a table by way of Python's parser, or the error that names row and column."""
     rows = list(_objects(block, file, done))
     columns: dict[str, Any] = {}
@@ -222,8 +234,12 @@ def _carefully(
 
 
 def _cell_by_cell(cells: list[Any], wanted: Any, name: str, kind: Kind, file: str, done: int) -> Any:
-    expected = {"number": "a number", "numbers": "a list of numbers", "ragged": "a list of numbers",
-                "nested": "a list of lists of numbers"}.get(kind, "values of one type")  # fmt: skip
+    expected = {
+        "number": "a number",
+        "numbers": "a list of numbers",
+        "ragged": "a list of numbers",
+        "nested": "a list of lists of numbers",
+    }.get(kind, "values of one type")
     seen: Any = wanted
     for row, cell in enumerate(cells, start=done + 1):
         try:
@@ -233,13 +249,17 @@ def _cell_by_cell(cells: list[Any], wanted: Any, name: str, kind: Kind, file: st
                 raise ValueError
             got = pa.array([cell], seen)
         except (pa.ArrowException, ValueError, TypeError, OverflowError):
-            raise InputError(expected, got=repr(cell)[:60], file=file, row=row, column=name,
-                             remedy="make every cell of the column one type") from None  # fmt: skip
+            raise InputError(
+                expected,
+                got=repr(cell)[:60],
+                file=file,
+                row=row,
+                column=name,
+                remedy="make every cell of the column one type",
+            ) from None
         if seen is None and cell is not None:
             whole = pa.types.is_integer(got.type)
-            seen = (
-                pa.float64() if whole and _has_float(cells) and not any(map(holds_truth, cells)) else got.type
-            )
+            seen = pa.float64() if whole and _has_float(cells) and not any(map(holds_truth, cells)) else got.type
     return pa.array([None if c is None else str(c) for c in cells])
 
 

@@ -35,9 +35,7 @@ def key_cells(array: Any, column: str) -> Any:
         except pa.ArrowInvalid:
             cells = array.to_pylist()
             at = next(i for i, cell in enumerate(cells) if cell is not None and not float(cell).is_integer())
-            raise InputError(
-                _EXPECTED, got=f"{cells[at]:g}", row=at + 1, column=column, remedy=_REMEDY
-            ) from None
+            raise InputError(_EXPECTED, got=f"{cells[at]:g}", row=at + 1, column=column, remedy=_REMEDY) from None
     return array.cast(pa.large_string())
 
 
@@ -46,8 +44,9 @@ def key_array(values: Array, column: str, file: str | None) -> Any:
     try:
         cells = pa.array(values.tolist() if values.dtype.kind in "OU" else values, from_pandas=True)
     except (pa.ArrowException, ValueError, TypeError):
-        raise InputError(_EXPECTED, got="cells of several types", file=file, column=column,
-                         remedy="make them one type") from None  # fmt: skip
+        raise InputError(
+            _EXPECTED, got="cells of several types", file=file, column=column, remedy="make them one type"
+        ) from None
     return key_cells(cells, column)
 
 

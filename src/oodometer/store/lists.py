@@ -39,9 +39,13 @@ def flat_list(array: Any, column: str, width: int | None, per_row: int = 1) -> t
     size = int(lengths[0]) if width is None else width
     if (lengths != size).any():
         at = first_true(lengths != size)
-        raise InputError(f"a list of {size} entries, as in the rows before" if at or per_row > 1 else
-                         f"a list of {size} entries", got=f"{lengths[at]} entries", remedy=_HOW_LISTS,
-                         row=at // per_row + 1, column=column)  # fmt: skip
+        raise InputError(
+            f"a list of {size} entries, as in the rows before" if at or per_row > 1 else f"a list of {size} entries",
+            got=f"{lengths[at]} entries",
+            remedy=_HOW_LISTS,
+            row=at // per_row + 1,
+            column=column,
+        )
     return plain(values), size
 
 
@@ -71,6 +75,11 @@ def ragged_lists(array: Any, column: str, *_: Any) -> Ragged:
     values = plain(array.values.slice(first, int(offsets[-1])))
     if values.null_count:
         at = first_true(values.is_null().to_numpy(zero_copy_only=False))
-        raise InputError("a number", got="null", remedy="drop the row", column=column,
-                         row=int(np.searchsorted(offsets, at, side="right")))  # fmt: skip
+        raise InputError(
+            "a number",
+            got="null",
+            remedy="drop the row",
+            column=column,
+            row=int(np.searchsorted(offsets, at, side="right")),
+        )
     return Ragged(number_cells(values, column), offsets)

@@ -47,9 +47,7 @@ class RecordSource(Source):
             if name not in held:
                 value = getattr(record, name) if name in record.fields else None
                 if not isinstance(value, np.ndarray) or value.ndim != 1:
-                    raise UsageError(
-                        f"the record has no column {name}; it has {', '.join([*record.fields, *held])}"
-                    )
+                    raise UsageError(f"the record has no column {name}; it has {', '.join([*record.fields, *held])}")
                 held[name] = value
         self.record = replace(record, columns=held, _cache={}) if extra else record
         self.path = record.source
@@ -130,9 +128,7 @@ def realigned(record: Predictions, axes: Axes | ClassNames) -> Predictions:
             names |= {} if own is None else {axis: own}
             for field in (n for n, f in FIELDS.items() if axis in f.axes and record.has(n)):
                 if order is not None:
-                    changes[field] = np.take(
-                        getattr(record, field), order, axis=FIELDS[field].axes.index(axis)
-                    )
+                    changes[field] = np.take(getattr(record, field), order, axis=FIELDS[field].axes.index(axis))
     if changes or names != record.names:
         record = replace(record, names=names, _cache={}, **changes)
     if not record.has_classes:
@@ -162,11 +158,7 @@ def _with_positions(record: Predictions, axes: Axes) -> Predictions:
     if mixed is not None:
         check_kind(False, axes, mixed, record.source)
     lookup = np.append(encode_positions(record.classes, "label"), np.int32(-1))
-    changes = {
-        n: lookup[getattr(record, n)]
-        for n, field in FIELDS.items()
-        if field.cell == "class" and record.has(n)
-    }
+    changes = {n: lookup[getattr(record, n)] for n, field in FIELDS.items() if field.cell == "class" and record.has(n)}
     return replace(record, classes=None, _cache={}, **changes)
 
 
@@ -192,8 +184,11 @@ def _with_classes(record: Predictions, classes: ClassNames, axes: Axes) -> Predi
         if (changes[name] == -2).any():
             at = np.unravel_index(int(np.argmax(changes[name] == -2)), codes.shape)
             raise InputError(
-                f"one of the {len(classes)} known classes", got=repr(own[codes[at]]), file=record.source, column=name,
+                f"one of the {len(classes)} known classes",
+                got=repr(own[codes[at]]),
+                file=record.source,
+                column=name,
                 remedy="use null where the class is unknown; a class that the reference never had cannot be judged",
                 row=record.first_row + int(at[-1]) + 1,
-            )  # fmt: skip
+            )
     return replace(record, classes=classes, _cache={}, **changes)

@@ -107,14 +107,23 @@ class NpzReader(TableReader):
             elif kind == "ragged":
                 shape = shape[:1] if len(shape) == 2 else ()
             if len(shape) != ndim_of(kind):
-                raise InputError(f"an array with {ndim_of(kind)} axes", got=f"shape {self.members[name].shape}",
-                                 remedy=axes_remedy(kind, len(shape)), column=name,
-                                 file=self.file)  # fmt: skip
+                raise InputError(
+                    f"an array with {ndim_of(kind)} axes",
+                    got=f"shape {self.members[name].shape}",
+                    remedy=axes_remedy(kind, len(shape)),
+                    column=name,
+                    file=self.file,
+                )
             length = shape[sample_axis(kind)]
             rows = rows or (name, length)
             if length != rows[1]:
-                raise InputError(f"{rows[1]} samples, as in {rows[0]}", got=f"{length}", file=self.file, column=name,
-                                 remedy="align the arrays by sample")  # fmt: skip
+                raise InputError(
+                    f"{rows[1]} samples, as in {rows[0]}",
+                    got=f"{length}",
+                    file=self.file,
+                    column=name,
+                    remedy="align the arrays by sample",
+                )
         return replace(self, rows=None if rows is None else rows[1], offsets=offsets)
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
@@ -126,9 +135,7 @@ class NpzReader(TableReader):
                 if not self._packed(n):
                     _check_sum(self.file, self.members[n])
             starts = [self.offsets[n] for n in kinds if n in self.offsets]
-            held = {
-                n: self._whole(self.members[n]) for n in (*kinds, *starts) if n in starts or self._packed(n)
-            }
+            held = {n: self._whole(self.members[n]) for n in (*kinds, *starts) if n in starts or self._packed(n)}
         with open(self.file, "rb") as raw:
             for at in range(self.first, self.first + self.rows, rows):
                 stop = min(at + rows, self.first + self.rows)
@@ -143,24 +150,23 @@ class NpzReader(TableReader):
     def split(self, target_rows: int) -> list[tuple[Reader, int]]:
         """Ranges of ``target_rows`` rows."""
         total = self.rows or 0
-        return [
-            (replace(self, first=at, rows=min(target_rows, total - at)), at)
-            for at in range(0, total, target_rows)
-        ]
+        return [(replace(self, first=at, rows=min(target_rows, total - at)), at) for at in range(0, total, target_rows)]
 
     def _packed(self, name: str) -> bool:
         return self.members[name].start is None
 
     def _whole(self, member: Member) -> Array:
         with zipfile.ZipFile(self.file) as archive, archive.open(f"{member.name}.npy") as file:
-            check_unpacked(archive.getinfo(f"{member.name}.npy").compress_size,
-                           prod(member.shape) * member.dtype.itemsize, self.file, member.name)  # fmt: skip
+            check_unpacked(
+                archive.getinfo(f"{member.name}.npy").compress_size,
+                prod(member.shape) * member.dtype.itemsize,
+                self.file,
+                member.name,
+            )
             array: Array = np.lib.format.read_array(file, allow_pickle=False)
         return array
 
-    def _column(
-        self, raw: Any, held: Mapping[str, Array], name: str, kind: Kind, start: int, stop: int
-    ) -> Any:
+    def _column(self, raw: Any, held: Mapping[str, Array], name: str, kind: Kind, start: int, stop: int) -> Any:
         if kind == "ragged":
             return self._ragged(raw, held, name, start, stop)
         return column_of(
@@ -170,9 +176,7 @@ class NpzReader(TableReader):
             "" not in (self.classes or ()),
         )
 
-    def _range(
-        self, raw: Any, held: Mapping[str, Array], name: str, axis: int, start: int, stop: int
-    ) -> Array:
+    def _range(self, raw: Any, held: Mapping[str, Array], name: str, axis: int, start: int, stop: int) -> Array:
         """Entries ``start`` to ``stop`` along one axis."""
         if name in held:
             return held[name][(slice(None),) * axis + (slice(start, stop),)]
@@ -180,9 +184,7 @@ class NpzReader(TableReader):
         outer, inner = prod(member.shape[:axis]), prod(member.shape[axis + 1 :])
         pieces = []
         for block in range(outer):
-            raw.seek(
-                (member.start or 0) + (block * member.shape[axis] + start) * inner * member.dtype.itemsize
-            )
+            raw.seek((member.start or 0) + (block * member.shape[axis] + start) * inner * member.dtype.itemsize)
             pieces.append(np.fromfile(raw, member.dtype, (stop - start) * inner))
         shape = (*member.shape[:axis], stop - start, *member.shape[axis + 1 :])
         joined = pieces[0] if outer == 1 else np.concatenate(pieces) if pieces else np.empty(0, member.dtype)
@@ -191,13 +193,14 @@ class NpzReader(TableReader):
     def _ragged(self, raw: Any, held: Mapping[str, Array], name: str, start: int, stop: int) -> Any:
         if name in self.offsets:
             offsets = held[self.offsets[name]][start : stop + 1].astype(np.int64)
-            if not (
-                offsets[0] >= 0
-                and (np.diff(offsets) >= 0).all()
-                and offsets[-1] <= self.members[name].shape[0]
-            ):
-                raise InputError(f"rising offsets within {name}", got="others", column=self.offsets[name],
-                                 file=self.file, remedy="write the file again")  # fmt: skip
+            if not (offsets[0] >= 0 and (np.diff(offsets) >= 0).all() and offsets[-1] <= self.members[name].shape[0]):
+                raise InputError(
+                    f"rising offsets within {name}",
+                    got="others",
+                    column=self.offsets[name],
+                    file=self.file,
+                    remedy="write the file again",
+                )
             values = as_numpy(self._range(raw, held, name, 0, int(offsets[0]), int(offsets[-1])))
             return pa.LargeListArray.from_arrays(offsets - offsets[0], values)
         block = as_numpy(self._range(raw, held, name, 0, start, stop))  # rows padded with NaN
@@ -212,17 +215,25 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[bytes], pat
     with archive.open(info) as packed:
         file = io.BytesIO(packed.read(_HEADER))
         version = np.lib.format.read_magic(file)
-        read = (
-            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        )
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran, dtype = read(file)
         header = file.tell()
     if dtype.hasobject:
-        raise InputError("an array of numbers or strings", got="Python objects (pickle)", file=path, column=name,
-                         remedy="pickle is never read, convert the array to numbers or text")  # fmt: skip
+        raise InputError(
+            "an array of numbers or strings",
+            got="Python objects (pickle)",
+            file=path,
+            column=name,
+            remedy="pickle is never read, convert the array to numbers or text",
+        )
     if info.file_size - header != prod(shape) * dtype.itemsize:
-        raise InputError("a whole array", got=f"{info.file_size - header} bytes for shape {shape}", file=path,
-                         column=name, remedy="it may be damaged: write it again")  # fmt: skip
+        raise InputError(
+            "a whole array",
+            got=f"{info.file_size - header} bytes for shape {shape}",
+            file=path,
+            column=name,
+            remedy="it may be damaged: write it again",
+        )
     if fortran or info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
         return Member(name, shape, dtype, None)
     raw.seek(info.header_offset)
@@ -230,8 +241,13 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[bytes], pat
     skip = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
     begin = info.header_offset + 30 + skip
     if begin + info.file_size > os.fstat(raw.fileno()).st_size:
-        raise InputError("a whole array", got="a file that ends before it", file=path, column=name,
-                         remedy="it may be cut off: write it again")  # fmt: skip
+        raise InputError(
+            "a whole array",
+            got="a file that ends before it",
+            file=path,
+            column=name,
+            remedy="it may be cut off: write it again",
+        )
     return Member(name, shape, dtype, begin + header, (begin, info.file_size), info.CRC)
 
 
@@ -252,8 +268,13 @@ def _check_sum(path: str, member: Member) -> None:
             while left and (piece := raw.read(min(left, _PIECE))):
                 total, left = zlib.crc32(piece, total), left - len(piece)
         if left or total != member.checksum:
-            raise InputError("the array as it was written", got="bytes with another checksum", file=path,
-                             column=member.name, remedy="the file is damaged: copy or write it again")  # fmt: skip
+            raise InputError(
+                "the array as it was written",
+                got="bytes with another checksum",
+                file=path,
+                column=member.name,
+                remedy="the file is damaged: copy or write it again",
+            )
         if len(_sound) > 10_000:
             _sound.clear()
         _sound.add(key)

@@ -86,8 +86,9 @@ class ParquetReader(TableReader):
         for last in range(len(self.groups)):
             rows = sum(self.groups[first : last + 1])
             if rows >= target_rows or last == len(self.groups) - 1:
-                piece = ParquetReader(self.file, self.columns, rows, self.groups[first : last + 1],
-                                      self.start + first, self.classes)  # fmt: skip
+                piece = ParquetReader(
+                    self.file, self.columns, rows, self.groups[first : last + 1], self.start + first, self.classes
+                )
                 out.append((piece, before))
                 before, first = before + rows, last + 1
         return out
@@ -106,9 +107,7 @@ def stated_classes(schema: Any) -> ClassNames | None:
         names = json.loads((schema.metadata or {}).get(META, b"null"))
     except ValueError:
         return None
-    right = isinstance(names, list) and all(
-        isinstance(n, (int, str)) and not isinstance(n, bool) for n in names
-    )
+    right = isinstance(names, list) and all(isinstance(n, (int, str)) and not isinstance(n, bool) for n in names)
     return tuple(names) if right and len(set(names)) == len(names) else None
 
 

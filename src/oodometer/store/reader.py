@@ -195,8 +195,9 @@ def _mixed(numbers: Mapping[Any, bool], reader: Reader, plan: Plan) -> InputErro
     """The error that names the first row whose class is not of the first one's type."""
     first = next(iter(numbers))
     other = next(value for value, number in numbers.items() if number != numbers[first])
-    error = InputError("classes of one type, all integers or all strings", got=f"{first!r} and {other!r}",
-                       remedy="make them one type")  # fmt: skip
+    error = InputError(
+        "classes of one type, all integers or all strings", got=f"{first!r} and {other!r}", remedy="make them one type"
+    )
     for column, before, coded in reader.coded(plan):
         hits = coded.codes == (coded.values.index(other) if other in coded.values else -2)
         if hits.any():

@@ -115,9 +115,7 @@ def _ragged(name: str, value: Ragged, text: bool) -> Column:
     def cells(a: int, b: int) -> Any:
         first, last = int(value.offsets[a]), int(value.offsets[b])
         offsets = (value.offsets[a : b + 1] - first).astype(np.int32)
-        return pa.ListArray.from_arrays(
-            pa.array(offsets), pa.array(_wide(value.values[first:last], text))
-        ).cast(kind)
+        return pa.ListArray.from_arrays(pa.array(offsets), pa.array(_wide(value.values[first:last], text))).cast(kind)
 
     return name, kind, cells
 
@@ -159,9 +157,7 @@ def _matrix(field: str, moved: Array, classes: ClassNames | None, text: bool) ->
     kind, coded = _coder(field, classes)
 
     def cells(a: int, b: int) -> Any:
-        return _listed(coded(np.ascontiguousarray(moved[:, a:b].T).ravel()), len(moved), b - a).cast(
-            pa.list_(kind)
-        )
+        return _listed(coded(np.ascontiguousarray(moved[:, a:b].T).ravel()), len(moved), b - a).cast(pa.list_(kind))
 
     return field, pa.list_(kind), cells
 

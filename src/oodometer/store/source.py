@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,20 +16,12 @@ from ..predictions import Predictions
 from .axes import Axes, Order, check_kind, listed_classes, order_along, order_of
 from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_rows
 from .columns import AXES, Layout
-from .files import Stamp, check_file
+from .files import Stamp
 from .memory import RecordSource, realigned
+from .opening import open_reader
 from .reader import Plan, Reader, seen_classes
 
 __all__ = ["ReaderPart", "ReaderSource", "as_source", "open_predictions", "read_predictions"]
-
-# Where each format opens its files; a format's library is imported when a file of it is opened.
-_OPENERS = {
-    "parquet": ("parquet", "ParquetReader.open"),
-    "csv": ("csv_file", "CsvReader.open"),
-    "jsonl": ("jsonl", "JsonlReader.open"),
-    "arrow": ("arrow", "open_arrow"),
-    "npz": ("npz", "NpzReader.open"),
-}
 
 
 def open_predictions(
@@ -58,18 +49,8 @@ def open_predictions(
     >>> source.classes, source.fields, source.read().accuracy
     (('cat', 'dog'), ('label', 'probabilities'), 0.5)
     """
-    form, stamp = check_file(Path(path), format)
-    module, name = _OPENERS[form]
-    opener: Any = importlib.import_module(f"{__package__}.{module}")
-    for part in name.split("."):
-        opener = getattr(opener, part)
-    reader: Reader = opener(str(path))
     extra = tuple(extra_columns)
-    missing = {*(mapping or {}), *extra} - set(reader.columns)
-    if missing and form == "jsonl":  # a name may come first far down
-        from .jsonl import JsonlReader
-
-        reader = reader.with_columns(missing) if isinstance(reader, JsonlReader) else reader
+    reader, stamp = open_reader(Path(path), {*(mapping or {}), *extra}, format)
     return ReaderSource.over(reader, _wanted(classes, axes), mapping, extra, stamp=stamp)
 
 
@@ -162,9 +143,11 @@ class ReaderPart(Part):
         self._verify()
         if not plan.feeds:
             raise InputError(
-                f"one of the fields {', '.join(fields or ())}", got=", ".join(layout.columns[:12]), file=file,
+                f"one of the fields {', '.join(fields or ())}",
+                got=", ".join(layout.columns[:12]),
+                file=file,
                 remedy="add the column, or rename one with --map theirs=ours",
-            )  # fmt: skip
+            )
         if not done and not self.first_row:
             raise no_rows(file)
 
@@ -322,9 +305,13 @@ class ReaderSource(Source):
             column = layout.feeds[listed[0]].columns[0]
             if width != len(classes):
                 raise InputError(
-                    f"lists of {len(classes)} entries, one a class", got=f"{width}", file=self.path, row=1,
-                    column=column, remedy="use the same classes in the reference and the target",
-                )  # fmt: skip
+                    f"lists of {len(classes)} entries, one a class",
+                    got=f"{width}",
+                    file=self.path,
+                    row=1,
+                    column=column,
+                    remedy="use the same classes in the reference and the target",
+                )
             if own is None or _only_counts(own, classes):
                 own = listed_classes(width, replace(wanted, classes=classes), self.path, column)
             order = order_of(own, classes, self.path)
@@ -359,12 +346,19 @@ class ReaderSource(Source):
                 return stated  # the names beside the columns know their types
             if not self.reader.binding:
                 return wide
-            raise InputError(f"classes that are those of the columns ({', '.join(map(str, wide[:6]))})",
-                             got=", ".join(map(str, stated[:6])), column="classes",
-                             remedy="name the classes once")  # fmt: skip
+            raise InputError(
+                f"classes that are those of the columns ({', '.join(map(str, wide[:6]))})",
+                got=", ".join(map(str, stated[:6])),
+                column="classes",
+                remedy="name the classes once",
+            )
         if width is not None and len(stated) != width:
-            raise InputError(f"{width} class names, as many as lists have entries", got=f"{len(stated)}",
-                             column="classes", remedy="name every class once, in their order")  # fmt: skip
+            raise InputError(
+                f"{width} class names, as many as lists have entries",
+                got=f"{len(stated)}",
+                column="classes",
+                remedy="name every class once, in their order",
+            )
         return stated
 
     def _settle_axes(
@@ -379,8 +373,12 @@ class ReaderSource(Source):
                 continue
             own = feed.names if feed.wide else self.reader.stated_names.get(axis)
             if own is not None and (len(own) != size or len(set(own)) < size):
-                raise InputError(f"{size} distinct names, one for each {axis}", got=f"{len(own)}",
-                                 column=f"names_{axis}", remedy="name every entry once, in their order")  # fmt: skip
+                raise InputError(
+                    f"{size} distinct names, one for each {axis}",
+                    got=f"{len(own)}",
+                    column=f"names_{axis}",
+                    remedy="name every entry once, in their order",
+                )
             order, own = order_along(axis, own, size, feed.wide, self._wanted or Axes(), self.path)
             if order is not None:
                 orders[axis] = order

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -11,9 +10,9 @@ from typing import Any
 from ..errors import InputError
 from .base import BATCH_ROWS
 from .columns import Kind
-from .files import Stamp, check_file
+from .files import Stamp
+from .opening import open_reader
 from .reader import Reader
-from .source import _OPENERS
 
 __all__ = ["RawTable", "open_table"]
 
@@ -62,17 +61,9 @@ def open_table(data: Any, names: Iterable[str] = ()) -> RawTable:
         from .frames import reader_of
 
         return RawTable(reader_of(_columns(data) if isinstance(data, Mapping) else data, None), None)
-    form, stamp = check_file(Path(data), None)
-    if form == "npz":
+    reader, stamp = open_reader(Path(data), set(names))
+    if reader.form == "npz":
         raise InputError("a table", got="an NPZ file", remedy="name an array with --input", file=str(data))
-    module, name = _OPENERS[form]
-    opener: Any = importlib.import_module(f"{__package__}.{module}")
-    for part in name.split("."):
-        opener = getattr(opener, part)
-    reader: Any = opener(str(data))
-    missing = set(names) - set(reader.columns)
-    if missing and form == "jsonl":
-        reader = reader.with_columns(missing)
     return RawTable(reader, stamp)
 
 
@@ -80,11 +71,7 @@ def _columns(data: Mapping[str, Any]) -> Any:
     """A mapping of columns as a table, in its order."""
     import pyarrow as pa
 
-    bare = [
-        str(name)
-        for name, values in data.items()
-        if isinstance(values, str) or not hasattr(values, "__len__")
-    ]
+    bare = [str(name) for name, values in data.items() if isinstance(values, str) or not hasattr(values, "__len__")]
     if bare or not data:
         raise InputError(
             "columns: lists or arrays",
@@ -97,6 +84,4 @@ def _columns(data: Mapping[str, Any]) -> Any:
     try:
         return pa.table({str(name): pa.array(list(values)) for name, values in data.items()})
     except (pa.ArrowException, TypeError) as error:
-        raise InputError(
-            "columns whose cells are of one type", got=str(error)[:120], remedy="convert them"
-        ) from error
+        raise InputError("columns whose cells are of one type", got=str(error)[:120], remedy="convert them") from error

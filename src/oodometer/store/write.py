@@ -51,9 +51,7 @@ def _written(record: Predictions, path: str | os.PathLike[str], write: Callable[
     ending = Path(path).suffix.lower()
     form = ENDINGS.get(ending)
     if form is None or ending in (".tsv", ".json"):
-        raise UsageError(
-            f"cannot write {path}: end the name in .parquet, .csv, .jsonl, .arrow, .feather or .npz"
-        )
+        raise UsageError(f"cannot write {path}: end the name in .parquet, .csv, .jsonl, .arrow, .feather or .npz")
     if form == "npz":
         from . import npz
 
@@ -101,9 +99,7 @@ def _named(codes: Array, classes: ClassNames | None) -> Array:
     names = np.array(classes) if classes else np.zeros(1, dtype=np.int64)
     if names.dtype.kind == "U":
         if unknown.any() and "" in classes:
-            raise UsageError(
-                "NPZ cannot tell an unknown label from a class whose name is empty; write Parquet"
-            )
+            raise UsageError("NPZ cannot tell an unknown label from a class whose name is empty; write Parquet")
         out: Array = np.where(unknown, "", names[codes])
         return out
     return np.where(unknown, np.nan, names[codes]) if unknown.any() else names[codes]

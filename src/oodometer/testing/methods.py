@@ -67,18 +67,14 @@ def _check_documented(cls: type) -> None:
     """A doctest at the class; formula and source there or at the pure function beside it."""
     own = inspect.getdoc(cls) or ""
     module = inspect.getmodule(cls)
-    functions = [
-        f for _, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == cls.__module__
-    ]
+    functions = [f for _, f in inspect.getmembers(module, inspect.isfunction) if f.__module__ == cls.__module__]
     text = "\n".join([own, *(inspect.getdoc(f) or "" for f in functions)])
     assert ">>>" in own, f"{cls.__name__}: the docstring needs a doctest"
     assert re.search("Sources?:", text), f"{cls.__name__}: the docstring needs 'Source:' and the paper"
     assert any(sign in text for sign in ("=", "+", "(")), f"{cls.__name__}: the docstring needs the formula"
     citation = getattr(cls, "citation", None)
     known = citation in BIBTEX or getattr(cls, "bibtex", None)
-    assert known, (
-        f"{cls.__name__}: {citation!r} is not in citations.bib; a plugin sets `bibtex` to its own entry"
-    )
+    assert known, f"{cls.__name__}: {citation!r} is not in citations.bib; a plugin sets `bibtex` to its own entry"
     assert getattr(cls, "name", ""), f"{cls.__name__}: needs a name"
 
 
@@ -100,9 +96,7 @@ def check_estimator(factory: Callable[..., Any]) -> None:
     untouched = pickle.dumps(vars(fresh))
     fitted = fresh.fit(reference)
     assert pickle.dumps(vars(fresh)) == untouched, "fit changes the object that it is called on"
-    if (
-        _answer(fitted, target) is None
-    ):  # a method that needs overlap may refuse a shifted target, never its own kind
+    if _answer(fitted, target) is None:  # a method that needs overlap may refuse a shifted target, never its own kind
         target = example_record(300, seed=2, labelled=False)
         before = _snapshot(reference), _snapshot(target)
     result = fitted.estimate(target)
@@ -141,9 +135,7 @@ def check_estimator(factory: Callable[..., Any]) -> None:
         )
     _check_estimator_on_candidates(fresh)
     one = _answer(fitted, target.slice(0, 1))
-    assert one is None or 0 <= one.lower <= one.value <= one.upper <= 1, (
-        "one target row is enough, or refused"
-    )
+    assert one is None or 0 <= one.lower <= one.value <= one.upper <= 1, "one target row is enough, or refused"
     try:
         single = fresh.fit(reference.slice(0, 1)).estimate(target)
     except NotApplicable:
@@ -161,9 +153,7 @@ def _check_estimator_on_candidates(fresh: Any) -> None:
     except NotApplicable as refusal:
         _check_refusal(str(refusal))
         return
-    assert 0 <= result.lower <= result.value <= result.upper <= 1, (
-        "value and interval of candidates lie in [0, 1]"
-    )
+    assert 0 <= result.lower <= result.value <= result.upper <= 1, "value and interval of candidates lie in [0, 1]"
     again = fresh.fit(in_another_order(reference, rng)).estimate(in_another_order(target, rng))
     assert np.isclose(again.value, result.value, rtol=0, atol=1e-9), "the order of candidates does not matter"
 
@@ -191,9 +181,7 @@ def check_score(factory: Callable[[], Any]) -> None:
     assert values.shape == (len(record),), f"one number a sample, got shape {values.shape}"
     assert np.isfinite(values).all(), "scores are finite"
     order = np.random.default_rng(0).permutation(len(record))
-    assert np.allclose(fitted(record.take(order)), values[order], rtol=1e-6), (
-        "a score depends on its own sample alone"
-    )
+    assert np.allclose(fitted(record.take(order)), values[order], rtol=1e-6), "a score depends on its own sample alone"
     pieces = [fitted(b) for b in record.batches(77)]
     assert np.allclose(np.concatenate(pieces), values, rtol=1e-6), "batches give what the whole gives"
     right, wrong = values[record.verdicts == 1], values[record.verdicts == 0]
@@ -265,15 +253,11 @@ def check_metric(factory: Callable[..., Any]) -> None:
         shuffled = metric.compute(in_another_order(candidates, rng))
         assert _alike(plain(shuffled), told), "the order of candidates does not matter"
         for pieces in _splits(candidates, rng):
-            assert _alike(plain(_folded(metric, pieces)), told), (
-                "merging batches of candidates equals one pass"
-            )
+            assert _alike(plain(_folded(metric, pieces)), told), "merging batches of candidates equals one pass"
     if metric.gives != "number":
         return
     low, high = metric.bounds
-    assert low <= result.lower <= result.value <= result.upper <= high, (
-        "value and interval lie within the bounds"
-    )
+    assert low <= result.lower <= result.value <= result.upper <= high, "value and interval lie within the bounds"
     easy = metric.compute(example_record(3000, seed=4, difficulty=0.4)).value
     hard = metric.compute(example_record(3000, seed=4, difficulty=6.0)).value
     if metric.bigger_is_better is not None and metric.name not in _BLIND_TO_DIFFICULTY:
@@ -290,9 +274,7 @@ def _alike(a: Any, b: Any) -> bool:
     if isinstance(a, dict):
         return isinstance(b, dict) and a.keys() == b.keys() and all(_alike(a[k], b[k]) for k in a)
     if isinstance(a, list):
-        return (
-            isinstance(b, list) and len(a) == len(b) and all(_alike(x, y) for x, y in zip(a, b, strict=True))
-        )
+        return isinstance(b, list) and len(a) == len(b) and all(_alike(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, float) and isinstance(b, (int, float)):
         return bool(np.isclose(a, b, rtol=1e-6, atol=1e-9))
     return bool(a == b)

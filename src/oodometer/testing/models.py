@@ -63,9 +63,7 @@ def _check_answers(model: Classifier, data: Dataset) -> Any:
     record = model.predict(data)
     assert record.classes == model.classes, "the record has the model's classes"
     assert record.probabilities is not None
-    assert np.allclose(record.probabilities, softmax(logits), atol=1e-6), (
-        "probabilities are the softmax of logits"
-    )
+    assert np.allclose(record.probabilities, softmax(logits), atol=1e-6), "probabilities are the softmax of logits"
     assert record.label is not None, "labels of the data set go into the record"
     steps: list[tuple[int, int]] = []
     model.ask(data, progress=lambda done, total: steps.append((done, total)))

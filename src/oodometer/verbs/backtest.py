@@ -66,9 +66,7 @@ def backtest(
     >>> [(r.method, r.cases) for r in found.rows]
     [('source', 2), ('atc', 2)]
     """
-    options = BacktestOptions(
-        methods=methods, families=families, repeats=repeats, level=level, seed=seed, cache=cache
-    )
+    options = BacktestOptions(methods=methods, families=families, repeats=repeats, level=level, seed=seed, cache=cache)
     opener = Opener(mapping)
     source = opener.references([reference], classes)[0]
     opener.check()

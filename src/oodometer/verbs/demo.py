@@ -81,9 +81,7 @@ class Demo:
 
 
 @checked()
-def demo(
-    out: str | Path = "demo", *, seed: int = 0, progress: Callable[[int, int], None] | None = None
-) -> Demo:
+def demo(out: str | Path = "demo", *, seed: int = 0, progress: Callable[[int, int], None] | None = None) -> Demo:
     """Train a small ensemble on handwritten digits, let the test images drift, estimate without labels.
 
     Writes to ``out``: ``reference.parquet`` (labelled), ``target_<severity>.parquet`` (no labels) and
@@ -100,9 +98,7 @@ def demo(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WorkError(
-            f"cannot make the folder {folder}: {error.strerror}; name another with --out"
-        ) from error
+        raise WorkError(f"cannot make the folder {folder}: {error.strerror}; name another with --out") from error
     images, labels = _digits(seed)
     train, held, far = slice(0, 700), slice(700, 1200), slice(1200, None)
     models = _train(images[train], labels[train], seed)
@@ -145,9 +141,7 @@ def _train(images: Array, labels: Array, seed: int) -> list[Any]:
 
     models = []
     for i in range(_MODELS):
-        model = MLPClassifier(
-            (32,), max_iter=80, learning_rate_init=0.005, random_state=(1000 * seed + i) % 2**32
-        )
+        model = MLPClassifier((32,), max_iter=80, learning_rate_init=0.005, random_state=(1000 * seed + i) % 2**32)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # a short training is meant to be short
             models.append(model.fit(images / 16, labels))

@@ -120,9 +120,7 @@ def evaluate(
     extra = [by] if by is not None and by not in FIELDS else []
     done = []
     for given in sources:
-        source = as_source(
-            given, classes=classes, mapping=dict(mapping) if mapping else None, extra_columns=extra
-        )
+        source = as_source(given, classes=classes, mapping=dict(mapping) if mapping else None, extra_columns=extra)
         found = evaluate_source(in_name_order(source), chosen, options)
         done.append(replace(found, skipped=(*found.skipped, *unable)) if unable else found)
     return done[0] if len(done) == 1 else Evaluations(tuple(done))

@@ -152,9 +152,7 @@ def test_examples_are_written_and_read(tmp_path: Path) -> None:
         assert again.correct.tolist() == found.correct.tolist()
         assert again.origin.tolist() == found.origin.tolist()
     mine = tmp_path / "mine.jsonl"
-    mine.write_text(
-        '{"question": "a", "output": "b", "correct": 1}\n{"question": "c", "output": "d", "correct": 0}\n'
-    )
+    mine.write_text('{"question": "a", "output": "b", "correct": 1}\n{"question": "c", "output": "d", "correct": 0}\n')
     read = Examples.read(mine, mapping={"question": "input"})
     assert (read.inputs, read.correct.tolist(), read.origin.tolist()) == (["a", "c"], [True, False], ["", ""])
 

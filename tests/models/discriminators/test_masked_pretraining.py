@@ -39,9 +39,7 @@ def test_judges_learn_faster_from_it(start: Path, train: Pairs, held: Pairs) -> 
     plan = TrainingConfig(epochs=2, batch_size=16, learning_rate=3e-3, warmup=0.1)
 
     def rightness(**made: Any) -> float:
-        judge = ClassifierDiscriminator(**made, head="tokens", max_length=24, training=plan).fit(
-            *train, dev=held
-        )
+        judge = ClassifierDiscriminator(**made, head="tokens", max_length=24, training=plan).fit(*train, dev=held)
         return float((judge.judge(*held[:2]) == np.array(held[2])).mean())
 
     assert rightness(source=str(start)) > rightness(config=SIZES) + 0.05

@@ -24,9 +24,7 @@ def test_another_share_by_bayes(margin: float, trained: float, share: float) -> 
 
 def test_the_share_of_training_gives_the_network_back() -> None:
     margins = np.array([-2.0, 0.0, 3.0])
-    np.testing.assert_allclose(
-        probability(margins, trained=0.8, share=None), 1 / (1 + np.exp(-margins)), rtol=1e-6
-    )
+    np.testing.assert_allclose(probability(margins, trained=0.8, share=None), 1 / (1 + np.exp(-margins)), rtol=1e-6)
 
 
 def test_half_and_half_needs_no_correction() -> None:

@@ -76,9 +76,7 @@ def test_a_record_gets_votes(tmp_path: Path) -> None:
     found = estimate(voted, voted, methods=["votes"])["votes"]
     assert (found.details["lower_bound"], found.details["upper_bound"]) == (0.25, 0.75)
     for ending in ("parquet", "csv", "jsonl"):
-        again = open_predictions(write_predictions(voted, tmp_path / f"voted.{ending}")).read(
-            ("votes", "correct")
-        )
+        again = open_predictions(write_predictions(voted, tmp_path / f"voted.{ending}")).read(("votes", "correct"))
         assert again.votes is not None
         assert again.votes.tolist() == VOTES
 
@@ -125,9 +123,7 @@ def test_members_differ_by_seed_and_equal_seeds_are_refused(torch: Any, pairs: A
 def test_saved_and_loaded(torch: Any, pairs: Any, tmp_path: Path) -> None:
     panel = Panel.train(bag, range(3), *pairs)
     home = panel.save(tmp_path / "panel")
-    np.testing.assert_allclose(
-        Panel.load(home).probabilities(*pairs[:2]), panel.probabilities(*pairs[:2]), atol=1e-6
-    )
+    np.testing.assert_allclose(Panel.load(home).probabilities(*pairs[:2]), panel.probabilities(*pairs[:2]), atol=1e-6)
     Panel(panel.members[:2]).save(home)  # a smaller panel in the same place
     assert len(Panel.load(home)) == 2
     assert isinstance(load_discriminator(home / "member-0"), ClassifierDiscriminator)
@@ -157,9 +153,7 @@ def test_a_training_goes_on_where_it_was_interrupted(torch: Any, pairs: Any, tmp
     assert sorted(path.name for path in tmp_path.iterdir()) == ["member-0", "training-1"]
     before = (tmp_path / "member-0" / "training.json").stat().st_mtime_ns
     seen: list[int] = []
-    again = Panel.train(
-        counted, range(3), *pairs, dev=pairs, checkpoint=tmp_path, progress=lambda d, t: seen.append(d)
-    )
+    again = Panel.train(counted, range(3), *pairs, dev=pairs, checkpoint=tmp_path, progress=lambda d, t: seen.append(d))
     assert seen[0] == 1000  # the first member was there
     assert seen[1] > 1550  # the second went on
     assert (tmp_path / "member-0" / "training.json").stat().st_mtime_ns == before
@@ -179,9 +173,7 @@ class Long(Discriminator):
     def options(self) -> dict[str, Any]:
         return {}
 
-    def fit(
-        self, inputs: Sequence[str], outputs: Sequence[str], correct: Sequence[Any], **more: Any
-    ) -> Discriminator:
+    def fit(self, inputs: Sequence[str], outputs: Sequence[str], correct: Sequence[Any], **more: Any) -> Discriminator:
         self._count_truncated(len(inputs), len(inputs), 3)
         return self
 

@@ -43,9 +43,7 @@ def alone(transformers: Any, torch: Any, home: Path, *texts: str) -> Any:
 
 
 def test_against_transformers(transformers: Any, torch: Any, folder: Path) -> None:
-    expected = np.array(
-        [alone(transformers, torch, folder, *pair) for pair in zip(INPUTS, OUTPUTS, strict=True)]
-    )
+    expected = np.array([alone(transformers, torch, folder, *pair) for pair in zip(INPUTS, OUTPUTS, strict=True)])
     assert np.ptp(expected[:, 2]) > 0.01  # the answers differ, so an order that is lost would be seen
     for correct, places in (("entailment", [2]), (2, [2]), (["ENTAILMENT", "neutral"], [1, 2]), (0, [0])):
         judge = PretrainedDiscriminator(str(folder), correct=correct)  # type: ignore[arg-type]
@@ -87,13 +85,9 @@ def test_long_pairs_are_counted(folder: Path) -> None:
 
 
 def test_it_votes_in_a_panel_and_is_saved_by_its_path(folder: Path, tmp_path: Path) -> None:
-    panel = Panel(
-        [PretrainedDiscriminator(str(folder), correct="ENTAILMENT"), PretrainedDiscriminator(str(folder))]
-    )
+    panel = Panel([PretrainedDiscriminator(str(folder), correct="ENTAILMENT"), PretrainedDiscriminator(str(folder))])
     again = Panel.load(panel.save(tmp_path))
-    np.testing.assert_allclose(
-        again.probabilities(INPUTS, OUTPUTS), panel.probabilities(INPUTS, OUTPUTS), atol=1e-6
-    )
+    np.testing.assert_allclose(again.probabilities(INPUTS, OUTPUTS), panel.probabilities(INPUTS, OUTPUTS), atol=1e-6)
     assert sorted(one.name for one in (tmp_path / "member-0").iterdir()) == ["oodometer_model.json"]
 
 
@@ -106,9 +100,7 @@ def test_a_classifier_that_exists_already_answers_alike_when_saved(
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     net = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
     with torch.inference_mode():
-        expected = (
-            net(**tokenizer(text, truncation=True, max_length=64, return_tensors="pt")).logits[0].numpy()
-        )
+        expected = net(**tokenizer(text, truncation=True, max_length=64, return_tensors="pt")).logits[0].numpy()
     np.testing.assert_allclose(model.logits([text])[0], expected, atol=1e-5)
     again = load_model(model.save(tmp_path))
     np.testing.assert_allclose(again.logits([text]), model.logits([text]), atol=1e-5)

@@ -100,9 +100,7 @@ def test_saved_and_loaded(judge: Any, held: Pairs, tmp_path: Path) -> None:
     assert not list(home.rglob("*.bin")) + list(home.rglob("*.pt")) + list(home.rglob("*.pkl"))
     copy = again.save(tmp_path / "copy")
     for file in (one for one in home.rglob("*") if one.is_file()):
-        assert (copy / file.relative_to(home)).read_bytes() == file.read_bytes(), (
-            f"{file.name} tells where it was read"
-        )
+        assert (copy / file.relative_to(home)).read_bytes() == file.read_bytes(), f"{file.name} tells where it was read"
     other = GenerativeDiscriminator if judge.kind == "classifier" else ClassifierDiscriminator
     with pytest.raises(InputError, match=f"a saved {other.kind} model, got one of the kind '{judge.kind}'"):
         other.load(home)
@@ -137,9 +135,7 @@ def test_goes_on_after_an_interruption(kind: str, train: Pairs, held: Pairs, tmp
     steps: list[int] = []
     with pytest.raises(KeyboardInterrupt):
         MAKERS[kind](ONE).fit(*train, dev=held, checkpoint=tmp_path, progress=stop)
-    again = MAKERS[kind](ONE).fit(
-        *train, dev=held, checkpoint=tmp_path, progress=lambda d, t: steps.append(d)
-    )
+    again = MAKERS[kind](ONE).fit(*train, dev=held, checkpoint=tmp_path, progress=lambda d, t: steps.append(d))
     assert steps[0] == 2 * steps[-1] // 3 + 1
     np.testing.assert_allclose(again.probabilities(*held[:2]), whole.probabilities(*held[:2]), atol=1e-6)
     assert again.temperature == pytest.approx(whole.temperature, rel=1e-5)
@@ -167,9 +163,7 @@ def test_an_unbalanced_training_does_not_favour_its_larger_class(kind: str, held
 def test_long_pairs_lose_the_end_of_the_longer_side(kind: str, train: Pairs) -> None:
     long = (["w1 w2", "w1 " * 40, "w1 w2"], ["W2 W1", "W1", "W2 W1 " + "W3 " * 40], [True, False, False])
     judge = MAKERS[kind](ONE, max_length=16)
-    with pytest.warns(
-        UserWarning, match=r"2 of 3 pairs \(66.7 %\) are longer than 16 tokens.*longer side was cut"
-    ):
+    with pytest.warns(UserWarning, match=r"2 of 3 pairs \(66.7 %\) are longer than 16 tokens.*longer side was cut"):
         judge.fit(*long)
     assert judge.truncated == 2
     with warnings.catch_warnings():
@@ -228,9 +222,7 @@ def test_any_classifier_can_judge(tiny_encoder: Path, reviews: Any, tmp_path: Pa
         judge = ClassifierDiscriminator(model=model).fit(*pairs, dev=pairs)
         assert correctness(judge, pairs) > 0.9
         again = load_discriminator(judge.save(tmp_path / model.kind))
-        np.testing.assert_allclose(
-            again.probabilities(*pairs[:2]), judge.probabilities(*pairs[:2]), atol=1e-6
-        )
+        np.testing.assert_allclose(again.probabilities(*pairs[:2]), judge.probabilities(*pairs[:2]), atol=1e-6)
         assert again.options()["model"] == judge.options()["model"] != None  # noqa: E711
 
 
@@ -242,9 +234,7 @@ def test_a_pretrained_encoder_by_path(tiny_encoder: Path, reviews: Any) -> None:
     assert correctness(judge, pairs) > 0.9
 
 
-def test_a_pretrained_encoder_decoder_by_path(
-    transformers: Any, train: Pairs, held: Pairs, tmp_path: Path
-) -> None:
+def test_a_pretrained_encoder_decoder_by_path(transformers: Any, train: Pairs, held: Pairs, tmp_path: Path) -> None:
     from oodometer.models.seq2seq import learn_words
 
     tokenizer = learn_words([*train[0], *train[1], "Correct Incorrect |"])
@@ -254,9 +244,7 @@ def test_a_pretrained_encoder_decoder_by_path(
     transformers.set_seed(0)
     transformers.T5ForConditionalGeneration(config).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    judge = GenerativeDiscriminator(str(tmp_path), max_length=40, stand_ins=None, training=PLAN).fit(
-        *train, dev=held
-    )
+    judge = GenerativeDiscriminator(str(tmp_path), max_length=40, stand_ins=None, training=PLAN).fit(*train, dev=held)
     assert correctness(judge, held) > 0.7
 
 

@@ -218,9 +218,7 @@ def test_members_of_an_ensemble_are_matched_by_name() -> None:
     assert found.members is not None
     np.testing.assert_array_equal(found.members[0], found.members[1])
     np.testing.assert_array_equal(found.distribution, told(TEXTS))
-    third = FunctionClassifier(
-        lambda texts: np.full((len(texts), 2), 0.5), classes=["bad", "good"], name="third"
-    )
+    third = FunctionClassifier(lambda texts: np.full((len(texts), 2), 0.5), classes=["bad", "good"], name="third")
     mean = Ensemble([first, third], average=True).ask(TEXTS)
     np.testing.assert_allclose(mean.distribution, (told(TEXTS) + 0.5) / 2)
     record = Ensemble([first, third], names=["one", "two"]).predict(TEXTS)

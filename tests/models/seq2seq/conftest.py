@@ -42,9 +42,7 @@ def pairs() -> Pairs:
 def trained(transformers: Any, pairs: Pairs, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a model that parses most sentences; load it, so that no test changes another's."""
     inputs, outputs = pairs
-    model = EncoderDecoder(config=SIZES, training=LEARNS, max_output_length=24).fit(
-        inputs[:200], outputs[:200]
-    )
+    model = EncoderDecoder(config=SIZES, training=LEARNS, max_output_length=24).fit(inputs[:200], outputs[:200])
     return model.save(tmp_path_factory.mktemp("trained"))
 
 
@@ -66,13 +64,9 @@ def tiny_t5(transformers: Any, pairs: Pairs, tmp_path_factory: pytest.TempPathFa
     ]
     inner = Tokenizer(models.Unigram())
     inner.pre_tokenizer = pre_tokenizers.Metaspace()
-    trainer = trainers.UnigramTrainer(
-        vocab_size=150, show_progress=False, special_tokens=["<unk>"], unk_token="<unk>"
-    )
+    trainer = trainers.UnigramTrainer(vocab_size=150, show_progress=False, special_tokens=["<unk>"], unk_token="<unk>")
     inner.train_from_iterator(texts, trainer)
-    learnt = [
-        piece for piece in sorted(inner.get_vocab(), key=inner.get_vocab().__getitem__) if piece != "<unk>"
-    ]
+    learnt = [piece for piece in sorted(inner.get_vocab(), key=inner.get_vocab().__getitem__) if piece != "<unk>"]
     scored = [
         ("<pad>", 0.0),
         ("</s>", 0.0),

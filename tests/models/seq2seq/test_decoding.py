@@ -22,9 +22,7 @@ from .conftest import SIZES
 Pairs = tuple[list[str], list[str]]
 
 
-def plain_generate(
-    model: EncoderDecoder, torch: Any, text: str, beams: int, longest: int
-) -> list[tuple[str, float]]:
+def plain_generate(model: EncoderDecoder, torch: Any, text: str, beams: int, longest: int) -> list[tuple[str, float]]:
     """transformers' own generate for one input, without batches, and its own account of the scores."""
     net, tokenizer = model.net, model.tokenizer
     with torch.inference_mode():
@@ -37,9 +35,7 @@ def plain_generate(
         scores = found.sequences_scores
     else:
         scores = net.compute_transition_scores(found.sequences, found.scores, normalize_logits=True).sum(1)
-    texts = tokenizer.batch_decode(
-        found.sequences, skip_special_tokens=True, clean_up_tokenization_spaces=False
-    )
+    texts = tokenizer.batch_decode(found.sequences, skip_special_tokens=True, clean_up_tokenization_spaces=False)
     return [(one.strip(), float(score)) for one, score in zip(texts, scores, strict=True)]
 
 
@@ -99,9 +95,7 @@ def test_pretrained_models_equal_plain_generate(source: str, torch: Any, pairs: 
     for i, text in enumerate(texts):
         expected = plain_generate(model, torch, text, beams, 9)
         np.testing.assert_allclose(found.logprobs[i], [score for _, score in expected], atol=2e-4)
-        assert [one.replace(" ", "") for one in found.outputs[i]] == [
-            one.replace(" ", "") for one, _ in expected
-        ]
+        assert [one.replace(" ", "") for one in found.outputs[i]] == [one.replace(" ", "") for one, _ in expected]
 
 
 def test_habits_of_decoding_are_not_taken_over(tiny_bart: Path, transformers: Any, torch: Any) -> None:
@@ -123,9 +117,7 @@ def model_ready(model: EncoderDecoder) -> EncoderDecoder:
 
 
 @pytest.mark.parametrize("beams", [1, 4])
-def test_no_answer_depends_on_order_neighbours_or_budget(
-    model: EncoderDecoder, pairs: Pairs, beams: int
-) -> None:
+def test_no_answer_depends_on_order_neighbours_or_budget(model: EncoderDecoder, pairs: Pairs, beams: int) -> None:
     texts = [*pairs[0][200:], *INPUTS]
     whole = model.decode(texts, beams=beams)
     order = np.random.default_rng(1).permutation(len(texts))
@@ -134,15 +126,11 @@ def test_no_answer_depends_on_order_neighbours_or_budget(
         again = model.decode([texts[i] for i in order], beams=beams)
         assert again.outputs == [whole.outputs[i] for i in order]
         np.testing.assert_allclose(again.logprobs, whole.logprobs[order], atol=2e-4)
-        np.testing.assert_allclose(
-            again.token_logprobs.values, whole.token_logprobs.take(order).values, atol=2e-4
-        )
+        np.testing.assert_allclose(again.token_logprobs.values, whole.token_logprobs.take(order).values, atol=2e-4)
 
 
 @pytest.mark.parametrize("usual", [1, 4, 7, 500])
-def test_no_answer_depends_on_where_the_first_pass_stops(
-    model: EncoderDecoder, pairs: Pairs, usual: int
-) -> None:
+def test_no_answer_depends_on_where_the_first_pass_stops(model: EncoderDecoder, pairs: Pairs, usual: int) -> None:
     texts = [*pairs[0][200:220], *INPUTS]
     whole = model.decode(texts, beams=3)
     model._usual = usual
@@ -151,9 +139,7 @@ def test_no_answer_depends_on_where_the_first_pass_stops(
     np.testing.assert_allclose(again.logprobs, whole.logprobs, atol=2e-4)
 
 
-def test_batches_stay_within_the_budget(
-    model: EncoderDecoder, pairs: Pairs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batches_stay_within_the_budget(model: EncoderDecoder, pairs: Pairs, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     plain = decoding.search
 
@@ -181,9 +167,7 @@ def test_no_answer_depends_on_who_has_left_the_batch(
     mask = torch.from_numpy(real).long()
     with torch.inference_mode():
         states = model.net.get_encoder()(input_ids=torch.from_numpy(ids), attention_mask=mask)
-        whole, again = (
-            search(model.net, states, mask, beams=beams, cap=20, least_gain=one) for one in (0.15, gain)
-        )
+        whole, again = (search(model.net, states, mask, beams=beams, cap=20, least_gain=one) for one in (0.15, gain))
     assert bool((again.ids == whole.ids)[whole.real].all())
     assert bool((again.real == whole.real).all())
     np.testing.assert_allclose(again.totals, whole.totals, atol=2e-4)
@@ -191,9 +175,7 @@ def test_no_answer_depends_on_who_has_left_the_batch(
 
 def test_a_wide_search_finds_every_output(transformers: Any) -> None:
     """A vocabulary of one word: all 13 outputs of at most two tokens are found, and where there are no more, NaN."""
-    model = EncoderDecoder(config=SIZES, training=TrainingConfig(epochs=1), max_output_length=2).fit(
-        ["a"], ["a"]
-    )
+    model = EncoderDecoder(config=SIZES, training=TrainingConfig(epochs=1), max_output_length=2).fit(["a"], ["a"])
     found = model.decode(["a", "a a"], beams=16)
     assert [len(beams) for beams in found.outputs] == [13, 13]
     assert np.isnan(found.logprobs[:, 13:]).all()
@@ -253,9 +235,7 @@ def test_probabilities_of_all_short_outputs_sum_to_one(model: EncoderDecoder) ->
     words = [one for one in model.tokenizer.get_vocab() if one not in ("<pad>", "</s>", "<unk>")]
     texts = ["", *words, *(" ".join(both) for both in itertools.product(words, words))]
     found = model.logprobs(["ant bee"] * len(texts), texts)
-    total = sum(
-        math.exp(found.values[found.offsets[i] : found.offsets[i + 1]][:2].sum()) for i in range(len(texts))
-    )
+    total = sum(math.exp(found.values[found.offsets[i] : found.offsets[i + 1]][:2].sum()) for i in range(len(texts)))
     ids = sorted(set(range(len(model.tokenizer))) - {model.tokenizer.convert_tokens_to_ids(w) for w in words})
     assert ids == [0, 1, 2]
     assert 0.97 < total <= 1 + 1e-4  # what is missing begins with padding or the unknown
@@ -274,9 +254,7 @@ def test_beams_are_sorted_and_distinct(model: EncoderDecoder, pairs: Pairs) -> N
     assert found.logprobs.shape == (50, 4)
     assert (np.diff(found.logprobs, axis=1) <= 1e-4).all()
     assert (found.logprobs <= 1e-5).all()
-    assert (
-        np.mean([len(set(beams)) for beams in found.outputs]) > 3.8
-    )  # two may differ in padding that was written
+    assert np.mean([len(set(beams)) for beams in found.outputs]) > 3.8  # two may differ in padding that was written
     np.testing.assert_allclose(found.confidence, np.exp(found.logprobs[:, 0]), atol=1e-5)
 
 
@@ -361,9 +339,7 @@ def test_inputs_that_are_too_long_are_counted_and_warned_about_once(trained: Pat
 def test_a_model_with_few_places(tiny_bart: Path) -> None:
     """BART has places for so many tokens and no more: longer inputs are cut there, longer outputs not scored."""
     model = EncoderDecoder(str(tiny_bart))
-    with pytest.warns(
-        UserWarning, match="longer than 48 tokens and lose their end; the model has places for no more"
-    ):
+    with pytest.warns(UserWarning, match="longer than 48 tokens and lose their end; the model has places for no more"):
         found = model.decode(["ant bee " * 40])
     assert found.truncated == 1
     assert found.token_logprobs.lengths[0] <= 48

@@ -24,9 +24,7 @@ Stop = Callable[[int], Callable[[int, int], None]]
 
 
 def make(plan: TrainingConfig = QUICK, **options: Any) -> EncoderDecoder:
-    return EncoderDecoder(
-        config={**SIZES, "dropout_rate": 0.1}, training=plan, max_output_length=24, **options
-    )
+    return EncoderDecoder(config={**SIZES, "dropout_rate": 0.1}, training=plan, max_output_length=24, **options)
 
 
 def weights(folder: Path) -> bytes:
@@ -97,16 +95,10 @@ def test_a_tied_embedding_is_kept_once(model: EncoderDecoder, trained: Path) -> 
     assert model.parameters == by_hand
     assert (trained / "weights.safetensors").stat().st_size < 4 * by_hand + 20_000
     net = model.net
-    assert (
-        net.lm_head.weight.data_ptr()
-        == net.shared.weight.data_ptr()
-        == net.encoder.embed_tokens.weight.data_ptr()
-    )
+    assert net.lm_head.weight.data_ptr() == net.shared.weight.data_ptr() == net.encoder.embed_tokens.weight.data_ptr()
 
 
-@pytest.mark.parametrize(
-    "plan", [QUICK, TrainingConfig(epochs=3, batch_tokens=150, learning_rate=5e-3, warmup=0.1)]
-)
+@pytest.mark.parametrize("plan", [QUICK, TrainingConfig(epochs=3, batch_tokens=150, learning_rate=5e-3, warmup=0.1)])
 @pytest.mark.parametrize("at", [1, 20, 25, 31])
 def test_interrupted_it_goes_on_to_the_same_weights_and_snapshots(
     plan: TrainingConfig, at: int, transformers: Any, pairs: Pairs, tmp_path: Path, stop_at: Stop
@@ -126,9 +118,7 @@ def test_interrupted_it_goes_on_to_the_same_weights_and_snapshots(
     for name in names:
         assert weights(tmp_path / "whole" / name) == weights(tmp_path / "parts" / name)
         for part in ("oodometer_model.json", "config.json", "tokenizer/tokenizer.json"):
-            assert (tmp_path / "whole" / name / part).read_bytes() == (
-                tmp_path / "parts" / name / part
-            ).read_bytes()
+            assert (tmp_path / "whole" / name / part).read_bytes() == (tmp_path / "parts" / name / part).read_bytes()
     assert len({weights(tmp_path / "whole" / name) for name in names}) == 3
 
 
@@ -200,9 +190,7 @@ def test_snapshots_that_are_missing_are_made_again(
     assert len(snapshot_folders(tmp_path / "parts")) == 4
 
 
-def test_snapshots_of_another_training_are_not_mixed_in(
-    transformers: Any, pairs: Pairs, tmp_path: Path
-) -> None:
+def test_snapshots_of_another_training_are_not_mixed_in(transformers: Any, pairs: Pairs, tmp_path: Path) -> None:
     make().fit(*pairs, snapshots=tmp_path, every=20, most=1)
     make().fit(*pairs, snapshots=tmp_path, every=20, most=1)  # the same one: nothing to do
     for other in (make(TrainingConfig(epochs=4, batch_size=16)), make(max_length=9)):
@@ -213,9 +201,7 @@ def test_snapshots_of_another_training_are_not_mixed_in(
 def test_snapshots_can_be_loaded_and_get_better(transformers: Any, pairs: Pairs, tmp_path: Path) -> None:
     plan = TrainingConfig(epochs=12, batch_size=16, learning_rate=5e-3, warmup=0.1)
     inputs, outputs = pairs
-    EncoderDecoder(config=SIZES, training=plan, max_output_length=24).fit(
-        inputs, outputs, snapshots=tmp_path, every=60
-    )
+    EncoderDecoder(config=SIZES, training=plan, max_output_length=24).fit(inputs, outputs, snapshots=tmp_path, every=60)
     folders = snapshot_folders(tmp_path)
     assert [one.name for one in folders] == ["step-000060", "step-000120", "step-000180"]
     fit = [float(EncoderDecoder.load(one).logprobs(inputs, outputs).sums().mean()) for one in folders]
@@ -230,9 +216,7 @@ def test_snapshot_folders_are_in_the_order_of_steps(tmp_path: Path) -> None:
     assert [one.name for one in snapshot_folders(tmp_path)] == ["step-000020", "step-000100", "step-1000000"]
 
 
-def test_stopped_early_it_is_the_beginning_of_the_whole(
-    transformers: Any, pairs: Pairs, tmp_path: Path
-) -> None:
+def test_stopped_early_it_is_the_beginning_of_the_whole(transformers: Any, pairs: Pairs, tmp_path: Path) -> None:
     """The same schedule: its weights are those of the snapshot; called again without a stop, it goes on."""
     whole = make().fit(*pairs, snapshots=tmp_path / "whole", every=20)
     early = make().fit(*pairs, stop_after=20, checkpoint=tmp_path / "state")
@@ -265,9 +249,7 @@ def test_a_checkpoint_of_other_data_or_weights_is_left_alone(
     home = tmp_path / "home"
     home.symlink_to(tiny_t5, target_is_directory=True)
     with pytest.raises(KeyboardInterrupt):
-        EncoderDecoder(str(home), training=plan).fit(
-            *pairs, checkpoint=tmp_path / "state", progress=stop_at(5)
-        )
+        EncoderDecoder(str(home), training=plan).fit(*pairs, checkpoint=tmp_path / "state", progress=stop_at(5))
     net.save_pretrained(other)
     home.unlink()
     home.symlink_to(other, target_is_directory=True)  # other weights under the same name
@@ -309,9 +291,7 @@ def test_a_saved_model_can_be_trained_further(trained: Path, pairs: Pairs) -> No
 
 
 def test_dropout_is_for_training_only(transformers: Any, pairs: Pairs) -> None:
-    model = EncoderDecoder(config={**SIZES, "dropout_rate": 0.5}, training=QUICK, max_output_length=24).fit(
-        *pairs
-    )
+    model = EncoderDecoder(config={**SIZES, "dropout_rate": 0.5}, training=QUICK, max_output_length=24).fit(*pairs)
     model.net.train()
     first, second = (model.logprobs(*pairs).values for _ in range(2))
     np.testing.assert_array_equal(first, second)
@@ -320,9 +300,9 @@ def test_dropout_is_for_training_only(transformers: Any, pairs: Pairs) -> None:
 
 def test_pieces_learn_as_well(transformers: Any, pairs: Pairs) -> None:
     plan = TrainingConfig(epochs=12, batch_tokens=400, learning_rate=5e-3, warmup=0.1)
-    model = EncoderDecoder(
-        config=SIZES, tokens="pieces", vocab_size=280, training=plan, max_output_length=32
-    ).fit(*pairs)
+    model = EncoderDecoder(config=SIZES, tokens="pieces", vocab_size=280, training=plan, max_output_length=32).fit(
+        *pairs
+    )
     assert len(model.tokenizer) <= 280
     assert float(model.logprobs(*pairs).sums().mean()) > -8
     assert model.decode(["ant naïve → {unseen}"]).best
@@ -336,9 +316,7 @@ def test_another_type_from_scratch_learns_as_well(transformers: Any, pairs: Pair
         "init_std": 0.1,
     }  # fmt: skip
     plan = TrainingConfig(epochs=30, batch_size=16, learning_rate=5e-3, warmup=0.1)
-    model = EncoderDecoder(config=sizes, training=plan, max_output_length=24).fit(
-        *(one[:200] for one in pairs)
-    )
+    model = EncoderDecoder(config=sizes, training=plan, max_output_length=24).fit(*(one[:200] for one in pairs))
     found = model.decode(pairs[0][200:], beams=2)
     assert np.mean([a == b for a, b in zip(found.best, pairs[1][200:], strict=True)]) > 0.7
     model.save(tmp_path)
@@ -385,9 +363,7 @@ def test_a_model_without_a_mark_of_the_end_is_refused(tiny_t5: Path, tmp_path: P
         EncoderDecoder(str(tmp_path / "home")).decode(["a"])
 
 
-def test_errors_are_one_line(
-    transformers: Any, tiny_encoder: Path, model: EncoderDecoder, tmp_path: Path
-) -> None:
+def test_errors_are_one_line(transformers: Any, tiny_encoder: Path, model: EncoderDecoder, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="got neither"):
         EncoderDecoder()
     with pytest.raises(UsageError, match="got both"):
@@ -402,9 +378,7 @@ def test_errors_are_one_line(
         EncoderDecoder(config={}).save(tmp_path / "none")
     with pytest.raises(InputError, match="a folder or a hub name of an encoder-decoder"):
         EncoderDecoder(str(tmp_path)).fit(["a"], ["b"])
-    with pytest.raises(
-        InputError, match="an encoder-decoder such as T5 or BART, got a model of the type 'bert'"
-    ):
+    with pytest.raises(InputError, match="an encoder-decoder such as T5 or BART, got a model of the type 'bert'"):
         EncoderDecoder(str(tiny_encoder)).decode(["a"])
     for inputs, outputs, words in (
         ([], [], "column input: expected a list of strings"),

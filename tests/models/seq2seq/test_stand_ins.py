@@ -46,9 +46,7 @@ def test_by_hand() -> None:
     assert StandIns().encode("{") == "{"
 
 
-@pytest.mark.parametrize(
-    "mapping", [{"{": "a", "}": "a"}, {"{": "}", "}": "a"}, {"{": "{"}, {"{": ""}, {"": "a"}]
-)
+@pytest.mark.parametrize("mapping", [{"{": "a", "}": "a"}, {"{": "}", "}": "a"}, {"{": "{"}, {"{": ""}, {"": "a"}])
 def test_what_is_not_one_to_one_is_refused(mapping: dict[str, str]) -> None:
     with pytest.raises(InputError, match="stand-ins that all differ"):
         StandIns(mapping)
@@ -87,9 +85,7 @@ def test_too_few_tokens_are_left(transformers: Any) -> None:
 
 def test_check_names_the_row_and_what_is_lost(t5: Any) -> None:
     check_spelling(t5, ["CAT ( )", "CAT  ( )"])
-    with pytest.raises(
-        InputError, match=r"row 3: column output: .* for 'CAT ANT {'; give stand_ins=.*tokens='pieces'"
-    ):
+    with pytest.raises(InputError, match=r"row 3: column output: .* for 'CAT ANT {'; give stand_ins=.*tokens='pieces'"):
         check_spelling(t5, ["CAT", "CAT", "CAT ANT {", "}"])
     check_spelling(t5, BRACES, StandIns(find_stand_ins(t5, BRACES)))
 
@@ -120,9 +116,7 @@ def test_a_parser_learns_through_stand_ins(tiny_t5: Path, tmp_path: Path) -> Non
 
 
 def test_without_stand_ins_the_training_does_not_start(tiny_t5: Path) -> None:
-    with pytest.raises(
-        InputError, match="row 2: column output: expected an output that the tokenizer can spell"
-    ):
+    with pytest.raises(InputError, match="row 2: column output: expected an output that the tokenizer can spell"):
         EncoderDecoder(str(tiny_t5), stand_ins=None).fit(["a", "b"], ["CAT", "{ CAT }"])
     with pytest.raises(InputError, match="row 1: column output"):
         EncoderDecoder(str(tiny_t5), stand_ins={"{": "§"}).fit(["a"], ["{ CAT }"])

@@ -34,9 +34,7 @@ def test_most_is_more_than_half_of_three_or_more() -> None:
 
 
 def test_claims_are_corrected_for_their_number() -> None:
-    claims = [
-        Claim(name, name, "", "test", Look(p, 1 - p)) for name, p in (("a", 0.02), ("b", 0.04), ("c", 0.5))
-    ]
+    claims = [Claim(name, name, "", "test", Look(p, 1 - p)) for name, p in (("a", 0.02), ("b", 0.04), ("c", 0.5))]
     rows = judged([*claims, Claim("d", "d", "")])
     assert [row["verdict"] for row in rows] == ["holds", "holds", "undecided", "undecided"]
     assert [row.get("p_all") for row in rows] == [pytest.approx(0.06), pytest.approx(0.08), 0.5, None]

@@ -57,9 +57,7 @@ def test_several_looks_by_hand() -> None:
     looks = [Look(value, 1 - value) for value in p]
     assert either(looks).supports == pytest.approx(0.04)
     assert all_of(looks) == Look(0.5, 0.99)  # 1 or more against: min(4 * .5, 4/2 * .97, 4/3 * .98, .99)
-    assert at_least(3, looks).refutes == pytest.approx(
-        0.99
-    )  # 2 or more against: min(3 * .97, 3/2 * .98, .99)
+    assert at_least(3, looks).refutes == pytest.approx(0.99)  # 2 or more against: min(3 * .97, 3/2 * .98, .99)
     assert all_of([]) == at_least(3, looks[:2]) == Look()
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
 

@@ -14,9 +14,7 @@ from oodometer.recipes import RECIPES, Recipe, find_recipe
 from oodometer.recipes.kit.publish import END, START, publish, with_tables
 
 PUBLISHED = [
-    (name, path.stem)
-    for name in RECIPES
-    for path in sorted((find_recipe(name).home / "results").glob("*.json"))
+    (name, path.stem) for name in RECIPES for path in sorted((find_recipe(name).home / "results").glob("*.json"))
 ]
 
 
@@ -96,9 +94,7 @@ def test_tasks_that_a_run_lacks_stay(copy: Any) -> None:
     part = {**whole, "tasks": {"cogs": whole["tasks"]["cogs"]}, "missing": [], "claims": []}
     (run / "result.json").write_text(json.dumps(part))
     publish(recipe, run, home)
-    assert (home / "results" / "small.json").read_bytes() == (
-        recipe.home / "results" / "small.json"
-    ).read_bytes()
+    assert (home / "results" / "small.json").read_bytes() == (recipe.home / "results" / "small.json").read_bytes()
     (run / "result.json").write_text(json.dumps({**part, "form": 0}))  # tasks of another form are not joined
     publish(recipe, run, home)
     found = read(home / "results" / "small.json")

@@ -44,9 +44,7 @@ def put(folder: Path, log: Mapping[str, Any], name: str = "log.json") -> Path:
 
 def members_of(log: Mapping[str, Any], first: str = "header.json") -> dict[str, bytes]:
     """The members of the packed form: the header, and each sample by itself."""
-    out = {
-        f"samples/{one['id']}_epoch_{one['epoch']}.json": json.dumps(one).encode() for one in log["samples"]
-    }
+    out = {f"samples/{one['id']}_epoch_{one['epoch']}.json": json.dumps(one).encode() for one in log["samples"]}
     return out | {
         "summaries.json": b"[]",
         first: json.dumps({k: v for k, v in log.items() if k != "samples"}).encode(),
@@ -61,9 +59,7 @@ def zstd_zip(path: Path, members: Mapping[str, bytes]) -> Path:
         with pa.CompressedOutputStream(sink, "zstd") as stream:
             stream.write(content)
         packed = sink.getvalue().to_pybytes()
-        about = struct.pack(
-            "<HHHIIIHH", 0, 93, 0, 33, zlib.crc32(content), len(packed), len(content), len(name)
-        )
+        about = struct.pack("<HHHIIIHH", 0, 93, 0, 33, zlib.crc32(content), len(packed), len(content), len(name))
         about = struct.pack(
             "<HHHHHIIIHH", 63, 0, 93, 0, 33, zlib.crc32(content), len(packed), len(content), len(name), 0
         )
@@ -84,12 +80,8 @@ def test_letters_give_candidate_scores() -> None:
     assert record.label.tolist() == [1, 0, 2]
     assert record.prediction.tolist() == [1, 1, 2]
     assert record.verdicts.tolist() == [1, 0, 1]
-    assert record.accuracy == pytest.approx(
-        given(ANIMALS)["results"]["scores"][0]["metrics"]["accuracy"]["value"]
-    )
-    assert record.candidate_scores.values[:3].tolist() == pytest.approx(
-        [math.log(p) for p in (0.1, 0.8, 0.05)]
-    )
+    assert record.accuracy == pytest.approx(given(ANIMALS)["results"]["scores"][0]["metrics"]["accuracy"]["value"])
+    assert record.candidate_scores.values[:3].tolist() == pytest.approx([math.log(p) for p in (0.1, 0.8, 0.05)])
     assert record.token_logprobs.lengths.tolist() == [3, 3, 3]
     assert record.input[0] == "Which animal barks?\nA) cat\nB) dog\nC) cow"
 
@@ -203,21 +195,15 @@ def test_a_single_score_of_version_1(tmp_path: Path) -> None:
 
 def test_bad_logs_have_one_line(tmp_path: Path) -> None:
     log = given(ANIMALS)
-    assert "expected a log with samples, got none (status success)" in refused(
-        put(tmp_path, {**log, "samples": []})
-    )
+    assert "expected a log with samples, got none (status success)" in refused(put(tmp_path, {**log, "samples": []}))
     del log["samples"][1]["output"]
     assert "row 2: expected a sample with id, epoch, input, output" in refused(put(tmp_path, log))
     log = given(ANIMALS)
     log["samples"].append(log["samples"][0])
-    assert "row 4: expected each sample once an epoch, got q1 (epoch 1) as in row 1" in refused(
-        put(tmp_path, log)
-    )
+    assert "row 4: expected each sample once an epoch, got q1 (epoch 1) as in row 1" in refused(put(tmp_path, log))
     log = given(ANIMALS)
     log["samples"][2]["output"]["choices"][0]["logprobs"]["content"][0]["logprob"] = math.nan
-    assert "row 3: column logprobs: expected a log-probability, at most 0, got nan" in refused(
-        put(tmp_path, log)
-    )
+    assert "row 3: column logprobs: expected a log-probability, at most 0, got nan" in refused(put(tmp_path, log))
     log = given(ERRS)
     log["samples"] = log["samples"][1:2]
     assert "expected a sample with a score" in refused(put(tmp_path, log))

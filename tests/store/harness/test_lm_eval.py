@@ -105,9 +105,7 @@ def test_length_is_counted_in_characters_or_bytes_without_the_blank_before(tmp_p
     path = put(tmp_path, [row])
     by_character = read(path, metric="acc_norm").record.candidate_scores.values.tolist()
     assert by_character == pytest.approx([-1.0, -1.05])
-    assert read(path, metric="acc_bytes").record.candidate_scores.values.tolist() == pytest.approx(
-        [-0.5, -1.05]
-    )
+    assert read(path, metric="acc_bytes").record.candidate_scores.values.tolist() == pytest.approx([-0.5, -1.05])
     assert read(path).record.candidate_scores.values.tolist() == [-3.0, -4.2]
 
 
@@ -135,9 +133,7 @@ def test_targets_are_read_so_that_they_give_the_metric(
 
 
 def test_targets_that_can_be_read_in_two_ways_give_no_label(tmp_path: Path) -> None:
-    rows = [
-        choice(0, [-3, -2, -1], [" 2", " 0", " 1"], "0", acc=0.0)
-    ]  # the first option, or the one that says 0
+    rows = [choice(0, [-3, -2, -1], [" 2", " 0", " 1"], "0", acc=0.0)]  # the first option, or the one that says 0
     record = read(put(tmp_path, rows)).record
     assert record.label is None
     assert record.verdicts.tolist() == [0]
@@ -170,9 +166,7 @@ def test_options_without_a_prompt_are_no_candidates(tmp_path: Path) -> None:
 
 
 def test_a_share_counts_from_a_threshold_on(tmp_path: Path) -> None:
-    path = put(
-        tmp_path, [choice(i, [-1, -2], [" a", " b"], 0, acc=share) for i, share in enumerate((0.7, 0.2))]
-    )
+    path = put(tmp_path, [choice(i, [-1, -2], [" a", " b"], 0, acc=share) for i, share in enumerate((0.7, 0.2))])
     assert "row 1: column acc: expected a metric that is 0 or 1, got 0.7" in refused(path)
     record = read(path, metric="acc>=0.5").record
     assert record.verdicts.tolist() == [1, 0]

@@ -45,19 +45,11 @@ class ArrayExamples(Examples):
                 remedy="name it with --input",
             )
         self._input = check_found(inputs, self.arrays, str(path), "an array of inputs", "--input")[0]
-        label = columns.label or next(
-            (name for name in ("label", "labels", "y") if name in self.arrays), None
-        )
-        self._label = (
-            None if label is None else check_found([label], self.arrays, str(path), "an array", "--label")[0]
-        )
+        label = columns.label or next((name for name in ("label", "labels", "y") if name in self.arrays), None)
+        self._label = None if label is None else check_found([label], self.arrays, str(path), "an array", "--label")[0]
         values = self.arrays[self._input]
         self.modality = (
-            "image"
-            if values.dtype == np.uint8 and values.ndim > 2
-            else "text"
-            if values.dtype.kind == "U"
-            else "table"
+            "image" if values.dtype == np.uint8 and values.ndim > 2 else "text" if values.dtype.kind == "U" else "table"
         )
         self.rows = len(values)
         check_modality(self.modality, reads, str(path))
@@ -87,11 +79,7 @@ class ArrayExamples(Examples):
             part = slice(start, min(start + rows, self.rows))
             inputs = self._inputs(values[part])
             targets = () if self._label is None else tuple(self.arrays[self._label][part].tolist())
-            ids = (
-                ()
-                if self.columns.id is None
-                else tuple(map(str, self.arrays[self.columns.id][part].tolist()))
-            )
+            ids = () if self.columns.id is None else tuple(map(str, self.arrays[self.columns.id][part].tolist()))
             data = Dataset(self.name, inputs, targets, ids=ids, source=self.name, modality=self.modality)
             kept = {name: self.arrays[name][part] for name in self.columns.keep}
             yield Batch(data, start, kept, read=part.stop - start)

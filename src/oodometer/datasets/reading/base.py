@@ -82,9 +82,7 @@ class Examples(ABC):
         """What tells these examples from others in the same place, ready for JSON; None where nothing can."""
 
 
-def check_found(
-    wanted: Sequence[str], held: Any, file: str | None, what: str, option: str
-) -> tuple[str, ...]:
+def check_found(wanted: Sequence[str], held: Any, file: str | None, what: str, option: str) -> tuple[str, ...]:
     """The names that are wanted; `InputError` where one is not there: it says which there are."""
     for name in wanted:
         if name not in held:

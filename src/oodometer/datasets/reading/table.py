@@ -41,13 +41,9 @@ class TableExamples(Examples):
             )
         self.inputs = check_found(inputs, held, table.file, "a column of inputs", "--input")
         self.label = (
-            None
-            if label is None
-            else check_found([label], held, table.file, "a column of labels", "--label")[0]
+            None if label is None else check_found([label], held, table.file, "a column of labels", "--label")[0]
         )
-        check_found(
-            [one for one in (self.id, *self.keep) if one], held, table.file, "a column", "--id or --keep"
-        )
+        check_found([one for one in (self.id, *self.keep) if one], held, table.file, "a column", "--id or --keep")
         self.modality = _modality_of(table, self.inputs, reads)
         check_modality(self.modality, reads, table.file)
 

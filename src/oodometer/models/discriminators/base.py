@@ -62,9 +62,7 @@ class Discriminator(Artifact):
     ) -> Array:
         """P(Correct) of each pair, float32, shape (sample,), in the order of the pairs."""
 
-    def judge(
-        self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
-    ) -> Array:
+    def judge(self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None) -> Array:
         """The verdicts P(Correct) >= 0.5, bool, shape (sample,)."""
         verdicts: Array = self.probabilities(inputs, outputs, progress=progress) >= 0.5
         return verdicts

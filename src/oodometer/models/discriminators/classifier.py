@@ -68,9 +68,7 @@ class ClassifierDiscriminator(TrainedDiscriminator):
         super().__init__(share=share)
         given = sum(one is not None for one in (source, config, model))
         if given != 1:
-            raise UsageError(
-                f"expected one of source, config and model, got {given}; config=SMALL needs no download"
-            )
+            raise UsageError(f"expected one of source, config and model, got {given}; config=SMALL needs no download")
         self.source, self.config = source, None if config is None else dict(config)
         self.head, self.vocab_size, self._max_length, self.device = head, vocab_size, max_length, device
         self._outside, self.training = model is not None, training

@@ -90,9 +90,7 @@ def collect(
         if value is not None and value < least:
             raise UsageError(f"expected {name} of at least {least}, got {value}")
     if not models:
-        raise UsageError(
-            "expected at least one checkpoint of the model, got none; train with snapshots=FOLDER"
-        )
+        raise UsageError("expected at least one checkpoint of the model, got none; train with snapshots=FOLDER")
     search = _Search(inputs, golds, beams, per_input, clean or _plain, seed)
     asked = list(models)[:checkpoints]
     kept = None if checkpoint is None else Path(checkpoint)
@@ -127,9 +125,7 @@ class _Search:
         for row, (given, gold) in enumerate(zip(inputs, golds, strict=True)):
             key = clean(gold)
             if not key.strip():
-                raise InputError(
-                    "a gold output", got="an empty one", remedy="drop the row", row=row + 1, column="gold"
-                )
+                raise InputError("a gold output", got="an empty one", remedy="drop the row", row=row + 1, column="gold")
             self.right.setdefault(given, set()).add(key)
 
     def ask(
@@ -176,13 +172,9 @@ class _Search:
             keys = [self.clean(one) for one in answers]
             best += bool(keys) and keys[0] in right
             empty += sum(not key.strip() for key in keys)
-            different = {
-                key: one for key, one in zip(keys, answers, strict=True) if key.strip() and key not in right
-            }
+            different = {key: one for key, one in zip(keys, answers, strict=True) if key.strip() and key not in right}
             wrong += len(different)
-            picked = [one for _, one in sorted(zip(order, different.values(), strict=False))][
-                : self.per_input
-            ]
+            picked = [one for _, one in sorted(zip(order, different.values(), strict=False))][: self.per_input]
             out["rows"] += [row] * len(picked)
             out["outputs"] += picked
         return {**out, "accuracy": best / len(rows), "wrong": wrong, "empty": empty}

@@ -85,9 +85,7 @@ class Panel:
         """
         seeds = [int(one) for one in seeds]
         if not seeds or len(set(seeds)) < len(seeds):
-            raise UsageError(
-                f"expected different seeds, at least one, got {seeds}; equal ones train equal members"
-            )
+            raise UsageError(f"expected different seeds, at least one, got {seeds}; equal ones train equal members")
         home = None if checkpoint is None else Path(checkpoint)
         data = fingerprint({"data": [*map(list, (inputs, outputs, correct)), *map(list, dev or ())]})
         members: list[Discriminator] = []
@@ -137,16 +135,12 @@ class Panel:
             out[place, rows] = member.probabilities(given, found, progress=tell)
         return out
 
-    def votes(
-        self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
-    ) -> Array:
+    def votes(self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None) -> Array:
         """The verdicts, P(Correct) >= 0.5, bool, shape (judge, sample); empty outputs are Incorrect."""
         verdicts: Array = self.probabilities(inputs, outputs, progress=progress) >= 0.5
         return verdicts
 
-    def vote(
-        self, record: Predictions, *, add: bool = False, progress: Progress | None = None
-    ) -> Predictions:
+    def vote(self, record: Predictions, *, add: bool = False, progress: Progress | None = None) -> Predictions:
         """The record with ``votes``; it needs ``input`` and ``output``.
 
         ``add`` puts the votes behind those that the record has already (a judge's verdicts, say); else they take their
@@ -164,9 +158,7 @@ class Panel:
         assert record.input is not None
         assert record.output is not None
         try:
-            found = self.votes(record.input.tolist(), record.output.tolist(), progress=progress).astype(
-                np.int8
-            )
+            found = self.votes(record.input.tolist(), record.output.tolist(), progress=progress).astype(np.int8)
         except InputError as error:
             raise error.at(file=record.source, row_offset=record.first_row) from None
         names = tuple(f"{one.kind}_{place}" for place, one in enumerate(self.members))

@@ -68,9 +68,7 @@ class Examples:
         s = self.statistics()
         inputs = f"{s['inputs']:,} input" + ("s" if s["inputs"] != 1 else "")
         share = f" ({100 * s['share_correct']:.1f} % correct)" if len(self) else ""
-        lines = [
-            f"{s['pairs']:,} pairs of {inputs}: {s['correct']:,} correct, {s['incorrect']:,} incorrect{share}"
-        ]
+        lines = [f"{s['pairs']:,} pairs of {inputs}: {s['correct']:,} correct, {s['incorrect']:,} incorrect{share}"]
         for one in s.get("checkpoints", ()):
             lines.append(
                 f"{one['name']}: right on {100 * one['accuracy']:.1f} % of {one['rows']:,} inputs; "

@@ -11,9 +11,7 @@ __all__ = ["fit_temperature", "probability"]
 _RANGE = (-3.0, 3.0)  # of log t
 
 
-def probability(
-    margins: Array, *, trained: float, share: float | None = 0.5, temperature: float = 1.0
-) -> Array:
+def probability(margins: Array, *, trained: float, share: float | None = 0.5, temperature: float = 1.0) -> Array:
     """P(Correct) = sigmoid((m - logit(trained)) / t + logit(share)), float32, shape (sample,).
 
     m is the log odds of Correct that a network gives after training on pairs of which the share ``trained`` was

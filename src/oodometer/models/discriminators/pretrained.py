@@ -118,11 +118,7 @@ class PretrainedDiscriminator(Discriminator):
             return [0]
         found = []
         for wanted in self.correct:
-            at = [
-                place
-                for place, name in labels.items()
-                if wanted == place or str(wanted).lower() == name.lower()
-            ]
+            at = [place for place, name in labels.items() if wanted == place or str(wanted).lower() == name.lower()]
             if not at:
                 raise InputError(
                     f"a label of the classifier that means Correct, of {', '.join(labels.values())}",

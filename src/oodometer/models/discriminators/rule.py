@@ -77,9 +77,7 @@ class RuleDiscriminator(Discriminator):
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Raise `UsageError`: code is not saved."""
-        raise UsageError(
-            f"the rule {self.name} is code and cannot be saved; save its votes in a predictions file"
-        )
+        raise UsageError(f"the rule {self.name} is code and cannot be saved; save its votes in a predictions file")
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Self:

@@ -101,9 +101,7 @@ class TrainedDiscriminator(Discriminator):
         given, found = check_pairs(inputs, outputs)
         margins, cut = self._margins(given, found, progress)
         self._count_truncated(cut, len(given), self.max_length)
-        return probability(
-            margins, trained=self.trained_share, share=self.share, temperature=self.temperature
-        )
+        return probability(margins, trained=self.trained_share, share=self.share, temperature=self.temperature)
 
     def _fitted(self) -> bool:
         return bool(self.trained_share)

@@ -45,9 +45,7 @@ class WordVectors:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write to one safetensors file."""
         matrix = load_torch().from_numpy(self.matrix)
-        return write_tensors(
-            Path(path), {"matrix": matrix}, {"words": json.dumps(self.words, ensure_ascii=False)}
-        )
+        return write_tensors(Path(path), {"matrix": matrix}, {"words": json.dumps(self.words, ensure_ascii=False)})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> WordVectors:

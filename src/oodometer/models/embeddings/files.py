@@ -58,9 +58,7 @@ def _open(path: Path) -> tuple[str, IO[bytes]]:
         archive = zipfile.ZipFile(path)
         inside = [one for one in archive.namelist() if not one.endswith("/")]
         if len(inside) != 1:
-            raise InputError(
-                "one file in the archive", got=str(len(inside)), remedy="unpack it", file=str(path)
-            )
+            raise InputError("one file in the archive", got=str(len(inside)), remedy="unpack it", file=str(path))
         return inside[0], archive.open(inside[0])
     return path.name, path.open("rb")
 

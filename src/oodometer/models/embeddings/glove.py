@@ -42,9 +42,7 @@ def cooccurrences(sequences: Ragged, words: int, window: int) -> tuple[Array, Ar
         left, right = ids[:-distance], ids[distance:]
         near = (text[:-distance] == text[distance:]) & (left > 1) & (right > 1)
         low, high = np.minimum(left, right)[near], np.maximum(left, right)[near]
-        total = (
-            total + coo_array((np.full(len(low), 1 / distance), (low, high)), shape=(words, words)).tocsr()
-        )
+        total = total + coo_array((np.full(len(low), 1 / distance), (low, high)), shape=(words, words)).tocsr()
     found = total.tocoo()
     return found.row.astype(np.int64), found.col.astype(np.int64), found.data
 
@@ -176,8 +174,7 @@ class _Shuffled:
         self.rng.set_state(self.begins[epoch])
         order = torch.randperm(self.pairs, generator=self.rng)
         found = [
-            (at + self.pairs * (torch.rand(len(at), generator=self.rng) < 0.5)).numpy()
-            for at in order.split(self.size)
+            (at + self.pairs * (torch.rand(len(at), generator=self.rng) < 0.5)).numpy() for at in order.split(self.size)
         ]
         if epoch + 1 == len(self.begins):
             self.begins.append(self.rng.get_state())

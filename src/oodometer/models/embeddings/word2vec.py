@@ -89,9 +89,7 @@ def train_word2vec(
 class _Watch:
     """What gensim calls as it trains: writes a checkpoint and tells the progress after each pass."""
 
-    def __init__(
-        self, folder: Path | None, name: str, done: int, total: int, progress: Progress | None
-    ) -> None:
+    def __init__(self, folder: Path | None, name: str, done: int, total: int, progress: Progress | None) -> None:
         self.folder, self.name, self.done, self.total, self.progress = folder, name, done, total, progress
 
     def on_train_begin(self, model: Any) -> None:

@@ -42,9 +42,7 @@ class ImageEncoder(ImageClassifier):
 
     kind = "image-encoder"
 
-    def __init__(
-        self, source: str, *, training: TrainingConfig | None = None, device: str | None = None
-    ) -> None:
+    def __init__(self, source: str, *, training: TrainingConfig | None = None, device: str | None = None) -> None:
         usual = TrainingConfig(epochs=2, batch_size=32, learning_rate=3e-5, warmup=0.1)
         super().__init__(training=training or usual, device=device)
         self.source = source

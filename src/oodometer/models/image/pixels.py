@@ -22,11 +22,7 @@ def check_images(images: Any) -> Any:
     (2, 4, 4, 3)
     """
     if isinstance(images, np.ndarray) and images.dtype != object:
-        if (
-            images.dtype != np.uint8
-            or images.ndim not in (3, 4)
-            or images.shape[-1] not in (images.shape[-1], 3)
-        ):
+        if images.dtype != np.uint8 or images.ndim not in (3, 4) or images.shape[-1] not in (images.shape[-1], 3):
             raise _no_images(f"{images.dtype} of shape {images.shape}")
         if images.ndim == 3:
             images = np.repeat(images[..., None], 3, axis=-1)

@@ -54,9 +54,7 @@ class OutsideClassifier(Classifier):
         """What it is called, and what it gives."""
         return {"name": self.name, "gives": self.gives, "classes": list(self.classes)}
 
-    def ask(
-        self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None
-    ) -> Answers:
+    def ask(self, inputs: Any, request: Request | None = None, *, progress: Progress | None = None) -> Answers:
         """What the model says; views are moved images or texts with words left out.
 
         Raises `InputError` where an output has another shape, is no number or no distribution; `UsageError` for

@@ -34,9 +34,7 @@ class EstimatorClassifier(OutsideClassifier):
     kind = "estimator"
     reads = ("table", "text", "image")
 
-    def __init__(
-        self, estimator: Any, *, classes: Sequence[int | str] | None = None, name: str | None = None
-    ) -> None:
+    def __init__(self, estimator: Any, *, classes: Sequence[int | str] | None = None, name: str | None = None) -> None:
         called = name or type(estimator).__name__
         if not hasattr(estimator, "predict_proba"):
             raise UsageError(f"{called} gives no probabilities (predict_proba); calibrate it or use another")

@@ -40,9 +40,7 @@ class FunctionClassifier(OutsideClassifier):
         classes: Sequence[int | str] | None = None,
         name: str | None = None,
     ) -> None:
-        super().__init__(
-            gives=gives, classes=classes, name=name or str(getattr(function, "__name__", "function"))
-        )
+        super().__init__(gives=gives, classes=classes, name=name or str(getattr(function, "__name__", "function")))
         self.function = function
 
     def _outputs(self, inputs: Any) -> Any:

@@ -42,9 +42,7 @@ class OnnxClassifier(OutsideClassifier):
 
     kind = "onnx"
 
-    def __init__(
-        self, path: str, *, gives: Gives | None = None, classes: Sequence[int | str] | None = None
-    ) -> None:
+    def __init__(self, path: str, *, gives: Gives | None = None, classes: Sequence[int | str] | None = None) -> None:
         try:
             import onnxruntime
         except ImportError as error:
@@ -54,9 +52,7 @@ class OnnxClassifier(OutsideClassifier):
         settings = onnxruntime.SessionOptions()
         settings.log_severity_level = 3
         try:
-            self.session = onnxruntime.InferenceSession(
-                path, settings, providers=onnxruntime.get_available_providers()
-            )
+            self.session = onnxruntime.InferenceSession(path, settings, providers=onnxruntime.get_available_providers())
         except Exception as error:  # its errors are classes of a binding
             raise InputError(
                 "an ONNX file", got=" ".join(str(error).split())[:120], remedy="export it again", file=path
@@ -115,9 +111,7 @@ class OnnxClassifier(OutsideClassifier):
         out: Array | None = None
         for batch in sorted_batches(ids.lengths, BATCH):
             matrix, real = padded(ids, batch, int(self._tokenizer.pad_token_id or 0))
-            mark = matrix == (
-                self._tokenizer.sep_token_id if self._tokenizer.sep_token_id is not None else -1
-            )
+            mark = matrix == (self._tokenizer.sep_token_id if self._tokenizer.sep_token_id is not None else -1)
             known = {
                 "input_ids": matrix,
                 "attention_mask": real.astype(np.int64),

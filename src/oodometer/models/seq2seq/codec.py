@@ -110,9 +110,7 @@ class Codec:
         for start in range(0, len(ends) - 1, CHUNK):
             some = ends[start : start + CHUNK + 1]
             rows = [values[a:b].tolist() for a, b in pairwise(some)]
-            plain = self.tokenizer.batch_decode(
-                rows, skip_special_tokens=False, clean_up_tokenization_spaces=False
-            )
+            plain = self.tokenizer.batch_decode(rows, skip_special_tokens=False, clean_up_tokenization_spaces=False)
             found += [self.stand_ins.decode(text).strip() for text in plain]
         return found
 
@@ -138,9 +136,7 @@ class Codec:
 _QUIET: dict[str, Any] = {"return_attention_mask": False, "verbose": False}
 
 
-def check_strings(
-    values: Sequence[Any], column: str, *, some: bool = True, filled: bool = False
-) -> list[str]:
+def check_strings(values: Sequence[Any], column: str, *, some: bool = True, filled: bool = False) -> list[str]:
     """The values as a list of strings; `InputError` that names the row of what is none.
 
     ``some``: none at all is an error; ``filled``: so is a string of white space alone.

@@ -183,9 +183,7 @@ class EncoderDecoder(Artifact):
         inputs, outputs = pairs_of(data, outputs)
         held = None if dev is None else pairs_of(*((dev,) if isinstance(dev, Dataset) else dev))
         if (snapshots is None) != (every is None):
-            raise UsageError(
-                "expected both snapshots=FOLDER and every=STEPS, got one; give the other or neither"
-            )
+            raise UsageError("expected both snapshots=FOLDER and every=STEPS, got one; give the other or neither")
         if stop_after is not None and stop_after < 1:
             raise UsageError(f"expected stop_after of at least 1 step, got {stop_after}")
         codec, device = self._begin(inputs, outputs)
@@ -301,9 +299,7 @@ class EncoderDecoder(Artifact):
         best = found.token_logprobs.take(np.arange(len(inputs)) * beams)
         return Beams(outputs, totals, best, codec.truncated)
 
-    def logprobs(
-        self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
-    ) -> Ragged:
+    def logprobs(self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None) -> Ragged:
         """Log-probability of each token of given outputs, the end token included; one row a sample, float32.
 
         A word that the model cannot spell has the probability 0, its logarithm is -inf.

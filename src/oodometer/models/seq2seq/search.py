@@ -26,9 +26,7 @@ class Found(NamedTuple):
     ended: Any
 
 
-def search(
-    net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain: float = LEAST_GAIN
-) -> Found:
+def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain: float = LEAST_GAIN) -> Found:
     """The ``beams`` most probable outputs that a beam search of this width finds within ``cap`` tokens.
 
     At each step the 2 x beams best continuations of all beams of a sample are taken by total log-probability. Those of
@@ -123,9 +121,7 @@ def _continuations(torch: Any, logits: Any, totals: Any, most: int) -> tuple[Any
     if short == 0:
         return found
     fills = (-torch.inf, 0, 0, -torch.inf)  # a vocabulary with fewer tokens than continuations asked for
-    return tuple(
-        torch.nn.functional.pad(one, (0, short), value=fill) for one, fill in zip(found, fills, strict=True)
-    )
+    return tuple(torch.nn.functional.pad(one, (0, short), value=fill) for one, fill in zip(found, fills, strict=True))
 
 
 def _rows(values: Any, index: Any) -> Any:

@@ -32,9 +32,7 @@ def snapshot_folders(path: str | os.PathLike[str]) -> list[Path]:
             file=str(home),
             remedy="name the one that fit(snapshots=...) wrote",
         )
-    found = {
-        int(match[1]): one for one in home.iterdir() if one.is_dir() and (match := _NAME.fullmatch(one.name))
-    }
+    found = {int(match[1]): one for one in home.iterdir() if one.is_dir() and (match := _NAME.fullmatch(one.name))}
     return [found[step] for step in sorted(found)]
 
 

@@ -81,11 +81,7 @@ def find_stand_ins(tokenizer: Any, texts: Iterable[str]) -> dict[str, str]:
     for start in range(0, len(candidates), 256):
         some = candidates[start : start + 256]
         for piece, kept in zip(some, _survive(tokenizer, some), strict=True):
-            if (
-                kept
-                and len(found) < len(lost)
-                and not any(piece in one or one in piece for one in found.values())
-            ):
+            if kept and len(found) < len(lost) and not any(piece in one or one in piece for one in found.values()):
                 found[lost[len(found)]] = piece
         if len(found) == len(lost):
             return found
@@ -119,9 +115,7 @@ def spelled(tokenizer: Any, texts: Sequence[str]) -> list[str]:
     """The texts, encoded and decoded again; runs of white space count as one space."""
     if not texts:
         return []
-    ids = tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)[
-        "input_ids"
-    ]
+    ids = tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
     back = tokenizer.batch_decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
     return [" ".join(one.split()) for one in back]
 
@@ -156,8 +150,6 @@ def check_spelling(
 
 def _place(text: str, found: str) -> str:
     """The first place where two texts part, with a little before it."""
-    at = next(
-        (i for i, (a, b) in enumerate(zip(text, found, strict=False)) if a != b), min(len(text), len(found))
-    )
+    at = next((i for i, (a, b) in enumerate(zip(text, found, strict=False)) if a != b), min(len(text), len(found)))
     start = max(0, at - 10)
     return f"{found[start : at + 12]!r} for {text[start : at + 12]!r}"

@@ -33,9 +33,7 @@ def learn_words(texts: Iterable[str]) -> Any:
     for name in SPECIAL:
         counts.pop(name, None)
     order = sorted(counts, key=lambda word: (-counts[word], word))
-    inner = Tokenizer(
-        models.WordLevel({word: i for i, word in enumerate([*SPECIAL, *order])}, unk_token=UNKNOWN)
-    )
+    inner = Tokenizer(models.WordLevel({word: i for i, word in enumerate([*SPECIAL, *order])}, unk_token=UNKNOWN))
     inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     return _wrapped(inner)
 

@@ -49,9 +49,7 @@ class BagOfWords(WordsNetwork):
         assert self.vocabulary is not None
         weights = nn.Embedding(len(self.vocabulary), len(self.classes), padding_idx=0)
         nn.init.zeros_(weights.weight)
-        return nn.ModuleDict(
-            {"weights": weights, "bias": nn.ParameterList([nn.Parameter(_zeros(len(self.classes)))])}
-        )
+        return nn.ModuleDict({"weights": weights, "bias": nn.ParameterList([nn.Parameter(_zeros(len(self.classes)))])})
 
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
         return net["weights"](ids).sum(1) + net["bias"][0]

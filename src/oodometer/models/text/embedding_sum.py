@@ -60,14 +60,10 @@ class EmbeddingSum(WordsNetwork):
     def _build(self) -> Any:
         nn = load_torch().nn
         embedding = self._embedding()
-        return nn.ModuleDict(
-            {"embedding": embedding, "linear": nn.Linear(self.dimensions, len(self.classes))}
-        )
+        return nn.ModuleDict({"embedding": embedding, "linear": nn.Linear(self.dimensions, len(self.classes))})
 
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
-        summed = load_torch().nn.functional.embedding_bag(
-            ids, net["embedding"].weight, mode="sum", padding_idx=0
-        )
+        summed = load_torch().nn.functional.embedding_bag(ids, net["embedding"].weight, mode="sum", padding_idx=0)
         if self.pooling == "mean":
             summed = summed / real.sum(1, keepdim=True).clamp(min=1)
         return net["linear"](summed)

@@ -94,9 +94,7 @@ class TransformerClassifier(TextClassifier):
                 }
             )
             return getattr(library, self._task).from_config(settings)
-        return load_pretrained(
-            self._task, self.source, num_labels=self._outputs(), ignore_mismatched_sizes=True
-        )
+        return load_pretrained(self._task, self.source, num_labels=self._outputs(), ignore_mismatched_sizes=True)
 
     def _types(self, net: Any, ids: Any) -> dict[str, Any]:
         """The second part of a pair, behind the first separator, has a type of its own."""
@@ -155,9 +153,7 @@ class Encoder(TransformerClassifier):
     _task = "AutoModelForSequenceClassification"
 
     @classmethod
-    def from_pretrained(
-        cls, source: str, *, max_length: int | None = None, device: str | None = None
-    ) -> Self:
+    def from_pretrained(cls, source: str, *, max_length: int | None = None, device: str | None = None) -> Self:
         """A classifier that exists already, asked as it is; class names are those of its configuration.
 
         ``max_length`` is at most, and by default, what the network can read. A longer text loses its end, a pair that

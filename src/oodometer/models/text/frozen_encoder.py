@@ -88,9 +88,7 @@ class FrozenEncoder(Classifier):
         if truth.ndim == 2:
             raise UsageError("a frozen encoder learns classes, got distributions; use Encoder")
         if len(np.unique(truth)) < 2:
-            raise InputError(
-                "rows of at least two classes", got="one", remedy="give rows of more", column="label"
-            )
+            raise InputError("rows of at least two classes", got="one", remedy="give rows of more", column="label")
         states = self.states(self._inputs(data), checkpoint=checkpoint, progress=progress)
         centre, spread = states.mean(0), states.std(0) + 1e-6
         found = LogisticRegression(C=self.strength, max_iter=1000).fit((states - centre) / spread, truth)

@@ -63,9 +63,7 @@ class TokenEncoder(TransformerClassifier):
         torch = load_torch()
         found = net(input_ids=ids, attention_mask=real.long(), **self._types(net, ids)).logits
         separators = (ids == self.tokenizer.sep_token_id).long()
-        return found[..., 0].float() + START, ((separators.cumsum(1) - separators) > 0) & torch.as_tensor(
-            real
-        )
+        return found[..., 0].float() + START, ((separators.cumsum(1) - separators) > 0) & torch.as_tensor(real)
 
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
         return _joined(*self._odds(net, ids, real))
@@ -132,9 +130,7 @@ def mistakes(sequences: Ragged, right: Array, separator: int) -> Array:
         if key in truth:
             start, stop = int(sequences.offsets[row]), int(sequences.offsets[row + 1])
             out[start : start + first] = 0
-            out[start + first : stop] = _differences(
-                truth[key], sequences.values[start + first : stop].tolist()
-            )
+            out[start + first : stop] = _differences(truth[key], sequences.values[start + first : stop].tolist())
     return out
 
 
@@ -147,7 +143,5 @@ def _differences(gold: list[int], found: list[int]) -> Array:
     a, b = gold[head : len(gold) - tail], found[head : len(found) - tail]
     for what, _, _, start, stop in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
         if what != "equal":
-            out[
-                min(head + start, len(found) - 1) : max(head + stop, min(head + start, len(found) - 1) + 1)
-            ] = 1
+            out[min(head + start, len(found) - 1) : max(head + stop, min(head + start, len(found) - 1) + 1)] = 1
     return out

@@ -24,9 +24,7 @@ def piece_ids(tokenizer: Any, texts: Sequence[Text], max_length: int) -> Ragged:
     return counted_ids(tokenizer, texts, max_length)[0]
 
 
-def counted_ids(
-    tokenizer: Any, texts: Sequence[Text], max_length: int, *, end: bool = False
-) -> tuple[Ragged, int]:
+def counted_ids(tokenizer: Any, texts: Sequence[Text], max_length: int, *, end: bool = False) -> tuple[Ragged, int]:
     """The ids of `piece_ids`, and the number of texts that were too long; ``end``: they lose their end instead."""
     if any(not isinstance(text, str) for text in texts):
         first = [text if isinstance(text, str) else text[0] for text in texts]
@@ -45,9 +43,7 @@ def counted_ids(
                 rows[place] = row
         return ragged(rows), len(cut)
     room = max_length - tokenizer.num_special_tokens_to_add()
-    plain = tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)[
-        "input_ids"
-    ]
+    plain = tokenizer(list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
     before, after = _special_ids(tokenizer)
     kept = (row[:room] if end else ends(row, room) for row in plain)
     return ragged([[*before, *row, *after] for row in kept]), sum(len(row) > room for row in plain)

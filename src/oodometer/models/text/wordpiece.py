@@ -29,9 +29,7 @@ def learn_wordpiece(texts: Sequence[Text], size: int, max_length: int) -> Any:
     # The trainer numbers the single letters in the order of a hash, which changes from run to run, and breaks ties by
     # number; letters that are named beforehand keep their order, so the same texts give the same pieces.
     plain = [joined(text) for text in texts]
-    letters = sorted(
-        {letter for text in plain for letter in inner.normalizer.normalize_str(text) if letter.strip()}
-    )
+    letters = sorted({letter for text in plain for letter in inner.normalizer.normalize_str(text) if letter.strip()})
     named = [*SPECIAL, *letters[:MOST_LETTERS], *(f"##{letter}" for letter in letters[:MOST_LETTERS])]
     trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=named, show_progress=False)
     inner.train_from_iterator(plain, trainer)

@@ -79,9 +79,7 @@ class WordsNetwork(TextClassifier):
         split = [words(text) for text in inputs]
         self.vocabulary = Vocabulary.learn(split, most=self.vocab_size, least_count=2)
         if not self.vocabulary.words:
-            raise InputError(
-                "texts with words that occur twice", got="none", remedy="give more texts", column="text"
-            )
+            raise InputError("texts with words that occur twice", got="none", remedy="give more texts", column="text")
 
     def _ids(self, texts: Sequence[Text]) -> Ragged:
         assert self.vocabulary is not None

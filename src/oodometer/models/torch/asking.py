@@ -72,9 +72,7 @@ def last_linear(net: Any) -> Any:
     torch = load_torch()
     found = [one for one in net.modules() if isinstance(one, torch.nn.Linear)]
     if not found:
-        raise UsageError(
-            "this model has no linear layer whose inputs could be its features; leave features out"
-        )
+        raise UsageError("this model has no linear layer whose inputs could be its features; leave features out")
     return found[-1]
 
 
@@ -94,9 +92,7 @@ def reading(net: Any, wanted: bool) -> Iterator[Callable[[], Any]]:
         found = seen.pop()
         seen.clear()
         if found.ndim != 2:
-            raise UsageError(
-                "the last linear layer of this model reads several vectors a sample; leave features out"
-            )
+            raise UsageError("the last linear layer of this model reads several vectors a sample; leave features out")
         return found
 
     try:

@@ -25,9 +25,7 @@ def ragged(rows: Sequence[Sequence[int]]) -> Ragged:
     return Ragged(flat, offsets)
 
 
-def length_batches(
-    lengths: Array, size: int, seed: int, epoch: int, *, tokens: int | None = None
-) -> list[Array]:
+def length_batches(lengths: Array, size: int, seed: int, epoch: int, *, tokens: int | None = None) -> list[Array]:
     """Positions of all sequences once, in batches of at most ``size``; same seed and epoch, same batches.
 
     Sequences are shuffled, sorted by length within pools of 50 batches, cut into batches, and the batches shuffled.

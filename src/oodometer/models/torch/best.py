@@ -33,9 +33,7 @@ class Best:
     folder : the training's checkpoint folder, or None.
     """
 
-    def __init__(
-        self, net: Callable[[], Any], loss: Callable[[], float], *, name: str, folder: Path | None
-    ) -> None:
+    def __init__(self, net: Callable[[], Any], loss: Callable[[], float], *, name: str, folder: Path | None) -> None:
         self.net, self.loss, self.name = net, loss, name
         self.path = None if folder is None else folder / FILE
         self.value, self.step = math.inf, 0

@@ -197,9 +197,7 @@ class TorchClassifier(Classifier):
             answers |= self._with_dropout(encoded, request, device)
         return Answers(self.classes, **answers)
 
-    def _asked(
-        self, encoded: Any, device: str, features: Any, progress: Progress | None
-    ) -> tuple[Array, ...]:
+    def _asked(self, encoded: Any, device: str, features: Any, progress: Progress | None) -> tuple[Array, ...]:
         cast = autocast(self.training.precision, device.partition(":")[0])
 
         def one(batch: Array) -> tuple[Any, ...]:

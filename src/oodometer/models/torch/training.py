@@ -85,9 +85,7 @@ class TrainingConfig:
     def fingerprint(self, name: str) -> str:
         """Name of a training with this config, for the data and settings called ``name``."""
         own = {**asdict(self), "checkpoint_seconds": 0}
-        for one in fields(
-            self
-        ):  # added later, left out at their defaults: older states are still this training's
+        for one in fields(self):  # added later, left out at their defaults: older states are still this training's
             if one.name in ADDED and own[one.name] == one.default:
                 del own[one.name]
         return fingerprint({"name": name, **own})
@@ -116,9 +114,7 @@ class TrainingConfig:
                 nesterov=self.momentum > 0,
                 weight_decay=self.weight_decay,
             )
-        return library.AdamW(
-            parameters, lr=self.learning_rate, weight_decay=self.weight_decay, eps=self.epsilon
-        )
+        return library.AdamW(parameters, lr=self.learning_rate, weight_decay=self.weight_decay, eps=self.epsilon)
 
 
 class Batches(Protocol):

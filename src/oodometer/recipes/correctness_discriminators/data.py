@@ -55,9 +55,7 @@ class TaskData:
         """
         if not self.task.sizes.aligned:
             return list(inputs), list(outputs)
-        pairs = (
-            zip_longest(i.split(), o.split(), fillvalue="~") for i, o in zip(inputs, outputs, strict=True)
-        )
+        pairs = (zip_longest(i.split(), o.split(), fillvalue="~") for i, o in zip(inputs, outputs, strict=True))
         return list(inputs), [" ".join(chain.from_iterable(pair)) for pair in pairs]
 
     def mark(self, name: str) -> str:
@@ -68,12 +66,16 @@ class TaskData:
         """Rows of each set, before and after, its types and its mark; no text."""
         return {
             name: {
-                "rows": len(found), "of": len(self._whole[name]), "too_long": len(self._whole[name]) - len(kept),
-                "types": found.counts, "mark": found.fingerprint, "source": found.source,
+                "rows": len(found),
+                "of": len(self._whole[name]),
+                "too_long": len(self._whole[name]) - len(kept),
+                "types": found.counts,
+                "mark": found.fingerprint,
+                "source": found.source,
             }
             for name, kept in self._kept.items()
             for found in [self._set(name)]
-        }  # fmt: skip
+        }
 
     def _set(self, name: str) -> Dataset:
         return self.train if name == "train" else self.dev if name == "dev" else self.test(name)
@@ -81,9 +83,7 @@ class TaskData:
     @cached_property
     def _whole(self) -> dict[str, Dataset]:
         loads = {"train": self.task.train, "dev": self.task.dev}
-        return {
-            name: load() for name, load in (loads | {one.name: one.load for one in self.task.tests}).items()
-        }
+        return {name: load() for name, load in (loads | {one.name: one.load for one in self.task.tests}).items()}
 
     @cached_property
     def _kept(self) -> dict[str, Dataset]:

@@ -123,9 +123,7 @@ def _tight(sets: Sets) -> Claim:
     tighter = [one for one in known if one["width"]["value"] < one["oracle_width"]]
     widths = [(one["title"], one["width"]["value"], one["oracle_width"]) for one in known]
     said = "; ".join(f"{name} {_points(ours)} against {_points(theirs)}" for name, ours, theirs in widths)
-    text = (
-        f"tighter on {len(tighter)} {_of(known)}: {said}" if known else "no set has both right and wrong rows"
-    )
+    text = f"tighter on {len(tighter)} {_of(known)}: {said}" if known else "no set has both right and wrong rows"
     looks = []
     for one in known:
         ends = [one["by_method"][f"max-prob-oracle-{end}"]["value"] for end in ("lower", "upper")]
@@ -141,9 +139,7 @@ def _beats(sets: Sets, method: str) -> Claim:
     errors = [(one["mean"]["error"], one[method]["error"]) for one in known]
     nearer = sum(ours["value"] < theirs["value"] for ours, theirs in errors)
     means = [sum(pair[i]["value"] for pair in errors) / max(1, len(errors)) for i in (0, 1)]
-    text = (
-        f"nearer on {nearer} {_of(known)}; mean error {_points(means[0])} against {_points(means[1])} points"
-    )
+    text = f"nearer on {nearer} {_of(known)}; mean error {_points(means[0])} against {_points(means[1])} points"
     claim = f"out of distribution the mean of the bounds beats {BASELINES[method]}"
     return on_most(f"mean_beats_{method}", claim, text, SPREADS, [_smaller(*pair) for pair in errors])
 
@@ -195,9 +191,7 @@ def _pure(sets: Sets) -> list[Claim]:
     return [on_most("accepted_are_purer", claim, text, "hypergeometric, on the rows", looks)]
 
 
-def _drawn(
-    rows: int, gold: Mapping[str, Any], accepted: Mapping[str, Any], precision: Mapping[str, Any]
-) -> Look:
+def _drawn(rows: int, gold: Mapping[str, Any], accepted: Mapping[str, Any], precision: Mapping[str, Any]) -> Look:
     """The accepted rows hold more right ones than as many rows drawn from all."""
     from scipy.stats import hypergeom
 
@@ -226,9 +220,7 @@ def _self_training(result: Mapping[str, Any]) -> list[Claim]:
         text += "trainings one used them"
         behind = sum(other >= gain["value"] for other in (0.0, noise["value"]))
         looks = [above(gain, 0), _smaller(noise, gain), Look((1 + behind) / 3, (3 - behind) / 3)]
-        claim = (
-            f"learning from accepted outputs makes the parser better ({task['title']}; the paper's outlook)"
-        )
+        claim = f"learning from accepted outputs makes the parser better ({task['title']}; the paper's outlook)"
         test = "normal, on the rows, and the order of the trainings"
         out.append(Claim(f"self_training_{task['task']}", claim, text, test, all_of(looks), 3, 3))
     return out

@@ -207,12 +207,10 @@ def _self_training(result: Mapping[str, Any]) -> list[str]:
         titles = {name: one["title"] for name, one in task["sets"].items()}
         keys = ("old", "new", "new_gain", "other_seed", "other_seed_gain")
         rows = [
-            [titles[one["name"]], f"{one['rows']:,}", *(percent(one[key]) for key in keys)]
-            for one in found["sets"]
+            [titles[one["name"]], f"{one['rows']:,}", *(percent(one[key]) for key in keys)] for one in found["sets"]
         ]
         ladder = [
-            [f"at least {row['at_least']}", f"{row['kept']:,}", percent(row["precision"])]
-            for row in found["ladder"]
+            [f"at least {row['at_least']}", f"{row['kept']:,}", percent(row["precision"])] for row in found["ladder"]
         ]
         purity = table(["judges that accept", "rows", "of them right, %"], ladder)
         out.append(section(text, heads, rows, purity))

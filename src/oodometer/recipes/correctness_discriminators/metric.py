@@ -81,10 +81,18 @@ def learn_metric(data: TaskData, workspace: Workspace, home: str, tick: Tick) ->
         far = absolute(_difference(_mean(true), source))
         both = np.std(true) > 0 and np.std(said) > 0
         sets.append(
-            {"name": test.name, "title": test.title, "rows": len(true), "true": _mean(true).to_dict(),
-             "predicted": _mean(said).to_dict(), "error": off.to_dict(), "source": source.to_dict(),
-             "source_error": far.to_dict(), "correlation": float(np.corrcoef(true, said)[0, 1]) if both else 0.0}
-        )  # fmt: skip
+            {
+                "name": test.name,
+                "title": test.title,
+                "rows": len(true),
+                "true": _mean(true).to_dict(),
+                "predicted": _mean(said).to_dict(),
+                "error": off.to_dict(),
+                "source": source.to_dict(),
+                "source_error": far.to_dict(),
+                "correlation": float(np.corrcoef(true, said)[0, 1]) if both else 0.0,
+            }
+        )
     workspace.write_json(f"{home}/metric.json", rounded({"metric": name, "sets": sets}))
 
 

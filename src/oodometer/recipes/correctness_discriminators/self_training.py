@@ -55,17 +55,11 @@ def self_train(data: TaskData, workspace: Workspace, home: str, tick: Tick) -> N
     accepted = pseudo_labels(old.take(learn), level=LEVEL)
     found = {"set": name, "pool": len(learn), **_purity(accepted), "sets": []}
     if len(accepted):
-        new = _trained(
-            data, accepted, sizes.seed, workspace, f"{home}/self_trained", lambda a, b: tick(a, 2 * b)
-        )
-        other = _trained(
-            data, None, sizes.seed + 1, workspace, f"{home}/other_seed", lambda a, b: tick(a + b, 2 * b)
-        )
+        new = _trained(data, accepted, sizes.seed, workspace, f"{home}/self_trained", lambda a, b: tick(a, 2 * b))
+        other = _trained(data, None, sizes.seed + 1, workspace, f"{home}/other_seed", lambda a, b: tick(a + b, 2 * b))
         for one in data.task.tests:
             rows = judge if one.name == name else None
-            found["sets"].append(
-                _compared(data, {"new": new, "other_seed": other}, workspace, home, one.name, rows)
-            )
+            found["sets"].append(_compared(data, {"new": new, "other_seed": other}, workspace, home, one.name, rows))
     workspace.write_json(f"{home}/self_training.json", rounded(found))
 
 
@@ -119,7 +113,5 @@ def _compared(
         out[key] = accuracy.to_dict()
         if key != "old":
             gap = verdicts.astype(float) - right["old"]
-            out[f"{key}_gain"] = paired_gap(
-                float(gap.sum()), float(np.square(gap).sum()), len(gap), LEVEL
-            ).to_dict()
+            out[f"{key}_gain"] = paired_gap(float(gap.sum()), float(np.square(gap).sum()), len(gap), LEVEL).to_dict()
     return out

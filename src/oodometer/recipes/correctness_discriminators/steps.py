@@ -55,9 +55,7 @@ class _Steps:
 
         left, before = (tuple(f"{home}/{one}" for one in names) for names in (files, needs))
         weight = share * 60 * self.task.weight
-        self.steps.append(
-            Step(f"{home}/{name}", f"{self.task.title}: {about}", left, run, settings, before, weight)
-        )
+        self.steps.append(Step(f"{home}/{name}", f"{self.task.title}: {about}", left, run, settings, before, weight))
 
     def parse(self) -> None:
         """The parser, and the mistakes of its first checkpoints."""

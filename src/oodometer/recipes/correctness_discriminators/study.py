@@ -36,15 +36,16 @@ def study_task(data: TaskData, workspace: Workspace, home: str, more: Mapping[st
     sets = {}
     for done, test in enumerate(task.tests, 1):
         record = read_judged(workspace.folder / home, test.name)
-        found = vote_study(
-            record, reference=reference, draws=task.sizes.draws, level=LEVEL, seed=task.sizes.seed
-        )
+        found = vote_study(record, reference=reference, draws=task.sizes.draws, level=LEVEL, seed=task.sizes.seed)
         sets[test.name] = {
-            "title": test.title, "domain": test.domain, "paper": test.paper, "resembles": test.resembles,
+            "title": test.title,
+            "domain": test.domain,
+            "paper": test.paper,
+            "resembles": test.resembles,
             **_short(found.to_dict()),
             "types": _by_type(record),
             "cut": workspace.read_json(f"{home}/predictions/{test.name}.json"),
-        }  # fmt: skip
+        }
         tick(done, len(task.tests))
     start = [] if task.sizes.pretraining is None else ["pretraining"]
     steps = [*_STEPS, *start, *(f"ask-{name}" for name in ("dev", *sets))]
@@ -95,8 +96,11 @@ def _by_type(record: Predictions) -> list[dict[str, Any]]:
         right = share(int(counts.of_verdict[1]), counts.rows, LEVEL)
         assert right is not None
         row = {
-            "type": str(name), "rows": counts.rows, "gold": right.to_dict(), "inside": widest["inside"],
+            "type": str(name),
+            "rows": counts.rows,
+            "gold": right.to_dict(),
+            "inside": widest["inside"],
             **{key: widest[key].to_dict() for key in ("lower", "upper", "mean")},
-        }  # fmt: skip
+        }
         out.append(rounded(row))
     return out

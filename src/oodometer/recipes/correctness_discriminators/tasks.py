@@ -90,10 +90,19 @@ _TINY_T5 = {"d_model": 128, "d_ff": 512, "d_kv": 32, "num_layers": 2, "num_heads
 # Without dropout a model of this size learns faster, and no data set here is so small that it would matter.
 _TINY_BART = {
     "model_type": "bart",
-    "d_model": 128, "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 512, "decoder_ffn_dim": 512,
-    "encoder_attention_heads": 4, "decoder_attention_heads": 4, "dropout": 0.0, "attention_dropout": 0.0,
-    "activation_dropout": 0.0, "max_position_embeddings": 512, "init_std": 0.1,
-}  # fmt: skip
+    "d_model": 128,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_ffn_dim": 512,
+    "decoder_ffn_dim": 512,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "dropout": 0.0,
+    "attention_dropout": 0.0,
+    "activation_dropout": 0.0,
+    "max_position_embeddings": 512,
+    "init_std": 0.1,
+}
 _TINY_ENCODER = {
     "hidden_size": 128,
     "num_hidden_layers": 2,
@@ -120,41 +129,92 @@ def _sized(epochs: int, every: int, *, pretraining: int, judging: int = 6, **oth
     Given are passes of the parser, steps between its checkpoints, passes of the pretraining of judges and of a judge.
     """
     plan = {**_SMALL.parser_plan, **others.pop("plan", {}), "epochs": epochs}
-    return replace(_SMALL, parser_plan=plan, every=every, pretraining={**_STEADY, "epochs": pretraining},
-                   judge_plan={**_STEADY, "epochs": judging}, **others)  # fmt: skip
+    return replace(
+        _SMALL,
+        parser_plan=plan,
+        every=every,
+        pretraining={**_STEADY, "epochs": pretraining},
+        judge_plan={**_STEADY, "epochs": judging},
+        **others,
+    )
 
 
 _SMALL_TASKS: tuple[Task, ...] = (
     Task(
-        "cogs", "COGS", "semantic", partial(sequences.cogs, "train"), partial(sequences.cogs, "dev"),
+        "cogs",
+        "COGS",
+        "semantic",
+        partial(sequences.cogs, "train"),
+        partial(sequences.cogs, "dev"),
         (
             TestSet("gen", "COGS", "out", partial(sequences.cogs, "gen"), paper="COGS"),
             TestSet("test", "COGS in distribution", "in", partial(sequences.cogs, "test")),
         ),
-        _sized(8, 200, pretraining=6, judging=2, parser={"config": _TINY_T5}, plan={"batch_size": 64},
-               example_rows=None, per_input=2, dev_rows=1000, test_rows=4200, longest_output=160),
-        brackets=True, pseudo_labels="gen", weight=40,
+        _sized(
+            8,
+            200,
+            pretraining=6,
+            judging=2,
+            parser={"config": _TINY_T5},
+            plan={"batch_size": 64},
+            example_rows=None,
+            per_input=2,
+            dev_rows=1000,
+            test_rows=4200,
+            longest_output=160,
+        ),
+        brackets=True,
+        pseudo_labels="gen",
+        weight=40,
     ),
     Task(
-        "amr", "AMR", "semantic", partial(sequences.little_prince, "train"),
+        "amr",
+        "AMR",
+        "semantic",
+        partial(sequences.little_prince, "train"),
         partial(sequences.little_prince, "dev"),
         (TestSet("test", "AMR Little Prince", "in", partial(sequences.little_prince, "test"), resembles="AMR"),),
-        _sized(60, 200, pretraining=60, judging=10, longest=60, tokens="pieces", example_rows=None,
-               per_checkpoint=None, longest_output=200),
-        brackets=True, metric="token_f1",
+        _sized(
+            60,
+            200,
+            pretraining=60,
+            judging=10,
+            longest=60,
+            tokens="pieces",
+            example_rows=None,
+            per_checkpoint=None,
+            longest_output=200,
+        ),
+        brackets=True,
+        metric="token_f1",
     ),
     Task(
-        "pos-cogs", "POS-COGS", "tagging", partial(sequences.pos_cogs, "train"),
+        "pos-cogs",
+        "POS-COGS",
+        "tagging",
+        partial(sequences.pos_cogs, "train"),
         partial(sequences.pos_cogs, "dev"),
         (
             TestSet("gen", "POS-COGS", "out", partial(sequences.pos_cogs, "gen"), paper="POS-COGS"),
             TestSet("test", "POS-COGS in distribution", "in", partial(sequences.pos_cogs, "test")),
         ),
-        _sized(4, 200, pretraining=4, judging=3, aligned=True, dev_rows=1000, test_rows=4200, example_rows=None,
-               longest_output=80),
+        _sized(
+            4,
+            200,
+            pretraining=4,
+            judging=3,
+            aligned=True,
+            dev_rows=1000,
+            test_rows=4200,
+            example_rows=None,
+            longest_output=80,
+        ),
     ),
     Task(
-        "pos-ud", "POS-UD", "tagging", partial(sequences.ud_tags, "ewt", ("train",)),
+        "pos-ud",
+        "POS-UD",
+        "tagging",
+        partial(sequences.ud_tags, "ewt", ("train",)),
         partial(sequences.ud_tags, "ewt", ("dev",)),
         (
             TestSet("gum", "POS-GUM", "out", partial(sequences.ud_tags, "gum")),
@@ -164,7 +224,10 @@ _SMALL_TASKS: tuple[Task, ...] = (
         _sized(8, 400, pretraining=15, aligned=True, longest=20, rare=3, test_rows=2000, longest_output=40),
     ),
     Task(
-        "pos-wsj", "POS-WSJ", "tagging", partial(sequences.wsj_tags, "train"),
+        "pos-wsj",
+        "POS-WSJ",
+        "tagging",
+        partial(sequences.wsj_tags, "train"),
         partial(sequences.wsj_tags, "dev"),
         (
             TestSet("brown", "POS-Brown", "out", partial(sequences.wsj_tags, "brown"), resembles="POS-Brown"),
@@ -174,17 +237,19 @@ _SMALL_TASKS: tuple[Task, ...] = (
         _sized(16, 400, pretraining=24, aligned=True, longest=20, rare=3, test_rows=2000, longest_output=40),
     ),
     Task(
-        "syn-gum", "Syn-GUM", "parsing", partial(sequences.wsj_trees, "train", words=False, clauses=True),
+        "syn-gum",
+        "Syn-GUM",
+        "parsing",
+        partial(sequences.wsj_trees, "train", words=False, clauses=True),
         partial(sequences.wsj_trees, "dev", words=False),
         (
             TestSet("gum", "Syn-GUM", "out", partial(sequences.gum_trees, words=False), resembles="Syn-Brown"),
-            TestSet("wsj", "Syn-WSJ", "in", partial(sequences.wsj_trees, "test", words=False),
-                    resembles="Syn-WSJ"),
+            TestSet("wsj", "Syn-WSJ", "in", partial(sequences.wsj_trees, "test", words=False), resembles="Syn-WSJ"),
         ),
         _sized(10, 500, pretraining=6, longest=50, test_rows=2000, longest_output=70),
         brackets=True,
     ),
-)  # fmt: skip
+)
 
 
 # ------------------------------------------------------------------ paper: T5-base, the paper's data by path or hub
@@ -205,8 +270,9 @@ _PAPER = Sizes(
 
 
 def _paper() -> tuple[Task, ...]:
-    def task(name: str, title: str, family: str, read: Callable[[str], Dataset], tests: tuple[TestSet, ...],
-             **others: Any) -> Task:  # fmt: skip
+    def task(
+        name: str, title: str, family: str, read: Callable[[str], Dataset], tests: tuple[TestSet, ...], **others: Any
+    ) -> Task:
         sizes = others.pop("sizes", _PAPER)
         return Task(name, title, family, partial(read, "train"), partial(read, "dev"), tests, sizes, **others)
 
@@ -217,17 +283,51 @@ def _paper() -> tuple[Task, ...]:
     return (
         task("cfq-mcd1", "CFQ MCD1", "semantic", mcd1, (out("MCD1", partial(mcd1, "test")),)),
         task("cfq-mcd2", "CFQ MCD2", "semantic", mcd2, (out("MCD2", partial(mcd2, "test")),)),
-        task("cogs", "COGS", "semantic", sequences.cogs, (out("COGS", partial(sequences.cogs, "gen"), "gen"),),
-             brackets=True, pseudo_labels="gen"),
+        task(
+            "cogs",
+            "COGS",
+            "semantic",
+            sequences.cogs,
+            (out("COGS", partial(sequences.cogs, "gen"), "gen"),),
+            brackets=True,
+            pseudo_labels="gen",
+        ),
         task("topv2", "TOPv2", "semantic", sequences.topv2, (out("TOP", partial(sequences.topv2, "test")),)),
-        task("amr-2.0", "AMR 2.0", "semantic", sequences.news_amr,
-             (out("AMR", partial(sequences.news_amr, "test"), domain="in"),), brackets=True, metric="token_f1"),
-        task("pos-cogs", "POS-COGS", "tagging", sequences.pos_cogs,
-             (out("POS-COGS", partial(sequences.pos_cogs, "gen"), "gen"),)),
-        task("ptb-pos", "PTB tags", "tagging", sequences.penn_tags,
-             (out("POS-Brown", partial(sequences.penn_tags, "brown"), "brown"),
-              out("POS-WSJ", partial(sequences.penn_tags, "test"), "wsj", "in"))),
-        task("ptb-syn", "PTB trees", "parsing", sequences.penn_trees,
-             (out("Syn-Brown", partial(sequences.penn_trees, "brown"), "brown"),
-              out("Syn-WSJ", partial(sequences.penn_trees, "test"), "wsj", "in")), brackets=True),
-    )  # fmt: skip
+        task(
+            "amr-2.0",
+            "AMR 2.0",
+            "semantic",
+            sequences.news_amr,
+            (out("AMR", partial(sequences.news_amr, "test"), domain="in"),),
+            brackets=True,
+            metric="token_f1",
+        ),
+        task(
+            "pos-cogs",
+            "POS-COGS",
+            "tagging",
+            sequences.pos_cogs,
+            (out("POS-COGS", partial(sequences.pos_cogs, "gen"), "gen"),),
+        ),
+        task(
+            "ptb-pos",
+            "PTB tags",
+            "tagging",
+            sequences.penn_tags,
+            (
+                out("POS-Brown", partial(sequences.penn_tags, "brown"), "brown"),
+                out("POS-WSJ", partial(sequences.penn_tags, "test"), "wsj", "in"),
+            ),
+        ),
+        task(
+            "ptb-syn",
+            "PTB trees",
+            "parsing",
+            sequences.penn_trees,
+            (
+                out("Syn-Brown", partial(sequences.penn_trees, "brown"), "brown"),
+                out("Syn-WSJ", partial(sequences.penn_trees, "test"), "wsj", "in"),
+            ),
+            brackets=True,
+        ),
+    )

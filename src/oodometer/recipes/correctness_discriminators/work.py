@@ -71,9 +71,14 @@ def train_parser(data: TaskData, workspace: Workspace, home: str, tick: Tick) ->
     sizes, checkpoint = data.task.sizes, workspace / f"{home}/checkpoints/parser"
     parser = new_parser(data, sizes.seed)
     parser.fit(
-        data.train.inputs, data.train.targets, checkpoint=checkpoint, snapshots=workspace / f"{home}/snapshots",
-        every=sizes.every, most=sizes.checkpoints, progress=tick,
-    )  # fmt: skip
+        data.train.inputs,
+        data.train.targets,
+        checkpoint=checkpoint,
+        snapshots=workspace / f"{home}/snapshots",
+        every=sizes.every,
+        most=sizes.checkpoints,
+        progress=tick,
+    )
     parser.save(workspace / f"{home}/parser")
     workspace.write_json(f"{home}/parser.json", {"parameters": parser.parameters})
     shutil.rmtree(checkpoint, ignore_errors=True)
@@ -92,10 +97,19 @@ def collect_mistakes(data: TaskData, workspace: Workspace, home: str, tick: Tick
             tick(done * b + a, len(PARTS) * b)
 
         found = collect(
-            folders, part.inputs, part.targets, checkpoints=sizes.checkpoints, beams=sizes.beams,
-            per_checkpoint=sizes.per_checkpoint, per_input=sizes.per_input, balance=sizes.balance, clean=data.clean,
-            seed=sizes.seed, checkpoint=workspace / f"{home}/checkpoints/examples", progress=share,
-        )  # fmt: skip
+            folders,
+            part.inputs,
+            part.targets,
+            checkpoints=sizes.checkpoints,
+            beams=sizes.beams,
+            per_checkpoint=sizes.per_checkpoint,
+            per_input=sizes.per_input,
+            balance=sizes.balance,
+            clean=data.clean,
+            seed=sizes.seed,
+            checkpoint=workspace / f"{home}/checkpoints/examples",
+            progress=share,
+        )
         write_predictions(found.record(), workspace / f"{home}/examples/{name}.parquet")
         statistics[name] = found.statistics()
     workspace.write_json(f"{home}/examples/statistics.json", statistics)
@@ -113,9 +127,13 @@ def pretrain_judges(data: TaskData, workspace: Workspace, home: str, tick: Tick)
     sizes, checkpoint = data.task.sizes, workspace / f"{home}/checkpoints/pretrained"
     training = TrainingConfig(**{**(sizes.pretraining or {}), "seed": sizes.seed})
     pretrain(
-        *data.seen(data.train.inputs, data.train.targets), workspace / f"{home}/pretrained",
-        config=sizes.judge["config"], training=training, checkpoint=checkpoint, progress=tick,
-    )  # fmt: skip
+        *data.seen(data.train.inputs, data.train.targets),
+        workspace / f"{home}/pretrained",
+        config=sizes.judge["config"],
+        training=training,
+        checkpoint=checkpoint,
+        progress=tick,
+    )
     shutil.rmtree(checkpoint, ignore_errors=True)
 
 
@@ -126,10 +144,14 @@ def train_panel(data: TaskData, workspace: Workspace, home: str, tick: Tick) -> 
     pairs, dev = examples(workspace, home, "train"), examples(workspace, home, "dev")
     start = None if sizes.pretraining is None else workspace.folder / home / "pretrained"
     panel = Panel.train(
-        lambda seed: make_judge(sizes, seed, start), range(sizes.seed, sizes.seed + sizes.judges),
-        *data.seen(pairs.inputs, pairs.outputs), pairs.correct.tolist(),
-        dev=(*data.seen(dev.inputs, dev.outputs), dev.correct.tolist()), checkpoint=checkpoint, progress=tick,
-    )  # fmt: skip
+        lambda seed: make_judge(sizes, seed, start),
+        range(sizes.seed, sizes.seed + sizes.judges),
+        *data.seen(pairs.inputs, pairs.outputs),
+        pairs.correct.tolist(),
+        dev=(*data.seen(dev.inputs, dev.outputs), dev.correct.tolist()),
+        checkpoint=checkpoint,
+        progress=tick,
+    )
     panel.save(workspace / f"{home}/panel")
     first = panel.members[0]
     workspace.write_json(
@@ -145,9 +167,14 @@ def ask(data: TaskData, name: str, workspace: Workspace, home: str, tick: Tick) 
     parser, panel = EncoderDecoder.load(workspace / f"{home}/parser"), Panel.load(workspace / f"{home}/panel")
     rows: Dataset = data.dev if name == "dev" else data.test(name)
     record = parser.predict(
-        rows.inputs, gold=rows.targets, beams=data.task.sizes.beams, clean=data.clean, ids=rows.ids,
-        columns={"type": list(rows.types)}, progress=lambda a, b: tick(a, 2 * b),
-    )  # fmt: skip
+        rows.inputs,
+        gold=rows.targets,
+        beams=data.task.sizes.beams,
+        clean=data.clean,
+        ids=rows.ids,
+        columns={"type": list(rows.types)},
+        progress=lambda a, b: tick(a, 2 * b),
+    )
     assert record.input is not None
     assert record.output is not None
     inputs, outputs = data.seen(record.input.tolist(), record.output.tolist())
@@ -155,11 +182,8 @@ def ask(data: TaskData, name: str, workspace: Workspace, home: str, tick: Tick) 
     outputs = [new if old.strip() else "" for new, old in zip(outputs, record.output.tolist(), strict=True)]
     votes = panel.votes(inputs, outputs, progress=lambda a, b: tick(a + b, 2 * b)).astype(np.int8)
     names = {**record.names, "judge": tuple(f"{one.kind}_{i}" for i, one in enumerate(panel.members))}
-    write_predictions(
-        replace(record, votes=votes, names=names), workspace / f"{home}/predictions/{name}.parquet"
-    )
+    write_predictions(replace(record, votes=votes, names=names), workspace / f"{home}/predictions/{name}.parquet")
     workspace.write_json(
         f"{home}/predictions/{name}.json",
-        {"parser_cut": parser.truncated, "parser_unknown": parser.unknown,
-         "judges_cut": panel.truncated},
-    )  # fmt: skip
+        {"parser_cut": parser.truncated, "parser_unknown": parser.unknown, "judges_cut": panel.truncated},
+    )

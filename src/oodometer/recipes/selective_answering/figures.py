@@ -60,9 +60,7 @@ def _curves(result: Mapping[str, Any], name: str, fields: Sequence[str]) -> list
 def _parts(result: Mapping[str, Any], name: str, fields: Sequence[str]) -> list[dict[str, Any]]:
     """A row for each model, with parts of its DiSCA."""
     scored = [model for model in result["models"] if model[name]["disca"] is not None]
-    return [
-        {"model": one["name"], **{field: one[name]["disca"][field] for field in fields}} for one in scored
-    ]
+    return [{"model": one["name"], **{field: one[name]["disca"][field] for field in fields}} for one in scored]
 
 
 def _steps(result: Mapping[str, Any], name: str, fields: Sequence[str]) -> list[dict[str, Any]]:

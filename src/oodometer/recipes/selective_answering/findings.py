@@ -119,11 +119,7 @@ def _newer_and_larger(result: Mapping[str, Any], models: Models) -> list[Claim]:
             shares = [_better(result, name, a["name"], b["name"]) for a, b in pairs]
             text = f"the {other} model is ahead in {sum(lead > 0 for lead in leads)} of {len(pairs)} pairs, "
             text += _seen(shares)
-            sure = [
-                one
-                for one, surest in zip(zip(leads, pairs, strict=True), shares, strict=True)
-                if surest >= SURE
-            ]
+            sure = [one for one, surest in zip(zip(leads, pairs, strict=True), shares, strict=True) if surest >= SURE]
             if sure:
                 a, b = max(sure, key=lambda one: one[0])[1]
                 text += f", such as {a['name']} against {b['name']}"
@@ -165,9 +161,7 @@ def _rises(models: Models) -> list[Claim]:
     if sums and others:
         many, few = (sum(home[n]["fluctuations"] for n in group) / len(group) for group in (sums, others))
         error = math.hypot(*(_error(home[n]) / len(group) for group in (sums, others) for n in group))
-        text = (
-            f"mean number of rises {many:.1f} against {few:.1f}, standard error of the difference {error:.1f}"
-        )
+        text = f"mean number of rises {many:.1f} against {few:.1f}, standard error of the difference {error:.1f}"
         claim = "sums of words fluctuate more than the other models on IMDb"
         out.append(Claim("sums_fluctuate", claim, text, RISES, gap(many - few, error)))
     gaps = {name: away[name]["fluctuations"] - home[name]["fluctuations"] for name in home}

@@ -150,9 +150,7 @@ def _small_encoders(sizes: Sizes) -> list[Entry]:
 
 
 def _paper_encoders(sizes: Sizes) -> list[Entry]:
-    plan = TrainingConfig(
-        epochs=3, batch_size=32, learning_rate=2e-5, weight_decay=0.01, warmup=0.1, seed=sizes.seed
-    )
+    plan = TrainingConfig(epochs=3, batch_size=32, learning_rate=2e-5, weight_decay=0.01, warmup=0.1, seed=sizes.seed)
     large = replace(plan, learning_rate=1e-5)
     return [
         Entry(

@@ -36,9 +36,7 @@ def _models(result: Mapping[str, Any]) -> str:
         rows.append(row)
     sizes = " and ".join(f"{result['settings']['data'][s]['rows']:,} of {NAMES[s]}" for s in SETS)
     work = result["work"]
-    spent = (
-        f"Training and prediction took {work['seconds'] / 60:.0f} minutes ({work['cpu_seconds'] / 60:.0f} of "
-    )
+    spent = f"Training and prediction took {work['seconds'] / 60:.0f} minutes ({work['cpu_seconds'] / 60:.0f} of "
     spent += f"processor time) on {work['cores']} cores, {work['threads']} of them used."
     return section(f"**The models** ({sizes} test rows; 95 % intervals). {spent}", heads, rows)
 
@@ -101,9 +99,7 @@ def _order(scores: Mapping[str, Mapping[str, float | None]], grid: str) -> list[
 def _rankings(result: Mapping[str, Any]) -> str:
     paper = paper_tables(PAPER)
     orders = {
-        (s, metric): result["rankings"][s][metric]
-        for s in SETS
-        for metric in ("accuracy", "auc_coverage", "disca")
+        (s, metric): result["rankings"][s][metric] for s in SETS for metric in ("accuracy", "auc_coverage", "disca")
     }
     heads = ["rank"]
     for s in SETS:
@@ -113,8 +109,7 @@ def _rankings(result: Mapping[str, Any]) -> str:
         row = [str(place + 1)]
         for s in SETS:
             row += [
-                orders[s, m][place] if place < len(orders[s, m]) else "-"
-                for m in ("accuracy", "auc_coverage", "disca")
+                orders[s, m][place] if place < len(orders[s, m]) else "-" for m in ("accuracy", "auc_coverage", "disca")
             ]
             row.append(list(paper[s])[place])
         rows.append(row)

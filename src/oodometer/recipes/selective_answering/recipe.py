@@ -60,12 +60,8 @@ class SelectiveAnswering(Recipe):
         chosen = [entry for entry in lineup(scale, sizes) if not only or entry.name in only]
         data = _Data(sizes)
         if len(chosen) < 2:
-            raise UsageError(
-                f"models are compared, so two are needed, got {chosen[0].name} alone; add another --only"
-            )
-        out = [
-            self._vectors(kind, sizes, data) for kind in _VECTORS if any(e.vectors == kind for e in chosen)
-        ]
+            raise UsageError(f"models are compared, so two are needed, got {chosen[0].name} alone; add another --only")
+        out = [self._vectors(kind, sizes, data) for kind in _VECTORS if any(e.vectors == kind for e in chosen)]
         for entry in chosen:
             out += [self._train(entry, data), self._predict(entry, data)]
         needs = tuple(f"predict-{entry.name}" for entry in chosen)
@@ -106,21 +102,27 @@ class SelectiveAnswering(Recipe):
                 found = read_vectors(_source(kind), only=sorted({word for text in split for word in text}))
             elif kind == "word2vec":
                 found = train_word2vec(
-                    split, dimensions=sizes.dimensions, epochs=sizes.word2vec_epochs, seed=sizes.seed,
-                    checkpoint=checkpoint, progress=tick,
-                )  # fmt: skip
+                    split,
+                    dimensions=sizes.dimensions,
+                    epochs=sizes.word2vec_epochs,
+                    seed=sizes.seed,
+                    checkpoint=checkpoint,
+                    progress=tick,
+                )
             else:
                 found = train_glove(
-                    split, dimensions=sizes.dimensions, epochs=sizes.glove_epochs, seed=sizes.seed,
-                    checkpoint=checkpoint, progress=tick,
-                )  # fmt: skip
+                    split,
+                    dimensions=sizes.dimensions,
+                    epochs=sizes.glove_epochs,
+                    seed=sizes.seed,
+                    checkpoint=checkpoint,
+                    progress=tick,
+                )
             found.save(workspace / f"vectors/{kind}.safetensors")
             shutil.rmtree(checkpoint, ignore_errors=True)
 
         done = "training" if sizes.trained_vectors else "reading"
-        return Step(
-            f"vectors-{kind}", f"{done} {kind}", (f"vectors/{kind}.safetensors",), work, settings, weight=80
-        )
+        return Step(f"vectors-{kind}", f"{done} {kind}", (f"vectors/{kind}.safetensors",), work, settings, weight=80)
 
     def _train(self, entry: Entry, data: _Data) -> Step:
         def work(workspace: Workspace, tick: Tick) -> None:
@@ -167,9 +169,7 @@ class SelectiveAnswering(Recipe):
         files = (*(f"predictions/{entry.name}.{name}.parquet" for name in SETS), f"costs/{entry.name}.json")
         settings = {"data": [data.mark(name) for name in SETS], "metered": metered}
         about = f"asking {entry.name}"
-        return Step(
-            f"predict-{entry.name}", about, files, work, settings, (f"train-{entry.name}",), entry.weight / 5
-        )
+        return Step(f"predict-{entry.name}", about, files, work, settings, (f"train-{entry.name}",), entry.weight / 5)
 
 
 def is_metered() -> bool:

@@ -52,9 +52,7 @@ def tabulate(
         "python": platform.python_version(),
         "work": _work(workspace, entries),
         "settings": {**given, **options, "optimal_parameters": OPTIMAL_PARAMETERS, **halves},
-        "models": [
-            _model(workspace, entry, one) for entry, one in zip(entries, found["models"], strict=True)
-        ],
+        "models": [_model(workspace, entry, one) for entry, one in zip(entries, found["models"], strict=True)],
         "rankings": {
             name: {metric: [row["model"] for row in found[key].get(metric, [])] for metric in RANKED}
             for name, key in (("imdb", "rankings"), ("sst2", "rankings_out_of_domain"))
@@ -69,17 +67,13 @@ def tabulate(
             for one in found["pairs"]
             if one["metric"] == "disca"
         ],
-        "findings": [
-            {"set": _SETS[one["domain"]], **{k: one[k] for k in _FINDING}} for one in found["findings"]
-        ],
+        "findings": [{"set": _SETS[one["domain"]], **{k: one[k] for k in _FINDING}} for one in found["findings"]],
     }
 
 
 def _compared(workspace: Workspace, names: Sequence[str], seed: int, tick: Tick) -> dict[str, Any]:
     """The comparison of the models on both sets, as `compare` makes it of their predictions files."""
-    home, away = (
-        [workspace.folder / f"predictions/{name}.{s}.parquet" for name in names] for s in ("imdb", "sst2")
-    )
+    home, away = ([workspace.folder / f"predictions/{name}.{s}.parquet" for name in names] for s in ("imdb", "sst2"))
     return compare(home, out_of_domain=away, names=names, weights=WEIGHTS, seed=seed, progress=tick).to_dict()
 
 
@@ -139,9 +133,7 @@ def _judged(one: Mapping[str, Any]) -> dict[str, Any]:
     else:
         out["skipped"] = [row for row in one["skipped"] if row.get("metric") == "disca"]
     cases = one.get("failure_cases") or []
-    out["cases"] = [
-        {"name": row["name"], "case": row["case"], "share": row["share"]} for row in cases if row["seen"]
-    ]
+    out["cases"] = [{"name": row["name"], "case": row["case"], "share": row["share"]} for row in cases if row["seen"]]
     curve = one["accuracy_coverage"]
     out["curve"] = {k: [round(float(v), 4) for v in curve[k]] for k in ("x", "y", "thresholds")}
     return out
@@ -151,9 +143,7 @@ def _weighed(model: Mapping[str, Any], joules: float | None) -> dict[str, Any]:
     """DiDMA and NiDMA in both forms, equal weights; None where DiSCA is undefined or energy was not counted."""
     home, away = (model[name]["disca"] for name in ("imdb", "sst2"))
     costs = {
-        "parameters": computation_score(
-            parameters=model["parameters"], optimal_parameters=OPTIMAL_PARAMETERS
-        ),
+        "parameters": computation_score(parameters=model["parameters"], optimal_parameters=OPTIMAL_PARAMETERS),
         "energy": None if joules is None else computation_score(energy=joules),
     }
     out: dict[str, Any] = {}

@@ -43,10 +43,12 @@ def coverage_axis(
         "x:Q",
         scale=alt.Scale(domain=[0, 1.02], nice=False),
         axis=alt.Axis(
-            values=list(values), labelExpr="format(datum.value * 100, '.0f') + ' %'", grid=False,
+            values=list(values),
+            labelExpr="format(datum.value * 100, '.0f') + ' %'",
+            grid=False,
             title=title,
         ),
-    )  # fmt: skip
+    )
 
 
 def tip(name: str, title: str) -> dict[str, str]:

@@ -52,18 +52,7 @@ def figure(result: Result) -> Figure | None:
     if not chunks:
         return None
     spans, dated = _spans(chunks)
-    rows = []
-    for (start, end), one in zip(spans, chunks, strict=True):
-        headline, truth = best(one["headline"]), best(one.get("truth"))
-        tip = {"": f"{one.get('start')} to {one.get('end')}", "estimate": percent(headline["value"])}
-        tip |= {"interval": percent_range(headline.get("lower"), headline.get("upper"))}
-        tip |= {"truth": percent(truth["value"])} if truth else {}
-        tip |= {"rows": number(one["rows"])} if one.get("rows") else {}
-        rows.append({
-            "start": start, "end": end, "middle": (start + end) / 2, "value": headline["value"],
-            "lower": headline.get("lower", headline["value"]), "upper": headline.get("upper", headline["value"]),
-            "truth": truth.get("value"), "tip": tip,
-        })  # fmt: skip
+    rows = _rows(chunks, spans)
     level = finite((result.get("reference") or {}).get("accuracy"))
     up = axis([row[key] for row in rows for key in ("lower", "upper", "truth")] + [level], most=5)
     scale = alt.Scale(type="utc", domain=[spans[0][0], spans[-1][1]], nice=False) if dated else alt.Scale()
@@ -92,9 +81,11 @@ def figure(result: Result) -> Figure | None:
     marks = base.mark_point(filled=True, size=size, color=ACCENT, opacity=1, stroke=SURFACE).encode(
         x=middle, y=alt.Y("value:Q", **up)
     )
-    truth_marks = base.transform_filter("isValid(datum.truth)").mark_point(
-        shape="diamond", size=130, filled=True, color=TRUTH, opacity=1, stroke=SURFACE
-    ).encode(x=middle, y=alt.Y("truth:Q", **up))  # fmt: skip
+    truth_marks = (
+        base.transform_filter("isValid(datum.truth)")
+        .mark_point(shape="diamond", size=130, filled=True, color=TRUTH, opacity=1, stroke=SURFACE)
+        .encode(x=middle, y=alt.Y("truth:Q", **up))
+    )
     hover = base.mark_bar(opacity=0).encode(
         x=alt.X("start", **place), x2="end", y=alt.value(0), y2=alt.value("height"), tooltip="tip:N"
     )
@@ -103,22 +94,49 @@ def figure(result: Result) -> Figure | None:
     return Figure("chunks", finding, caption(result), specification(chart, height=HEIGHT, alt_text=finding))
 
 
+def _rows(chunks: list[Any], spans: list[Any]) -> list[dict[str, Any]]:
+    """One row a chunk: where it stands, its estimate with the interval, the truth, what is told under the pointer."""
+    rows = []
+    for (start, end), one in zip(spans, chunks, strict=True):
+        headline, truth = best(one["headline"]), best(one.get("truth"))
+        tip = {"": f"{one.get('start')} to {one.get('end')}", "estimate": percent(headline["value"])}
+        tip |= {"interval": percent_range(headline.get("lower"), headline.get("upper"))}
+        tip |= {"truth": percent(truth["value"])} if truth else {}
+        tip |= {"rows": number(one["rows"])} if one.get("rows") else {}
+        rows.append(
+            {
+                "start": start,
+                "end": end,
+                "middle": (start + end) / 2,
+                "value": headline["value"],
+                "lower": headline.get("lower", headline["value"]),
+                "upper": headline.get("upper", headline["value"]),
+                "truth": truth.get("value"),
+                "tip": tip,
+            }
+        )
+    return rows
+
+
 def _reference(level: float | None, up: dict[str, Any], rows: list[dict[str, Any]]) -> list[Any]:
     """The dashed line of the reference accuracy with its label, if it is known."""
     import altair as alt
 
     if level is None:
         return []
-    base = alt.Chart(data([{"y": level, "label": f"reference {percent(level)}"}])).encode(
-        y=alt.Y("y:Q", **up)
-    )
+    base = alt.Chart(data([{"y": level, "label": f"reference {percent(level)}"}])).encode(y=alt.Y("y:Q", **up))
     rule = base.mark_rule(color=REFERENCE, strokeDash=[5, 4], strokeWidth=1.75)
     # The label stands at the end where the bands are farther from the line.
     left = abs(rows[0]["value"] - level) > abs(rows[-1]["value"] - level)
     text = base.mark_text(
-        align="left" if left else "right", baseline="bottom", dx=4 if left else -4, dy=-4,
-        color=REFERENCE, fontWeight=600, **HALO,
-    ).encode(x=alt.value(0 if left else "width"), text="label:N")  # fmt: skip
+        align="left" if left else "right",
+        baseline="bottom",
+        dx=4 if left else -4,
+        dy=-4,
+        color=REFERENCE,
+        fontWeight=600,
+        **HALO,
+    ).encode(x=alt.value(0 if left else "width"), text="label:N")
     return [rule, text]
 
 

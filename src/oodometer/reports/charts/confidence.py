@@ -41,9 +41,15 @@ def figure(result: Result) -> Figure | None:
     across = alt.X(
         "x:Q",
         scale=alt.Scale(domain=[first, last], nice=False),
-        axis=alt.Axis(grid=False, tickCount=6, format=".0%", labelExpr="format(datum.value * 100, '.0f') + ' %'",
-                      title="confidence of the model", labelFlush=True),
-    )  # fmt: skip
+        axis=alt.Axis(
+            grid=False,
+            tickCount=6,
+            format=".0%",
+            labelExpr="format(datum.value * 100, '.0f') + ' %'",
+            title="confidence of the model",
+            labelFlush=True,
+        ),
+    )
     layers: list[Any] = []
     for name, color in (("reference", REFERENCE), ("target", ACCENT)):
         steps = [{"x": row["low"], "y": row[name]} for row in found] + [{"x": last, "y": found[-1][name]}]
@@ -55,9 +61,11 @@ def figure(result: Result) -> Figure | None:
         )
         layers.append(area.encode(x=across, y=alt.Y("y:Q", **up)))
     layers += _labels(result, found)
-    hover = alt.Chart(data(found)).mark_bar(opacity=0).encode(
-        x=alt.X("low:Q"), x2="high:Q", y=alt.value(0), y2=alt.value("height"), tooltip="tip:N"
-    )  # fmt: skip
+    hover = (
+        alt.Chart(data(found))
+        .mark_bar(opacity=0)
+        .encode(x=alt.X("low:Q"), x2="high:Q", y=alt.value(0), y2=alt.value("height"), tooltip="tip:N")
+    )
     finding = title(result)
     spec = specification(alt.layer(*layers, hover), height=HEIGHT, alt_text=finding)
     return Figure("confidence", finding, caption(result), spec)
@@ -74,12 +82,15 @@ def _labels(result: Result, found: list[dict[str, Any]]) -> list[Any]:
     for index, (name, color) in enumerate((("reference", REFERENCE), ("target", ACCENT))):
         text = f"{name} ({rows_text((result.get(name) or {}).get('rows'))})"
         chart = alt.Chart(data([{"label": text}])).mark_text(
-            align="left" if left else "right", baseline="top", fontWeight=600, fontSize=13, color=color,
-            **HALO, dx=10 if left else -10,
-        )  # fmt: skip
-        layers.append(
-            chart.encode(x=alt.value(0 if left else "width"), y=alt.value(8 + 20 * index), text="label:N")
+            align="left" if left else "right",
+            baseline="top",
+            fontWeight=600,
+            fontSize=13,
+            color=color,
+            **HALO,
+            dx=10 if left else -10,
         )
+        layers.append(chart.encode(x=alt.value(0 if left else "width"), y=alt.value(8 + 20 * index), text="label:N"))
     return layers
 
 

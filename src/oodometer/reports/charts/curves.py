@@ -54,9 +54,7 @@ def curve_rows(curve: Any) -> dict[str, list[Any]]:
     return out
 
 
-def direct_labels(
-    ends: dict[str, tuple[float, str]], domain: Sequence[float], height: float
-) -> list[dict[str, Any]]:
+def direct_labels(ends: dict[str, tuple[float, str]], domain: Sequence[float], height: float) -> list[dict[str, Any]]:
     """Names at the right end of lines, moved apart; ``ends`` maps a name to its last value and its colour."""
     low, high = domain
     scale = height / (high - low)
@@ -107,22 +105,28 @@ def lines(
     layers.append(drawn)
     if hollow is not None:
         ring = base.mark_point(size=28, strokeWidth=1.5, clip=True).encode(
-            y=alt.Y("y:Q", **up), stroke=tone, opacity=shade,
+            y=alt.Y("y:Q", **up),
+            stroke=tone,
+            opacity=shade,
             fill=alt.condition(f"datum.{hollow}", alt.value(SURFACE), alt.Fill("c:N", scale=None)),
-        )  # fmt: skip
+        )
         layers.append(ring)
     near = told(base, tip).mark_point(size=60, filled=True, opacity=0, clip=True)
     layers.append(near.encode(y=alt.Y("y:Q", **up), tooltip="tip:N").add_params(over))
     narrow = "containerSize()[0] < 480"
     names = alt.Chart(data(labels)).mark_text(
         align="left", dx=10, fontSize=alt.expr(f"{narrow} ? 10.5 : 12"), limit=alt.expr(f"{narrow} ? 92 : 200"), **HALO
-    )  # fmt: skip
+    )
     layers.append(
         names.encode(
-            x=alt.value("width"), y=alt.Y("at:Q", **up), text="model:N", opacity=shade, detail="model:N",
+            x=alt.value("width"),
+            y=alt.Y("at:Q", **up),
+            text="model:N",
+            opacity=shade,
+            detail="model:N",
             color=alt.Color("c:N", scale=None),
         )
-    )  # fmt: skip
+    )
     return alt.layer(*layers)
 
 

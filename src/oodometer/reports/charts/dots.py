@@ -57,9 +57,7 @@ def _lines(lines: Sequence[Line], middle: float) -> list[Any]:
     names: list[Any] = []
     for index, (label, value, color, dashed) in enumerate(lines):
         rows = data([{"value": value, "label": f"{label} {percent(value)}"}])
-        rule = alt.Chart(rows).mark_rule(
-            color=color, strokeWidth=1.75, strokeDash=[5, 4] if dashed else [1, 0]
-        )
+        rule = alt.Chart(rows).mark_rule(color=color, strokeWidth=1.75, strokeDash=[5, 4] if dashed else [1, 0])
         text = alt.Chart(rows).mark_text(
             align="right" if value > middle else "left",
             baseline="middle",

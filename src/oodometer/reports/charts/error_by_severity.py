@@ -41,9 +41,7 @@ def figures(result: Result) -> list[Figure]:
     """One chart for each family that was tried at more than one severity; all share one vertical axis."""
     names = {style["method"] for style in styles(result)}
     rows = [
-        row
-        for row in usable(result)
-        if str(row.get("method")) in names and finite(row.get("severity")) is not None
+        row for row in usable(result) if str(row.get("method")) in names and finite(row.get("severity")) is not None
     ]
     seen = [row["error"] for row in rows] + [0.0]
     out: list[Figure] = []
@@ -74,11 +72,13 @@ def _figure(result: Result, family: str, rows: list[dict[str, Any]], seen: list[
     for style in reversed(styles(result)):
         mine = [
             {
-                "severity": float(row["severity"]), "error": float(row["error"]),
+                "severity": float(row["severity"]),
+                "error": float(row["error"]),
                 "tip": {"": style["method"], "severity": f"{row['severity']:g}", "mean error": points(row["error"])},
             }
-            for row in sorted(rows, key=lambda row: row["severity"]) if str(row.get("method")) == style["method"]
-        ]  # fmt: skip
+            for row in sorted(rows, key=lambda row: row["severity"])
+            if str(row.get("method")) == style["method"]
+        ]
         if not mine:
             continue
         base = alt.Chart(data(mine)).encode(x=across, y=down)

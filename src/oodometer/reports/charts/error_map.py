@@ -28,11 +28,16 @@ def _cells(result: Result) -> list[dict[str, Any]]:
         if bias is not None:
             tip["bias"] = f"{points(bias)} too {'high' if bias > 0 else 'low'}"
         tip["interval held"] = percent(shares.get((method, family)), 0)
-        out.append({
-            "method": short(method, 40), "family": family_name(family), "text": f"{100 * error:.1f}",
-            "shade": STRONGEST * min(error / full, 1.0), "weight": 800 if error <= best[family] else 400,
-            "tip": tip,
-        })  # fmt: skip
+        out.append(
+            {
+                "method": short(method, 40),
+                "family": family_name(family),
+                "text": f"{100 * error:.1f}",
+                "shade": STRONGEST * min(error / full, 1.0),
+                "weight": 800 if error <= best[family] else 400,
+                "tip": tip,
+            }
+        )
     return out
 
 
@@ -48,15 +53,29 @@ def figure(result: Result) -> Figure | None:
     across = alt.X(
         "family:N",
         sort=[family_name(name) for name in families(result)],
-        axis=alt.Axis(title=None, orient="top", labelAngle=-60, labelAlign="left", labelColor=INK, labelLimit=150,
-                      labelFontSize=alt.expr(f"{narrow} ? 11 : 13"), labelPadding=4, grid=False),
-    )  # fmt: skip
+        axis=alt.Axis(
+            title=None,
+            orient="top",
+            labelAngle=-60,
+            labelAlign="left",
+            labelColor=INK,
+            labelLimit=150,
+            labelFontSize=alt.expr(f"{narrow} ? 11 : 13"),
+            labelPadding=4,
+            grid=False,
+        ),
+    )
     down = alt.Y(
         "method:N",
         sort=order,
-        axis=alt.Axis(title=None, grid=False, labelColor=INK, labelFontSize=alt.expr(f"{narrow} ? 11 : 13"),
-                      labelLimit=alt.expr(f"{narrow} ? 96 : 200")),
-    )  # fmt: skip
+        axis=alt.Axis(
+            title=None,
+            grid=False,
+            labelColor=INK,
+            labelFontSize=alt.expr(f"{narrow} ? 11 : 13"),
+            labelLimit=alt.expr(f"{narrow} ? 96 : 200"),
+        ),
+    )
     base = alt.Chart(data(cells)).encode(x=across, y=down)
     boxes = base.mark_rect(color=ACCENT, stroke="var(--surface)", strokeWidth=2).encode(
         opacity=alt.Opacity("shade:Q", scale=None)

@@ -27,11 +27,19 @@ def _rows(result: Result, domain: str) -> list[dict[str, Any]]:
         count, penalty = finite(found.get("fluctuations")), finite(found.get("penalty"))
         if count is None or penalty is None:
             continue
-        rows.append({
-            "model": called[str(model.get("name"))], "n": count, "p": round(penalty, 6), "text": f"{count:.0f}",
-            "tip": {"": called[str(model.get("name"))], "times accuracy rises": f"{count:.0f}",
-                    "penalty": number(penalty)},
-        })  # fmt: skip
+        rows.append(
+            {
+                "model": called[str(model.get("name"))],
+                "n": count,
+                "p": round(penalty, 6),
+                "text": f"{count:.0f}",
+                "tip": {
+                    "": called[str(model.get("name"))],
+                    "times accuracy rises": f"{count:.0f}",
+                    "penalty": number(penalty),
+                },
+            }
+        )
     return sorted(rows, key=lambda row: (row["n"], row["p"]))
 
 
@@ -45,9 +53,14 @@ def figure(result: Result, domain: str) -> Figure | None:
     down = alt.Y(
         "model:N",
         sort=[row["model"] for row in rows],
-        axis=alt.Axis(title=None, grid=False, labelColor=INK, labelFontSize=13,
-                      labelLimit=alt.expr("containerSize()[0] < 480 ? 110 : 190")),
-    )  # fmt: skip
+        axis=alt.Axis(
+            title=None,
+            grid=False,
+            labelColor=INK,
+            labelFontSize=13,
+            labelLimit=alt.expr("containerSize()[0] < 480 ? 110 : 190"),
+        ),
+    )
     base = alt.Chart(data(rows)).encode(y=down)
     most, largest = max(row["n"] for row in rows), max(row["p"] for row in rows)
     bars = base.mark_bar(color=BAND[QUIET], height=alt.RelativeBandSize(0.62), cornerRadiusEnd=3).encode(
@@ -62,16 +75,17 @@ def figure(result: Result, domain: str) -> Figure | None:
     above = alt.X(
         "p:Q",
         scale=alt.Scale(domain=[0, largest * 1.12 or 1], nice=False),
-        axis=alt.Axis(title="penalty (dots)", orient="top", grid=False, tickCount=5, labelColor=ACCENT,
-                      titleColor=ACCENT),
-    )  # fmt: skip
+        axis=alt.Axis(
+            title="penalty (dots)", orient="top", grid=False, tickCount=5, labelColor=ACCENT, titleColor=ACCENT
+        ),
+    )
     line = base.mark_line(color=ACCENT, strokeWidth=1.25, opacity=0.5, orient="vertical").encode(
         x=above, order=alt.Order("place:Q")
     )
     line = line.transform_window(place="row_number()")
-    dots = base.mark_point(
-        color=ACCENT, filled=True, size=75, opacity=1, stroke=SURFACE, strokeWidth=1.5
-    ).encode(x=above, tooltip="tip:N")
+    dots = base.mark_point(color=ACCENT, filled=True, size=75, opacity=1, stroke=SURFACE, strokeWidth=1.5).encode(
+        x=above, tooltip="tip:N"
+    )
     finding = title(domain, rows)
     chart = alt.layer(alt.layer(bars, counts), alt.layer(line, dots)).resolve_scale(x="independent")
     spec = specification(chart, height=ROW_HEIGHT * len(rows) + 60, alt_text=finding, spoken=False)
@@ -95,8 +109,11 @@ def caption(result: Result) -> str:
     """How to read it."""
     settings = result.get("settings") or {}
     steps, grid = settings.get("steps"), settings.get("grid")
-    where = {"coverage": f"{steps} steps of coverage", "thresholds": f"{steps} steps of confidence",
-             "samples": "every sample"}.get(str(grid), "the curve")  # fmt: skip
+    where = {
+        "coverage": f"{steps} steps of coverage",
+        "thresholds": f"{steps} steps of confidence",
+        "samples": "every sample",
+    }.get(str(grid), "the curve")
     return (
         f"Accuracy should only fall as more is answered. Bars: at how many of {where} it rises, lower axis. Dots: the "
         "penalty of DiSCA for it, upper axis; early and steep rises weigh most. Less is better."

@@ -24,9 +24,7 @@ def spread(places: list[float], gap: float, low: float, high: float) -> list[flo
             last, before = groups.pop(), groups.pop()
             count = last[1] + before[1]
             groups.append([(last[0] * last[1] + before[0] * before[1]) / count, count])
-    flat = [
-        middle + gap * (place - (count - 1) / 2) for middle, count in groups for place in range(int(count))
-    ]
+    flat = [middle + gap * (place - (count - 1) / 2) for middle, count in groups for place in range(int(count))]
     out = [0.0] * len(places)
     for index, place in zip(order, flat, strict=True):
         out[index] = place

@@ -93,7 +93,4 @@ def caption(result: Result) -> str:
     if len(values) < 2:
         return "The dot is the estimate, the bar its interval."
     text = f"{len(values)} methods answer between {percent(min(values))} and {percent(max(values))}. "
-    return (
-        text
-        + "Each rests on an assumption of its own, so the spread between them often says more than one bar."
-    )
+    return text + "Each rests on an assumption of its own, so the spread between them often says more than one bar."

@@ -40,9 +40,7 @@ def figures(result: Result) -> list[Figure]:
             found.append((model, rows))
     up = axis([end for _, rows in found for row in rows for end in steady(row)], most=4)
     return [
-        Figure(
-            f"{PREFIX}{index}", called[str(model.get("name"))], caption(model), _spec(rows, up, called, model)
-        )
+        Figure(f"{PREFIX}{index}", called[str(model.get("name"))], caption(model), _spec(rows, up, called, model))
         for index, (model, rows) in enumerate(found)
     ]
 
@@ -52,9 +50,7 @@ def every_other(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return {key: values[::-1][::2][::-1] for key, values in columns.items()}
 
 
-def _spec(
-    rows: list[dict[str, Any]], up: dict[str, Any], called: dict[str, str], model: Result
-) -> dict[str, Any]:
+def _spec(rows: list[dict[str, Any]], up: dict[str, Any], called: dict[str, str], model: Result) -> dict[str, Any]:
     import altair as alt
 
     across = coverage_axis((0.25, 0.5, 0.75, 1), None)

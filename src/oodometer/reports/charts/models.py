@@ -105,9 +105,7 @@ def colors(result: Result) -> dict[str, str]:
     """Three models in colour, the others quiet: what may answer most, the best by AUC, the best by DiSCA."""
     led, found = leader(result), rankings(result)
     heads = [str(led[0].get("name"))] if led else []
-    heads += [
-        str(found[name][0].get("model")) for name in ("auc_coverage", "disca", "accuracy") if name in found
-    ]
+    heads += [str(found[name][0].get("model")) for name in ("auc_coverage", "disca", "accuracy") if name in found]
     ordered = order(result)
     shown = [name for name in dict.fromkeys([*heads, *ordered]) if name in ordered]
     bright = dict(zip(shown, (ACCENT, REFERENCE, TRUTH), strict=False))

@@ -50,10 +50,6 @@ def figure(result: Result) -> Figure | None:
         rows.append(entry(label, shown, color=color, **({"rows": number(count)} if count else {})))
     chart, height = dots(rows, lines=[("accuracy of all rows", overall, ACCENT, False)], title=name)
     worst = f"Weakest class: {labels[0]}, {name} {percent(_interval(some[0], name)['value'])}"
-    which = (
-        f"The {len(some)} weakest of {len(classes)} classes" if len(some) < len(classes) else "All classes"
-    )
-    caption = (
-        f"{which}, the weakest first; in colour where the whole interval lies below the accuracy of all rows."
-    )
+    which = f"The {len(some)} weakest of {len(classes)} classes" if len(some) < len(classes) else "All classes"
+    caption = f"{which}, the weakest first; in colour where the whole interval lies below the accuracy of all rows."
     return Figure("per-class", worst, caption, specification(chart, height=height, alt_text=worst))

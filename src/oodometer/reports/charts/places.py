@@ -69,10 +69,14 @@ def figure(result: Result, domain: str) -> Figure | None:
         for slot, row in enumerate(mine):
             name, rank = str(row["model"]), row.get("rank")
             cell = {
-                "metric": at, "slot": slot, "value": number(row["value"], 4), "firm": firm(row),
+                "metric": at,
+                "slot": slot,
+                "value": number(row["value"], 4),
+                "firm": firm(row),
                 "text": f"{rank}",
-                "stable": percent(row.get("stable"), 0), "best": percent(row.get("p_best"), 0),
-            }  # fmt: skip
+                "stable": percent(row.get("stable"), 0),
+                "best": percent(row.get("p_best"), 0),
+            }
             columns = by_model.setdefault(name, {key: [] for key in cell})
             for key, value in cell.items():
                 columns[key].append(value)
@@ -100,11 +104,18 @@ def _chart(rows: list[dict[str, Any]], labels: list[dict[str, Any]], titles: lis
         "metric:Q",
         scale=alt.Scale(domain=[-0.35, len(titles) - 0.65], nice=False),
         axis=alt.Axis(
-            values=list(range(len(titles))), labelExpr=f"{json.dumps(titles)}[datum.value]", orient="top", title=None,
-            grid=False, labelColor=INK, labelOverlap=False, labelAngle=alt.expr(f"{narrow} ? -60 : 0"),
-            labelAlign=alt.expr(f"{narrow} ? 'left' : 'center'"), labelFontSize=alt.expr(f"{narrow} ? 11 : 12.5"),
+            values=list(range(len(titles))),
+            labelExpr=f"{json.dumps(titles)}[datum.value]",
+            orient="top",
+            title=None,
+            grid=False,
+            labelColor=INK,
+            labelOverlap=False,
+            labelAngle=alt.expr(f"{narrow} ? -60 : 0"),
+            labelAlign=alt.expr(f"{narrow} ? 'left' : 'center'"),
+            labelFontSize=alt.expr(f"{narrow} ? 11 : 12.5"),
         ),
-    )  # fmt: skip
+    )
     most = max(slot for row in rows for slot in row["slot"])
     down = alt.Y("slot:Q", scale=alt.Scale(domain=[most + 0.5, -0.5], nice=False), axis=None)
     over = alt.selection_point(fields=["model"], on="pointerover", clear="pointerout")
@@ -131,10 +142,17 @@ def _chart(rows: list[dict[str, Any]], labels: list[dict[str, Any]], titles: lis
     )
     near = base.transform_calculate(tip=told).mark_point(filled=True, size=size)
     near = near.encode(tooltip="tip:N", opacity=alt.value(0)).add_params(over)
-    names_ = alt.Chart(data(labels)).mark_text(
-        align="left", dx=4, fontSize=alt.expr(f"{narrow} ? 11 : 13"), fontWeight=600,
-        limit=alt.expr(f"{narrow} ? 92 : 210"),
-    ).encode(x=alt.value("width"), y=down, text="model:N", opacity=shade, color=tone)  # fmt: skip
+    names_ = (
+        alt.Chart(data(labels))
+        .mark_text(
+            align="left",
+            dx=4,
+            fontSize=alt.expr(f"{narrow} ? 11 : 13"),
+            fontWeight=600,
+            limit=alt.expr(f"{narrow} ? 92 : 210"),
+        )
+        .encode(x=alt.value("width"), y=down, text="model:N", opacity=shade, color=tone)
+    )
     return alt.layer(line, back, dot, rank, near, names_)
 
 

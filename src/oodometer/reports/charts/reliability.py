@@ -51,9 +51,11 @@ def figure(result: Result) -> Figure | None:
     # The name of the diagonal stands on the side where the dots are not.
     over = sum(row["y"] < row["x"] for row in found) * 2 >= len(found)
     spot = ends[0] + 0.62 * (ends[1] - ends[0])
-    tilt = alt.Chart(data([{"x": spot, "y": spot, "label": "confidence = accuracy"}])).mark_text(
-        align="right" if over else "left", dx=-12 if over else 12, color=MUTED, **HALO
-    ).encode(x=alt.X("x:Q", **across), y=alt.Y("y:Q", **up), text="label:N")  # fmt: skip
+    tilt = (
+        alt.Chart(data([{"x": spot, "y": spot, "label": "confidence = accuracy"}]))
+        .mark_text(align="right" if over else "left", dx=-12 if over else 12, color=MUTED, **HALO)
+        .encode(x=alt.X("x:Q", **across), y=alt.Y("y:Q", **up), text="label:N")
+    )
     base = alt.Chart(data(found)).encode(x=alt.X("x:Q", **across), tooltip="tip:N")
     bars = base.mark_rule(color=BAND[ACCENT], strokeWidth=5, strokeCap="round").encode(
         y=alt.Y("lower:Q", **up), y2="upper:Q"
@@ -71,9 +73,7 @@ def figure(result: Result) -> Figure | None:
 def title(result: Result) -> str:
     """Whether confidence on the labelled rows is too high, too low or right, weighted by rows."""
     table = result.get("reliability") or {}
-    pairs = zip(
-        table.get("confidence") or [], table.get("accuracy") or [], table.get("rows") or [], strict=False
-    )
+    pairs = zip(table.get("confidence") or [], table.get("accuracy") or [], table.get("rows") or [], strict=False)
     known = [row for row in pairs if all(finite(value) is not None for value in row)]
     rows = sum(row[2] for row in known)
     if not rows:

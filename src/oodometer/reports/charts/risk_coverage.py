@@ -60,14 +60,14 @@ def figure(result: Result) -> Figure | None:
         "x:Q",
         scale=alt.Scale(domain=[0, 1.02], nice=False),
         axis=alt.Axis(
-            values=[0.2, 0.4, 0.6, 0.8, 1], labelExpr="format(datum.value * 100, '.0f') + ' %'", grid=False,
+            values=[0.2, 0.4, 0.6, 0.8, 1],
+            labelExpr="format(datum.value * 100, '.0f') + ' %'",
+            grid=False,
             title="rows kept, the most confident first",
         ),
-    )  # fmt: skip
-    base = alt.Chart(data(rows)).encode(x=across)
-    band = base.mark_area(color=BAND[ACCENT], opacity=1, clip=True).encode(
-        y=alt.Y("lower:Q", **up), y2="upper:Q"
     )
+    base = alt.Chart(data(rows)).encode(x=across)
+    band = base.mark_area(color=BAND[ACCENT], opacity=1, clip=True).encode(y=alt.Y("lower:Q", **up), y2="upper:Q")
     line = base.mark_line(color=ACCENT, clip=True).encode(y=alt.Y("y:Q", **up))
     near = alt.selection_point(fields=["x"], on="pointerover", clear="pointerout", empty=False)
     spot = base.mark_point(size=70, filled=True, color=ACCENT, stroke=SURFACE, strokeWidth=1.5).encode(
@@ -93,19 +93,28 @@ def _answers(answers: list[dict[str, Any]], up: dict[str, Any]) -> list[Any]:
         label = f"{percent(one.get('accuracy'), 0)} accurate\nkeep {percent(coverage, 0)}"
         rows = data([{"x": coverage, "y": one.get("accuracy"), "label": label}])
         base = alt.Chart(rows).encode(x="x:Q", y=alt.Y("y:Q", **up))
-        level = alt.Chart(rows).mark_rule(color=MUTED, strokeDash=[3, 4]).encode(
-            y=alt.Y("y:Q", **up), x="x:Q", x2=alt.value(0)
-        )  # fmt: skip
-        drop = alt.Chart(rows).mark_rule(color=MUTED, strokeDash=[3, 4]).encode(
-            x="x:Q", y=alt.Y("y:Q", **up), y2=alt.value("height")
-        )  # fmt: skip
+        level = (
+            alt.Chart(rows)
+            .mark_rule(color=MUTED, strokeDash=[3, 4])
+            .encode(y=alt.Y("y:Q", **up), x="x:Q", x2=alt.value(0))
+        )
+        drop = (
+            alt.Chart(rows)
+            .mark_rule(color=MUTED, strokeDash=[3, 4])
+            .encode(x="x:Q", y=alt.Y("y:Q", **up), y2=alt.value("height"))
+        )
         dot = base.mark_point(size=90, filled=True, color=INK, opacity=1, stroke=SURFACE, strokeWidth=1.5)
         # Left of the dot and below it no curve runs; where that is too narrow, at the foot of the drop line.
         room = coverage > 0.45
         text = base.mark_text(
-            align="right" if room else "left", dx=-8 if room else 8, dy=16 if room else -26, lineBreak="\n",
-            fontWeight=600, color=INK, **HALO,
-        ).encode(text="label:N", y=alt.Y("y:Q", **up) if room else alt.value("height"))  # fmt: skip
+            align="right" if room else "left",
+            dx=-8 if room else 8,
+            dy=16 if room else -26,
+            lineBreak="\n",
+            fontWeight=600,
+            color=INK,
+            **HALO,
+        ).encode(text="label:N", y=alt.Y("y:Q", **up) if room else alt.value("height"))
         layers += [level, drop, dot, text]
     return layers
 
@@ -118,9 +127,7 @@ def title(result: Result) -> str:
         if finite(one.get("threshold")) is not None:
             coverage = finite(one.get("coverage")) or 0
             if coverage >= 1:
-                return capital(
-                    f"{estimated} is at least {percent(one.get('accuracy'), 0)} with all rows kept"
-                )
+                return capital(f"{estimated} is at least {percent(one.get('accuracy'), 0)} with all rows kept")
             kept = f"that keeps {percent(coverage, 0 if coverage >= 0.1 else 1)} of the rows"
             reached = f"{estimated} is at least {percent(one.get('accuracy'), 0)}; {kept}"
             return f"Above confidence {threshold(one['threshold'])}, {reached}"
@@ -129,9 +136,7 @@ def title(result: Result) -> str:
     ends = [value for value in curve.get("y") or [] if finite(value) is not None]
     if not ends:
         return "Accuracy against coverage"
-    text = (
-        f"{estimated} goes from {percent(ends[0])} on the most confident rows to {percent(ends[-1])} on all"
-    )
+    text = f"{estimated} goes from {percent(ends[0])} on the most confident rows to {percent(ends[-1])} on all"
     return capital(text)
 
 
@@ -145,9 +150,7 @@ def caption(result: Result) -> str:
         if finite(one.get("safe_threshold")) is None:
             text += f" The lower end of the band reaches {percent(one.get('accuracy'), 0)} at no threshold."
         else:
-            safe = (
-                f"confidence {threshold(one['safe_threshold'])}, keeping {percent(one.get('safe_coverage'))}"
-            )
+            safe = f"confidence {threshold(one['safe_threshold'])}, keeping {percent(one.get('safe_coverage'))}"
             text += f" For the lower end of the band to reach {percent(one.get('accuracy'), 0)}, take {safe}."
     if (result.get("diagnosis") or {}).get("kind") == "support":
         text += " The target holds rows unlike the reference's: there its confidence may mean something else."

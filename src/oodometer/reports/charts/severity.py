@@ -33,9 +33,7 @@ def _long(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
                     "value": percent(estimate["value"]),
                 }
                 tip |= {"truth": percent(truth["value"])} if truth else {}
-                rows.append(
-                    {"x": index, "y": estimate["value"], "method": str(estimate.get("method")), "tip": tip}
-                )
+                rows.append({"x": index, "y": estimate["value"], "method": str(estimate.get("method")), "tip": tip})
     return rows
 
 
@@ -48,20 +46,7 @@ def figure(result: Result) -> Figure | None:
     import altair as alt
 
     steps = [dict(step) for step in result.get("steps") or []]
-    rows, main = _long(steps), []
-    for index, step in enumerate(steps):
-        headline, truth = best(step.get("headline")), best(step.get("truth"))
-        tip = {
-            "": _step(step, index),
-            "estimate": percent(headline.get("value")),
-            "truth": percent(truth.get("value")),
-        }
-        tip |= {"interval": percent_range(headline.get("lower"), headline.get("upper"))}
-        main.append({
-            "x": index, "value": headline.get("value"), "truth": truth.get("value"), "tip": tip,
-            "lower": headline.get("lower", headline.get("value")),
-            "upper": headline.get("upper", headline.get("value")),
-        })  # fmt: skip
+    rows, main = _long(steps), _main(steps)
     if not any(finite(row["value"]) is not None for row in main):
         return None
     seen = [row[key] for row in main for key in ("lower", "upper", "truth")] + [row["y"] for row in rows]
@@ -76,10 +61,18 @@ def figure(result: Result) -> Figure | None:
     over = alt.selection_point(fields=["method"], on="pointerover", clear="pointerout", nearest=False)
     shade = alt.when(over).then(alt.value(1.0)).otherwise(alt.value(0.12))
     thin = alt.Chart(data(rows)).encode(x=across, y=alt.Y("y:Q", **up), detail="method:N", opacity=shade)
-    names = alt.Chart(data(labels)).mark_text(align="left", dx=10, fontSize=12).encode(
-        x=alt.value("width"), y=alt.Y("at:Q", **up), text="method:N", opacity=shade,
-        color=alt.Color("color:N", scale=None), detail="method:N",
-    )  # fmt: skip
+    names = (
+        alt.Chart(data(labels))
+        .mark_text(align="left", dx=10, fontSize=12)
+        .encode(
+            x=alt.value("width"),
+            y=alt.Y("at:Q", **up),
+            text="method:N",
+            opacity=shade,
+            color=alt.Color("color:N", scale=None),
+            detail="method:N",
+        )
+    )
     finding = title(result)
     chart = alt.layer(
         band,
@@ -92,6 +85,30 @@ def figure(result: Result) -> Figure | None:
         names,
     )
     return Figure("severity", finding, caption(result), specification(chart, height=height, alt_text=finding))
+
+
+def _main(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row a step: the headline with its interval, the truth, what is told under the pointer."""
+    main = []
+    for index, step in enumerate(steps):
+        headline, truth = best(step.get("headline")), best(step.get("truth"))
+        tip = {
+            "": _step(step, index),
+            "estimate": percent(headline.get("value")),
+            "truth": percent(truth.get("value")),
+        }
+        tip |= {"interval": percent_range(headline.get("lower"), headline.get("upper"))}
+        main.append(
+            {
+                "x": index,
+                "value": headline.get("value"),
+                "truth": truth.get("value"),
+                "tip": tip,
+                "lower": headline.get("lower", headline.get("value")),
+                "upper": headline.get("upper", headline.get("value")),
+            }
+        )
+    return main
 
 
 def _across(steps: list[dict[str, Any]]) -> alt.X:
@@ -107,9 +124,7 @@ def _across(steps: list[dict[str, Any]]) -> alt.X:
     )
 
 
-def _labels(
-    rows: list[dict[str, Any]], main: list[dict[str, Any]], up: dict[str, Any]
-) -> tuple[list[Any], int]:
+def _labels(rows: list[dict[str, Any]], main: list[dict[str, Any]], up: dict[str, Any]) -> tuple[list[Any], int]:
     """Names at the right end of the lines, moved apart; and the height that they need."""
     last: dict[str, tuple[float, str]] = {row["method"]: (row["y"], "var(--muted)") for row in rows}
     for name, key, color in (("estimate", "value", ACCENT), ("truth", "truth", TRUTH)):

@@ -46,9 +46,7 @@ def title(result: Result) -> str:
     slices = [one for one in result.get("slices") or [] if best(one.get("headline"))]
     worst = min(slices, key=lambda one: float(one["headline"]["value"]))
     name = short(worst.get("value"))
-    gap = difference(
-        worst["headline"]["value"], best(result.get("headline")).get("value"), "all rows together"
-    )
+    gap = difference(worst["headline"]["value"], best(result.get("headline")).get("value"), "all rows together")
     about = "" if result.get("command") == "evaluate" else "about "
     text = f"Weakest slice: {name}, {about}{percent(worst['headline']['value'])}"
     return f"{text} \N{EM DASH} {gap}" if gap else text

@@ -61,10 +61,12 @@ def figure(result: Result, domain: str) -> Figure | None:
         "x:Q",
         scale=alt.Scale(domain=[marks[0] - 0.01, marks[-1] + 0.01], nice=False),
         axis=alt.Axis(
-            values=marks[::2], labelExpr="format(-datum.value, '.2f')", grid=False,
+            values=marks[::2],
+            labelExpr="format(-datum.value, '.2f')",
+            grid=False,
             title="accuracy that must be kept",
         ),
-    )  # fmt: skip
+    )
     height = max(HEIGHT, 17 * len(ends))
     words = {
         "": "datum.model",
@@ -82,17 +84,13 @@ def figure(result: Result, domain: str) -> Figure | None:
 def title(result: Result, domain: str) -> str:
     """Which model keeps the tolerance furthest down its confidences."""
     called = names(result)
-    found = {
-        str(m.get("name")): one for m in result.get("models") or [] if (one := score(m, domain, "disca"))
-    }
+    found = {str(m.get("name")): one for m in result.get("models") or [] if (one := score(m, domain, "disca"))}
     known = {name: value for name, one in found.items() if (value := finite(one.get("b"))) is not None}
     tolerance = finite((result.get("settings") or {}).get("tolerance"))
     if not known or tolerance is None:
         return f"{capital(DOMAINS[domain])}: the confidence b by the accuracy that must be kept"
     low = min(known, key=lambda name: known[name])
-    text = (
-        f"{capital(DOMAINS[domain])} {called[low]} stays {number(tolerance, 2)} accurate down to confidence "
-    )
+    text = f"{capital(DOMAINS[domain])} {called[low]} stays {number(tolerance, 2)} accurate down to confidence "
     return text + number(known[low], 2)
 
 

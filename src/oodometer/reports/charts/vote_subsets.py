@@ -37,25 +37,25 @@ def figure(result: Result) -> Figure | None:
         "rows:Q",
         scale=scale,
         axis=alt.Axis(
-            values=[t for t in TICKS if ends[0] <= t <= ends[1]], format="~s", grid=False, title="rows drawn",
+            values=[t for t in TICKS if ends[0] <= t <= ends[1]],
+            format="~s",
+            grid=False,
+            title="rows drawn",
             labelOverlap="greedy",
         ),
-    )  # fmt: skip
+    )
     up = axis([one[key].get(end) for one in found for key, _, _ in SERIES for end in ("lower", "upper")])
     low, high = up["scale"].domain
     layers: list[Any] = []
     for key, _, color in SERIES:
-        rows = [
-            {"rows": one["rows"], **{k: one[key].get(k) for k in ("value", "lower", "upper")}}
-            for one in found
-        ]
+        rows = [{"rows": one["rows"], **{k: one[key].get(k) for k in ("value", "lower", "upper")}} for one in found]
         base = alt.Chart(data(rows)).encode(x=across)
-        layers.append(
-            base.mark_area(color=BAND[color], opacity=0.7).encode(y=alt.Y("lower:Q", **up), y2="upper:Q")
-        )
+        layers.append(base.mark_area(color=BAND[color], opacity=0.7).encode(y=alt.Y("lower:Q", **up), y2="upper:Q"))
         line = base.encode(y=alt.Y("value:Q", **up))
-        layers += [line.mark_line(color=color), line.mark_point(
-            filled=True, size=44, color=color, opacity=1, stroke=SURFACE, strokeWidth=1.2)]  # fmt: skip
+        layers += [
+            line.mark_line(color=color),
+            line.mark_point(filled=True, size=44, color=color, opacity=1, stroke=SURFACE, strokeWidth=1.2),
+        ]
     places = spread(
         [(float(found[-1][key]["value"]) - low) / (high - low) * HEIGHT for key, _, _ in SERIES],
         GAP,
@@ -87,9 +87,11 @@ def _hover(found: list[dict[str, Any]], scale: Any, before: float) -> Any:
             tip[name] = f"{percent(mine['value'])} ({percent_range(mine.get('lower'), mine.get('upper'))})"
         tips.append({"before": before, "rows": one["rows"], "tip": tip})
         before = one["rows"]
-    return alt.Chart(data(tips)).mark_bar(opacity=0).encode(
-        x=alt.X("before:Q", scale=scale), x2="rows:Q", y=alt.value(0), y2=alt.value("height"), tooltip="tip:N"
-    )  # fmt: skip
+    return (
+        alt.Chart(data(tips))
+        .mark_bar(opacity=0)
+        .encode(x=alt.X("before:Q", scale=scale), x2="rows:Q", y=alt.value(0), y2=alt.value("height"), tooltip="tip:N")
+    )
 
 
 def title(result: Result) -> str:

@@ -23,18 +23,14 @@ def _shown(result: Result) -> list[dict[str, Any]]:
     """At most four sizes, spread over those with fewer rows than there are, and the points of each by rising width."""
     found = sizes(result)[:-1]
     most = len(TONES)
-    picked = (
-        found
-        if len(found) <= most
-        else [found[round(i * (len(found) - 1) / (most - 1))] for i in range(most)]
-    )
+    picked = found if len(found) <= most else [found[round(i * (len(found) - 1) / (most - 1))] for i in range(most)]
     out = []
     for one in picked:
         steps = [
             {"agree": b.get("agree"), "width": best(b.get("width"))["value"], "held": best(b.get("reliability"))}
             for b in one.get("bounds") or []
             if best(b.get("width")) and best(b.get("reliability"))
-        ]  # fmt: skip
+        ]
         if len(steps) > 1:
             out.append({"rows": int(one["rows"]), "draws": one.get("draws"), "steps": steps[::-1]})
     return out
@@ -52,15 +48,18 @@ def figure(result: Result) -> Figure | None:
         "width:Q",
         scale=alt.Scale(domain=[-0.02 * widest, 1.03 * widest], nice=False),
         axis=alt.Axis(
-            labelExpr="format(datum.value * 100, '~g')", tickCount=6, grid=False,
+            labelExpr="format(datum.value * 100, '~g')",
+            tickCount=6,
+            grid=False,
             title="mean width of the bounds, in points",
         ),
-    )  # fmt: skip
+    )
     up: dict[str, Any] = {
         "scale": alt.Scale(domain=[-0.03, 1.03], nice=False),
-        "axis": alt.Axis(values=[0, 0.2, 0.4, 0.6, 0.8, 1], labelExpr="format(datum.value * 100, '.0f') + ' %'",
-                         title=None),
-    }  # fmt: skip
+        "axis": alt.Axis(
+            values=[0, 0.2, 0.4, 0.6, 0.8, 1], labelExpr="format(datum.value * 100, '.0f') + ' %'", title=None
+        ),
+    }
     layers: list[Any] = []
     ends = []
     for one, color in zip(found, TONES, strict=False):
@@ -72,9 +71,9 @@ def figure(result: Result) -> Figure | None:
         base = alt.Chart(data(rows)).encode(x=across, y=alt.Y("held:Q", **up))
         layers.append(base.mark_line(color=color))
         layers.append(
-            base.mark_point(
-                filled=True, size=80, color=color, opacity=1, stroke=SURFACE, strokeWidth=1.5
-            ).encode(tooltip="tip:N")
+            base.mark_point(filled=True, size=80, color=color, opacity=1, stroke=SURFACE, strokeWidth=1.5).encode(
+                tooltip="tip:N"
+            )
         )
     places = spread([(held + 0.03) / 1.06 * HEIGHT for held, _, _ in ends], GAP, 0, HEIGHT)
     names = [

@@ -35,20 +35,24 @@ def panel(result: Result) -> dict[str, Any] | None:
     table = result.get("votes") or {}
     if table.get("bounds"):
         bounds = [
-            {"agree": one.get("agree"), "inside": one.get("inside"),
-             **{end: best(one.get(end)).get("value") for end in ("lower", "upper")}}
+            {
+                "agree": one.get("agree"),
+                "inside": one.get("inside"),
+                **{end: best(one.get(end)).get("value") for end in ("lower", "upper")},
+            }
             for one in table["bounds"]
-        ]  # fmt: skip
+        ]
         return {
             "judges": table.get("judges"),
             "agree": table.get("judges"),
             "bounds": bounds,
-            "ladder": [{"at_least": one.get("at_least"), "share": one.get("accepted")} for one in
-                       table.get("ladder") or []],
+            "ladder": [
+                {"at_least": one.get("at_least"), "share": one.get("accepted")} for one in table.get("ladder") or []
+            ],
             "alone": [(str(one.get("judge")), best(one.get("accepted"))) for one in table.get("by_judge") or []],
             "truth": best(table.get("accuracy")).get("value"),
             "reference": None,
-        }  # fmt: skip
+        }
     for one in result.get("estimates") or []:
         details = one.get("details") or {}
         if str(one.get("method")).partition(":")[0] == "votes" and details.get("bounds"):
@@ -57,9 +61,7 @@ def panel(result: Result) -> dict[str, Any] | None:
                 "judges": details.get("judges"),
                 "agree": details.get("agree"),
                 "bounds": [dict(bound) for bound in details["bounds"]],
-                "ladder": [
-                    {"at_least": step.get("at_least"), "share": step} for step in details.get("ladder") or []
-                ],
+                "ladder": [{"at_least": step.get("at_least"), "share": step} for step in details.get("ladder") or []],
                 "alone": [(str(j + 1), best(judge)) for j, judge in enumerate(details.get("by_judge") or [])],
                 "truth": best(target.get("accuracy")).get("value"),
                 "reference": details.get("reference"),
@@ -84,15 +86,16 @@ def figure(result: Result) -> Figure | None:
         color = ACCENT if one["agree"] == found["agree"] else QUIET
         name = agreement(one["agree"], found["judges"])
         rows.append(entry(name, shown, color=color, width=points(high - low)))
-        rows[-1]["tip"] = {"": name, "bounds": percent_range(low, high), "mean": percent(shown["value"]),
-                           "width": points(high - low)}  # fmt: skip
+        rows[-1]["tip"] = {
+            "": name,
+            "bounds": percent_range(low, high),
+            "mean": percent(shown["value"]),
+            "width": points(high - low),
+        }
     if not rows:
         return None
     some = [(name, one) for name, one in found["alone"] if one][:MOST_JUDGES] if found["judges"] != 1 else []
-    rows += [
-        entry(name, one)
-        for name, (_, one) in zip(unique(f"judge {n} alone" for n, _ in some), some, strict=True)
-    ]
+    rows += [entry(name, one) for name, (_, one) in zip(unique(f"judge {n} alone" for n, _ in some), some, strict=True)]
     reference = (result.get("reference") or {}).get("accuracy")
     evaluated = bool((result.get("votes") or {}).get("bounds"))
     lines = [
@@ -114,14 +117,10 @@ def title(found: dict[str, Any]) -> str:
     low, high, truth = finite(widest.get("lower")), finite(widest.get("upper")), finite(found["truth"])
     span = percent_range(low, high)
     if truth is None or low is None or high is None:
-        return (
-            f"The judges accept {span} of the outputs: all of them agree on the lower, any one on the upper"
-        )
+        return f"The judges accept {span} of the outputs: all of them agree on the lower, any one on the upper"
     inside = widest.get("inside")
     inside = low <= truth <= high if inside is None else inside
-    return (
-        f"The accuracy, {percent(truth)}, lies {'within' if inside else 'outside'} the judges' bounds, {span}"
-    )
+    return f"The accuracy, {percent(truth)}, lies {'within' if inside else 'outside'} the judges' bounds, {span}"
 
 
 def caption(found: dict[str, Any]) -> str:
@@ -137,7 +136,5 @@ def caption(found: dict[str, Any]) -> str:
     if seen and finite(seen.get("accuracy")) is not None:
         where = "within" if seen.get("inside") else "outside"
         span = percent_range(seen.get("lower_bound"), seen.get("upper_bound"))
-        text += (
-            f" On the reference the accuracy, {percent(seen['accuracy'])}, lay {where} their bounds, {span}."
-        )
+        text += f" On the reference the accuracy, {percent(seen['accuracy'])}, lay {where} their bounds, {span}."
     return text

@@ -28,12 +28,8 @@ FLOOR = 0.002  # widths below it are drawn there
 
 def steps(result: Result) -> list[dict[str, Any]]:
     """Widths by number of labels, the fewest first."""
-    found = [
-        dict(one) for one in (result.get("outlook") or {}).get("widths") or [] if finite(one.get("labels"))
-    ]
-    return sorted(
-        (one for one in found if finite(one.get("alone")) is not None), key=lambda one: one["labels"]
-    )
+    found = [dict(one) for one in (result.get("outlook") or {}).get("widths") or [] if finite(one.get("labels"))]
+    return sorted((one for one in found if finite(one.get("alone")) is not None), key=lambda one: one["labels"])
 
 
 def today(result: Result) -> dict[str, Any] | None:
@@ -92,9 +88,7 @@ def _drawn(found: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
     for key, name, color in LINES:
         if any(finite(one.get(key)) is None for one in found):
             continue
-        if not any(
-            all(abs(one[key] - one[other]) <= SAME * one[other] for one in found) for other, _, _ in out
-        ):
+        if not any(all(abs(one[key] - one[other]) <= SAME * one[other] for one in found) for other, _, _ in out):
             out.append((key, name, color))
     if len(out) == 1:
         return [(out[0][0], "expected width", ACCENT)]
@@ -112,9 +106,7 @@ def figure(result: Result) -> Figure | None:
     lines = _drawn(found)
     layers: list[Any] = []
     if all(finite(one.get(key)) is not None for one in found for key in ("narrowest", "widest")):
-        rows = [
-            {"labels": one["labels"], "width": one["narrowest"], "widest": one["widest"]} for one in found
-        ]
+        rows = [{"labels": one["labels"], "width": one["narrowest"], "widest": one["widest"]} for one in found]
         band = alt.Chart(data(rows)).mark_area(color=BAND[QUIET], opacity=0.6)
         layers.append(band.encode(x=across, y=up, y2="widest:Q"))
     names = []
@@ -181,9 +173,7 @@ def _today(now: dict[str, Any] | None, across: Any, up: Any, ends: list[int]) ->
     if now is None:
         return []
     left = now["labels"] > math.sqrt(min(ends) * max(ends))
-    base = alt.Chart(
-        data([{**now, "label": f"today: {number(now['labels'])} labels, {points(now['width'])}"}])
-    )
+    base = alt.Chart(data([{**now, "label": f"today: {number(now['labels'])} labels, {points(now['width'])}"}]))
     dot = base.mark_point(size=110, filled=True, color=INK, opacity=1, stroke=SURFACE, strokeWidth=1.5)
     text = base.mark_text(
         align="right" if left else "left",

@@ -37,17 +37,13 @@ class Choice:
 Reading = Callable[[Choice, int], "set[int] | None"]
 
 
-def chosen(
-    choices: Sequence[Choice], metrics: Mapping[str, Sequence[Any]], wanted: str | None, out: Answers
-) -> None:
+def chosen(choices: Sequence[Choice], metrics: Mapping[str, Sequence[Any]], wanted: str | None, out: Answers) -> None:
     """Add ``candidate_scores``, and ``label`` or ``correct`` or both, to the columns.
 
     The target of a log is a position, a text or a letter, and does not say which. Each way to read it is tried against
     the log's own metric. Raises `InputError` where none gives the metric in every row.
     """
-    metric = (
-        None if not metrics and wanted is None else choose_metric(_told(metrics), wanted, out.file, _USUAL)
-    )
+    metric = None if not metrics and wanted is None else choose_metric(_told(metrics), wanted, out.file, _USUAL)
     verdicts = None
     if metric is not None:
         values = zip(metrics[metric.name], choices, strict=True)
@@ -84,9 +80,7 @@ def _fitting(
     """Scores, and the right options of each row, that give the verdicts; no right options where none can be read."""
     ways = _scores(choices, "acc" if metric is None else metric.name, file)
     count = [len(one) for one in ways[0]]
-    readings = [
-        g for g in (_read_all(choices, count, way) for way in (_position, _text, _letter)) if g is not None
-    ]
+    readings = [g for g in (_read_all(choices, count, way) for way in (_position, _text, _letter)) if g is not None]
     if not readings:
         _refuse_outside(choices, count, file)
         return ways[0], None
@@ -127,12 +121,7 @@ def _scores(choices: Sequence[Choice], metric: str, file: str) -> list[list[list
     if metric == "acc_mutual_info":
         if not all(split):
             _refuse_lengths(choices[split.index(0)], file, "pairs with and without the prompt")
-        return [
-            [
-                [one.scores[i] - one.scores[i + k] for i in range(k)]
-                for one, k in zip(choices, split, strict=True)
-            ]
-        ]
+        return [[[one.scores[i] - one.scores[i + k] for i in range(k)] for one, k in zip(choices, split, strict=True)]]
     plain = [one.scores[: k or None] for one, k in zip(choices, split, strict=True)]
     if metric not in ("acc_norm", "acc_bytes"):
         return [plain]
@@ -142,13 +131,10 @@ def _scores(choices: Sequence[Choice], metric: str, file: str) -> list[list[list
         False,
     ):  # the blank before an option is not counted, where the harness put it there
         lengths = [
-            _lengths(one, len(s), stripped, metric == "acc_bytes")
-            for one, s in zip(choices, plain, strict=True)
+            _lengths(one, len(s), stripped, metric == "acc_bytes") for one, s in zip(choices, plain, strict=True)
         ]
         if all(lengths):
-            ways.append(
-                [[s / n for s, n in zip(*row, strict=True)] for row in zip(plain, lengths, strict=True)]
-            )
+            ways.append([[s / n for s, n in zip(*row, strict=True)] for row in zip(plain, lengths, strict=True)])
         elif not stripped and not ways:
             _refuse_lengths(choices[lengths.index([])], file, "the text of each option")
     return ways
@@ -203,9 +189,7 @@ def _targets(target: Any) -> list[Any]:
 
 def _position(choice: Choice, count: int) -> set[int] | None:
     found = [_whole(one) for one in _targets(choice.target)]
-    return (
-        {i for i in found if i is not None} if all(i is not None and 0 <= i < count for i in found) else None
-    )
+    return {i for i in found if i is not None} if all(i is not None and 0 <= i < count for i in found) else None
 
 
 def _whole(target: Any) -> int | None:
@@ -220,9 +204,7 @@ def _whole(target: Any) -> int | None:
 def _text(choice: Choice, count: int) -> set[int] | None:
     options = choice.options[:count]
     wanted = [str(one).strip() for one in _targets(choice.target)]
-    return (
-        {options.index(one) for one in wanted} if wanted and all(one in options for one in wanted) else None
-    )
+    return {options.index(one) for one in wanted} if wanted and all(one in options for one in wanted) else None
 
 
 def _letter(choice: Choice, count: int) -> set[int] | None:

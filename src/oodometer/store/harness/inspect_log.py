@@ -67,9 +67,7 @@ def _fill(scored: Sequence[_Sample], options: LogOptions, out: Answers, repeated
             row=lacking.row,
             remedy="score all samples alike (inspect score)",
         )
-    metric = choose_metric(
-        {name: [one.scores[name] for one in scored] for name in names}, options.metric, out.file
-    )
+    metric = choose_metric({name: [one.scores[name] for one in scored] for name in names}, options.metric, out.file)
     for one in scored:
         out.ids.append(one.name(repeated))
         out.add("correct", metric.checked(one.scores[metric.name], out.file, one.row))
@@ -78,10 +76,7 @@ def _fill(scored: Sequence[_Sample], options: LogOptions, out: Answers, repeated
             out.add("input", one.input)
     _tokens(scored, out)
     scorer = metric.name.partition("/")[0]
-    found = [
-        letter_scores(one.tokens, one.output, one.choices, one.target, one.answers.get(scorer))
-        for one in scored
-    ]
+    found = [letter_scores(one.tokens, one.output, one.choices, one.target, one.answers.get(scorer)) for one in scored]
     whole = [one for one in found if one is not None]
     if len(whole) == len(found):
         out.columns["candidate_scores"] = [one.scores for one in whole]
@@ -182,11 +177,7 @@ def _scores(sample: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     for name, one in given.items():
         score = _mapping(one)
         value = score.get("value")
-        parts = (
-            {f"{name}/{key}": part for key, part in value.items()}
-            if isinstance(value, Mapping)
-            else {name: value}
-        )
+        parts = {f"{name}/{key}": part for key, part in value.items()} if isinstance(value, Mapping) else {name: value}
         values |= {key: part for key, part in parts.items() if part is not None and part == part}
         if isinstance(score.get("answer"), str):
             answers[name] = score["answer"]
@@ -218,14 +209,8 @@ def _resolved(text: str, attached: Mapping[str, Any]) -> str:
 def _prompt(given: Any, choices: Sequence[str], attached: Mapping[str, Any]) -> str:
     """The input as text: messages one after the other with their roles, options with their letters."""
     if isinstance(given, list):
-        messages = [
-            (_mapping(one).get("role"), _content(_mapping(one).get("content"), attached)) for one in given
-        ]
-        text = (
-            messages[0][1]
-            if len(messages) == 1
-            else "\n\n".join(f"{role}: {said}" for role, said in messages)
-        )
+        messages = [(_mapping(one).get("role"), _content(_mapping(one).get("content"), attached)) for one in given]
+        text = messages[0][1] if len(messages) == 1 else "\n\n".join(f"{role}: {said}" for role, said in messages)
     else:
         text = _content(given, attached)
     return "\n".join([text, *(f"{chr(ord('A') + i)}) {one}" for i, one in enumerate(choices))])

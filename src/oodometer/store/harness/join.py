@@ -64,9 +64,7 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
         record=record,
         tasks=tuple(one.task for one in found),
         model=found[0].model,
-        skipped=tuple(
-            (f"{one.task}/{name}" if several else name, why) for one in found for name, why in one.skipped
-        ),
+        skipped=tuple((f"{one.task}/{name}" if several else name, why) for one in found for name, why in one.skipped),
         warnings=tuple(warnings),
     )
 

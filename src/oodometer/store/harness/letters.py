@@ -30,11 +30,7 @@ def letter_scores(
     >>> letter_scores([{"token": "A", "logprob": -0.2, "top_logprobs": top}], "A", ["yes", "no"], "B", "A")
     LetterScores(scores=[-0.2, -1.8], prediction=0, label=1)
     """
-    if (
-        len(choices) < 2
-        or not tokens
-        or "".join(str(one.get("token")) for one in tokens).strip() != output.strip()
-    ):
+    if len(choices) < 2 or not tokens or "".join(str(one.get("token")) for one in tokens).strip() != output.strip():
         return None
     import numpy as np
 

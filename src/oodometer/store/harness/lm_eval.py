@@ -83,8 +83,7 @@ def read_samples(file: str, options: LogOptions) -> Answers:
         return out
     metric = choose_metric(rows.metrics, options.metric, file)
     out.columns["correct"] = [
-        metric.checked(value, file, row)
-        for value, row in zip(rows.metrics[metric.name], rows.numbers, strict=True)
+        metric.checked(value, file, row) for value, row in zip(rows.metrics[metric.name], rows.numbers, strict=True)
     ]
     if rows.outputs[0] is not None:
         out.columns["output"] = list(rows.outputs)
@@ -140,9 +139,7 @@ def _keep(
     if len(answers) > 1:
         scores = [_log_likelihood(one[0], file, row) for one in answers]
         pairs = [(_text(one[0]), _text(one[1])) for one in requests if len(one) > 1]
-        rows.choices.append(
-            Choice(row, scores, pairs if len(pairs) == len(scores) else [], sample.get("target"))
-        )
+        rows.choices.append(Choice(row, scores, pairs if len(pairs) == len(scores) else [], sample.get("target")))
     else:
         rows.outputs.append(None if _is_scored(answers[0]) else _written(answers[0]))
     named = sample.get("metrics")

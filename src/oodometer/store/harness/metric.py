@@ -95,12 +95,8 @@ def choose_metric(
         try:
             return Metric(name, None if name == wanted or found is None else float(found["least"]))
         except ValueError:
-            raise InputError(
-                "a number behind >=", got=wanted, remedy="write for example --metric 'f1>=0.5'"
-            ) from None
-    plain = [
-        name for name, values in columns.items() if all(Metric(name).verdict(v) is not None for v in values)
-    ]
+            raise InputError("a number behind >=", got=wanted, remedy="write for example --metric 'f1>=0.5'") from None
+    plain = [name for name, values in columns.items() if all(Metric(name).verdict(v) is not None for v in values)]
     first = next((name for name in usual if name in columns), None)
     if first is None and len(plain) != 1:
         raise InputError(

@@ -12,9 +12,7 @@ from ..files import translated
 
 __all__ = ["ZipMembers"]
 
-_ZSTANDARD = (
-    93  # the number of the method in the zip format; the standard library reads it from Python 3.14 on
-)
+_ZSTANDARD = 93  # the number of the method in the zip format; the standard library reads it from Python 3.14 on
 _LOCAL = 30  # bytes of a member's own header, before its name and its extra field
 
 

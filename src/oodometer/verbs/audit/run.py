@@ -135,9 +135,7 @@ def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
         if told:  # of the target's own labels the estimate has spoken
             warnings += _label_warnings(parts, rows.predicted, target)
     suggestion = _suggested(rows, learnt.slope, parts, target, options) if options.suggest else None
-    expected = (
-        _expected_widths(rows.score, learnt.slope, found.headline, said, options) if options.outlook else None
-    )
+    expected = _expected_widths(rows.score, learnt.slope, found.headline, said, options) if options.outlook else None
     return Audit(
         **_of_labels(said),
         rows=len(rows.score),
@@ -166,9 +164,7 @@ class _Said:
     power: Noticeable | None
 
 
-def _said(
-    sampled: SampledRows, score: Array, slope: float, headline: Headline, options: AuditOptions
-) -> _Said:
+def _said(sampled: SampledRows, score: Array, slope: float, headline: Headline, options: AuditOptions) -> _Said:
     level, claim = options.level, (headline.interval.lower, headline.interval.upper)
     power = None if sampled.weighted else noticeable(len(sampled), len(score), *claim, level)
     judgement = judge(sampled, score, slope, level, options.seed)
@@ -182,10 +178,7 @@ def _of_labels(said: _Said | None) -> dict[str, Any]:
         return {"labels": 0, "intervals": (), **dict.fromkeys(named)}
     judgement, sampled = said.judgement, said.sampled
     return {
-        **{
-            name: getattr(judgement, name)
-            for name in ("estimate", "label_only", "intervals", "effective_labels")
-        },
+        **{name: getattr(judgement, name) for name in ("estimate", "label_only", "intervals", "effective_labels")},
         "labels": len(sampled),
         "correct": int(sampled.correct.sum()),
         "weighted": sampled.weighted,
@@ -274,8 +267,6 @@ def _write(found: Suggestion, target: Source, by_class: bool, out: str | os.Path
         "weight": found.weight,
         "share": np.full(count, found.share),
     }
-    empty: dict[str, Any] = (
-        {"label": [None] * count} if by_class and target.classes else {"correct": [None] * count}
-    )
+    empty: dict[str, Any] = {"label": [None] * count} if by_class and target.classes else {"correct": [None] * count}
     names = target.classes if by_class else None
     write_predictions(Predictions.from_arrays(classes=names, columns=columns, **empty), out)

@@ -28,8 +28,7 @@ def findings_of(domain: Domain) -> list[dict[str, Any]]:
     pairs = [
         finding
         for a, b in permutations(range(len(domain.models)), 2)
-        if "auc_coverage" in domain.draws
-        and domain.values("auc_coverage")[a] > domain.values("auc_coverage")[b]
+        if "auc_coverage" in domain.draws and domain.values("auc_coverage")[a] > domain.values("auc_coverage")[b]
         for finding in (
             _against(domain, a, b, "disca"),
             _against(domain, a, b, "coverage_at_risk"),
@@ -39,10 +38,7 @@ def findings_of(domain: Domain) -> list[dict[str, Any]]:
     ]
     pairs.sort(key=lambda finding: -finding["share"])
     found = [*pairs[:_MOST], *_undecided(domain), *_cases(domain)]
-    return [
-        {**finding, **{flag: finding.get(flag, False) for flag in ("contested", "undecided")}}
-        for finding in found
-    ]
+    return [{**finding, **{flag: finding.get(flag, False) for flag in ("contested", "undecided")}} for finding in found]
 
 
 def _against(domain: Domain, a: int, b: int, metric: str) -> dict[str, Any] | None:
@@ -99,9 +95,7 @@ def _undecided(domain: Domain) -> list[dict[str, Any]]:
         say = f"AUC prefers {names[a]} ({areas[0]} against {areas[1]}) and DiSCA {names[b]} ({scores[0]} against "
         say += f"{scores[1]}), but that may be chance: they part so in {percent(share, 0)} of the replicates"
     else:
-        say = (
-            f"AUC and DiSCA order {len(unsure)} {'more ' if len(apart) > len(unsure) else ''}pairs of models "
-        )
+        say = f"AUC and DiSCA order {len(unsure)} {'more ' if len(apart) > len(unsure) else ''}pairs of models "
         say += f"differently, but that may be chance: each in fewer than {percent(SURE, 0)} of the replicates, the "
         say += f"surest, {names[a]} and {names[b]}, in {percent(share, 0)}"
     told = [{"models": [names[a], names[b]], "share": share} for a, b, share in unsure]

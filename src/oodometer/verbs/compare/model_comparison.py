@@ -121,10 +121,7 @@ def rankings_of(domain: Domain) -> dict[str, list[dict[str, Any]]]:
             {
                 "model": domain.models[i],
                 "rank": int(ranks[i]),
-                **{
-                    k: getattr(domain.found[i].metrics[name], k)
-                    for k in ("value", "lower", "upper", "level", "kind")
-                },
+                **{k: getattr(domain.found[i].metrics[name], k) for k in ("value", "lower", "upper", "level", "kind")},
                 "p_best": None if best is None else float(best[i]),
                 "stable": None if stable is None else float(stable[i]),
             }

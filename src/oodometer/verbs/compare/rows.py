@@ -35,9 +35,7 @@ class Rows:
     ranks: Ranks
 
 
-def read_rows(
-    source: Source, chosen: Sequence[Metric[Any, Any]], level: float, seed: int
-) -> tuple[Evaluation, Rows]:
+def read_rows(source: Source, chosen: Sequence[Metric[Any, Any]], level: float, seed: int) -> tuple[Evaluation, Rows]:
     """One pass over a file: its evaluation and its rows. Raises `InputError` where the rows cannot be put in order."""
     options = EvaluationOptions(level=level, seed=seed)
     plan, skipped = plan_evaluation(source, chosen, options)

@@ -258,9 +258,7 @@ def _records(
         disaster = spoken = None
         score = home.found[i].metrics.get("disca")
         if scores is not None and score is not None:
-            ends = [
-                didma(x, scores[i], options.didma_weights) for x in (score.value, score.lower, score.upper)
-            ]
+            ends = [didma(x, scores[i], options.didma_weights) for x in (score.value, score.lower, score.upper)]
             disaster = Interval(ends[0], ends[1], ends[2], score.level, "empirical")
         other = None if away is None else away.found[i].metrics.get("disca")
         if disaster is not None and other is not None:
@@ -314,9 +312,7 @@ def _label_free(source: Source, unlabelled: Source, options: CompareOptions) -> 
         )
         state = plan.read(unlabelled.parts(), Execution())[WHOLE]["risk_coverage"]
     except NotApplicable as error:
-        raise UsageError(
-            f"{unlabelled.name or 'the target'}: its curve cannot be estimated: {error}"
-        ) from None
+        raise UsageError(f"{unlabelled.name or 'the target'}: its curve cannot be estimated: {error}") from None
     curve = fitted.finish(state)
     return {
         "name": unlabelled.name,

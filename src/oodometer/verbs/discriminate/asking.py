@@ -92,9 +92,7 @@ def ask_judges(
                 if progress is not None:
                     progress(place * STEPS + STEPS * done // max(total, 1), STEPS * len(members))
 
-            path = (
-                None if home is None else home / f"judge-{fingerprint({'judge': name, 'pairs': pairs})}.json"
-            )
+            path = None if home is None else home / f"judge-{fingerprint({'judge': name, 'pairs': pairs})}.json"
             known = None if path is None else _kept(path, len(inputs))
             if known is None:
                 alone = Panel([judge])

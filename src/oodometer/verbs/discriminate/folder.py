@@ -59,9 +59,7 @@ def finished(home: Path, training: str) -> dict[str, Any] | None:
     if about.get("training") == training:
         return about
     what = "judges of another training" if about else "something else"
-    raise UsageError(
-        f"{home} holds {what}, which is not written over; name another folder with --out, or remove it"
-    )
+    raise UsageError(f"{home} holds {what}, which is not written over; name another folder with --out, or remove it")
 
 
 def finish(home: Path, panel: Panel, about: Mapping[str, Any], write_more: Callable[[Path], Any]) -> None:

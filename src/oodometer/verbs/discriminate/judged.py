@@ -66,9 +66,7 @@ class JudgedOutputs:
         exported = None
         if self.pseudo_labels is not None:
             found = self.pseudo_labels.to_dict()
-            exported = {
-                name: found[name] for name in ("kept", "agree", "accepted", "precision", "accuracy", "ladder")
-            }
+            exported = {name: found[name] for name in ("kept", "agree", "accepted", "precision", "accuracy", "ladder")}
             exported["file"] = self.pseudo_out
         return {
             "command": "discriminate predict",
@@ -84,9 +82,7 @@ class JudgedOutputs:
             "estimate": self.estimate.to_dict(),
             "assumes": self.assumes,
             **{name: getattr(self, name).to_dict() for name in ("lower", "upper", "mean", "single")},
-            "by_judge": [
-                {"judge": n, **i.to_dict()} for n, i in zip(self.judges, self.by_judge, strict=True)
-            ],
+            "by_judge": [{"judge": n, **i.to_dict()} for n, i in zip(self.judges, self.by_judge, strict=True)],
             "ladder": [plain(row) for row in self.ladder],
             "bounds": [plain(row) for row in self.bounds],
             "truth": plain(self.truth),
@@ -123,9 +119,7 @@ def vote_numbers(record: Predictions, agree: int | None, level: float) -> dict[s
         **{name: widest[name] for name in ("lower", "upper", "mean")},
         "single": each[0],
         "by_judge": each,
-        "ladder": tuple(
-            {"at_least": j, "share": share(int(at_least[j]), rows, level)} for j in range(1, judges + 1)
-        ),
+        "ladder": tuple({"at_least": j, "share": share(int(at_least[j]), rows, level)} for j in range(1, judges + 1)),
         "bounds": tuple(bounds_of(at_least, k, level) for k in agreements(judges)),
     }
 
@@ -173,9 +167,7 @@ def metric_numbers(said: Array, agree: int | None, level: float, true: Array | N
         **{name: widest[name] for name in ("lower", "upper", "mean")},
         "single": each[0],
         "by_judge": each,
-        "ladder": tuple(
-            {"at_least": j, "share": spread(falling[j - 1], level)} for j in range(1, judges + 1)
-        ),
+        "ladder": tuple({"at_least": j, "share": spread(falling[j - 1], level)} for j in range(1, judges + 1)),
         "bounds": tuple(bound(k) for k in agreements(judges)),
         "truth": truth,
     }

@@ -110,9 +110,7 @@ def judge_outputs(
     said, cut, cuts = ask_judges(members, rows.inputs, texts, home=home, progress=progress)
     empty = sum(not one.strip() for one in texts)
     if empty:
-        warnings.append(
-            f"{empty} of {len(texts)} outputs are empty: they are judged Incorrect without asking"
-        )
+        warnings.append(f"{empty} of {len(texts)} outputs are empty: they are judged Incorrect without asking")
     record = _with_truth(record, rows)
     if metric == "exact":
         record = _voted(record, said, names)
@@ -173,9 +171,7 @@ def _members(
     if not found:
         raise UsageError("name a folder of judges, or an existing classifier with --judge")
     if existing and metric != "exact":
-        raise UsageError(
-            f"existing classifiers judge right and wrong, the judges of the folder predict {metric}"
-        )
+        raise UsageError(f"existing classifiers judge right and wrong, the judges of the folder predict {metric}")
     return found, metric, held
 
 
@@ -231,9 +227,7 @@ def _true_metric(rows: TextRows, texts: Sequence[str], metric: str) -> Array | N
     return out if pairs else None
 
 
-def _predicted(
-    record: Predictions, said: Array, names: Sequence[str], metric: str, true: Array | None
-) -> Predictions:
+def _predicted(record: Predictions, said: Array, names: Sequence[str], metric: str, true: Array | None) -> Predictions:
     """The record with a column for each judge's prediction, their mean, and the true metric."""
     column = metric.replace("-", "_")
     found: dict[str, Any] = {f"{column}_{name}": one for name, one in zip(names, said, strict=True)}
@@ -278,6 +272,4 @@ def _check_place(path: str | os.PathLike[str]) -> None:
         why = "it is a folder" if place.is_dir() else f"{place.parent} is no folder that may be written"
         raise UsageError(f"cannot write {path}: {why}; choose a file in a folder that exists")
     if place.suffix.lower() not in (".jsonl", ".csv", ".parquet", ".arrow", ".feather", ".npz"):
-        raise UsageError(
-            f"cannot write {path}: end the name in .parquet, .csv, .jsonl, .arrow, .feather or .npz"
-        )
+        raise UsageError(f"cannot write {path}: end the name in .parquet, .csv, .jsonl, .arrow, .feather or .npz")

@@ -69,9 +69,7 @@ class Pairs:
         return {**found.statistics(), "mean": float(self.targets.mean()), "words": found.summary()}
 
 
-def pairs_of(
-    files: Sequence[TextRows], *, metric: str = "exact", balance: float = 1.0, seed: int = 0
-) -> Pairs:
+def pairs_of(files: Sequence[TextRows], *, metric: str = "exact", balance: float = 1.0, seed: int = 0) -> Pairs:
     """Right and wrong pairs of all rows.
 
     Every gold output is a right pair. An output is right where it equals a gold output of its input, or where `correct`
@@ -85,9 +83,7 @@ def pairs_of(
     if metric not in METRICS:
         raise UsageError(f"expected a metric of {', '.join(METRICS)}, got {metric!r}")
     if not balance >= 0:
-        raise UsageError(
-            f"expected a balance of 0 or more, got {balance}; 1 is as many wrong pairs as right ones"
-        )
+        raise UsageError(f"expected a balance of 0 or more, got {balance}; 1 is as many wrong pairs as right ones")
     for rows in files:
         _check(rows, metric)
     found = _gathered(files, METRICS[metric])
@@ -118,9 +114,7 @@ def _check(rows: TextRows, metric: str) -> None:
     if rows.golds is not None:
         for row, gold in enumerate(rows.golds):
             if gold is not None and not gold.strip():
-                raise rows.error(
-                    row, "a gold output", "an empty one", "drop the row or give the gold output", "gold"
-                )
+                raise rows.error(row, "a gold output", "an empty one", "drop the row or give the gold output", "gold")
     odd = np.flatnonzero((equal == 1) & (rows.correct == 0))
     if len(odd):
         raise rows.error(

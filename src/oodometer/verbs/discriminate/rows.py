@@ -46,9 +46,7 @@ class TextRows:
 
     def error(self, row: int, expected: str, got: str, remedy: str, column: str) -> InputError:
         """An error that names this file and a row, counted here from 0."""
-        return InputError(
-            expected, got=got, remedy=remedy, file=self.record.source, row=row + 1, column=column
-        )
+        return InputError(expected, got=got, remedy=remedy, file=self.record.source, row=row + 1, column=column)
 
     def lacks(self, column: str, remedy: str) -> InputError:
         """An error that says which column is missing."""
@@ -76,9 +74,7 @@ class TextRows:
         return np.array(found, dtype=np.int8)
 
 
-def read_texts(
-    data: Any, opener: Opener, mapping: Mapping[str, str] | None, *, everything: bool = False
-) -> TextRows:
+def read_texts(data: Any, opener: Opener, mapping: Mapping[str, str] | None, *, everything: bool = False) -> TextRows:
     """Read the rows of a file, frame, mapping of arrays or record.
 
     ``everything`` also reads all other fields and columns, to be written again. The opener holds the same renamings as

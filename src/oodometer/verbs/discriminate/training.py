@@ -199,9 +199,7 @@ def train_judges(
     }
     done = finished(home, training)
     if done is not None:
-        return TrainedJudges(
-            **common, held_out=revived(done["held_out"]), warnings=tuple(done["warnings"]), kept=True
-        )
+        return TrainedJudges(**common, held_out=revived(done["held_out"]), warnings=tuple(done["warnings"]), kept=True)
     load_torch()  # its absence is told before a folder is made
     state = training_home(home)
     state.mkdir(parents=True, exist_ok=True)
@@ -248,9 +246,7 @@ def _pairs(
 ) -> tuple[Pairs, Pairs, dict[str, Any], dict[str, Any], list[str]]:
     """Pairs to learn from and held-out ones, the counts of both, warnings."""
     opener = Opener(mapping)
-    files = [
-        read_texts(one, opener, mapping) for one in (pairs if isinstance(pairs, list | tuple) else [pairs])
-    ]
+    files = [read_texts(one, opener, mapping) for one in (pairs if isinstance(pairs, list | tuple) else [pairs])]
     if not files:
         raise UsageError("give at least one file of pairs")
     away = None if dev is None else read_texts(dev, opener, mapping)
@@ -350,9 +346,7 @@ def _maker(
     return make
 
 
-def _part(
-    progress: Callable[[int, int], None] | None, start: float, stop: float
-) -> Callable[[int, int], None] | None:
+def _part(progress: Callable[[int, int], None] | None, start: float, stop: float) -> Callable[[int, int], None] | None:
     """Progress of a part of the work, told as a share of the whole."""
     if progress is None:
         return None

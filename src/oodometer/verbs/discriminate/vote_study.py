@@ -159,9 +159,7 @@ def vote_study(
     more, skipped = _baselines(known, reference, tables, gamma, level, seed)
     warnings = [f"{unlabelled} rows have no known truth and were left out"] if unlabelled else []
     if counts.judges == 1:
-        warnings.append(
-            "there is one judge: both bounds are its share, and no width is left to hold the truth"
-        )
+        warnings.append("there is one judge: both bounds are its share, and no width is left to hold the truth")
     if not 0 < gold.value < 1:
         which = "right" if gold.value else "wrong"
         warnings.append(f"every row is {which}: one of the recalls has nothing to recall")
@@ -204,9 +202,7 @@ def _labelled(data: Any) -> tuple[str, Predictions, int]:
     return source.name, known, len(record) - len(known)
 
 
-def _judged(
-    tables: Mapping[str, Any], counts: VoteCounts, known: Predictions, level: float
-) -> list[StudyRow]:
+def _judged(tables: Mapping[str, Any], counts: VoteCounts, known: Predictions, level: float) -> list[StudyRow]:
     """The rows from votes: the first judge, the bounds, their mean."""
     rules = {row["rule"]: row for row in tables["rules"]}
 
@@ -268,9 +264,7 @@ def _measures(verdicts: Array, said: Array, level: float) -> dict[str, Interval 
     return {k: v for k, v in found.items() if k != "accepted"}
 
 
-def _thresholded(
-    method: Estimator, known: Predictions, reference: Any, scores: Array, level: float
-) -> StudyRow:
+def _thresholded(method: Estimator, known: Predictions, reference: Any, scores: Array, level: float) -> StudyRow:
     """ATC with its threshold from the reference."""
     if reference is None:
         raise NotApplicable("needs a labelled reference with confidences: give reference=...")

@@ -156,9 +156,7 @@ def _headlines(fitted: Fitted, diagnosis: Diagnosis | None, level: float) -> _He
     return headline_of
 
 
-def _answers(
-    plan: EstimationPlan, whole: Mapping[str, Any]
-) -> tuple[list[Estimate], list[Skipped], Diagnosis | None]:
+def _answers(plan: EstimationPlan, whole: Mapping[str, Any]) -> tuple[list[Estimate], list[Skipped], Diagnosis | None]:
     """What the methods and the diagnostician say of the whole target, the heavy methods side by side."""
     heavy = [name for name, method in plan.methods.items() if method.heavy]
     light = [name for name in plan.methods if name not in heavy]
@@ -208,9 +206,7 @@ def _parts(
     """Slices, largest first, or chunks in order of time."""
     slices = sorted((k for k in state if k[0] == "by"), key=lambda k: (-state[k]["truth"]["rows"], str(k[1])))
     chunks = _merge_short_chunk(plan, [(k, state[k]) for k in sorted(k for k in state if k[0] == "every")])
-    made_slices = tuple(
-        _part(plan, {"by": plan.by, "value": k[1]}, state[k], level, headline_of) for k in slices
-    )
+    made_slices = tuple(_part(plan, {"by": plan.by, "value": k[1]}, state[k], level, headline_of) for k in slices)
     made_chunks = []
     for first, last, states in chunks:
         place = {"start": plan.chunk_start(first[1]), "end": plan.chunk_start(last[1] + 1)}

@@ -185,9 +185,7 @@ def _reference_warnings(
     verdicts = record.verdicts
     if verdicts.all() or not verdicts.any():
         kind = "errors" if verdicts.all() else "correct answers"
-        warnings.append(
-            f"the reference has no {kind}: what separates right from wrong cannot be learnt from it"
-        )
+        warnings.append(f"the reference has no {kind}: what separates right from wrong cannot be learnt from it")
     warnings += label_warnings("the reference", [record], record.accuracy)
     if target.path is not None and any(s.path and Path(s.path).samefile(target.path) for s in sources):
         warnings.append("reference and target are the same file")
@@ -207,9 +205,7 @@ def _target_warnings(plan: EstimationPlan, state: State, target: Source) -> list
 # ------------------------------------------------------------------------------------------ fitting
 
 
-def _fitted(
-    sources: Sequence[Source], target: Source, options: EstimateOptions
-) -> tuple[Fitted, Sequence[Part]]:
+def _fitted(sources: Sequence[Source], target: Source, options: EstimateOptions) -> tuple[Fitted, Sequence[Part]]:
     """Everything learnt from the reference, and the target's parts, the first of which were read meanwhile."""
     gathered = [gather_reference(s) for s in sources]
     values = _PART_ROWS * width(gathered[0].pieces[0][1])
@@ -272,9 +268,7 @@ def _for_target(
     """The plan as this target can feed it, and what was left out; ``beginning`` is the target's first batch."""
     every = None if options.every is None else parse_duration(options.every)
     rows = batch_rows(fitted.record.num_classes)
-    plan = replace(
-        fitted.plan, by=options.by, every=every, labels=truth, rows=rows, first_row=beginning.first_row
-    )
+    plan = replace(fitted.plan, by=options.by, every=every, labels=truth, rows=rows, first_row=beginning.first_row)
     plan, unfed = plan.restricted_to(beginning)
     unmade = broken("estimator").items() if options.methods is None else ()
     plan, slow = _without_slow(plan, target.rows, options.methods)

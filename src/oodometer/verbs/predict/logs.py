@@ -59,9 +59,7 @@ def predicted_in_log(
 ) -> Prediction:
     """Read logs, write the predictions file, and say what came of it."""
     if options != PredictOptions(keep_input=options.keep_input):
-        raise UsageError(
-            "a log holds the answers already: only --metric, --filter and --keep-input go with it"
-        )
+        raise UsageError("a log holds the answers already: only --metric, --filter and --keep-input go with it")
     found = read_logs(logs, log)
     record = found.record
     if out is not None:

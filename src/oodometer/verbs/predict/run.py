@@ -126,9 +126,7 @@ def predict(
         batch_rows=batch_rows,
         device=device,
     )
-    refuse_clashes(
-        {"the file to write": out}, [data, *(model if isinstance(model, (list, tuple)) else [model])]
-    )
+    refuse_clashes({"the file to write": out}, [data, *(model if isinstance(model, (list, tuple)) else [model])])
     log = LogOptions(metric, filter, keep_input)
     if is_log(model, data, log):
         if out is not None:
@@ -159,9 +157,7 @@ def _opened(model: Any, options: PredictOptions) -> Classifier:
 
 def _names(models: Sequence[Any]) -> list[str]:
     """A name for each model: the last part of its path, with a number where two are the same."""
-    plain = [
-        Path(str(one)).name if isinstance(one, (str, os.PathLike)) else type(one).__name__ for one in models
-    ]
+    plain = [Path(str(one)).name if isinstance(one, (str, os.PathLike)) else type(one).__name__ for one in models]
     return [one if plain.count(one) == 1 else f"{one}_{i}" for i, one in enumerate(plain)]
 
 
@@ -174,17 +170,13 @@ def _check_out(out: Path) -> None:
         raise UsageError(f"cannot write {out}: there is no folder {out.parent}; make it first")
 
 
-def _job(
-    model: Any, examples: Examples, options: PredictOptions, out: Any
-) -> tuple[Path | None, str, tuple[str, ...]]:
+def _job(model: Any, examples: Examples, options: PredictOptions, out: Any) -> tuple[Path | None, str, tuple[str, ...]]:
     """The folder of the parts, the name of the job, and the further columns."""
     extra = ("id", *options.columns.keep, "time", "group")
     if out is None or not isinstance(model, (str, os.PathLike)) or examples.stamp is None:
         return None, "", extra
     models = [_stamp(one) for one in (model, *options.members)]
-    job = fingerprint(
-        {"models": models, "data": examples.stamp, **options.settings(), "version": __version__}
-    )
+    job = fingerprint({"models": models, "data": examples.stamp, **options.settings(), "version": __version__})
     place = Path(out)
     return place.with_name(f".{place.name}.parts"), job, extra
 
@@ -233,9 +225,7 @@ def _ask_all(
     return sum(note["truncated"] for note in parts.notes), skipped
 
 
-def _record(
-    asked: Classifier, batch: Batch, options: PredictOptions, tell: Callable[[int, int], None]
-) -> Predictions:
+def _record(asked: Classifier, batch: Batch, options: PredictOptions, tell: Callable[[int, int], None]) -> Predictions:
     data, request = batch.data, replace(options.request, first_row=batch.first_row)
     answers = asked.ask(data, request, progress=tell)
     fields: dict[str, Any] = {"columns": {}}
@@ -278,11 +268,7 @@ def _finished(
     if known is not None and (known >= 0).any():
         right, rows = int((known == 1).sum()), int((known >= 0).sum())
         accuracy = Interval(right / rows, *clopper_pearson(right, rows, 0.95), 0.95, "exact")
-    named = (
-        str(model)
-        if isinstance(model, (str, os.PathLike))
-        else getattr(model, "__name__", type(model).__name__)
-    )
+    named = str(model) if isinstance(model, (str, os.PathLike)) else getattr(model, "__name__", type(model).__name__)
     return Prediction(
         __version__,
         named,

@@ -55,9 +55,7 @@ class Toy(Recipe):
         return judged(
             [
                 on_most("more_helps", "more rows help on most sets", seen, "paired, on the rows", looks),
-                Claim(
-                    "saves", "somewhere more rows turn failure into success", seen, "paired", either(worse), 3
-                ),
+                Claim("saves", "somewhere more rows turn failure into success", seen, "paired", either(worse), 3),
                 Claim("cheap", "few rows are enough for children", "no children took part"),
             ]
         )
@@ -102,9 +100,7 @@ def drawings(result: Mapping[str, Any]) -> list[Drawing]:
         for i, one in enumerate(result["sets"])
     ]
     chart = plain.lines(plain.axis("noise", "noise"), plain.axis("accuracy", "accuracy"), "model")
-    return [
-        Drawing("accuracy", "Accuracy by noise", "A line for each model.", [Panel("all", "", chart, rows)])
-    ]
+    return [Drawing("accuracy", "Accuracy by noise", "A line for each model.", [Panel("all", "", chart, rows)])]
 
 
 RECIPE = Toy()
