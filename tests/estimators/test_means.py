@@ -400,7 +400,7 @@ def test_the_target_needs_the_same_confidence_as_the_reference(name: str) -> Non
     bare = Predictions.from_arrays(probabilities=reference.probabilities, label=reference.label)
     fitted = create("estimator", name).fit(bare)
     target = Predictions.from_confidence([0.5, 0.6])
-    assert fitted.why_not(target) == "needs `probabilities`; there are only confidence"
+    assert fitted.why_not(target) == "needs `probabilities` or `candidate_scores`; there are only confidence"
     with pytest.raises(NotApplicable, match=r"needs `probabilities`"):
         fitted.estimate(target)
     both = fitted.estimate(Predictions.from_arrays(probabilities=[[0.5, 0.2, 0.2, 0.1]], confidence=[0.9]))
