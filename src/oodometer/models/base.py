@@ -116,6 +116,9 @@ class Classifier(Artifact):
     reads: tuple[Modality, ...] = ("text", "pair")
     """Modalities of the inputs that it takes."""
 
+    by_position: bool = False
+    """Whether the columns of a table are told apart by their order alone."""
+
     classes: tuple[int | str, ...] = ()
     """Class names in the order of the logits; empty before `fit`."""
 

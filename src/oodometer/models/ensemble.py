@@ -47,6 +47,7 @@ class Ensemble(Classifier):
             raise UsageError(f"expected a name for each of {len(models)} models, got {', '.join(self.names)}")
         first = self.models[0]
         self.classes, self.reads = first.classes, first.reads
+        self.by_position = any(one.by_position for one in models)
         self._orders = [_order(first, one, name) for one, name in zip(models, self.names, strict=True)]
 
     def options(self) -> dict[str, Any]:

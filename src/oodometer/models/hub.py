@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", *
     """
     make = getattr(load_transformers(), loader).from_pretrained
     local = Path(source).expanduser()
+    log = logging.getLogger("huggingface_hub")
+    before = log.level
+    log.setLevel(logging.ERROR)  # each retry would be a line; afterwards the log is as it was
     try:
         if local.is_dir():
             return _as_saved(make(str(local), local_files_only=True, **options))
@@ -30,6 +34,8 @@ def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", *
             got=repr(source),
             remedy=f"check the name and the network, or download it and give the folder ({type(error).__name__})",
         ) from error
+    finally:
+        log.setLevel(before)
 
 
 def _as_saved(found: Any) -> Any:

@@ -244,3 +244,13 @@ def test_wrong_calls(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("text\ngood\n")
     with pytest.raises(UsageError, match="would write over the input"):
         predict(told, tmp_path / "d.csv", out=tmp_path / "d.csv")
+
+
+def test_columns_told_by_their_order_are_to_be_named() -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    fitted = LogisticRegression().fit(np.array([[-1.0, 0.0], [1.0, 0.0]]), [0, 1])
+    data = {"b": [0.0, 0.0], "a": [-3.0, 3.0]}
+    with pytest.raises(UsageError, match="by their order alone"):
+        predict(fitted, data)
+    assert predict(fitted, data, inputs=["a", "b"]).record.predicted.tolist() == [0, 1]

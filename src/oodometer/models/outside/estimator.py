@@ -45,6 +45,7 @@ class EstimatorClassifier(OutsideClassifier):
         super().__init__(gives="probabilities", classes=classes or own, name=called)
         self.estimator = estimator
         self.columns = [str(one) for one in getattr(estimator, "feature_names_in_", ())]
+        self.by_position = not self.columns
 
     def _outputs(self, inputs: Any) -> Any:
         try:

@@ -30,6 +30,7 @@ class ModuleClassifier(OutsideClassifier):
     """
 
     kind = "module"
+    by_position = True
     reads = ("image", "table")
 
     def __init__(

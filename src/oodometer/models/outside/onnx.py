@@ -41,6 +41,7 @@ class OnnxClassifier(OutsideClassifier):
     """
 
     kind = "onnx"
+    by_position = True
 
     def __init__(self, path: str, *, gives: Gives | None = None, classes: Sequence[int | str] | None = None) -> None:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from functools import cache
 from typing import Any
@@ -30,7 +29,6 @@ def transformers() -> Any:
         raise MissingExtraError("a transformer encoder", "transformers", extra="hf") from error
     found.utils.logging.set_verbosity_error()
     found.utils.logging.disable_progress_bar()
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # each retry would be a line
     return found
 
 

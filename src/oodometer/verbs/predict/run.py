@@ -134,6 +134,11 @@ def predict(
         return predicted_in_log(model, out, options, log)
     asked = _opened(model, options)
     examples = open_examples(data, asked.reads, options.columns)
+    if asked.by_position and examples.modality == "table" and not options.columns.inputs:
+        raise UsageError(
+            "this model tells the columns of a table by their order alone, and another file may have another: name "
+            "them in the order that it wants, with --input a --input b"
+        )
     if out is not None:
         _check_out(Path(out))
     parts = Parts(*_job(model, examples, options, out))
