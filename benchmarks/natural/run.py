@@ -24,9 +24,13 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.natural.prior import left_out
 from benchmarks.natural.tables import LEVEL, Shift, read_shifts, renew_guide, write_results
 from benchmarks.quality.tables import Case
 from benchmarks.real.data import RESULTS, data_folder
+from oodometer.headline.headline import Evidence
+from oodometer.headline.natural_headline import doubt_of, signs_of
+from oodometer.results.estimation import Headline
 
 __all__ = ["main", "measure"]
 
@@ -90,7 +94,21 @@ def measure(case: Path, cache: Path) -> Shift:
         head.method,
         {e.method: (e.value, e.lower, e.upper) for e in found.estimates},
     )
-    return Shift(said, truth["source"], found.reference["accuracy"])
+    still = found.assumptions["covariate"]
+    assert still.interval is not None
+    assert found.diagnosis is not None
+    evidence = Evidence(
+        LEVEL,
+        shift_statistics=found.diagnosis.statistics,
+        diagnosis=found.diagnosis,
+        source=found.reference["accuracy"],
+        reference_rows=int(found.reference["rows"]),
+    )
+    stands = Headline(still.interval, still.method, "", "low", "")
+    signs = signs_of(stands, {e.method: e for e in found.estimates}, evidence)
+    assert signs is not None
+    three = (still.interval.value, still.interval.lower, still.interval.upper)
+    return Shift(said, truth["source"], found.reference["accuracy"], signs, doubt_of(signs, evidence), three)
 
 
 def measure_all(cases: Sequence[Path], folder: Path, workers: int) -> tuple[list[Shift], list[str]]:
@@ -154,6 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.fresh:
             (folder / "done.jsonl").unlink(missing_ok=True)
         shifts, failed = measure_all(chosen(unpack(folder), options.most), folder, options.workers)
+    shifts = left_out(shifts)
     for path in write_results(sorted(shifts, key=lambda s: s.key), options.out, command):
         print(path)
     if options.out == RESULTS:

@@ -21,6 +21,7 @@ __all__ = [
     "LEVEL",
     "Case",
     "Limit",
+    "Triple",
     "limits",
     "read_cases",
     "renew_guide",

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..results import percent
-from ..results.estimation import headline_lines
+from ..results.estimation import ASSUMPTIONS, headline_lines
 from . import options, output, places
 
 if TYPE_CHECKING:
-    from ..results.estimation import Estimation
+    from ..results.estimation import Assumed, Estimation
 
 __all__ = ["add_to"]
 
@@ -53,6 +53,18 @@ def estimate(
             "keeps backtests."
         ),
     ] = "auto",
+    assume: Annotated[
+        str,
+        typer.Option(
+            help="What is believed of the shift: natural (like those of public data), none, label (P(x | y) stood "
+            "still) or covariate (P(y | x) did)."
+        ),
+    ] = "natural",
+    prior: Annotated[
+        str | None,
+        typer.Option(help="Another prior of natural shifts than the packaged one.", metavar="FILE"),
+        places.READ,
+    ] = None,
     engine: options.Engine = "local",
     workers: options.Workers = None,
     seed: options.IntervalSeed = 0,
@@ -78,6 +90,8 @@ def estimate(
             mapping=output.parse_mapping(rename or []),
             classes=output.parse_classes(classes),
             backtest=None if backtest == "none" else backtest,
+            assume=assume,
+            prior=prior,
             engine=engine,
             workers=workers,
             seed=seed,
@@ -95,6 +109,11 @@ def show(found: Estimation) -> None:
     output.print_table(
         ["method", "accuracy", "lower", "upper", "kind", "assumes"],
         [[e.method, percent(e.value), percent(e.lower), percent(e.upper), e.kind, e.assumes] for e in found.estimates],
+    )
+    output.print_table(
+        ["if", "accuracy", "lower", "upper", "method", "the data"],
+        [_assumed(name, one) for name, one in found.assumptions.items()],
+        "what you would believe",
     )
     for title, parts in (("slices", found.slices), ("chunks", found.chunks)):
         if parts:
@@ -121,6 +140,15 @@ def show(found: Estimation) -> None:
         output.say(f"skipped {skipped.method}: {skipped.why}")
     for warning in found.warnings:
         output.say(f"warning: {warning}")
+
+
+def _assumed(name: str, one: Assumed) -> list[str]:
+    """A row of the table of assumptions."""
+    against = "" if one.refuted is None else f"speak against it: {one.refuted}"
+    if one.interval is None:
+        return [ASSUMPTIONS[name], "", "", "", "", one.why or against]
+    i = one.interval
+    return [ASSUMPTIONS[name], percent(i.value), percent(i.lower), percent(i.upper), one.method, against]
 
 
 def _answer(answer: dict[str, float | None]) -> str:

@@ -26,6 +26,7 @@ class Agreement(ThresholdOfScore):
 
     name = "agreement"
     family = "agreement"
+    beyond_overlap = True
     reads = "models"
     order = 140
     favour = 16.0

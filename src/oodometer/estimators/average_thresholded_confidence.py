@@ -32,6 +32,7 @@ class AverageThresholdedConfidence(Thresholded):
 
     name = "atc"
     family = "threshold"
+    in_middle = True
     order = 40
     reads = "confidence"
     voice = 2

@@ -49,6 +49,8 @@ class Estimator(Method[Sums, Estimate]):
     runs_as: ClassVar[tuple[str, ...] | None] = None  # the names under which it runs by default; None: its own
     in_panel: ClassVar[bool] = False  # heard where the reference is too small to say which method is best
     favour: ClassVar[float] = 1.0  # weight between methods that trials cannot tell apart, from natural shifts
+    in_middle: ClassVar[bool] = False  # one of the plain methods whose middle stands beside what trials weigh
+    beyond_overlap: ClassVar[bool] = False  # asks for no overlap of target and reference
     voice: ClassVar[int] = 0  # place in its family where no trials are there to choose: the first speaks; 0: none does
 
     def __init__(self, *, level: float = 0.95, seed: int = 0) -> None:

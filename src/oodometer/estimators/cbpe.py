@@ -52,6 +52,7 @@ class CBPE(Estimator):
 
     name = "cbpe"
     family = "calibrated confidence"
+    in_middle = True
     order = 100
     reads = "confidence"
     stable = "P(y | x)"

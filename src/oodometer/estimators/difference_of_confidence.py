@@ -34,6 +34,7 @@ class DifferenceOfConfidence(Estimator):
 
     name = "doc"
     family = "difference of confidence"
+    in_middle = True
     order = 30
     reads = "confidence"
     in_panel = True

@@ -57,6 +57,7 @@ class DisagreementDiscrepancy(Estimator):
 
     name = "dis2"
     family = "worst critic"
+    beyond_overlap = True
     order = 270
     cost = "slow"
     needs = ("class", "features|logits|probabilities", "prediction|probabilities|members")

@@ -39,6 +39,7 @@ class DistanceThreshold(Estimator):
 
     name = "threshold-distance"
     family = "threshold"
+    beyond_overlap = True
     order = 80
     cost = "slow"
     needs = ("class", "features", "prediction|probabilities|members")

@@ -42,6 +42,7 @@ class HistogramImportance(Estimator):
 
     name = "im"
     family = "calibrated confidence"
+    in_middle = True
     order = 90
     reads = "confidence"
     stable = "P(y | x)"

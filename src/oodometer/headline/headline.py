@@ -10,24 +10,18 @@ import numpy as np
 
 from ..diagnoses import Diagnosis
 from ..intervals import clopper_pearson
-from ..registry import known
+from ..registry import known, those
 from ..results import Estimate, Interval, percent
 from ..results.estimation import Headline
 from .trimmed_mean import averaged_methods, trimmed_mean
 from .weighing import TrialWeighting, Weighed
 
-__all__ = ["Evidence", "make_headline"]
+__all__ = ["Evidence", "beyond_overlap", "confidence_middle", "make_headline"]
 
-# What does not ask that the target resembles the reference, best first: other models and distances before confidence.
-_BEYOND = (("agreement", "threshold-distance", "dis2"), ("atc-entropy", "cot", "dis2"), ("atc",))
 _ALARMING_SPREAD = 0.1
 _WORTH_TELLING = 0.015  # of the weight
 _LEAST_TRIMMED = 0.01
 _MOST_TOLD = 3
-_NO_OVERLAP = 0.96  # AUC above which nothing but labels can tell
-# High trust is earned by measurement alone, and on shifts that nobody made it was not (docs/which_estimator_when.md).
-_LEAST_TRUSTED_ROWS = 500
-_ASSUMES_TWICE = "the true change of accuracy is at most twice the estimated one; inputs, not compared, may tell more"
 _ASSUMES_LIKE_TRIALS = (
     "any shift is like those simulated from the reference, which leave P(y | x) or P(x | y) unchanged"
 )
@@ -51,14 +45,13 @@ class Evidence:
 
 
 def make_headline(estimates: Sequence[Estimate], evidence: Evidence) -> Headline | None:
-    """One number with an interval, what it rests on, and how far to trust it. None without any estimate.
+    """One number if P(y | x) stood still, with an interval and what it rests on. None without any estimate.
 
-    Where the diagnosis finds inputs unlike the reference's, the methods that do not re-weight the reference answer, and
-    the interval is everything where not even these agree (trust "none"). Else, with trials, methods are weighed
-    by their errors on simulated targets like this one (`TrialWeighting`); without, the middle of different kinds of
-    estimate answers, with the span of all of them. Judges (`votes`) that held on the reference and contradict the
-    number on the target are heard instead, and no trust is left. Trust is "high" only where the diagnosis finds no
-    shift in a whole target of 500 rows or more; of a `part` of the target there is no diagnosis.
+    Where the diagnosis finds inputs unlike the reference's and other models were asked, the methods that need no
+    overlap answer. Else, with trials, methods are weighed by their errors on simulated targets like this one
+    (`TrialWeighting`); without, the middle of different kinds of estimate answers, with the span of all of them.
+    Judges (`votes`) that held on the reference and contradict the number on the target are heard instead.
+    `natural_headline` then says what natural shifts make of the number.
 
     >>> e = Estimate("doc", 0.8, 0.7, 0.9, 0.95, "conditional", "", "guillory2021")
     >>> make_headline([e], Evidence(level=0.95)).interval.value
@@ -84,66 +77,46 @@ def _from_estimates(by_name: Mapping[str, Estimate], evidence: Evidence) -> Head
         values = {m: e.value for m, e in by_name.items()}
         weighed = evidence.weighting.weigh(values, evidence.shift_statistics, source, rows, level, kind)
         if weighed is not None:
-            return _backtested(weighed, evidence, source, rows)
+            return _backtested(weighed, evidence, source)
     return _agreeing(by_name, level)
 
 
-def _backtested(weighed: Weighed, evidence: Evidence, source: float, rows: int) -> Headline:
+def _backtested(weighed: Weighed, evidence: Evidence, source: float) -> Headline:
     """The number that the trials favour."""
-    value, level, diagnosis = weighed.value, evidence.level, evidence.diagnosis
-    unseen = diagnosis is not None and diagnosis.kind == "covariate" and not _inputs_seen(diagnosis)
-    # natural shifts have cost up to twice of what the outputs show (docs/which_estimator_when.md, texts)
-    half = max(weighed.half, abs(value - source)) if unseen else weighed.half
-    lower, upper = max(value - half, 0.0), min(value + half, 1.0)
+    value, level = weighed.value, evidence.level
+    lower, upper = max(value - weighed.half, 0.0), min(value + weighed.half, 1.0)
     if source in (0.0, 1.0) and evidence.reference_rows:
         # no trial can err on rows that are all alike; more of them might not be
         low, high = clopper_pearson(round(source * evidence.reference_rows), evidence.reference_rows, level)
         lower, upper = min(lower, low), max(upper, high)
-    doubt = _doubt(weighed, diagnosis, source, rows, evidence.part)
-    why = doubt or f"with {rows} target rows most shifts that outputs can show would be seen"
     return Headline(
         Interval(value, lower, upper, level, "backtest"),
         "backtest: " + _spell(weighed),
-        _ASSUMES_TWICE if half > weighed.half else _ASSUMES_LIKE_TRIALS,
-        "low" if doubt else "high",
-        why + "; a change of the truth itself (P(y | x)) would go unseen",
+        _ASSUMES_LIKE_TRIALS,
+        "low",
+        "the trials simulate shifts under which P(y | x) or P(x | y) stands still; life need not keep to that"
+        if weighed.covered
+        else "the target moved further than any shift that was simulated from the reference",
     )
 
 
-def _doubt(weighed: Weighed, diagnosis: Diagnosis | None, source: float, rows: int, part: bool) -> str:
-    """Why trust is no more than low, in plain words; empty where nothing speaks against the number."""
-    if not weighed.covered:
-        return "the target moved further than any shift that was simulated from the reference"
-    if source in (0.0, 1.0):
-        kind = "errors" if source else "correct answers"
-        return f"the reference holds no {kind}, so the trials prove little"
-    if diagnosis is None or diagnosis.kind == "unknown":
-        why = "there was no diagnosis" if diagnosis is None else diagnosis.why
-        return f"nothing here can tell which kind of shift it is: {why}"
-    if diagnosis.kind == "covariate" and not _inputs_seen(diagnosis):
-        return (
-            "only outputs were compared: whether the inputs are like the reference's cannot be seen "
-            "(give `features`, or `members` of other models)"
-        )
-    if weighed.half > _ALARMING_SPREAD:
-        return "on simulated targets like this one the errors were large"
-    if any(f.name == "confidence alarm" and f.strength == "strong" and f.refutes for f in diagnosis.findings):
-        return "confidence does not see what other signs see"
-    if diagnosis.kind != "none":
-        return (
-            "such intervals hold under shifts simulated from the reference, and natural shifts have missed them more "
-            "often than they should (label some target rows: `oodometer audit`)"
-        )
-    if part:
-        return "the kind of shift was diagnosed for the whole target, not for this part of it"
-    if rows < _LEAST_TRUSTED_ROWS:
-        return f"{rows} target rows, fewer than {_LEAST_TRUSTED_ROWS}, can hide a shift that matters"
-    return ""
+def confidence_middle(by_name: Mapping[str, Estimate]) -> float | None:
+    """Median of the plain methods that read the confidence, or None: what no trial has weighed."""
+    chosen = set(those("estimator", lambda cls: cls.in_middle))
+    said = [e.value for e in by_name.values() if e.method in chosen]
+    return float(median(said)) if said else None
 
 
-def _inputs_seen(diagnosis: Diagnosis) -> bool:
-    """Whether something besides this model's outputs was compared: features that overlap, or other models' answers."""
-    return any(f.name == "agreement" or (f.name == "overlap" and f.supports) for f in diagnosis.findings)
+def beyond_overlap(by_name: Mapping[str, Estimate]) -> list[Estimate]:
+    """Estimates that need no overlap with the reference, if other models are heard among them; else none.
+
+    >>> two = [Estimate(m, 0.5, 0.4, 0.6, 0.95, "empirical", "", "") for m in ("dis2", "agreement")]
+    >>> [e.method for e in beyond_overlap({e.method: e for e in two})], beyond_overlap({"dis2": two[0]})
+    (['dis2', 'agreement'], [])
+    """
+    names = set(those("estimator", lambda cls: cls.beyond_overlap))
+    chosen = [e for e in by_name.values() if e.method in names]
+    return chosen if any(known("estimator", e.method).reads == "models" for e in chosen) else []
 
 
 def _spell(weighed: Weighed) -> str:
@@ -168,31 +141,15 @@ def _spell(weighed: Weighed) -> str:
 
 
 def _beyond(by_name: Mapping[str, Estimate], level: float, diagnosis: Diagnosis) -> Headline | None:
-    """The answer where no re-weighting of the reference can stand for the target."""
-    for group in _BEYOND:
-        chosen = [by_name[m] for m in group if m in by_name]
-        if chosen and (group[0] in by_name):
-            break
-    else:
+    """The answer where no re-weighting of the reference can stand for the target, and other models were asked."""
+    chosen = beyond_overlap(by_name)
+    if not chosen:
         return None
-    every = [e for names in _BEYOND for e in (by_name.get(m) for m in names) if e is not None]
     value = float(median(e.value for e in chosen))
-    spread = max(e.value for e in every) - min(e.value for e in every)
-    overlap = next((f for f in diagnosis.findings if f.name == "overlap"), None)
-    auc = overlap.statistic if overlap is not None and overlap.refutes and overlap.statistic is not None else 0.0
-    names = ", ".join(e.method for e in chosen)
-    if auc > _NO_OVERLAP or spread > _ALARMING_SPREAD + 0.05:
-        return Headline(
-            Interval(value, 0.0, 1.0, level, "empirical"),
-            f"median of {names}",
-            "none that the data support; without labels any accuracy is possible here",
-            "none",
-            f"{diagnosis.why}; the estimate is a guess: label some target rows (`oodometer audit`)",
-        )
-    lower, upper = min(e.lower for e in every), max(e.upper for e in every)
+    lower, upper = min(e.lower for e in chosen), max(e.upper for e in chosen)
     return Headline(
         Interval(value, min(lower, value), max(upper, value), level, "empirical"),
-        f"median of {names}",
+        "median of " + ", ".join(e.method for e in chosen),
         "the truth lies within the span of methods that do not ask for overlap; nothing proves it",
         "low",
         diagnosis.why,

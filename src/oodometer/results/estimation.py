@@ -10,14 +10,24 @@ from ..errors import UsageError
 from .diagnosis import Diagnosis
 from .values import Curve, Estimate, Interval, Kind, Skipped, aligned, percent, plain
 
-__all__ = ["Estimation", "Headline", "Part"]
+__all__ = ["ASSUMPTIONS", "Assumed", "Estimation", "Headline", "Part"]
+
+# What one may believe of the shift, and what it then leaves unchanged.
+ASSUMPTIONS: dict[str, str] = {
+    "natural": "the shift is like those that public data made by themselves",
+    "none": "nothing changed but chance",
+    "label": "the class shares changed and P(x | y) did not",
+    "covariate": "the inputs changed and P(y | x) did not",
+}
 
 
 @dataclass(frozen=True)
 class Headline:
     """The one number: value, interval, which method, how far it may be trusted and why.
 
-    ``trust`` is "high", "low" or "none". The number and its ends are there as in an `Estimate`, too.
+    ``trust`` is "high", "low" or "none". The number and its ends are there as in an `Estimate`, too. ``bands`` stand
+    beside each other: "unchanged" (if P(y | x) stood still), "half" and "nine_in_ten" (where so many of the public
+    natural shifts that looked like this one ended).
 
     >>> found = Headline(Interval(0.8, 0.7, 0.9, 0.95, "backtest"), "doc", "nothing changed", "low", "a guess")
     >>> found.value, found.lower, found.upper
@@ -29,6 +39,7 @@ class Headline:
     assumes: str
     trust: str
     why: str
+    bands: Mapping[str, Interval] = field(default_factory=dict)
 
     @property
     def value(self) -> float:
@@ -63,7 +74,26 @@ class Headline:
             "assumes": self.assumes,
             "trust": self.trust,
             "why": self.why,
+            **({"bands": {name: one.to_dict() for name, one in self.bands.items()}} if self.bands else {}),
         }
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """What one would believe under an assumption about the shift; no interval where no method could answer.
+
+    refuted : why the data speak against the assumption, or None. why : why there is no interval, or None.
+    """
+
+    interval: Interval | None
+    method: str
+    refuted: str | None = None
+    why: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        made = {} if self.interval is None else self.interval.to_dict()
+        return {**made, "method": self.method, "refuted": self.refuted, "why": self.why}
 
 
 @dataclass(frozen=True)
@@ -115,6 +145,8 @@ class Estimation:
     argv: str | None = None
     diagnosis: Diagnosis | None = None
     backtest: Mapping[str, Any] | None = None
+    assumptions: Mapping[str, Assumed] = field(default_factory=dict)
+    assume: str = "natural"
 
     def __repr__(self) -> str:
         return summary_of_estimation(self)
@@ -139,6 +171,8 @@ class Estimation:
             "reference": plain(self.reference),
             "target": plain(self.target),
             "headline": self.headline.to_dict(),
+            "assume": self.assume,
+            "assumptions": {name: one.to_dict() for name, one in self.assumptions.items()},
             "estimates": [e.to_dict() for e in self.estimates],
             "skipped": [s.to_dict() for s in self.skipped],
             "warnings": list(self.warnings),
@@ -170,6 +204,8 @@ def headline_lines(found: Estimation) -> list[str]:
         f"  rests on: {found.headline.assumes}",
         _trust(found),
     ]
+    if found.headline.bands:
+        lines.append(f"  {bands_sentence(found.headline)}")
     if found.diagnosis is not None:
         lines.append(f"  kind of shift: {found.diagnosis.kind}: {found.diagnosis.why}")
     lines.append(f"Reference accuracy: {percent(reference['accuracy'])} on {reference['rows']} rows")
@@ -179,6 +215,25 @@ def headline_lines(found: Estimation) -> list[str]:
         rows = f"{found.target['labelled']} labelled target rows"
         lines.append(f"True accuracy:      {percent(truth['value'])}  {ends} on {rows}")
     return lines
+
+
+def bands_sentence(headline: Headline) -> str:
+    """The three bands in one plain sentence; empty without them.
+
+    >>> ends = {"unchanged": (0.92, 0.94), "half": (0.86, 0.93), "nine_in_ten": (0.75, 0.95)}
+    >>> bands = {name: Interval(0.93, *two, 0.9, "empirical") for name, two in ends.items()}
+    >>> bands_sentence(Headline(bands["half"], "doc", "", "low", "", bands))  # doctest: +ELLIPSIS
+    'if P(y | x) stood still: 92.0 % to 94.0 %; half of such natural shifts ended in 86 % to 93 %, nine in ten in ...'
+    """
+    three = [headline.bands.get(name) for name in ("unchanged", "half", "nine_in_ten")]
+    if None in three:
+        return ""
+    still, half, most = (one for one in three if one is not None)
+    return (
+        f"if P(y | x) stood still: {percent(still.lower)} to {percent(still.upper)}; half of such natural shifts ended "
+        f"in {percent(half.lower, 0)} to {percent(half.upper, 0)}, nine in ten in {percent(most.lower, 0)} to "
+        f"{percent(most.upper, 0)}"
+    )
 
 
 def _ends(one: Headline | Estimate) -> str:

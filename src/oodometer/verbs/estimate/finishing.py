@@ -14,7 +14,9 @@ from ... import plugins
 from ...calibrators import Choice
 from ...diagnoses import Diagnosis
 from ...errors import InputError
+from ...headline.assumptions import headline_under, under_assumptions
 from ...headline.headline import Evidence, make_headline
+from ...headline.natural_headline import natural_headline
 from ...headline.weighing import TrialWeighting
 from ...inference.domain_classifier import compared_once, one_thread
 from ...intervals import clopper_pearson
@@ -34,7 +36,7 @@ from .reference_figures import ReferenceFigures
 
 __all__ = ["Fitted", "finish", "none_applies"]
 
-_Headlines = Callable[..., Headline]
+_Headlines = Callable[..., tuple[Headline, Headline]]
 
 
 @dataclass(frozen=True)
@@ -69,10 +71,12 @@ def finish(
     if not estimates:
         raise none_applies(skipped, "data that at least one method can use", target)
     drawn = figures()
-    headline_of = _headlines(fitted, diagnosis, level)
-    headline = headline_of(estimates, whole)
+    headline_of = _headlines(fitted, diagnosis, options)
+    still, natural = headline_of(estimates, whole)
+    assumptions = under_assumptions(natural, still, estimates, diagnosis)
+    headline = headline_under(options.assume, natural, assumptions)
     truth = _truth(whole, level)
-    slices, chunks = _parts(plan, state, level, headline_of)
+    slices, chunks = _parts(plan, state, options, headline_of)
     warnings = [*fitted.warnings]
     if headline.trust == "none" and len(estimates) > 1:
         warnings.append(headline.why)
@@ -100,6 +104,8 @@ def finish(
         chunks=chunks,
         diagnosis=diagnosis,
         backtest=None if trials is None else _about_trials(trials),
+        assumptions=assumptions,
+        assume=options.assume,
     )
 
 
@@ -138,20 +144,26 @@ def _about_trials(trials: Backtest) -> dict[str, Any]:
     return {"trials": len(trials.trials), "families": trials.families, "methods": trials.methods}
 
 
-def _headlines(fitted: Fitted, diagnosis: Diagnosis | None, level: float) -> _Headlines:
-    """From estimates and states to a headline, alike for the whole target and its parts."""
+def _headlines(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOptions) -> _Headlines:
+    """From estimates and states to the number if P(y | x) stood still and to the headline under natural shifts.
+
+    Alike for the whole target and its parts.
+    """
     trials, (rows, correct) = fitted.trials, fitted.counts
     weighting = None
     if trials is not None:
         weighting = TrialWeighting(trials.trials, [*trials.methods, "label-shift"], len(fitted.record))
-    evidence = Evidence(level, weighting, diagnosis=diagnosis, source=correct / rows, reference_rows=rows)
+    evidence = Evidence(options.level, weighting, diagnosis=diagnosis, source=correct / rows, reference_rows=rows)
 
-    def headline_of(estimates: Sequence[Estimate], states: Mapping[str, Any], part: bool = False) -> Headline:
+    def headline_of(
+        estimates: Sequence[Estimate], states: Mapping[str, Any], part: bool = False
+    ) -> tuple[Headline, Headline]:
         statistics = fitted.plan.shift_statistics
         seen = {} if statistics is None else statistics.finish(states["shift_statistics"])
-        made = make_headline(estimates, replace(evidence, shift_statistics=seen, part=part))
-        assert made is not None  # there is at least one estimate
-        return made
+        here = replace(evidence, shift_statistics=seen, part=part)
+        still = make_headline(estimates, here)
+        assert still is not None  # there is at least one estimate
+        return still, natural_headline(still, estimates, here, options.natural_shifts)
 
     return headline_of
 
@@ -201,16 +213,16 @@ def _truth(states: Mapping[str, Any], level: float) -> Interval | None:
 
 
 def _parts(
-    plan: EstimationPlan, state: State, level: float, headline_of: _Headlines
+    plan: EstimationPlan, state: State, options: EstimateOptions, headline_of: _Headlines
 ) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
     """Slices, largest first, or chunks in order of time."""
     slices = sorted((k for k in state if k[0] == "by"), key=lambda k: (-state[k]["truth"]["rows"], str(k[1])))
     chunks = _merge_short_chunk(plan, [(k, state[k]) for k in sorted(k for k in state if k[0] == "every")])
-    made_slices = tuple(_part(plan, {"by": plan.by, "value": k[1]}, state[k], level, headline_of) for k in slices)
+    made_slices = tuple(_part(plan, {"by": plan.by, "value": k[1]}, state[k], options, headline_of) for k in slices)
     made_chunks = []
     for first, last, states in chunks:
         place = {"start": plan.chunk_start(first[1]), "end": plan.chunk_start(last[1] + 1)}
-        made_chunks.append(_part(plan, place, states, level, headline_of))
+        made_chunks.append(_part(plan, place, states, options, headline_of))
     return made_slices, tuple(made_chunks)
 
 
@@ -229,7 +241,7 @@ def _part(
     plan: EstimationPlan,
     place: Mapping[str, Any],
     states: Mapping[str, Any],
-    level: float,
+    options: EstimateOptions,
     headline_of: _Headlines,
 ) -> Part:
     estimates, skipped = _estimates(plan, states, lighter=True)
@@ -243,5 +255,6 @@ def _part(
             column=named,
             remedy=remedy,
         )
-    headline = headline_of(estimates, states, part=True)
-    return Part(place, int(states["truth"]["rows"]), headline, tuple(estimates), _truth(states, level))
+    still, natural = headline_of(estimates, states, part=True)
+    headline = headline_under(options.assume, natural, under_assumptions(natural, still, estimates, None))
+    return Part(place, int(states["truth"]["rows"]), headline, tuple(estimates), _truth(states, options.level))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError
+from ...headline.natural_shifts import NaturalShifts, packaged_prior
 from ...intervals import check_level
 from ...passes.folding import Execution
 from ...predictions import FIELDS
 from ...registry import find
 from ...results.backtest import Backtest
+from ...results.estimation import ASSUMPTIONS
 
 __all__ = ["EstimateOptions"]
 
@@ -33,11 +37,15 @@ class EstimateOptions:
     mapping: Mapping[str, str] | None = None
     backtest: str | Path | Backtest | None = "auto"
     diagnosis: bool = True
+    assume: str = "natural"
+    prior: str | os.PathLike[str] | None = None
     seed: int = 0
     execution: Execution = field(default_factory=Execution)
 
     def __post_init__(self) -> None:
         check_level(self.level)
+        if self.assume not in ASSUMPTIONS:
+            raise UsageError(f"unknown assumption {self.assume!r}; known: {', '.join(ASSUMPTIONS)}")
         if self.by is not None and self.every is not None:
             raise UsageError("give --by or --every, not both")
         for name in self.methods or ():
@@ -47,6 +55,11 @@ class EstimateOptions:
                 raise UsageError(
                     f"expected an accuracy between 0 and 1 such as 0.95, got {accuracy}; divide percents by 100"
                 )
+
+    @cached_property
+    def natural_shifts(self) -> NaturalShifts:
+        """The prior of natural shifts: the packaged one, or that of a file."""
+        return packaged_prior() if self.prior is None else NaturalShifts.read(self.prior)
 
     @property
     def extra_columns(self) -> list[str]:

@@ -63,6 +63,8 @@ def estimate(
     mapping: Mapping[str, str] | None = None,
     backtest: str | Path | Backtest | None = "auto",
     diagnosis: bool = True,
+    assume: str = "natural",
+    prior: str | Path | None = None,
     engine: str | Engine = "local",
     workers: int | None = None,
     seed: int = 0,
@@ -99,6 +101,11 @@ def estimate(
         reused), a folder to keep it in, a result of `oodometer.backtest`, or None for no backtest.
     diagnosis :
         Whether to look at the kind of shift; without it there is no backtest either, only the methods themselves.
+    assume :
+        What is believed of the shift, which the headline then rests on: "natural" (like those that public data made by
+        themselves), "none", "label" (P(x | y) stood still) or "covariate" (P(y | x) did). All four are in the result.
+    prior :
+        A file of `python -m benchmarks.natural.prior` in place of the packaged prior of natural shifts.
     engine, workers :
         Where the passes over the target run.
     seed :
@@ -127,6 +134,8 @@ def estimate(
         mapping=mapping,
         backtest=backtest,
         diagnosis=diagnosis,
+        assume=assume,
+        prior=prior,
         seed=seed,
         execution=Execution(engine, workers, progress),
     )
@@ -140,6 +149,7 @@ def _estimate(reference: Any, target: Any, options: EstimateOptions) -> Estimati
     target = opener.target(target, options.extra_columns)
     labels = None if options.labels is None else open_labels(options.labels, opener.target)
     opener.check()
+    _ = options.natural_shifts  # a file that is no prior is refused before the work
     truth = None if labels is None else joined_truth(labels, target, options.key)
     if options.methods is None:
         later(partial(import_module, "scipy.optimize"))  # some will want it: it loads while files are read

@@ -1,0 +1,118 @@
+"""The headline under natural shifts: the number corrected and its bands, as the prior of public shifts has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ..intervals import clopper_pearson
+from ..registry import known
+from ..results import Estimate, Interval, percent
+from ..results.estimation import ASSUMPTIONS, Headline
+from .headline import Evidence, beyond_overlap, confidence_middle
+from .natural_shifts import NaturalShifts, ShiftSigns, packaged_prior
+
+__all__ = ["doubt_of", "natural_headline", "signs_of", "spanning", "trust_of"]
+
+HIGH_REACH = 0.08  # points from the value within which nine in ten must have ended, for high trust
+HIGH_RATE = 0.9  # share of public cases that must have ended inside such a band, with their source left out
+WIDEST = 0.5  # of all accuracies: a wider interval is no knowledge
+_LABELS = "a few labels make it narrower (`oodometer audit`)"
+
+
+def natural_headline(
+    still: Headline, estimates: Sequence[Estimate], evidence: Evidence, prior: NaturalShifts | None = None
+) -> Headline:
+    """What natural shifts make of the number ``still``, which holds if P(y | x) stood still.
+
+    The estimate is the mean of that number and of the plain middle of confidence (`confidence_middle`); the prior
+    shrinks its rises, stretches its falls, and gives the interval and the bands. ``still`` is given back as it is where
+    the accuracy of the reference is not known, and with bands where judges spoke.
+    """
+    prior = packaged_prior() if prior is None else prior
+    by_name = {e.method: e for e in estimates}
+    signs = signs_of(still, by_name, evidence)
+    if signs is None:
+        return still
+    level, value = evidence.level, prior.value(signs)
+    ends = {
+        name: spanning(value, prior.interval(signs, asked), evidence, asked)
+        for name, asked in (("half", 0.5), ("nine_in_ten", 0.9))
+    }
+    bands = {"unchanged": still.interval, **ends}
+    if "votes" in by_name and still.method.startswith("votes"):
+        return replace(still, bands=bands)
+    interval = spanning(value, prior.interval(signs, level), evidence, level)
+    trust, why = trust_of(prior, signs, doubt_of(signs, evidence))
+    assumes = f"{ASSUMPTIONS['natural']} ({_provenance(prior)})"
+    return Headline(interval, still.method, assumes, trust, why, bands)
+
+
+def signs_of(still: Headline, by_name: Mapping[str, Estimate], evidence: Evidence) -> ShiftSigns | None:
+    """What the prior asks for; None where the accuracy of the reference is not known."""
+    if evidence.source is None or not by_name:
+        return None
+    unlike = evidence.diagnosis is not None and evidence.diagnosis.kind == "support" and bool(beyond_overlap(by_name))
+    middle = confidence_middle(by_name)
+    alone = middle is None and any(known("estimator", m.partition(":")[0]).reads == "models" for m in by_name)
+    estimate = still.value if middle is None or unlike else (still.value + middle) / 2
+    rows = max(e.rows for e in by_name.values())
+    seen = evidence.shift_statistics
+    return ShiftSigns(
+        estimate,
+        evidence.source,
+        evidence.reference_rows,
+        rows,
+        seen.get("moved"),
+        seen.get("unexplained"),
+        models=unlike or alone,
+    )
+
+
+def spanning(value: float, ends: tuple[float, float], evidence: Evidence, level: float) -> Interval:
+    """The interval; a reference whose rows are all right, or all wrong, adds what more of them might show."""
+    lower, upper = ends
+    if evidence.source in (0.0, 1.0) and evidence.reference_rows:
+        low, high = clopper_pearson(round(evidence.source * evidence.reference_rows), evidence.reference_rows, level)
+        lower, upper = min(lower, low), max(upper, high)
+    return Interval(value, min(lower, value), max(upper, value), level, "empirical")
+
+
+def trust_of(prior: NaturalShifts, signs: ShiftSigns, doubt: str) -> tuple[str, str]:
+    """Trust and its reason: what was measured of public shifts like this one, and what speaks against the number."""
+    value, (low, high) = prior.value(signs), prior.interval(signs, 0.9)
+    points, measured = max(value - low, high - value), prior.held(signs)
+    promise = f"of public shifts that looked like this, nine in ten are expected within {100 * points:.0f} points"
+    if measured is not None:
+        promise += f" (measured on {measured[1]} of them, their sources left out: {percent(measured[2], 0)})"
+    if high - low > WIDEST:
+        return (
+            "none",
+            f"{promise}; that is more than half of all accuracies: label some target rows (`oodometer audit`)",
+        )
+    if doubt:
+        return "low", f"{promise}; {doubt}"
+    held = measured is not None and measured[2] >= HIGH_RATE
+    return ("high" if points <= HIGH_REACH and held else "low"), f"{promise}; {_LABELS}"
+
+
+def doubt_of(signs: ShiftSigns, evidence: Evidence) -> str:
+    """What the prior has not seen and speaks against the number; empty where nothing does."""
+    diagnosis = evidence.diagnosis
+    if signs.moved is None:
+        return "here nothing shows how far the outputs moved, so a typical natural shift is assumed"
+    if signs.source in (0.0, 1.0):
+        kind = "errors" if signs.source else "correct answers"
+        return f"the reference holds no {kind}, so nothing is known of them"
+    if diagnosis is not None and diagnosis.kind == "support":
+        return diagnosis.why
+    if diagnosis is not None and any(
+        f.name == "confidence alarm" and f.strength == "strong" and f.refutes for f in diagnosis.findings
+    ):
+        return "confidence does not see what other signs see"
+    return ""
+
+
+def _provenance(prior: NaturalShifts) -> str:
+    about = prior.about or {}
+    return f"{about.get('cases', 'some')} cases of {len(about.get('sources', ()))} sources"

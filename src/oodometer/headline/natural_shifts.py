@@ -1,0 +1,192 @@
+"""The prior of natural shifts: how far the truth lay from such an estimate where life made the shift."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import InputError
+
+__all__ = ["FORMAT", "NaturalShifts", "ShiftSigns", "packaged_prior"]
+
+FORMAT = 1
+_LEAST_RATE, _MOST_RATE = 0.02, 0.98  # where the standard error is taken: no accuracy is known to be 0 or 1
+
+
+@dataclass(frozen=True)
+class ShiftSigns:
+    """What is known of a target without its labels.
+
+    Parameters
+    ----------
+    estimate : its accuracy if P(y | x) stood still.
+    source : accuracy on the reference. reference_rows, rows : of reference and target.
+    moved, unexplained : how far the outputs moved, and how much of it other class shares leave unexplained
+        (`ShiftStatistics`); both are effect sizes, which do not grow with the rows. None where that cannot be seen.
+    models : whether other models answered in the estimate: then a fall was seen, and not only felt by confidence.
+    """
+
+    estimate: float
+    source: float
+    reference_rows: int
+    rows: int
+    moved: float | None = None
+    unexplained: float | None = None
+    models: bool = False
+
+
+@dataclass(frozen=True)
+class NaturalShifts:
+    """Where the truth ended under shifts that nobody made, as a distribution given what is known without labels.
+
+    With s the accuracy on the reference, d = estimate - s, and g = u^2 / (u^2 + gate^2) for what is unexplained, u,
+
+        value = s + (1 - g) d + g (rise (d)+ - fall (-d)+),    g = 0 where other models answered,
+
+    and quantile p of the truth is value + a_p se + b_p moved, with
+    se = sqrt(value (1 - value) (1 / reference_rows + 1 / rows)). Without a shift that can be seen both extra terms go,
+    and what is left is chance. It is asymmetric: of the shifts that life made, more ended far below than far above.
+
+    Parameters
+    ----------
+    rise, fall, gate : of the value. levels : the p, ascending. chance, size : a_p and b_p, shape (level,).
+    unknown : moved and unexplained where they cannot be seen. reach : rows of (most points that the band of 90 %
+        reaches from the value, cases, share of them inside the band, share missed by more than three points), judged
+        with their source left out.
+    about : provenance: command, date, sources, cases.
+
+    Source: `benchmarks/natural`; linear quantile regression after Koenker and Bassett (1978).
+
+    >>> prior = packaged_prior()
+    >>> still = ShiftSigns(0.9, 0.9, 10_000, 10_000, moved=0.0, unexplained=0.0)
+    >>> moved = ShiftSigns(0.9, 0.9, 10_000, 10_000, moved=0.8, unexplained=0.5)
+    >>> [prior.interval(one, 0.9)[0] > 0.85 for one in (still, moved)]
+    [True, False]
+    """
+
+    rise: float
+    fall: float
+    gate: float
+    levels: Array
+    chance: Array
+    size: Array
+    unknown: Mapping[str, float]
+    reach: tuple[tuple[float, int, float, float], ...] = ()
+    about: Mapping[str, Any] | None = None
+
+    def value(self, signs: ShiftSigns) -> float:
+        """The accuracy to expect under a natural shift."""
+        apart = signs.estimate - signs.source
+        left = self.unknown["unexplained"] if signs.unexplained is None else signs.unexplained
+        gate = 0.0 if signs.models else left**2 / (left**2 + self.gate**2)
+        natural = self.rise * max(apart, 0.0) - self.fall * max(-apart, 0.0)
+        return float(np.clip(signs.source + (1 - gate) * apart + gate * natural, 0.0, 1.0))
+
+    def quantile(self, signs: ShiftSigns, p: Array) -> Array:
+        """Quantiles ``p`` of the truth, shape of ``p``; 0 and 1 at p = 0 and 1, linear between the fitted ones."""
+        value = self.value(signs)
+        moved = self.unknown["moved"] if signs.moved is None else signs.moved
+        known = np.clip(value + self.chance * standard_error(value, signs) + self.size * moved, 0.0, 1.0)
+        known = np.maximum.accumulate(known)
+        out: Array = np.interp(p, [0.0, *self.levels, 1.0], [0.0, *known, 1.0])
+        return out
+
+    def interval(self, signs: ShiftSigns, level: float) -> tuple[float, float]:
+        """The central interval of this level; it holds the value, and is never narrower than chance alone makes it."""
+        value = self.value(signs)
+        low, high = self.quantile(signs, np.array([(1 - level) / 2, (1 + level) / 2]))
+        half = _z(level) * standard_error(value, signs)
+        return max(min(float(low), value - half), 0.0), min(max(float(high), value + half), 1.0)
+
+    def held(self, signs: ShiftSigns) -> tuple[float, int, float, float] | None:
+        """The row of ``reach`` that the band of 90 % falls in: what was measured of public shifts like this one."""
+        value, (low, high) = self.value(signs), self.interval(signs, 0.9)
+        points = max(value - low, high - value)
+        return next((row for row in self.reach if points <= row[0]), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, as the file holds it."""
+        return {
+            "format": FORMAT,
+            **(self.about or {}),
+            "value": {"rise": self.rise, "fall": self.fall, "gate": self.gate},
+            "unknown": dict(self.unknown),
+            "quantiles": [
+                {"p": float(p), "standard_error": round(float(a), 4), "moved": round(float(b), 4)}
+                for p, a, b in zip(self.levels, self.chance, self.size, strict=True)
+            ],
+            "reach": [
+                {"points": most, "cases": cases, "inside": inside, "missed_by_3": missed}
+                for most, cases, inside, missed in self.reach
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any], file: str) -> Self:
+        """Read what `to_dict` gave; `InputError` for another format, or for what is no such file."""
+        remedy = "make it again with `python -m benchmarks.natural.prior`, or leave it out for the packaged one"
+        expected = f"a prior of natural shifts of format {FORMAT}"
+        if not isinstance(plain, Mapping) or plain.get("format") != FORMAT:
+            got = plain.get("format", "none") if isinstance(plain, Mapping) else type(plain).__name__
+            raise InputError(expected, got=f"format {got}", remedy=remedy, file=file)
+        try:
+            value, rows = plain["value"], plain["quantiles"]
+            columns = [np.array([float(row[name]) for row in rows]) for name in ("p", "standard_error", "moved")]
+            reach = [(r["points"], r["cases"], r["inside"], r["missed_by_3"]) for r in plain["reach"]]
+            rise, fall, gate = (float(value[name]) for name in ("rise", "fall", "gate"))
+            unknown = {name: float(plain["unknown"][name]) for name in ("moved", "unexplained")}
+        except (LookupError, TypeError, ValueError) as error:
+            raise InputError(expected, got=f"one without {error}", remedy=remedy, file=file) from None
+        numbers = np.concatenate([*columns, [rise, fall, gate, *unknown.values()]])
+        if not len(columns[0]) or not np.isfinite(numbers).all() or (np.diff(columns[0]) <= 0).any():
+            raise InputError(expected, got="numbers that are missing or out of order", remedy=remedy, file=file)
+        about = {name: plain[name] for name in ("made_by", "date", "cases", "sources") if name in plain}
+        levels, chance, size = columns
+        return cls(rise, fall, gate, levels, chance, size, unknown, tuple(reach), about)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a file; `InputError` where it cannot be read or is of another format."""
+        try:
+            plain = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError(
+                "a prior of natural shifts, a JSON file",
+                got=str(error) or type(error).__name__,
+                remedy="check the path, or leave it out for the packaged one",
+                file=str(path),
+            ) from None
+        return cls.from_dict(plain, str(path))
+
+
+def standard_error(value: float, signs: ShiftSigns) -> float:
+    """What chance in the rows of both sides adds to a value."""
+    rate = min(max(value, _LEAST_RATE), _MOST_RATE)
+    return math.sqrt(rate * (1 - rate) * (1 / max(signs.reference_rows, 1) + 1 / max(signs.rows, 1)))
+
+
+@cache
+def packaged_prior() -> NaturalShifts:
+    """The prior that comes with the package.
+
+    >>> packaged_prior().about["cases"] > 1000
+    True
+    """
+    text = files("oodometer.headline").joinpath("natural_shifts.json").read_text(encoding="utf-8")
+    return NaturalShifts.from_dict(json.loads(text), "natural_shifts.json")
+
+
+def _z(level: float) -> float:
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf((1 + level) / 2)
