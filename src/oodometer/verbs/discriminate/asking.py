@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
+from ...discriminators import Discriminator, Panel, PretrainedDiscriminator, RuleDiscriminator
 from ...errors import InputError
 from ...models.artifacts import fingerprint
-from ...models.discriminators import Discriminator, Panel, PretrainedDiscriminator, RuleDiscriminator
 from ...store.kept import read_kept, write_kept
 from .folder import noting_cuts
 from .training import idle_threads

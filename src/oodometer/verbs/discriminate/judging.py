@@ -15,10 +15,10 @@ import numpy as np
 from ...arguments import checked, judges_or_folder, texts
 from ...arrays import Array
 from ...deprecation import renamed_arguments
+from ...discriminators import Discriminator, Panel
 from ...errors import UsageError
 from ...intervals import check_level
 from ...metrics.vote_rules import check_agree
-from ...models.discriminators import Discriminator, Panel
 from ...predictions import Predictions
 from ...store import refuse_clashes, when_written, write_predictions
 from ...store.files import format_of
@@ -83,7 +83,7 @@ def judge_outputs(
     The bounds are empirical: judges that fail alike put the truth outside. Raises `InputError` for rows without texts
     and for a folder without judges, `UsageError` for a call that makes no sense. Source: Yao and Koller (2024).
 
-    >>> from oodometer.models.discriminators import Panel, RuleDiscriminator
+    >>> from oodometer.discriminators import Panel, RuleDiscriminator
     >>> rules = [RuleDiscriminator(lambda i, o: len(i) == len(o)), RuleDiscriminator(lambda i, o: o.isupper())]
     >>> found = judge_outputs(Panel(rules), {"input": ["a", "b", "c"], "output": ["A", "bb", "c"]})
     >>> found.lower.value.__round__(3), found.upper.value.__round__(3), found.estimate.kind

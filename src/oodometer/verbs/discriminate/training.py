@@ -12,10 +12,7 @@ from typing import Any
 
 from ...arguments import checked
 from ...deprecation import renamed_arguments
-from ...errors import UsageError
-from ...intervals import check_level
-from ...models.artifacts import fingerprint
-from ...models.discriminators import (
+from ...discriminators import (
     SMALL,
     ClassifierDiscriminator,
     Discriminator,
@@ -24,7 +21,10 @@ from ...models.discriminators import (
     RegressionDiscriminator,
     pretrain,
 )
-from ...models.discriminators.masked_pretraining import TRAINING
+from ...discriminators.masked_pretraining import TRAINING
+from ...errors import UsageError
+from ...intervals import check_level
+from ...models.artifacts import fingerprint
 from ...models.torch.library import idle_cores
 from ...models.torch.library import torch as load_torch
 from ...models.torch.training import TrainingConfig

@@ -11,11 +11,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from ...arrays import Array, as_numpy
-from ...errors import InputError, UsageError
-from ...results import percent
-from ..artifacts import Artifact
-from ..base import Progress
+from ..arrays import Array, as_numpy
+from ..errors import InputError, UsageError
+from ..models.artifacts import Artifact
+from ..models.base import Progress
+from ..results import percent
 
 __all__ = ["Dev", "Discriminator", "check_pairs", "check_verdicts"]
 

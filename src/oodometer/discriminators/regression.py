@@ -10,11 +10,11 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from ...arrays import Array, as_numpy
-from ...errors import InputError
-from ..base import Progress
-from ..text.encoder import Encoder
-from ..torch.training import TrainingConfig
+from ..arrays import Array, as_numpy
+from ..errors import InputError
+from ..models.base import Progress
+from ..models.text.encoder import Encoder
+from ..models.torch.training import TrainingConfig
 from .base import Dev, Discriminator, check_pairs
 from .pair_encoder import pair_encoder
 from .trained import CLASSES, MODEL, class_log_odds

@@ -9,13 +9,13 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from ...arrays import Array
-from ...errors import InputError, UsageError
-from ...results import percent
-from ...store.kept import read_kept, write_kept
-from ..artifacts import fingerprint
-from ..base import Progress
-from ..seq2seq import Beams, EncoderDecoder
+from ..arrays import Array
+from ..errors import InputError, UsageError
+from ..models.artifacts import fingerprint
+from ..models.base import Progress
+from ..models.seq2seq import Beams, EncoderDecoder
+from ..results import percent
+from ..store.kept import read_kept, write_kept
 from .base import check_pairs
 from .examples import GOLD, Examples
 

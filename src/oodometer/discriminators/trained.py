@@ -10,10 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from ...arrays import Array
-from ...errors import UsageError
-from ..base import Progress
-from ..torch.training import TrainingConfig
+from ..arrays import Array
+from ..errors import UsageError
+from ..models.base import Progress
+from ..models.torch.training import TrainingConfig
 from .base import Dev, Discriminator, check_pairs, check_verdicts
 from .odds import fit_temperature, probability
 

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array, Ragged
-from ...results import percent
-from ..artifacts import fingerprint, keep, trained_as
-from ..base import Progress
-from ..text.truncation import counted_ids
-from ..torch.batches import padded
-from ..torch.library import choose_device
-from ..torch.library import torch as load_torch
-from ..torch.library import transformers as load_transformers
-from ..torch.training import Hooks, LengthBatches, TrainingConfig, train
+from ..arrays import Array, Ragged
+from ..models.artifacts import fingerprint, keep, trained_as
+from ..models.base import Progress
+from ..models.text.truncation import counted_ids
+from ..models.torch.batches import padded
+from ..models.torch.library import choose_device
+from ..models.torch.library import torch as load_torch
+from ..models.torch.library import transformers as load_transformers
+from ..models.torch.training import Hooks, LengthBatches, TrainingConfig, train
+from ..results import percent
 from .base import check_pairs
 from .pair_encoder import sizes_of
 from .tokenizer import learn_pair_pieces
@@ -137,7 +137,7 @@ def pretrain(
 def _parts(sequences: Ragged, separator: int) -> Ragged:
     """Where each token stands: 0 in the input, 1 in the output and the input has it too, 2 in the output alone.
 
-    >>> from ..torch.batches import ragged
+    >>> from ..models.torch.batches import ragged
     >>> _parts(ragged([[2, 7, 8, 3, 8, 9, 3]]), 3).values
     array([0, 0, 0, 0, 1, 2, 1])
     """

@@ -9,9 +9,9 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from ...arrays import Array
-from ...errors import InputError, UsageError
-from ..base import Progress
+from ..arrays import Array
+from ..errors import InputError, UsageError
+from ..models.base import Progress
 from .base import Discriminator, check_pairs
 
 __all__ = ["RuleDiscriminator"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..torch.library import transformers as load_transformers
+from ..models.torch.library import transformers as load_transformers
 
 __all__ = ["learn_pair_pieces"]
 

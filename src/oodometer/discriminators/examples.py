@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array
-from ...errors import InputError
-from ...predictions import Predictions
-from ...store import open_predictions, write_predictions
+from ..arrays import Array
+from ..errors import InputError
+from ..predictions import Predictions
+from ..store import open_predictions, write_predictions
 
 __all__ = ["GOLD", "Examples"]
 

@@ -7,13 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self, final
 
-from ...arrays import Array
-from ...errors import UsageError
-from ..base import Classifier, Progress
-from ..registry import load_model
-from ..text.frozen_encoder import FrozenEncoder
-from ..text.network import TextClassifier
-from ..torch.training import TrainingConfig
+from ..arrays import Array
+from ..errors import UsageError
+from ..models.base import Classifier, Progress
+from ..models.registry import load_model
+from ..models.text.frozen_encoder import FrozenEncoder
+from ..models.text.network import TextClassifier
+from ..models.torch.training import TrainingConfig
 from .pair_encoder import pair_encoder
 from .trained import CLASSES, TrainedDiscriminator, class_log_odds
 
@@ -42,7 +42,7 @@ class ClassifierDiscriminator(TrainedDiscriminator):
     With ``dev`` the weights of the smallest dev loss are kept (for an encoder) and one temperature is fitted.
     Source: Yao and Koller (2024) for the task; Devlin et al. (2019) for pairs in an encoder.
 
-    >>> from oodometer.models.discriminators import SMALL
+    >>> from oodometer.discriminators import SMALL
     >>> ClassifierDiscriminator(config=SMALL).max_length
     512
     >>> ClassifierDiscriminator()

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from oodometer.discriminators import ClassifierDiscriminator, pretrain
 from oodometer.errors import InputError
-from oodometer.models.discriminators import ClassifierDiscriminator, pretrain
 from oodometer.models.torch.training import TrainingConfig
 
 SIZES = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}

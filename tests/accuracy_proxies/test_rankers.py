@@ -14,10 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oodometer import Predictions, registry
-from oodometer.arrays import softmax
-from oodometer.citations import BIBTEX
-from oodometer.errors import NotApplicable, UsageError
-from oodometer.rankers import (
+from oodometer.accuracy_proxies import (
     Dispersion,
     MaNo,
     MetaDistributionEnergy,
@@ -29,6 +26,9 @@ from oodometer.rankers import (
     softmax_correlation,
     taylor_softmax,
 )
+from oodometer.arrays import softmax
+from oodometer.citations import BIBTEX
+from oodometer.errors import NotApplicable, UsageError
 from oodometer.testing import example_record
 
 NAMES = registry.names("ranker")

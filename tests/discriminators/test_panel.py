@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from oodometer import Predictions, estimate
-from oodometer.errors import InputError, UsageError
-from oodometer.models import BagOfWords
-from oodometer.models.discriminators import (
+from oodometer.discriminators import (
     ClassifierDiscriminator,
     Discriminator,
     Panel,
     RuleDiscriminator,
     load_discriminator,
 )
+from oodometer.errors import InputError, UsageError
+from oodometer.models import BagOfWords
 from oodometer.models.torch.training import TrainingConfig
 from oodometer.store import open_predictions, write_predictions
 

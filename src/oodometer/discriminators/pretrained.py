@@ -8,11 +8,11 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from ...arrays import Array, softmax
-from ...errors import InputError, UsageError
-from ..base import Progress, Text
-from ..text.encoder import Encoder
-from ..torch.training import TrainingConfig
+from ..arrays import Array, softmax
+from ..errors import InputError, UsageError
+from ..models.base import Progress, Text
+from ..models.text.encoder import Encoder
+from ..models.torch.training import TrainingConfig
 from .base import Discriminator, check_pairs
 
 __all__ = ["PretrainedDiscriminator"]

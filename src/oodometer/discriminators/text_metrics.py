@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...arrays import Array
-from ...errors import InputError
+from ..arrays import Array
+from ..errors import InputError
 
 __all__ = ["sentence_bleu", "token_f1"]
 

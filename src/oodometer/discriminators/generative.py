@@ -9,19 +9,19 @@ from typing import Any, Literal, Self, final
 
 import numpy as np
 
-from ...arrays import Array
-from ..artifacts import fingerprint
-from ..base import Progress
-from ..seq2seq import EncoderDecoder
-from ..seq2seq.pretrained import load_tokenizer
-from ..seq2seq.scoring import IGNORED, token_scores
-from ..seq2seq.start import new_tokens
-from ..text.truncation import cut_longer_side
-from ..torch.asking import in_batches
-from ..torch.batches import padded, token_batches
-from ..torch.best import Best
-from ..torch.library import torch as load_torch
-from ..torch.training import TrainingConfig
+from ..arrays import Array
+from ..models.artifacts import fingerprint
+from ..models.base import Progress
+from ..models.seq2seq import EncoderDecoder
+from ..models.seq2seq.pretrained import load_tokenizer
+from ..models.seq2seq.scoring import IGNORED, token_scores
+from ..models.seq2seq.start import new_tokens
+from ..models.text.truncation import cut_longer_side
+from ..models.torch.asking import in_batches
+from ..models.torch.batches import padded, token_batches
+from ..models.torch.best import Best
+from ..models.torch.library import torch as load_torch
+from ..models.torch.training import TrainingConfig
 from .trained import CLASSES, TrainedDiscriminator, class_log_odds
 
 __all__ = ["BETWEEN", "GenerativeDiscriminator"]

@@ -1,13 +1,23 @@
-"""Registry: a discriminator of any kind back from the folder it was saved to."""
+"""Registry: the kinds of discriminators, and one of any kind back from the folder it was saved to."""
 
 from __future__ import annotations
 
 import os
 
-from ..artifacts import load_artifact
+from ..models.artifacts import KINDS, load_artifact
 from .base import Discriminator
 
 __all__ = ["load_discriminator"]
+
+KINDS.update(
+    {
+        "classifier": "discriminators.classifier:ClassifierDiscriminator",
+        "generative": "discriminators.generative:GenerativeDiscriminator",
+        "pretrained": "discriminators.pretrained:PretrainedDiscriminator",
+        "regression": "discriminators.regression:RegressionDiscriminator",
+        "rule": "discriminators.rule:RuleDiscriminator",
+    }
+)
 
 
 def load_discriminator(folder: str | os.PathLike[str]) -> Discriminator:

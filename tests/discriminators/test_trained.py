@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.errors import InputError, UsageError
-from oodometer.models import BagOfWords, FrozenEncoder
-from oodometer.models.discriminators import (
+from oodometer.discriminators import (
     ClassifierDiscriminator,
     GenerativeDiscriminator,
     RegressionDiscriminator,
     load_discriminator,
     token_f1,
 )
-from oodometer.models.discriminators.odds import probability
+from oodometer.discriminators.odds import probability
+from oodometer.errors import InputError, UsageError
+from oodometer.models import BagOfWords, FrozenEncoder
 from oodometer.models.torch.training import TrainingConfig
 
 SIZES = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}

@@ -12,12 +12,12 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from ...arrays import Array
-from ...errors import InputError, UsageError
-from ...predictions import Predictions
-from ...store import write_atomic
-from ..artifacts import fingerprint, keep, trained_as
-from ..base import Progress
+from ..arrays import Array
+from ..errors import InputError, UsageError
+from ..models.artifacts import fingerprint, keep, trained_as
+from ..models.base import Progress
+from ..predictions import Predictions
+from ..store import write_atomic
 from .base import Dev, Discriminator, check_pairs
 from .registry import load_discriminator
 from .rule import RuleDiscriminator

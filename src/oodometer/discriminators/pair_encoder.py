@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from ...errors import UsageError
-from ..text.encoder import Encoder
-from ..text.token_encoder import TokenEncoder
-from ..torch.training import TrainingConfig
+from ..errors import UsageError
+from ..models.text.encoder import Encoder
+from ..models.text.token_encoder import TokenEncoder
+from ..models.torch.training import TrainingConfig
 from .tokenizer import learn_pair_pieces
 
 __all__ = ["HEADS", "SMALL", "pair_encoder", "sizes_of"]
