@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..deprecation import warn_old
+from ..energy import Energy, EnergyMeter
 from .artifacts import KINDS as _KINDS
 from .artifacts import kind_named
 from .base import Answers, Classifier, Request, Text
-from .energy import Energy, EnergyMeter
 from .ensemble import Ensemble
 from .image.encoder import ImageEncoder
 from .image.resnet import ResNet

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from oodometer.energy import Part, _cpu, _dram, _gpu
 from oodometer.errors import MissingExtraError, UsageError
 from oodometer.models import Energy, EnergyMeter
-from oodometer.models.energy import Part, _cpu, _dram, _gpu
 
 
 def test_the_equation_by_hand() -> None:
