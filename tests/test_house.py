@@ -37,9 +37,6 @@ MOST_PARAMETERS = 8
 MOST_LINES_OF_A_FUNCTION = 60
 LARGEST_FLOOR = 0.12  # of the lines of the package
 
-# Rooms whose functions are not counted yet.
-UNCOUNTED = ("discriminators/", "fields.py", "models/", "recipes/", "store/", "verbs/discriminate/")
-
 # What `import oodometer` must not load.
 HEAVY = ("torch", "pandas", "polars", "sklearn", "altair", "scipy.stats", "typer", "pyarrow.dataset")
 
@@ -150,20 +147,23 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def functions(public: bool) -> list[tuple[str, Function]]:
-    """Functions of the counted rooms with their places: the public face (verbs and commands), or all others."""
-    import oodometer
+    """Functions with their places: the public face (verbs and commands), or all others.
 
+    Verbs are what the package shows of `verbs/`, and the calls of `discriminate`, which its face shows.
+    """
+    import oodometer
+    from oodometer.verbs import discriminate
+
+    verbs = {*oodometer.__all__, *discriminate.__all__}
     found = []
     for path in MODULES:
         room = path.relative_to(PACKAGE).as_posix()
-        if room.startswith(UNCOUNTED):
-            continue
         tree = parsed(path)[1]
         top = {id(node) for node in tree.body}
         for node in ast.walk(tree):
             if not isinstance(node, Function):
                 continue
-            verb = room.startswith("verbs/") and node.name in oodometer.__all__
+            verb = room.startswith("verbs/") and node.name in verbs
             command = room.startswith("cli/") and any("options." in ast.unparse(a) for a in node.args.args)
             if (id(node) in top and (verb or command)) == public:
                 found.append((f"{room}: {node.name}", node))

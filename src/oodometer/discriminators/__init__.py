@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from .base import Dev, Discriminator
 from .classifier import ClassifierDiscriminator
-from .collect import Decoder, collect
+from .collect import CollectOptions, Decoder, collect
 from .ensemble import Panel
 from .examples import Examples
 from .generative import GenerativeDiscriminator
-from .masked_pretraining import pretrain
+from .masked_pretraining import PretrainingOptions, pretrain
 from .pair_encoder import HEADS, SMALL
 from .pretrained import PretrainedDiscriminator
 from .registry import load_discriminator
@@ -20,6 +20,7 @@ __all__ = [
     "HEADS",
     "SMALL",
     "ClassifierDiscriminator",
+    "CollectOptions",
     "Decoder",
     "Dev",
     "Discriminator",
@@ -27,6 +28,7 @@ __all__ = [
     "GenerativeDiscriminator",
     "Panel",
     "PretrainedDiscriminator",
+    "PretrainingOptions",
     "RegressionDiscriminator",
     "RuleDiscriminator",
     "collect",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, final
 
@@ -19,7 +20,7 @@ from ..store.kept import read_kept, write_kept
 from .base import check_pairs
 from .examples import GOLD, Examples
 
-__all__ = ["Decoder", "collect"]
+__all__ = ["CollectOptions", "Decoder", "collect"]
 
 
 class Decoder(Protocol):
@@ -29,30 +30,12 @@ class Decoder(Protocol):
         """The best ``beams`` outputs of each input."""
 
 
-def collect(
-    models: Sequence[str | os.PathLike[str] | Decoder],
-    inputs: Sequence[str],
-    golds: Sequence[str],
-    *,
-    checkpoints: int = 5,
-    beams: int = 4,
-    per_checkpoint: int | None = None,
-    per_input: int = 1,
-    balance: float | None = 1.0,
-    deduplicate: bool = True,
-    clean: Callable[[str], str] | None = None,
-    seed: int = 0,
-    checkpoint: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
-) -> Examples:
-    """Pairs to train a discriminator on: gold outputs are correct, wrong beams of early checkpoints are incorrect.
+@dataclass(frozen=True)
+class CollectOptions:
+    """Which mistakes are collected; `UsageError` for numbers below 1.
 
     Parameters
     ----------
-    models :
-        Checkpoints of the model in the order of training: folders (see `snapshot_folders`) or anything with ``decode``.
-    inputs, golds :
-        The data the model was trained on (for a dev set: the dev data), one gold output an input.
     checkpoints :
         How many of the models are asked, from the first on.
     beams :
@@ -70,6 +53,48 @@ def collect(
         Applied to both before an output is compared with gold; by default runs of white space count as one space.
     seed :
         Of all draws.
+
+    >>> CollectOptions(beams=0)
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected beams of at least 1, got 0
+    """
+
+    checkpoints: int = 5
+    beams: int = 4
+    per_checkpoint: int | None = None
+    per_input: int = 1
+    balance: float | None = 1.0
+    deduplicate: bool = True
+    clean: Callable[[str], str] | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("checkpoints", "beams", "per_checkpoint", "per_input"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UsageError(f"expected {name} of at least 1, got {value}")
+
+
+def collect(
+    models: Sequence[str | os.PathLike[str] | Decoder],
+    inputs: Sequence[str],
+    golds: Sequence[str],
+    *,
+    options: CollectOptions | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    **more: Any,
+) -> Examples:
+    """Pairs to train a discriminator on: gold outputs are correct, wrong beams of early checkpoints are incorrect.
+
+    Parameters
+    ----------
+    models :
+        Checkpoints of the model in the order of training: folders (see `snapshot_folders`) or anything with ``decode``.
+    inputs, golds :
+        The data the model was trained on (for a dev set: the dev data), one gold output an input.
+    options, more :
+        Which mistakes are collected. Fields of `CollectOptions` may also be given by name: ``collect(..., beams=3)``.
     checkpoint :
         Folder in which the mistakes of each model folder are kept, so that an interrupted collection goes on.
     progress :
@@ -81,49 +106,34 @@ def collect(
     Source: Yao and Koller (2024), section 3.1.
     """
     inputs, golds = check_pairs(inputs, golds)
-    for name, least, value in (
-        ("checkpoints", 1, checkpoints),
-        ("beams", 1, beams),
-        ("per_checkpoint", 1, per_checkpoint),
-        ("per_input", 1, per_input),
-    ):
-        if value is not None and value < least:
-            raise UsageError(f"expected {name} of at least {least}, got {value}")
+    how = replace(options or CollectOptions(), **more)
     if not models:
         raise UsageError("expected at least one checkpoint of the model, got none; train with snapshots=FOLDER")
-    search = _Search(inputs, golds, beams, per_input, clean or _plain, seed)
-    asked = list(models)[:checkpoints]
+    search = _Search(inputs, golds, how)
+    asked = list(models)[: how.checkpoints]
     kept = None if checkpoint is None else Path(checkpoint)
     found: list[dict[str, Any]] = []
     for place, model in enumerate(asked):
-        rows = _rows(len(inputs), per_checkpoint, seed, place)
+        rows = _rows(len(inputs), how.per_checkpoint, how.seed, place)
 
         def tell(done: int, total: int, place: int = place) -> None:
             if progress is not None:
                 progress(place * total + done, len(asked) * total)
 
         found.append(search.ask(model, place, rows, kept, tell))
-    return _joined(search, found, balance, deduplicate, seed)
+    return _joined(search, found, how)
 
 
 @final
 class _Search:
     """Asks one model after the other for mistakes."""
 
-    def __init__(
-        self,
-        inputs: list[str],
-        golds: list[str],
-        beams: int,
-        per_input: int,
-        clean: Callable[[str], str],
-        seed: int,
-    ) -> None:
-        self.inputs, self.golds, self.beams, self.per_input = inputs, golds, beams, per_input
-        self.clean, self.seed = clean, seed
+    def __init__(self, inputs: list[str], golds: list[str], how: CollectOptions) -> None:
+        self.inputs, self.golds, self.beams, self.per_input = inputs, golds, how.beams, how.per_input
+        self.clean, self.seed = how.clean or _plain, how.seed
         self.right: dict[str, set[str]] = {}  # every cleaned gold output of an input
         for row, (given, gold) in enumerate(zip(inputs, golds, strict=True)):
-            key = clean(gold)
+            key = self.clean(gold)
             if not key.strip():
                 raise InputError("a gold output", got="an empty one", remedy="drop the row", row=row + 1, column="gold")
             self.right.setdefault(given, set()).add(key)
@@ -180,10 +190,8 @@ class _Search:
         return {**out, "accuracy": best / len(rows), "wrong": wrong, "empty": empty}
 
 
-def _joined(
-    search: _Search, found: list[dict[str, Any]], balance: float | None, deduplicate: bool, seed: int
-) -> Examples:
-    golds = range(len(search.inputs)) if deduplicate else [row for one in found for row in one["asked"]]
+def _joined(search: _Search, found: list[dict[str, Any]], how: CollectOptions) -> Examples:
+    golds = range(len(search.inputs)) if how.deduplicate else [row for one in found for row in one["asked"]]
     positives = [(row, search.golds[row], -1) for row in golds]  # row, output, place of the checkpoint
     negatives = [
         (row, output, place)
@@ -198,11 +206,13 @@ def _joined(
             remedy="it makes no mistake to learn from; keep earlier checkpoints (a smaller K) or ask for more beams",
         )
     before = len(positives) + len(negatives)
-    if deduplicate:
+    if how.deduplicate:
         positives, negatives = _once(search, positives), _once(search, negatives)
     duplicates = before - len(positives) - len(negatives)
-    most = len(negatives) if balance is None else min(len(negatives), max(1, int(balance * len(positives))))
-    drawn = np.sort(np.random.default_rng([seed, 2]).permutation(len(negatives))[:most])
+    most = len(negatives)
+    if how.balance is not None:
+        most = min(most, max(1, int(how.balance * len(positives))))
+    drawn = np.sort(np.random.default_rng([how.seed, 2]).permutation(len(negatives))[:most])
     pairs = positives + [negatives[i] for i in drawn]
     places = np.array([place for _, _, place in pairs])
     counts = {

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from .base import check_pairs
 from .pair_encoder import sizes_of
 from .tokenizer import learn_pair_pieces
 
-__all__ = ["TRAINING", "pretrain"]
+__all__ = ["TRAINING", "PretrainingOptions", "pretrain"]
 
 TRAINING = TrainingConfig(epochs=20, batch_size=64, learning_rate=1e-3, weight_decay=0.01, warmup=0.1)
 # Shares of the tokens that are chosen: of the input, of the output those that the input has too, and the others, such
@@ -34,18 +35,29 @@ SHARES = (0.1, 0.1, 0.5)
 HIDDEN, EXCHANGED = 0.8, 0.1  # of the chosen tokens; the rest stay as they are
 
 
+@dataclass(frozen=True)
+class PretrainingOptions:
+    """How an encoder is pretrained.
+
+    vocab_size, max_length, device : as for `ClassifierDiscriminator`. training : how to train.
+    """
+
+    vocab_size: int = 8_000
+    max_length: int = 512
+    training: TrainingConfig = TRAINING
+    device: str | None = None
+
+
 def pretrain(
     inputs: Sequence[str],
     outputs: Sequence[str],
     folder: str | os.PathLike[str],
     *,
     config: Mapping[str, Any],
-    vocab_size: int = 8_000,
-    max_length: int = 512,
-    training: TrainingConfig = TRAINING,
-    device: str | None = None,
+    options: PretrainingOptions | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    **more: Any,
 ) -> Path:
     """Train an encoder from scratch to fill gaps in right pairs; the folder is then a ``source`` of judges.
 
@@ -60,10 +72,10 @@ def pretrain(
     folder :
         Where the encoder and its tokenizer are written, in transformers' own format; it appears whole or not at all. A
         folder of the very same training is kept.
-    config, vocab_size, max_length, device :
+    config :
         As for `ClassifierDiscriminator`.
-    training :
-        How to train.
+    options, more :
+        How to train. Fields of `PretrainingOptions` may also be given by name: ``pretrain(..., max_length=64)``.
     checkpoint, progress :
         Folder from which an interrupted training goes on; called with (steps done, steps).
 
@@ -74,23 +86,46 @@ def pretrain(
     oodometer.errors.InputError: row 1: column output: expected a text, got None; leave the row out or give the text
     """
     given, found = check_pairs(inputs, outputs)
-    torch, library, home = load_torch(), load_transformers(), Path(folder)
-    place = choose_device(device)
-    tokenizer = learn_pair_pieces([*given, *found], vocab_size, max_length)
-    sequences, cut = counted_ids(tokenizer, list(zip(given, found, strict=True)), max_length)
-    settings = {**sizes_of(config), "vocab_size": vocab_size, "max_length": max_length}
+    how = replace(options or PretrainingOptions(), **more)
+    home, place = Path(folder), choose_device(how.device)
+    tokenizer = learn_pair_pieces([*given, *found], how.vocab_size, how.max_length)
+    sequences, cut = counted_ids(tokenizer, list(zip(given, found, strict=True)), how.max_length)
+    settings = {**sizes_of(config), "vocab_size": how.vocab_size, "max_length": how.max_length}
     name = fingerprint({"pretraining": settings}, sequences.values, sequences.offsets)
-    whole = training.fingerprint(name)
+    whole = how.training.fingerprint(name)
     if trained_as(home) == whole:
         return home
     if cut:
         warnings.warn(
-            f"{cut} of {len(given)} pairs ({percent(cut / len(given))}) are longer than {max_length} tokens and lose "
-            "the end of their longer side; raise `max_length`",
+            f"{cut} of {len(given)} pairs ({percent(cut / len(given))}) are longer than {how.max_length} tokens and "
+            "lose the end of their longer side; raise `max_length`",
             stacklevel=2,
         )
-    torch.manual_seed(training.seed)
-    base = library.AutoModel.from_config(
+    load_torch().manual_seed(how.training.seed)
+    base = _encoder(tokenizer, config, how.max_length)
+    gaps = _Gaps(base, tokenizer, sequences, place)
+    train(
+        gaps.net,
+        gaps.loss,
+        LengthBatches(sequences.lengths, how.training),
+        how.training,
+        name=name,
+        checkpoint=None if checkpoint is None else Path(checkpoint),
+        hooks=Hooks(progress),
+    )
+
+    def write(part: Path) -> None:
+        base.save_pretrained(part)
+        tokenizer.save_pretrained(part)
+
+    keep(home, whole, write)
+    return home
+
+
+def _encoder(tokenizer: Any, config: Mapping[str, Any], max_length: int) -> Any:
+    """The untrained encoder, its weights drawn by torch's seed."""
+    library = load_transformers()
+    return library.AutoModel.from_config(
         library.AutoConfig.for_model(
             **{
                 "model_type": "bert",
@@ -101,37 +136,39 @@ def pretrain(
             }
         )
     )
-    head = torch.nn.Linear(base.config.hidden_size, len(tokenizer))
-    net = torch.nn.ModuleDict({"base": base, "head": head}).to(place)
-    typed = getattr(base.config, "type_vocab_size", 0) > 1
-    special = torch.tensor(sorted(tokenizer.all_special_ids), device=place)
-    parts, shares = _parts(sequences, int(tokenizer.sep_token_id)), torch.tensor(SHARES, device=place)
 
-    def loss(batch: Array) -> Any:
-        ids, real = padded(sequences, batch, int(tokenizer.pad_token_id))
+
+@final
+class _Gaps:
+    """The task: tokens of pairs are hidden, and a head on the encoder says which they were."""
+
+    def __init__(self, base: Any, tokenizer: Any, sequences: Ragged, device: str) -> None:
+        torch = load_torch()
+        self.tokenizer, self.sequences, self.device = tokenizer, sequences, device
+        head = torch.nn.Linear(base.config.hidden_size, len(tokenizer))
+        self.net = torch.nn.ModuleDict({"base": base, "head": head}).to(device)
+        self.typed = getattr(base.config, "type_vocab_size", 0) > 1
+        self.special = torch.tensor(sorted(tokenizer.all_special_ids), device=device)
+        self.parts = _parts(sequences, int(tokenizer.sep_token_id))
+        self.shares = torch.tensor(SHARES, device=device)
+
+    def loss(self, batch: Array) -> Any:
+        """Mean cross-entropy of the chosen tokens of a batch, chosen anew in each call."""
+        torch, place, tokenizer = load_torch(), self.device, self.tokenizer
+        ids, real = padded(self.sequences, batch, int(tokenizer.pad_token_id))
         true, mask = torch.from_numpy(ids).to(place), torch.from_numpy(real).to(place)
-        what = torch.from_numpy(padded(parts, batch, 0)[0]).to(place)
-        chosen = (torch.rand(true.shape, device=place) < shares[what]) & mask & ~torch.isin(true, special)
+        what = torch.from_numpy(padded(self.parts, batch, 0)[0]).to(place)
+        chosen = torch.rand(true.shape, device=place) < self.shares[what]
+        chosen = chosen & mask & ~torch.isin(true, self.special)
         fate = torch.rand(true.shape, device=place)
         seen = torch.where(chosen & (fate < HIDDEN), tokenizer.mask_token_id, true)
-        other = torch.randint(len(special), len(tokenizer), true.shape, device=place)
+        other = torch.randint(len(self.special), len(tokenizer), true.shape, device=place)
         seen = torch.where(chosen & (fate >= HIDDEN) & (fate < HIDDEN + EXCHANGED), other, seen)
-        types = {"token_type_ids": (what > 0).long()} if typed else {}
-        states = base(input_ids=seen, attention_mask=mask.long(), **types).last_hidden_state
-        scores = head(states[chosen])  # of the whole vocabulary, so only where a token was chosen
+        types = {"token_type_ids": (what > 0).long()} if self.typed else {}
+        states = self.net["base"](input_ids=seen, attention_mask=mask.long(), **types).last_hidden_state
+        scores = self.net["head"](states[chosen])  # of the whole vocabulary, so only where a token was chosen
         total = torch.nn.functional.cross_entropy(scores, true[chosen], reduction="sum")
         return total / chosen.sum().clamp(min=1)
-
-    lengths = LengthBatches(sequences.lengths, training)
-    state = None if checkpoint is None else Path(checkpoint)
-    train(net, loss, lengths, training, name=name, checkpoint=state, hooks=Hooks(progress))
-
-    def write(part: Path) -> None:
-        base.save_pretrained(part)
-        tokenizer.save_pretrained(part)
-
-    keep(home, whole, write)
-    return home
 
 
 def _parts(sequences: Ragged, separator: int) -> Ragged:
