@@ -134,8 +134,8 @@ class ClassifierDiscriminator(TrainedDiscriminator):
         return int(getattr(self.model, "truncated", 0))
 
     def _margins(self, inputs: list[str], outputs: list[str], progress: Progress | None) -> tuple[Array, int]:
-        logits = self.model.logits(list(zip(inputs, outputs, strict=True)), progress=progress)
-        return class_log_odds(logits, 0, 1), int(getattr(self.model, "truncated", 0))
+        answers = self.model.ask(list(zip(inputs, outputs, strict=True)), progress=progress)
+        return class_log_odds(answers.logits_of(self.model.kind), 0, 1), int(getattr(self.model, "truncated", 0))
 
     def _save_network(self, folder: Path) -> None:
         self.model.save(folder)

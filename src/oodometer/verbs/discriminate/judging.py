@@ -14,7 +14,6 @@ import numpy as np
 
 from ...arguments import checked, judges_or_folder, texts
 from ...arrays import Array
-from ...deprecation import renamed_arguments
 from ...discriminators import Discriminator, Panel
 from ...errors import UsageError
 from ...metrics.vote_rules import check_agree
@@ -38,8 +37,7 @@ __all__ = ["judge_outputs"]
 _STUDY = ("rows", "gold", "inside", "methods", "rules", "ladder", "by_judge", "bounds", "skipped")
 
 
-@renamed_arguments(longest="max_length")
-@checked(judges=judges_or_folder, labels=texts)
+@checked({"longest": "max_length"}, judges=judges_or_folder, labels=texts)
 def judge_outputs(
     judges: Panel | str | os.PathLike[str] | None,
     outputs: Any,

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...arguments import checked
-from ...deprecation import renamed_arguments
 from ...discriminators import SMALL, Discriminator, Panel, PretrainingOptions, pretrain
 from ...discriminators.masked_pretraining import TRAINING
 from ...errors import UsageError
@@ -83,8 +82,7 @@ class TrainedJudges:
         }
 
 
-@renamed_arguments(longest="max_length")
-@checked()
+@checked({"longest": "max_length"})
 def train_judges(
     pairs: Any,
     out: str | os.PathLike[str],
