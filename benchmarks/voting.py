@@ -36,13 +36,13 @@ def judged_pairs(inputs: list[str], golds: list[str], seed: int) -> tuple[list[s
 
 def judge_of(kind: str, folder: Path, pairs: tuple[list[str], list[str], list[bool]]) -> Any:
     """The judge of a kind, trained where its folder is not there yet."""
-    from oodometer.models.artifacts import described
-    from oodometer.models.discriminators import (
+    from oodometer.discriminators import (
         SMALL,
         ClassifierDiscriminator,
         GenerativeDiscriminator,
         load_discriminator,
     )
+    from oodometer.models.artifacts import described
     from oodometer.models.torch.training import TrainingConfig
 
     if described(folder) is None:
@@ -82,7 +82,7 @@ def voting_sides(judge: Any, inputs: list[str], outputs: list[str], few: list[in
 def _generated(judge: Any, inputs: list[str], outputs: list[str]) -> list[str]:
     import torch
 
-    from oodometer.models.discriminators.generative import BETWEEN
+    from oodometer.discriminators.generative import BETWEEN
 
     model = judge.model
     texts = [f"{given}{BETWEEN}{output}" for given, output in zip(inputs, outputs, strict=True)]

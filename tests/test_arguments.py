@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import oodometer
+from oodometer.accuracy_proxies import rank_models
 from oodometer.arguments import CHECKS, check_seed
 from oodometer.errors import OodometerError
-from oodometer.rankers import rank_models
 from oodometer.recipes import reproduce
 from oodometer.testing import example_record
 from oodometer.verbs.demo import demo

@@ -28,8 +28,8 @@ import numpy as np
 import pytest
 
 from oodometer import Predictions, registry
+from oodometer.accuracy_proxies import MaNo, MetaDistributionEnergy, NuclearNorm
 from oodometer.arrays import softmax
-from oodometer.rankers import MaNo, MetaDistributionEnergy, NuclearNorm
 from oodometer.testing import example_record
 
 HERE = Path(__file__).resolve().parent

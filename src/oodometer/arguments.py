@@ -15,6 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from .classes import named_classes
+from .deprecation import take_new_names
 from .errors import UsageError
 from .intervals import check_level
 
@@ -287,11 +288,12 @@ CHECKS: dict[str, Check] = {
 """Name of an argument -> its check; None passes where it is the default."""
 
 
-def checked(**special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def checked(former: Mapping[str, str] | None = None, /, **special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Decorator of a public function: every argument passes the check of its name before anything is done.
 
     ``special`` names checks of arguments that mean something else in this function. An argument without a check is
-    an error where the function is defined, so that none can be forgotten. Seeds come out as whole numbers.
+    an error where the function is defined, so that none can be forgotten. Seeds come out as whole numbers. ``former``
+    maps old names of arguments to new ones: they are taken with a warning.
 
     >>> @checked()
     ... def double(level: float = 0.95, *, seed: int = 0): return 2 * seed
@@ -309,6 +311,8 @@ def checked(**special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
         @functools.wraps(function)
         def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+            if former:
+                take_new_names(kwargs, former)
             bound = signature.bind(*args, **kwargs)
             given = bound.arguments
             for name, value in given.items():

@@ -10,14 +10,29 @@ from typing import Any, TypeVar
 
 from .errors import UsageError
 
-__all__ = ["moved", "renamed_arguments", "warn_old"]
+__all__ = ["moved", "renamed_arguments", "take_new_names", "warn_old"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def warn_old(old: str, new: str) -> None:
-    """Warn whoever called the caller that something has a new name."""
-    warnings.warn(f"{old} is now {new}; the old form goes with the next release", DeprecationWarning, stacklevel=3)
+def warn_old(old: str, new: str, *, stacklevel: int = 3) -> None:
+    """Warn whoever called the caller that something has a new name; ``stacklevel`` as of `warnings.warn`."""
+    warnings.warn(
+        f"{old} is now {new}; the old form goes with the next release", DeprecationWarning, stacklevel=stacklevel
+    )
+
+
+def take_new_names(given: dict[str, Any], names: Mapping[str, str]) -> None:
+    """Put what is given by an old name, old -> new, under the new one, with a warning for the caller's caller.
+
+    Raises `UsageError` where both are given.
+    """
+    for old in names.keys() & given.keys():
+        new = names[old]
+        if new in given:
+            raise UsageError(f"{old} is now called {new}: give {new} alone")
+        warn_old(f"the argument {old}", new, stacklevel=4)
+        given[new] = given.pop(old)
 
 
 def renamed_arguments(**names: str) -> Callable[[F], F]:
@@ -38,12 +53,7 @@ def renamed_arguments(**names: str) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         @functools.wraps(function)
         def called(*args: Any, **given: Any) -> Any:
-            for old in names.keys() & given.keys():
-                new = names[old]
-                if new in given:
-                    raise UsageError(f"{old} is now called {new}: give {new} alone")
-                warn_old(f"the argument {old}", new)
-                given[new] = given.pop(old)
+            take_new_names(given, names)
             return function(*args, **given)
 
         return called  # type: ignore[return-value]

@@ -20,6 +20,7 @@ __all__ = ["broken", "create", "find", "names", "register"]
 
 MethodKind = Literal["score", "estimator", "metric", "calibrator", "ranker", "simulation"]
 METHOD_KINDS: tuple[MethodKind, ...] = ("score", "estimator", "metric", "calibrator", "ranker", "simulation")
+_FLOORS = {"ranker": "accuracy_proxies"}  # of the kinds that are not named after their floor
 C = TypeVar("C", bound=type)
 
 _table: dict[str, dict[str, type]] = {kind: {} for kind in METHOD_KINDS}
@@ -60,10 +61,15 @@ def unregister(kind: MethodKind, name: str) -> type | None:
     return _table[kind].pop(name, None)
 
 
+def _floor(kind: MethodKind) -> str:
+    """The package where a kind lives."""
+    return f"{__package__}.{_FLOORS.get(kind, f'{kind}s')}"
+
+
 def _load(kind: MethodKind) -> None:
     """Import the floor of this kind."""
     if kind not in _loaded:
-        importlib.import_module(f"{__package__}.{kind}s")
+        importlib.import_module(_floor(kind))
         _loaded.add(kind)  # after the import: one that failed must fail again, not leave an empty table
 
 
@@ -102,7 +108,7 @@ _TRAITS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 def _checked(kind: MethodKind, found: Any) -> type:
     """A class that the contract of its floor fits; `TypeError` otherwise."""
-    floor = importlib.import_module(f"{__package__}.{kind}s.base")
+    floor = importlib.import_module(f"{_floor(kind)}.base")
     contract: type = getattr(floor, kind.capitalize())
     if not (isinstance(found, type) and issubclass(found, contract)):
         raise TypeError(f"expected a class that derives from {contract.__name__}, got {found!r}")

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from oodometer import datasets, models
+from oodometer import accuracy_proxies, datasets, discriminators, models
 from oodometer.datasets import Dataset
-from oodometer.errors import UsageError
-from oodometer.models import BagOfWords, Encoder, EncoderDecoder, load_model
-from oodometer.models.artifacts import OLD_NAMES
-from oodometer.models.discriminators import (
+from oodometer.discriminators import (
     ClassifierDiscriminator,
     Discriminator,
     GenerativeDiscriminator,
     RegressionDiscriminator,
     load_discriminator,
 )
+from oodometer.errors import UsageError
+from oodometer.models import BagOfWords, Encoder, EncoderDecoder, load_model
+from oodometer.models.artifacts import OLD_NAMES
 from oodometer.models.torch.training import TrainingConfig
 from oodometer.verbs.discriminate.folder import open_judges
 
@@ -42,6 +43,11 @@ PAIRS = (["a b", "b a", "a", "b"], ["A B", "B B", "A", "B"], [1, 0, 1, 0])
         ("recipes.sequences.base", "Sequences", Dataset),
         ("recipes.texts", "imdb", datasets.imdb),
         ("recipes.texts", "data_folder", datasets.data_folder),
+        ("models.discriminators", "Discriminator", Discriminator),
+        ("models.discriminators", "load_discriminator", load_discriminator),
+        ("models.energy", "EnergyMeter", models.EnergyMeter),
+        ("rankers", "Ranker", accuracy_proxies.Ranker),
+        ("rankers", "rank_models", accuracy_proxies.rank_models),
     ],
 )
 def test_old_places(module: str, name: str, new: Any) -> None:
@@ -54,10 +60,15 @@ def test_old_places(module: str, name: str, new: Any) -> None:
 
 
 def test_all_names_of_the_old_places_lead_somewhere() -> None:
-    old = importlib.import_module("oodometer.recipes.sequences")
-    for name in datasets.__all__:
-        with pytest.warns(DeprecationWarning, match=rf"oodometer\.datasets\.{name};"):
-            assert getattr(old, name) is getattr(datasets, name)
+    for place, new in (
+        ("recipes.sequences", datasets),
+        ("models.discriminators", discriminators),
+        ("rankers", accuracy_proxies),
+    ):
+        old = importlib.import_module(f"oodometer.{place}")
+        for name in getattr(old, "_NAMES", new.__all__):
+            with pytest.warns(DeprecationWarning, match=rf"{re.escape(new.__name__)}\.{name};"):
+                assert getattr(old, name) is getattr(new, name)
 
 
 def test_old_registry() -> None:

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oodometer.discriminators import Panel, RuleDiscriminator
 from oodometer.errors import InputError, MissingExtraError, UsageError
 from oodometer.intervals import clopper_pearson
-from oodometer.models.discriminators import Panel, RuleDiscriminator
 from oodometer.predictions import Predictions
 from oodometer.results import Interval
 from oodometer.store import open_predictions
@@ -114,7 +114,7 @@ def test_balance_draws_wrong_pairs_and_keeps_right_ones() -> None:
 
 
 def test_a_metric_takes_the_place_of_verdicts() -> None:
-    from oodometer.models.discriminators import token_f1
+    from oodometer.discriminators import token_f1
 
     given = {"input": ["a", "b"], "output": ["p q r", "s"], "gold": ["p q", "s t"], "correct": [True, False]}
     found = pairs_of(rows_of(given), metric="token-f1")
@@ -666,7 +666,7 @@ def test_dev_inputs_that_were_learnt_are_told(torch: Any, tmp_path: Path) -> Non
 
 
 def test_judges_of_a_metric(torch: Any, tmp_path: Path) -> None:
-    from oodometer.models.discriminators import token_f1
+    from oodometer.discriminators import token_f1
 
     pairs = written(tmp_path / "early.jsonl", bracketed(300, 0))
     found = train_judges(pairs, tmp_path / "judges", metric="token-f1", **QUICK)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..deprecation import warn_old
+from ..energy import Energy, EnergyMeter
 from .artifacts import KINDS as _KINDS
 from .artifacts import kind_named
 from .base import Answers, Classifier, Request, Text
-from .energy import Energy, EnergyMeter
 from .ensemble import Ensemble
 from .image.encoder import ImageEncoder
 from .image.resnet import ResNet
@@ -56,5 +56,5 @@ def __getattr__(name: str) -> Any:
         return Classifier
     if name == "KINDS":  # of classes, of which the registry holds the names alone
         warn_old(f"{__name__}.{name}", f"{__name__}.load_model")
-        return {one: kind_named(one) for one, place in _KINDS.items() if place.startswith("text.")}
+        return {one: kind_named(one) for one, place in _KINDS.items() if place.startswith("models.text.")}
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -37,6 +37,7 @@ __all__ = [
 DESCRIPTION, WEIGHTS = "oodometer_model.json", "weights.safetensors"
 OLDER = "oodometer_discriminator.json"  # of discriminators saved by older versions
 TRAINING = "training.json"
+_PACKAGE = __name__.partition(".")[0]
 
 OLD_NAMES = {
     "plan": "training",
@@ -47,24 +48,22 @@ OLD_NAMES = {
 }  # of arguments, until 0.1: in calls, and in folders that were saved then
 
 KINDS: dict[str, str] = {
-    "bag-of-words": "text.bag_of_words:BagOfWords",
-    "convolution": "text.convolution:Convolution",
-    "embedding-sum": "text.embedding_sum:EmbeddingSum",
-    "encoder": "text.encoder:Encoder",
-    "frozen-encoder": "text.frozen_encoder:FrozenEncoder",
-    "recurrent": "text.recurrent:Recurrent",
-    "token-encoder": "text.token_encoder:TokenEncoder",
-    "resnet": "image.resnet:ResNet",
-    "image-encoder": "image.encoder:ImageEncoder",
-    "ensemble": "ensemble:Ensemble",
-    "encoder-decoder": "seq2seq.encoder_decoder:EncoderDecoder",
-    "classifier": "discriminators.classifier:ClassifierDiscriminator",
-    "generative": "discriminators.generative:GenerativeDiscriminator",
-    "pretrained": "discriminators.pretrained:PretrainedDiscriminator",
-    "regression": "discriminators.regression:RegressionDiscriminator",
-    "rule": "discriminators.rule:RuleDiscriminator",
+    "bag-of-words": "models.text.bag_of_words:BagOfWords",
+    "convolution": "models.text.convolution:Convolution",
+    "embedding-sum": "models.text.embedding_sum:EmbeddingSum",
+    "encoder": "models.text.encoder:Encoder",
+    "frozen-encoder": "models.text.frozen_encoder:FrozenEncoder",
+    "recurrent": "models.text.recurrent:Recurrent",
+    "token-encoder": "models.text.token_encoder:TokenEncoder",
+    "resnet": "models.image.resnet:ResNet",
+    "image-encoder": "models.image.encoder:ImageEncoder",
+    "ensemble": "models.ensemble:Ensemble",
+    "encoder-decoder": "models.seq2seq.encoder_decoder:EncoderDecoder",
 }
-"""Kind of model -> the module and class that holds it; a kind is imported when it is first asked for."""
+"""Kind of model -> the module and class that holds it; a kind is imported when it is first asked for.
+
+Floors above add kinds of their own: `oodometer.discriminators.registry` does.
+"""
 
 
 class Artifact(ABC):
@@ -159,7 +158,7 @@ def kind_named(name: str, family: type[Any] | None = None) -> type[Any] | None:
     if name not in KINDS:
         return None
     module, _, member = KINDS[name].partition(":")
-    found: type[Any] = getattr(importlib.import_module(f".{module}", __package__), member)
+    found: type[Any] = getattr(importlib.import_module(f"{_PACKAGE}.{module}"), member)
     return found if family is None or issubclass(found, family) else None
 
 

@@ -88,6 +88,12 @@ class Answers:
         assert self.logits is not None
         return softmax(self.logits)
 
+    def logits_of(self, kind: str) -> Array:
+        """The logits; `UsageError` where the model, of a ``kind``, gives probabilities alone."""
+        if self.logits is None:
+            raise UsageError(f"the {kind} model gives probabilities and no logits; use ask")
+        return self.logits
+
     def record(self, **fields: Any) -> Predictions:
         """The record of these answers; ``fields`` are further ones, such as ``label`` and ``columns``."""
         classes = list(self.classes)
@@ -179,10 +185,7 @@ class Classifier(Artifact):
 
     def logits(self, inputs: Any, *, progress: Progress | None = None) -> Array:
         """Logits, float32, shape (sample, class), in the order of the inputs. `UsageError` before `fit`."""
-        found = self.ask(inputs, progress=progress).logits
-        if found is None:
-            raise UsageError(f"the {self.kind} model gives probabilities and no logits; use ask")
-        return found
+        return self.ask(inputs, progress=progress).logits_of(self.kind)
 
     @property
     @abstractmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -18,7 +19,7 @@ from ..torch.library import torch as load_torch
 from ..torch.training import Hooks, TrainingConfig, train
 from .base import WordVectors
 
-__all__ = ["cooccurrences", "fit_factors", "train_glove"]
+__all__ = ["GloveOptions", "cooccurrences", "fit_factors", "train_glove"]
 
 BATCH = 32_768  # pairs a step
 
@@ -47,20 +48,28 @@ def cooccurrences(sequences: Ragged, words: int, window: int) -> tuple[Array, Ar
     return found.row.astype(np.int64), found.col.astype(np.int64), found.data
 
 
+@dataclass(frozen=True)
+class GloveOptions:
+    """How vectors are trained by `train_glove`; words that occur fewer than ``least_count`` times are left out."""
+
+    dimensions: int = 100
+    window: int = 8
+    epochs: int = 6
+    learning_rate: float = 0.04
+    least_count: int = 5
+    vocab_size: int = 30_000
+    x_max: float = 10.0
+    alpha: float = 0.75
+    seed: int = 0
+
+
 def train_glove(
     texts: Sequence[Sequence[str]],
     *,
-    dimensions: int = 100,
-    window: int = 8,
-    epochs: int = 6,
-    learning_rate: float = 0.04,
-    least_count: int = 5,
-    vocab_size: int = 30_000,
-    x_max: float = 10.0,
-    alpha: float = 0.75,
-    seed: int = 0,
+    options: GloveOptions | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    **more: Any,
 ) -> WordVectors:
     """Train vectors on texts that are split into words.
 
@@ -69,6 +78,8 @@ def train_glove(
     paper, for texts of some million words rather than billions: ``x_max`` is 10 rather than 100, and Adam with a
     falling rate takes the place of AdaGrad, which had learnt little after as many passes.
 
+    Fields of ``options`` may also be given by name: ``train_glove(texts, dimensions=50)``.
+
     The folder ``checkpoint`` is written after each pass; interrupted, the same call goes on from there to the same
     vectors. ``progress`` is called with (steps done, steps in all).
 
@@ -76,25 +87,26 @@ def train_glove(
 
     Source: Pennington et al. (2014).
     """
-    vocabulary = Vocabulary.learn(texts, most=vocab_size, least_count=least_count)
-    i, j, x = cooccurrences(vocabulary.encode(texts), len(vocabulary), window)
+    how = replace(options or GloveOptions(), **more)
+    vocabulary = Vocabulary.learn(texts, most=how.vocab_size, least_count=how.least_count)
+    i, j, x = cooccurrences(vocabulary.encode(texts), len(vocabulary), how.window)
     if not len(x):
         raise InputError(
-            f"words that occur {least_count} times near each other",
+            f"words that occur {how.least_count} times near each other",
             got="none",
             remedy="give more texts",
             column="text",
         )
     training = TrainingConfig(
-        epochs=epochs, batch_size=BATCH, learning_rate=learning_rate, clip=None, seed=seed, epsilon=1e-12
+        epochs=how.epochs, batch_size=BATCH, learning_rate=how.learning_rate, clip=None, seed=how.seed, epsilon=1e-12
     )
     found = fit_factors(
         (i, j, x),
         len(vocabulary),
-        dimensions=dimensions,
+        dimensions=how.dimensions,
         training=training,
-        x_max=x_max,
-        alpha=alpha,
+        x_max=how.x_max,
+        alpha=how.alpha,
         checkpoint=checkpoint,
         progress=progress,
     )

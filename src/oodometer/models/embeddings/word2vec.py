@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,31 +18,40 @@ from ..torch.checkpoint import read_tensors, write_tensors
 from ..torch.library import torch as load_torch
 from .base import WordVectors
 
-__all__ = ["train_word2vec"]
+__all__ = ["Word2VecOptions", "train_word2vec"]
 
 _FILE = "checkpoint.safetensors"
+
+
+@dataclass(frozen=True)
+class Word2VecOptions:
+    """How vectors are trained by `train_word2vec`; words that occur fewer than ``least_count`` times are left out."""
+
+    dimensions: int = 100
+    window: int = 5
+    negative: int = 5
+    epochs: int = 5
+    least_count: int = 5
+    vocab_size: int | None = 30_000
+    seed: int = 0
+    threads: int = 1
 
 
 def train_word2vec(
     texts: Sequence[Sequence[str]],
     *,
-    dimensions: int = 100,
-    window: int = 5,
-    negative: int = 5,
-    epochs: int = 5,
-    least_count: int = 5,
-    vocab_size: int | None = 30_000,
-    seed: int = 0,
-    threads: int = 1,
+    options: Word2VecOptions | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    **more: Any,
 ) -> WordVectors:
     """Train vectors on texts that are split into words.
 
     Maximises log s(v_c . u_w) + sum over ``negative`` random words n of log s(-v_n . u_w) over pairs of a word w and
     a neighbour c within ``window``; s is the logistic function. With one thread the same seed gives the same vectors,
     also where the training was interrupted and goes on from ``checkpoint``, a folder that is written after each pass.
-    ``progress`` is called with (passes done, passes in all).
+    ``progress`` is called with (passes done, passes in all). Fields of ``options`` may also be given by name:
+    ``train_word2vec(texts, dimensions=50)``.
 
     Raises `InputError` where no word occurs ``least_count`` times, `MissingExtraError` without gensim (extra `text`).
 
@@ -51,37 +61,38 @@ def train_word2vec(
         from gensim.models import Word2Vec
     except ImportError as error:
         raise MissingExtraError("training word2vec", "gensim", extra="text") from error
+    how = replace(options or Word2VecOptions(), **more)
     settings = {
-        "vector_size": dimensions,
-        "window": window,
-        "negative": negative,
+        "vector_size": how.dimensions,
+        "window": how.window,
+        "negative": how.negative,
         "sg": 1,
-        "min_count": least_count,
-        "max_final_vocab": vocab_size,
-        "seed": seed + 1,
-        "workers": threads,
+        "min_count": how.least_count,
+        "max_final_vocab": how.vocab_size,
+        "seed": how.seed + 1,
+        "workers": how.threads,
         "sample": 1e-4,
     }
     model: Any = Word2Vec(**settings)
     folder = None if checkpoint is None else Path(checkpoint)
     try:
         model.build_vocab(texts)
-        name = "" if folder is None else _fingerprint(texts, {**settings, "epochs": epochs})
+        name = "" if folder is None else _fingerprint(texts, {**settings, "epochs": how.epochs})
         done = 0 if folder is None else _restore(folder, model, name)
         # The rate falls evenly over all passes, so the passes that are left begin where the others ended.
-        rate = model.alpha - (model.alpha - model.min_alpha) * done / epochs
-        if done < epochs:
-            watch = _Watch(folder, name, done, epochs, progress)
+        rate = model.alpha - (model.alpha - model.min_alpha) * done / how.epochs
+        if done < how.epochs:
+            watch = _Watch(folder, name, done, how.epochs, progress)
             model.train(
                 texts,
                 total_examples=model.corpus_count,
-                epochs=epochs - done,
+                epochs=how.epochs - done,
                 start_alpha=rate,
                 callbacks=[watch],
             )
     except RuntimeError as error:
         raise InputError(
-            f"words that occur {least_count} times", got="none", remedy="give more texts", column="text"
+            f"words that occur {how.least_count} times", got="none", remedy="give more texts", column="text"
         ) from error
     return WordVectors(tuple(model.wv.index_to_key), np.asarray(model.wv.vectors, dtype=np.float32))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..torch.batches import padded, token_batches
 from ..torch.library import torch as load_torch
 from .search import search
 
-__all__ = ["Decoded", "decode"]
+__all__ = ["Decoded", "DecodingOptions", "decode"]
 
 
 class Decoded(NamedTuple):
@@ -29,26 +30,12 @@ class Decoded(NamedTuple):
     totals: Array
 
 
-def decode(
-    net: Any,
-    inputs: Ragged,
-    *,
-    beams: int,
-    padding: int,
-    max_output_length: int,
-    usual_output: int,
-    batch_tokens: int,
-    device: str,
-    progress: Progress | None = None,
-) -> Decoded:
-    """The ``beams`` best outputs of each input by total log-probability, without a reward for length.
+@dataclass(frozen=True)
+class DecodingOptions:
+    """How outputs are searched for.
 
     Parameters
     ----------
-    net :
-        Torch module of an encoder-decoder, in evaluation mode.
-    inputs :
-        Token ids, one row a sample.
     beams :
         Width of the search; 1 takes the most probable token at each step.
     padding :
@@ -61,12 +48,36 @@ def decode(
         without end. No answer depends on it, but for rounding.
     batch_tokens :
         Bound on rows x beams x (padded input + tokens that may be written): memory grows with this product.
-    device, progress :
-        Where, and a function that is called with (samples done, samples).
+    device :
+        Where.
+    """
+
+    beams: int
+    padding: int
+    max_output_length: int
+    usual_output: int
+    batch_tokens: int
+    device: str
+
+
+def decode(net: Any, inputs: Ragged, how: DecodingOptions, *, progress: Progress | None = None) -> Decoded:
+    """The ``beams`` best outputs of each input by total log-probability, without a reward for length.
+
+    Parameters
+    ----------
+    net :
+        Torch module of an encoder-decoder, in evaluation mode.
+    inputs :
+        Token ids, one row a sample.
+    how :
+        Width and limits of the search.
+    progress :
+        Called with (samples done, samples).
     """
     torch = load_torch()
     net.eval()
-    out, done = _Outputs(len(inputs), beams), 0
+    device = how.device
+    out, done = _Outputs(len(inputs), how.beams), 0
 
     def decoded(waiting: Array, cap: int) -> Array:
         """Decode some samples as far as ``cap`` tokens; returns those that are not done then."""
@@ -75,14 +86,14 @@ def decode(
 
         def one(batch: Array) -> tuple[()]:
             nonlocal done
-            ids, real = padded(inputs, batch, padding)
+            ids, real = padded(inputs, batch, how.padding)
             mask = torch.from_numpy(real).to(device).long()
             states = net.get_encoder()(
                 input_ids=torch.from_numpy(ids).to(device), attention_mask=mask, return_dict=True
             )
-            found = search(net, states, mask, beams=beams, cap=cap)
+            found = search(net, states, mask, beams=how.beams, cap=cap)
             written, logprobs, own, total, ended = (part.cpu().numpy() for part in found)
-            finished = ended | (cap == max_output_length)
+            finished = ended | (cap == how.max_output_length)
             out.take(batch[finished], *(part[finished] for part in (written, logprobs, own, total)))
             again.append(batch[~finished])
             done += int(finished.sum())
@@ -90,11 +101,11 @@ def decode(
                 progress(done, len(inputs))
             return ()
 
-        in_batches(token_batches(lengths, waiting, max(1, batch_tokens // beams)), len(inputs), one)
+        in_batches(token_batches(lengths, waiting, max(1, how.batch_tokens // how.beams)), len(inputs), one)
         return np.concatenate(again)
 
     waiting = np.argsort(-inputs.lengths, kind="stable")
-    for cap in sorted({min(usual_output, max_output_length), max_output_length}):
+    for cap in sorted({min(how.usual_output, how.max_output_length), how.max_output_length}):
         waiting = decoded(waiting, cap)
     return out.decoded()
 

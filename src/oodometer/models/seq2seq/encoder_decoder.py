@@ -22,13 +22,13 @@ from ..torch.library import torch as load_torch
 from ..torch.training import Hooks, LengthBatches, TrainingConfig, train
 from .beams import Beams
 from .codec import Codec, check_strings
-from .decoding import decode
+from .decoding import DecodingOptions, decode
 from .exact_match import Clean
 from .pairs import EncodedPairs, pairs_of, same_length
 from .pretrained import build, load_config, load_tokenizer, load_weights_of, special_ids, stand_ins_of
 from .record import check_gold, record_of
 from .scoring import must_be_numbers, score
-from .snapshots import Snapshots
+from .snapshots import SnapshotOptions
 from .stand_ins import StandIns, check_spelling
 from .start import new_net, new_tokens, pretrained_tokens
 
@@ -153,11 +153,9 @@ class EncoderDecoder(Artifact):
         *,
         dev: Dataset | tuple[Sequence[str], Sequence[str]] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
-        snapshots: str | os.PathLike[str] | None = None,
-        every: int | None = None,
-        most: int | None = None,
         stop_after: int | None = None,
         progress: Progress | None = None,
+        **snapshots: Any,
     ) -> Self:
         """Train on pairs by cross-entropy over the output tokens; returns the model itself.
 
@@ -172,7 +170,7 @@ class EncoderDecoder(Artifact):
             same weights and the same snapshots.
         snapshots, every, most :
             Folder in which the model after every ``every`` steps is kept (``step-000200/``, see `load`), at most the
-            first ``most`` of them.
+            first ``most`` of them: the fields of `SnapshotOptions`.
         stop_after :
             End after so many steps, the learning rate being that of the whole config.
         progress :
@@ -182,22 +180,19 @@ class EncoderDecoder(Artifact):
         """
         inputs, outputs = pairs_of(data, outputs)
         held = None if dev is None else pairs_of(*((dev,) if isinstance(dev, Dataset) else dev))
-        if (snapshots is None) != (every is None):
-            raise UsageError("expected both snapshots=FOLDER and every=STEPS, got one; give the other or neither")
+        kept = SnapshotOptions(**snapshots)
         if stop_after is not None and stop_after < 1:
             raise UsageError(f"expected stop_after of at least 1 step, got {stop_after}")
         codec, device = self._begin(inputs, outputs)
         pairs = EncodedPairs(codec, inputs, outputs)
         self._usual = int(pairs.written.lengths.max()) + 8
-        begun = {} if self.source is None or not (checkpoint or snapshots) else weights(self.net)
+        begun = {} if self.source is None or not (checkpoint or kept.snapshots) else weights(self.net)
         name = fingerprint(
             {"kind": self.kind, **self.options(), "batch_tokens": 0},
             *pairs.arrays,
             *(one.detach().cpu().numpy() for one in begun.values()),
         )
-        keeper = None
-        if snapshots is not None and every is not None:
-            keeper = self._snapshots(Path(snapshots), every, most, self.training.fingerprint(name))
+        keeper = kept.keeper(self.training.fingerprint(name), self._save)
         folder = None if checkpoint is None else Path(checkpoint)
         best = None
         if held is not None:
@@ -238,12 +233,6 @@ class EncoderDecoder(Artifact):
         self._codec = self._new_codec(tokenizer, stand_ins)
         return self._codec, device
 
-    def _snapshots(self, home: Path, every: int, most: int | None, training: str) -> Snapshots:
-        def save(folder: Path, step: int) -> Path:
-            return self._save(folder, step=step, training=training)
-
-        return Snapshots(home, every, most, training, save)
-
     def _mean_loss(self, pairs: EncodedPairs) -> float:
         """Mean cross-entropy of the tokens of given outputs."""
         return -float(self._scored(pairs.read, pairs.written, None).values.mean(dtype=np.float64))
@@ -283,12 +272,14 @@ class EncoderDecoder(Artifact):
         found = decode(
             self.net,
             codec.read(inputs),
-            beams=beams,
-            padding=codec.padding,
-            max_output_length=codec.max_output_length,
-            usual_output=self._usual,
-            batch_tokens=self.batch_tokens,
-            device=device,
+            DecodingOptions(
+                beams=beams,
+                padding=codec.padding,
+                max_output_length=codec.max_output_length,
+                usual_output=self._usual,
+                batch_tokens=self.batch_tokens,
+                device=device,
+            ),
             progress=progress,
         )
         must_be_numbers(found.totals[:, 0])  # every search ends with one answer at least

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
@@ -12,7 +13,7 @@ from ...errors import InputError, UsageError
 from ...store import whole_folder
 from ..artifacts import read_description
 
-__all__ = ["Snapshots", "snapshot_folders"]
+__all__ = ["SnapshotOptions", "Snapshots", "snapshot_folders"]
 
 _NAME = re.compile(r"step-(\d+)")
 
@@ -89,3 +90,33 @@ class Snapshots:
         self.home.mkdir(parents=True, exist_ok=True)
         with whole_folder(target) as part:
             self._save(part, step)
+
+
+@dataclass(frozen=True)
+class SnapshotOptions:
+    """Which snapshots `EncoderDecoder.fit` keeps: none without a folder; `UsageError` for a folder or steps alone.
+
+    >>> SnapshotOptions(every=5)
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected both snapshots=FOLDER and every=STEPS, got one; give the other or neither
+    """
+
+    snapshots: str | os.PathLike[str] | None = None
+    every: int | None = None
+    most: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.snapshots is None) != (self.every is None):
+            raise UsageError("expected both snapshots=FOLDER and every=STEPS, got one; give the other or neither")
+
+    def keeper(self, training: str, save: Callable[..., object]) -> Snapshots | None:
+        """What writes them, with ``save(folder, step=, training=)``; None where none are wanted."""
+        if self.snapshots is None or self.every is None:
+            return None
+        return Snapshots(
+            Path(self.snapshots),
+            self.every,
+            self.most,
+            training,
+            lambda folder, step: save(folder, step=step, training=training),
+        )

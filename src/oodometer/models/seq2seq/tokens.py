@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from ..tokenizer_training import train_byte_pieces, train_words, wrapped
 from ..torch.library import transformers as load_transformers
 
 __all__ = ["END", "PADDING", "SPECIAL", "UNKNOWN", "learn_pieces", "learn_words"]
@@ -26,16 +26,7 @@ def learn_words(texts: Iterable[str]) -> Any:
     >>> found("a cat ) dog")["input_ids"], found.decode([3, 4])
     ([4, 3, 6, 2, 1], 'cat a')
     """
-    load_transformers()
-    from tokenizers import Tokenizer, models, pre_tokenizers
-
-    counts = Counter(word for text in texts for word in text.split())
-    for name in SPECIAL:
-        counts.pop(name, None)
-    order = sorted(counts, key=lambda word: (-counts[word], word))
-    inner = Tokenizer(models.WordLevel({word: i for i, word in enumerate([*SPECIAL, *order])}, unk_token=UNKNOWN))
-    inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    return _wrapped(inner)
+    return _wrapped(train_words(texts, SPECIAL, UNKNOWN))
 
 
 def learn_pieces(texts: Iterable[str], size: int) -> Any:
@@ -52,31 +43,17 @@ def learn_pieces(texts: Iterable[str], size: int) -> Any:
     'slow → {low}'
     """
     load_transformers()
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from tokenizers import pre_tokenizers
 
-    inner = Tokenizer(models.BPE())
-    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    inner.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=size,
-        special_tokens=list(SPECIAL),
-        show_progress=False,
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-    )
-    inner.train_from_iterator(texts, trainer)
-    return _wrapped(inner)
+    return _wrapped(train_byte_pieces(texts, size, SPECIAL, pre_tokenizers.ByteLevel(add_prefix_space=False)))
 
 
 def _wrapped(inner: Any) -> Any:
     """The tokenizer as transformers' own, with the end token after each text."""
-    from tokenizers import processors
-
-    place = inner.token_to_id(END)
-    inner.post_processor = processors.TemplateProcessing(
-        single=f"$A {END}", pair=f"$A $B {END}", special_tokens=[(END, place)]
-    )
-    return load_transformers().PreTrainedTokenizerFast(
-        tokenizer_object=inner,
+    return wrapped(
+        inner,
+        f"$A {END}",
+        f"$A $B {END}",
         pad_token=PADDING,
         eos_token=END,
         unk_token=UNKNOWN,

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
+from ...discriminators import RegressionDiscriminator, token_f1
 from ...metrics.vote_bounds import mean_of
 from ...metrics.vote_counts import absolute, paired_gap
-from ...models.discriminators import RegressionDiscriminator, token_f1
 from ...models.torch.library import use_threads
 from ...models.torch.training import TrainingConfig
 from ...results import Interval

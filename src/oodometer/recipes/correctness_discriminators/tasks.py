@@ -270,64 +270,39 @@ _PAPER = Sizes(
 
 
 def _paper() -> tuple[Task, ...]:
-    def task(
-        name: str, title: str, family: str, read: Callable[[str], Dataset], tests: tuple[TestSet, ...], **others: Any
-    ) -> Task:
-        sizes = others.pop("sizes", _PAPER)
-        return Task(name, title, family, partial(read, "train"), partial(read, "dev"), tests, sizes, **others)
-
-    def out(title: str, load: Load, name: str = "test", domain: str = "out") -> TestSet:
-        return TestSet(name, title, domain, load, paper=title)
-
     mcd1, mcd2 = partial(sequences.cfq, "mcd1"), partial(sequences.cfq, "mcd2")
+    cogs, amr = sequences.cogs, sequences.news_amr
     return (
-        task("cfq-mcd1", "CFQ MCD1", "semantic", mcd1, (out("MCD1", partial(mcd1, "test")),)),
-        task("cfq-mcd2", "CFQ MCD2", "semantic", mcd2, (out("MCD2", partial(mcd2, "test")),)),
-        task(
-            "cogs",
-            "COGS",
-            "semantic",
-            sequences.cogs,
-            (out("COGS", partial(sequences.cogs, "gen"), "gen"),),
-            brackets=True,
-            pseudo_labels="gen",
+        _of_paper("cfq-mcd1", "CFQ MCD1", "semantic", mcd1, (_test(mcd1, "MCD1"),)),
+        _of_paper("cfq-mcd2", "CFQ MCD2", "semantic", mcd2, (_test(mcd2, "MCD2"),)),
+        _of_paper("cogs", "COGS", "semantic", cogs, (_test(cogs, "COGS", "gen"),), brackets=True, pseudo_labels="gen"),
+        _of_paper("topv2", "TOPv2", "semantic", sequences.topv2, (_test(sequences.topv2, "TOP"),)),
+        _of_paper(
+            "amr-2.0", "AMR 2.0", "semantic", amr, (_test(amr, "AMR", domain="in"),), brackets=True, metric="token_f1"
         ),
-        task("topv2", "TOPv2", "semantic", sequences.topv2, (out("TOP", partial(sequences.topv2, "test")),)),
-        task(
-            "amr-2.0",
-            "AMR 2.0",
-            "semantic",
-            sequences.news_amr,
-            (out("AMR", partial(sequences.news_amr, "test"), domain="in"),),
-            brackets=True,
-            metric="token_f1",
-        ),
-        task(
-            "pos-cogs",
-            "POS-COGS",
-            "tagging",
-            sequences.pos_cogs,
-            (out("POS-COGS", partial(sequences.pos_cogs, "gen"), "gen"),),
-        ),
-        task(
-            "ptb-pos",
-            "PTB tags",
-            "tagging",
-            sequences.penn_tags,
-            (
-                out("POS-Brown", partial(sequences.penn_tags, "brown"), "brown"),
-                out("POS-WSJ", partial(sequences.penn_tags, "test"), "wsj", "in"),
-            ),
-        ),
-        task(
-            "ptb-syn",
-            "PTB trees",
-            "parsing",
-            sequences.penn_trees,
-            (
-                out("Syn-Brown", partial(sequences.penn_trees, "brown"), "brown"),
-                out("Syn-WSJ", partial(sequences.penn_trees, "test"), "wsj", "in"),
-            ),
-            brackets=True,
-        ),
+        *_paper_tagging_and_trees(),
     )
+
+
+def _paper_tagging_and_trees() -> tuple[Task, ...]:
+    pos, tags, trees = sequences.pos_cogs, sequences.penn_tags, sequences.penn_trees
+    return (
+        _of_paper("pos-cogs", "POS-COGS", "tagging", pos, (_test(pos, "POS-COGS", "gen"),)),
+        _of_paper("ptb-pos", "PTB tags", "tagging", tags, _brown_and_wsj(tags, "POS")),
+        _of_paper("ptb-syn", "PTB trees", "parsing", trees, _brown_and_wsj(trees, "Syn"), brackets=True),
+    )
+
+
+def _of_paper(
+    name: str, title: str, family: str, read: Callable[[str], Dataset], tests: tuple[TestSet, ...], **others: Any
+) -> Task:
+    return Task(name, title, family, partial(read, "train"), partial(read, "dev"), tests, _PAPER, **others)
+
+
+def _test(read: Callable[[str], Dataset], title: str, part: str = "test", domain: str = "out") -> TestSet:
+    return TestSet(part, title, domain, partial(read, part), paper=title)
+
+
+def _brown_and_wsj(read: Callable[[str], Dataset], title: str) -> tuple[TestSet, ...]:
+    near = TestSet("wsj", f"{title}-WSJ", "in", partial(read, "test"), paper=f"{title}-WSJ")
+    return _test(read, f"{title}-Brown", "brown"), near

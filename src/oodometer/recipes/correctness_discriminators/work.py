@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...datasets import Dataset
-from ...models.discriminators import (
+from ...discriminators import (
     ClassifierDiscriminator,
     Discriminator,
     Examples,

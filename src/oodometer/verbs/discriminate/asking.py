@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
+from ...discriminators import Discriminator, PretrainedDiscriminator, RuleDiscriminator
+from ...discriminators.base import check_pairs
 from ...errors import InputError
 from ...models.artifacts import fingerprint
-from ...models.discriminators import Discriminator, Panel, PretrainedDiscriminator, RuleDiscriminator
 from ...store.kept import read_kept, write_kept
 from .folder import noting_cuts
 from .training import idle_threads
@@ -81,7 +82,10 @@ def ask_judges(
 
     With ``home`` an interrupted judging goes on behind the last judge that answered; the caller removes it.
     """
-    pairs = fingerprint({"pairs": [list(inputs), list(outputs)]})
+    inputs, outputs = check_pairs(inputs, outputs)
+    pairs = fingerprint({"pairs": [inputs, outputs]})
+    asked = [row for row, output in enumerate(outputs) if output.strip()]
+    given, found = [inputs[row] for row in asked], [outputs[row] for row in asked]
     said = np.zeros((len(members), len(inputs)), dtype=np.float32)
     most = 0
     rules = all(isinstance(judge, RuleDiscriminator) for judge, _ in members)
@@ -95,12 +99,14 @@ def ask_judges(
             path = None if home is None else home / f"judge-{fingerprint({'judge': name, 'pairs': pairs})}.json"
             known = None if path is None else _kept(path, len(inputs))
             if known is None:
-                alone = Panel([judge])
-                answers = alone.probabilities(inputs, outputs, progress=tell)[0]
-                known = {"probabilities": answers, "cut": alone.truncated}
+                answers = np.zeros(len(inputs), dtype=np.float32)
+                judge.truncated = 0
+                if asked:
+                    answers[asked] = judge.probabilities(given, found, progress=tell)
+                known = {"probabilities": answers, "cut": judge.truncated}
                 if path is not None:
                     path.parent.mkdir(parents=True, exist_ok=True)
-                    write_kept(path, "answers", {"probabilities": answers.tolist(), "cut": alone.truncated})
+                    write_kept(path, "answers", {"probabilities": answers.tolist(), "cut": judge.truncated})
             tell(1, 1)
             said[place], most = known["probabilities"], max(most, known["cut"])
     return said, most, cuts

@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ...discriminators import Panel, RegressionDiscriminator, load_discriminator
 from ...errors import InputError, UsageError
 from ...models.artifacts import described
-from ...models.discriminators import Panel, RegressionDiscriminator, load_discriminator
 from ...results import Interval
 from ...store import whole_folder, write_atomic
 from ...store.kept import checksum

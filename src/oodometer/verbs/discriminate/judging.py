@@ -8,17 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...arguments import checked, judges_or_folder, texts
 from ...arrays import Array
-from ...deprecation import renamed_arguments
+from ...discriminators import Discriminator, Panel
 from ...errors import UsageError
-from ...intervals import check_level
 from ...metrics.vote_rules import check_agree
-from ...models.discriminators import Discriminator, Panel
 from ...predictions import Predictions
 from ...store import refuse_clashes, when_written, write_predictions
 from ...store.files import format_of
@@ -26,6 +24,7 @@ from ..opening import Opener
 from .asking import ask_judges, existing_judges, forget, judging_home, stamp
 from .folder import open_judges, revived
 from .judged import JudgedOutputs, metric_numbers, vote_numbers
+from .options import JudgingOptions
 from .pairs import METRICS
 from .pseudo_labels import PseudoLabels, pseudo_labels
 from .range import outside
@@ -38,8 +37,7 @@ __all__ = ["judge_outputs"]
 _STUDY = ("rows", "gold", "inside", "methods", "rules", "ladder", "by_judge", "bounds", "skipped")
 
 
-@renamed_arguments(longest="max_length")
-@checked(judges=judges_or_folder, labels=texts)
+@checked({"longest": "max_length"}, judges=judges_or_folder, labels=texts)
 def judge_outputs(
     judges: Panel | str | os.PathLike[str] | None,
     outputs: Any,
@@ -83,47 +81,39 @@ def judge_outputs(
     The bounds are empirical: judges that fail alike put the truth outside. Raises `InputError` for rows without texts
     and for a folder without judges, `UsageError` for a call that makes no sense. Source: Yao and Koller (2024).
 
-    >>> from oodometer.models.discriminators import Panel, RuleDiscriminator
+    >>> from oodometer.discriminators import Panel, RuleDiscriminator
     >>> rules = [RuleDiscriminator(lambda i, o: len(i) == len(o)), RuleDiscriminator(lambda i, o: o.isupper())]
     >>> found = judge_outputs(Panel(rules), {"input": ["a", "b", "c"], "output": ["A", "bb", "c"]})
     >>> found.lower.value.__round__(3), found.upper.value.__round__(3), found.estimate.kind
     (0.333, 0.667, 'empirical')
     """
-    check_level(level)
-    for path in (out, pseudo):
-        if path is not None:
-            _check_place(path)
+    options = JudgingOptions(
+        out=out,
+        agree=agree,
+        pseudo=pseudo,
+        existing=existing,
+        labels=labels,
+        max_length=max_length,
+        level=level,
+        seed=seed,
+        mapping=mapping,
+        device=device,
+        progress=progress,
+    )
     refuse_clashes({"out": out, "pseudo": pseudo}, [outputs])
-    opener = Opener(mapping)
-    rows = read_texts(outputs, opener, mapping, everything=True)
-    opener.check()
-    if rows.outputs is None:
-        raise rows.lacks("output", "name the column with --map theirs=output")
-    members, metric, held = _members(judges, existing, labels, max_length, device)
-    if metric != "exact" and pseudo is not None:
-        raise UsageError(f"pseudo-labels need judges of right and wrong; these predict {metric}")
-    names = judge_names([one for one, _ in members])
-    record, further, warnings = _without(rows.record, names)
-    check_agree(agree, len(members) + further)
-    texts = [one or "" for one in rows.outputs]
+    rows = _rows(outputs, options)
+    jury = _jury(judges, options)
+    record, further, warnings = _without(rows.record, jury.names)
+    check_agree(agree, len(jury.members) + further)
+    texts = [one or "" for one in rows.outputs or ()]
     home = None if out is None else judging_home(out)
-    said, cut, cuts = ask_judges(members, rows.inputs, texts, home=home, progress=progress)
+    said, cut, cuts = ask_judges(jury.members, rows.inputs, texts, home=home, progress=progress)
     empty = sum(not one.strip() for one in texts)
     if empty:
         warnings.append(f"{empty} of {len(texts)} outputs are empty: they are judged Incorrect without asking")
-    record = _with_truth(record, rows)
-    if metric == "exact":
-        record = _voted(record, said, names)
-        numbers: dict[str, Any] = vote_numbers(record, agree, level)
-        numbers["truth"] = _study(record, level, seed)
-        warnings += numbers.pop("warnings")
-        if 1 < len(record.names["judge"]) == len(held.get("ladder", ())):
-            warnings += outside(held["ladder"], numbers["mean"].value, numbers["agree"])
-    else:
-        true = _true_metric(rows, texts, metric)
-        record = _predicted(record, said, names, metric, true)
-        numbers = metric_numbers(said, agree, level, true)
-    names = record.names["judge"] if metric == "exact" else names
+    record, numbers, more = _judged(_with_truth(record, rows), rows, said, jury, options)
+    warnings += more
+    names = record.names["judge"] if jury.metric == "exact" else jury.names
     if out is not None:
         write_predictions(_flat(record) if format_of(Path(out)) == "csv" else record, out)
     when_written(partial(forget, home))
@@ -134,7 +124,7 @@ def judge_outputs(
     return JudgedOutputs(
         name=rows.name,
         rows=len(texts),
-        metric=metric,
+        metric=jury.metric,
         judges=tuple(names),
         **numbers,
         empty=empty,
@@ -149,14 +139,26 @@ def judge_outputs(
     )
 
 
-def _members(
-    judges: Panel | str | os.PathLike[str] | None,
-    existing: Sequence[str],
-    labels: Sequence[str],
-    max_length: int,
-    device: str | None,
-) -> tuple[list[tuple[Discriminator, str]], str, Mapping[str, Any]]:
-    """Judges with a name that tells them apart, what they judge, and what they were worth on held-out pairs."""
+class _Jury(NamedTuple):
+    """Judges with a text that tells them apart, their names, what they judge and were worth on held-out pairs."""
+
+    members: list[tuple[Discriminator, str]]
+    names: tuple[str, ...]
+    metric: str
+    held: Mapping[str, Any]
+
+
+def _rows(outputs: Any, options: JudgingOptions) -> TextRows:
+    """The rows to be judged; `InputError` where they have no outputs."""
+    opener = Opener(options.mapping)
+    rows = read_texts(outputs, opener, options.mapping, everything=True)
+    opener.check()
+    if rows.outputs is None:
+        raise rows.lacks("output", "name the column with --map theirs=output")
+    return rows
+
+
+def _jury(judges: Panel | str | os.PathLike[str] | None, options: JudgingOptions) -> _Jury:
     found: list[tuple[Discriminator, str]] = []
     metric = "exact"
     held: Mapping[str, Any] = {}
@@ -166,13 +168,33 @@ def _members(
         panel, about = open_judges(judges)
         metric, mark, held = str(about["metric"]), stamp(Path(judges)), revived(about.get("held_out", {}))
         found += [(one, f"{place} {mark}") for place, one in enumerate(panel.members)]
-    for one in existing_judges(existing, labels, max_length=max_length, device=device):
+    existing = existing_judges(options.existing, options.labels, max_length=options.max_length, device=options.device)
+    for one in existing:
         found.append((one, f"{len(found)} {one.options()}"))
     if not found:
         raise UsageError("name a folder of judges, or an existing classifier with --judge")
     if existing and metric != "exact":
         raise UsageError(f"existing classifiers judge right and wrong, the judges of the folder predict {metric}")
-    return found, metric, held
+    if metric != "exact" and options.pseudo is not None:
+        raise UsageError(f"pseudo-labels need judges of right and wrong; these predict {metric}")
+    return _Jury(found, judge_names([one for one, _ in found]), metric, held)
+
+
+def _judged(
+    record: Predictions, rows: TextRows, said: Array, jury: _Jury, options: JudgingOptions
+) -> tuple[Predictions, dict[str, Any], list[str]]:
+    """The record with what the judges said, the numbers that it amounts to, and warnings."""
+    if jury.metric != "exact":
+        true = _true_metric(rows, jury.metric)
+        record = _predicted(record, said, jury.names, jury.metric, true)
+        return record, metric_numbers(said, options.agree, options.level, true), []
+    record = _voted(record, said, jury.names)
+    numbers = vote_numbers(record, options.agree, options.level)
+    numbers["truth"] = _study(record, options.level, options.seed)
+    warnings = list(numbers.pop("warnings"))
+    if 1 < len(record.names["judge"]) == len(jury.held.get("ladder", ())):
+        warnings += outside(jury.held["ladder"], numbers["mean"].value, numbers["agree"])
+    return record, numbers, warnings
 
 
 def _without(record: Predictions, names: Sequence[str]) -> tuple[Predictions, int, list[str]]:
@@ -214,12 +236,13 @@ def _study(record: Predictions, level: float, seed: int) -> dict[str, Any] | Non
     return {name: told[name] for name in _STUDY} | {"gold": found.gold}
 
 
-def _true_metric(rows: TextRows, texts: Sequence[str], metric: str) -> Array | None:
+def _true_metric(rows: TextRows, metric: str) -> Array | None:
     """The metric of each row, NaN where there is no gold output; None where there is none at all."""
     measure = METRICS.get(metric)
     if rows.golds is None or measure is None:
         return None
     known = np.array([gold is not None for gold in rows.golds])
+    texts = [one or "" for one in rows.outputs or ()]
     out = np.full(len(texts), np.nan)
     pairs = [(text, gold) for text, gold in zip(texts, rows.golds, strict=True) if gold is not None]
     if pairs:
@@ -263,13 +286,3 @@ def _flat(record: Predictions) -> Predictions:
             out[:] = [text(cell) for cell in values.tolist()]
             columns[name] = out
     return replace(record, columns=columns, _cache={})
-
-
-def _check_place(path: str | os.PathLike[str]) -> None:
-    """Say before the work, not after it, that a file cannot be written there."""
-    place = Path(os.path.abspath(path))
-    if not place.parent.is_dir() or place.is_dir() or not os.access(place.parent, os.W_OK):
-        why = "it is a folder" if place.is_dir() else f"{place.parent} is no folder that may be written"
-        raise UsageError(f"cannot write {path}: {why}; choose a file in a folder that exists")
-    if place.suffix.lower() not in (".jsonl", ".csv", ".parquet", ".arrow", ".feather", ".npz"):
-        raise UsageError(f"cannot write {path}: end the name in .parquet, .csv, .jsonl, .arrow, .feather or .npz")

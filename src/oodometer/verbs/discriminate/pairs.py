@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
+from ...discriminators import Examples, sentence_bleu, token_f1
 from ...errors import InputError, UsageError
-from ...models.discriminators import Examples, sentence_bleu, token_f1
 from .rows import TextRows, squeezed
 
 __all__ = ["METRICS", "Pairs", "pairs_of", "split"]

@@ -8,37 +8,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...arguments import checked
-from ...deprecation import renamed_arguments
+from ...discriminators import SMALL, Discriminator, Panel, PretrainingOptions, pretrain
+from ...discriminators.masked_pretraining import TRAINING
 from ...errors import UsageError
-from ...intervals import check_level
 from ...models.artifacts import fingerprint
-from ...models.discriminators import (
-    SMALL,
-    ClassifierDiscriminator,
-    Discriminator,
-    GenerativeDiscriminator,
-    Panel,
-    RegressionDiscriminator,
-    pretrain,
-)
-from ...models.discriminators.masked_pretraining import TRAINING
 from ...models.torch.library import idle_cores
 from ...models.torch.library import torch as load_torch
-from ...models.torch.training import TrainingConfig
 from ...results import plain
 from ...store import write_predictions
 from ..opening import Opener
 from .folder import HELD_OUT, finish, finished, noting_cuts, revived, training_home
+from .options import KINDS, Progress, TrainingOptions
 from .pairs import Pairs, pairs_of, split
 from .rows import read_texts, squeezed
 from .worth import no_better_than_a_coin, worth
 
 __all__ = ["KINDS", "TrainedJudges", "train_judges"]
 
-KINDS = ("encoder", "encoder-decoder")
 SEEDS = 1000  # between the seeds of two panels
 _HELD, _PRETRAINED = 0.02, 0.2  # of the work: what the judges are worth, and learning before them
 
@@ -93,8 +82,7 @@ class TrainedJudges:
         }
 
 
-@renamed_arguments(longest="max_length")
-@checked()
+@checked({"longest": "max_length"})
 def train_judges(
     pairs: Any,
     out: str | os.PathLike[str],
@@ -161,77 +149,49 @@ def train_judges(
     Traceback (most recent call last):
     oodometer.errors.InputError: expected outputs that are wrong, got none: all 1 pairs are right; judges learn from ...
     """
-    check_level(level)
-    if judges < 1:
-        raise UsageError(f"expected at least 1 judge, got {judges}; 5 are usual")
-    if pretraining < 0:
-        raise UsageError(f"expected 0 or more passes of pretraining, got {pretraining}")
-    if pretraining and (source is not None or kind != "encoder"):
-        raise UsageError("--pretraining is for encoders from scratch; leave it out, or --source and --kind")
-    make = _maker(
-        kind,
-        metric,
+    options = TrainingOptions(
+        judges=judges,
+        kind=kind,
         source=source,
         config=config,
         head=head,
+        pretraining=pretraining,
+        training={"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate},
         max_length=max_length,
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
+        balance=balance,
+        metric=metric,
+        level=level,
+        seed=seed,
+        mapping=mapping,
         device=device,
+        progress=progress,
     )
-    learnt, held, examples, dev_counts, warnings = _pairs(pairs, dev, mapping, metric, balance, seed)
-    settings = {"kind": kind, "seed": seed, **make(0).options()}
+    data = _data(pairs, dev, options)
+    settings = {"kind": kind, "seed": seed, **options.judge(0).options()}
     if pretraining:
         settings["pretraining"] = pretraining
     home = Path(os.path.abspath(out))
-    data = [[one.inputs, one.outputs, one.targets.tolist()] for one in (learnt, held)]
-    training = fingerprint({**settings, "judges": judges, "metric": metric, "data": data})
+    learnt = [[one.inputs, one.outputs, one.targets.tolist()] for one in (data.learnt, data.held)]
+    training = fingerprint({**settings, "judges": judges, "metric": metric, "data": learnt})
     common: dict[str, Any] = {
         "folder": Path(out),
         "judges": judges,
         "metric": metric,
         "settings": settings,
-        "examples": examples,
-        "dev": dev_counts,
+        "examples": data.examples,
+        "dev": data.dev,
         "level": level,
         "seed": seed,
     }
     done = finished(home, training)
     if done is not None:
         return TrainedJudges(**common, held_out=revived(done["held_out"]), warnings=tuple(done["warnings"]), kept=True)
-    load_torch()  # its absence is told before a folder is made
-    state = training_home(home)
-    state.mkdir(parents=True, exist_ok=True)
-    first = _PRETRAINED if pretraining else 0.0
-    with idle_threads(), noting_cuts(state) as cuts:
-        if pretraining:
-            start = _pretrained(
-                learnt,
-                state,
-                config,
-                max_length,
-                replace(TRAINING, epochs=pretraining, seed=seed),
-                device,
-                _part(progress, 0.0, first),
-            )
-            make = partial(make, start=str(start))
-        panel = Panel.train(
-            make,
-            range(seed * SEEDS, seed * SEEDS + judges),
-            learnt.inputs,
-            learnt.outputs,
-            _targets(learnt, metric),
-            dev=(held.inputs, held.outputs, _targets(held, metric)),
-            checkpoint=state,
-            progress=_part(progress, first, 1 - _HELD),
-        )
+    panel, cuts = _panel(data, training_home(home), options)
     with idle_threads(), noting_cuts(None):
-        found, record = worth(
-            panel, held, metric=metric, level=level, seed=seed, progress=_part(progress, 1 - _HELD, 1.0)
-        )
-    warnings += [*cuts, *no_better_than_a_coin(found)]
-    result = TrainedJudges(**common, held_out=found, warnings=tuple(warnings))
+        told = _part(progress, 1 - _HELD, 1.0)
+        found, record = worth(panel, data.held, metric=metric, level=level, seed=seed, progress=told)
+    warnings = (*data.warnings, *cuts, *no_better_than_a_coin(found))
+    result = TrainedJudges(**common, held_out=found, warnings=warnings)
     finish(
         home,
         panel,
@@ -241,15 +201,25 @@ def train_judges(
     return result
 
 
-def _pairs(
-    pairs: Any, dev: Any, mapping: Mapping[str, str] | None, metric: str, balance: float, seed: int
-) -> tuple[Pairs, Pairs, dict[str, Any], dict[str, Any], list[str]]:
+class _Data(NamedTuple):
     """Pairs to learn from and held-out ones, the counts of both, warnings."""
-    opener = Opener(mapping)
-    files = [read_texts(one, opener, mapping) for one in (pairs if isinstance(pairs, list | tuple) else [pairs])]
+
+    learnt: Pairs
+    held: Pairs
+    examples: dict[str, Any]
+    dev: dict[str, Any]
+    warnings: list[str]
+
+
+def _data(pairs: Any, dev: Any, options: TrainingOptions) -> _Data:
+    metric, balance, seed = options.metric, options.balance, options.seed
+    opener = Opener(options.mapping)
+    files = [
+        read_texts(one, opener, options.mapping) for one in (pairs if isinstance(pairs, list | tuple) else [pairs])
+    ]
     if not files:
         raise UsageError("give at least one file of pairs")
-    away = None if dev is None else read_texts(dev, opener, mapping)
+    away = None if dev is None else read_texts(dev, opener, options.mapping)
     opener.check()
     learnt = pairs_of(files, metric=metric, balance=balance, seed=seed)
     warnings = []
@@ -269,18 +239,33 @@ def _pairs(
                 f"{len(both)} inputs are in both the pairs and {origin}: what the judges are worth may be "
                 "flattered; hold out other inputs"
             )
-    return learnt, held, examples, {"from": origin, "learnt": len(learnt), **held.statistics()}, warnings
+    return _Data(learnt, held, examples, {"from": origin, "learnt": len(learnt), **held.statistics()}, warnings)
 
 
-def _pretrained(
-    pairs: Pairs,
-    state: Path,
-    config: Mapping[str, Any] | None,
-    max_length: int,
-    training: TrainingConfig,
-    device: str | None,
-    progress: Callable[[int, int], None] | None,
-) -> Path:
+def _panel(data: _Data, state: Path, options: TrainingOptions) -> tuple[Panel, list[str]]:
+    """The trained judges, and what was said of pairs that are too long; ``state`` holds an unfinished training."""
+    load_torch()  # its absence is told before a folder is made
+    state.mkdir(parents=True, exist_ok=True)
+    make: Callable[[int], Discriminator] = options.judge
+    learnt, held, first = data.learnt, data.held, _PRETRAINED if options.pretraining else 0.0
+    with idle_threads(), noting_cuts(state) as cuts:
+        if options.pretraining:
+            start = _pretrained(learnt, state, options, _part(options.progress, 0.0, first))
+            make = partial(options.judge, start=str(start))
+        panel = Panel.train(
+            make,
+            range(options.seed * SEEDS, options.seed * SEEDS + options.judges),
+            learnt.inputs,
+            learnt.outputs,
+            _targets(learnt, options.metric),
+            dev=(held.inputs, held.outputs, _targets(held, options.metric)),
+            checkpoint=state,
+            progress=_part(options.progress, first, 1 - _HELD),
+        )
+    return panel, cuts
+
+
+def _pretrained(pairs: Pairs, state: Path, options: TrainingOptions, progress: Progress | None) -> Path:
     """An encoder that has learnt the right pairs, in the folder of the training."""
     right = [row for row, good in enumerate(pairs.correct.tolist()) if good]
     if not right:
@@ -289,10 +274,12 @@ def _pretrained(
         [pairs.inputs[row] for row in right],
         [pairs.outputs[row] for row in right],
         state / "pretrained",
-        config=config or SMALL,
-        max_length=max_length,
-        training=training,
-        device=device,
+        config=options.config or SMALL,
+        options=PretrainingOptions(
+            max_length=options.max_length,
+            training=replace(TRAINING, epochs=options.pretraining, seed=options.seed),
+            device=options.device,
+        ),
         checkpoint=state / "pretraining",
         progress=progress,
     )
@@ -303,50 +290,7 @@ def _targets(pairs: Pairs, metric: str) -> Sequence[Any]:
     return found
 
 
-def _maker(
-    kind: str,
-    metric: str,
-    *,
-    source: str | None,
-    config: Mapping[str, Any] | None,
-    head: str | None,
-    max_length: int,
-    device: str | None,
-    **training: Any,
-) -> Callable[..., Discriminator]:
-    """Gives the untrained judge of a seed; ``start`` is a folder with an encoder that was pretrained here."""
-    if kind not in KINDS:
-        raise UsageError(f"expected a kind of {' or '.join(KINDS)}, got {kind!r}")
-    if kind == "encoder-decoder" and metric != "exact":
-        raise UsageError(f"a judge that predicts {metric} is an encoder; leave out --kind encoder-decoder")
-    if max_length < 8:
-        raise UsageError(f"expected max_length of at least 8 tokens, got {max_length}")
-    if source is not None and config is not None:
-        raise UsageError("give source or config, not both")
-    if head is not None and (kind != "encoder" or metric != "exact"):
-        raise UsageError("--head is for encoders that tell right from wrong; leave it out")
-    more: dict[str, Any] = {"max_length": max_length, "device": device}
-    verdict = head or ("mark" if source is not None else "tokens")
-    given = {name: value for name, value in training.items() if value is not None}
-
-    def make(seed: int, start: str | None = None) -> Discriminator:
-        def built(how: TrainingConfig | None, source: str | None = source) -> Any:
-            if kind == "encoder-decoder":
-                sizes = None if source is not None else dict(config or {})
-                return GenerativeDiscriminator(source, config=sizes, tokens="pieces", training=how, **more)
-            sizes = None if source is not None else dict(config or SMALL)
-            if metric != "exact":
-                return RegressionDiscriminator(source, config=sizes, training=how, **more)
-            return ClassifierDiscriminator(source, config=sizes, head=verdict, training=how, **more)
-
-        usual = built(None)
-        how = replace(getattr(usual, "training", None) or usual.model.training, seed=seed, **given)
-        return built(how, start or source)  # type: ignore[no-any-return]
-
-    return make
-
-
-def _part(progress: Callable[[int, int], None] | None, start: float, stop: float) -> Callable[[int, int], None] | None:
+def _part(progress: Progress | None, start: float, stop: float) -> Progress | None:
     """Progress of a part of the work, told as a share of the whole."""
     if progress is None:
         return None

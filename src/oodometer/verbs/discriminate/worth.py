@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
+from ...discriminators import Discriminator, Panel
 from ...intervals import check_level
 from ...metrics.vote_bounds import mean_of
 from ...metrics.vote_counts import absolute, paired_gap
 from ...metrics.votes import Votes
 from ...models.base import Progress
-from ...models.discriminators import Discriminator, Panel
 from ...predictions import Predictions
 from ...results import Interval
 from .pairs import Pairs

@@ -1,0 +1,39 @@
+"""Discriminators: models that judge whether an output is right, learnt from a model's mistakes, and their votes."""
+
+from __future__ import annotations
+
+from .base import Dev, Discriminator
+from .classifier import ClassifierDiscriminator
+from .collect import CollectOptions, Decoder, collect
+from .ensemble import Panel
+from .examples import Examples
+from .generative import GenerativeDiscriminator
+from .masked_pretraining import PretrainingOptions, pretrain
+from .pair_encoder import HEADS, SMALL
+from .pretrained import PretrainedDiscriminator
+from .registry import load_discriminator
+from .regression import RegressionDiscriminator
+from .rule import RuleDiscriminator
+from .text_metrics import sentence_bleu, token_f1
+
+__all__ = [
+    "HEADS",
+    "SMALL",
+    "ClassifierDiscriminator",
+    "CollectOptions",
+    "Decoder",
+    "Dev",
+    "Discriminator",
+    "Examples",
+    "GenerativeDiscriminator",
+    "Panel",
+    "PretrainedDiscriminator",
+    "PretrainingOptions",
+    "RegressionDiscriminator",
+    "RuleDiscriminator",
+    "collect",
+    "load_discriminator",
+    "pretrain",
+    "sentence_bleu",
+    "token_f1",
+]

@@ -1,0 +1,266 @@
+"""Collect: right pairs from gold, wrong ones from what a model answered on its training data while it still erred."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol, final
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import InputError, UsageError
+from ..models.artifacts import fingerprint
+from ..models.base import Progress
+from ..models.seq2seq import Beams, EncoderDecoder
+from ..results import percent
+from ..store.kept import read_kept, write_kept
+from .base import check_pairs
+from .examples import GOLD, Examples
+
+__all__ = ["CollectOptions", "Decoder", "collect"]
+
+
+class Decoder(Protocol):
+    """Anything that answers inputs with beams."""
+
+    def decode(self, inputs: Sequence[str], *, beams: int = 1, progress: Progress | None = None) -> Beams:
+        """The best ``beams`` outputs of each input."""
+
+
+@dataclass(frozen=True)
+class CollectOptions:
+    """Which mistakes are collected; `UsageError` for numbers below 1.
+
+    Parameters
+    ----------
+    checkpoints :
+        How many of the models are asked, from the first on.
+    beams :
+        Width of the beam search, from whose outputs mistakes are drawn.
+    per_checkpoint :
+        Inputs that each model is asked, drawn at random; None for all.
+    per_input :
+        Most mistakes kept of one input and model, drawn at random among its wrong beams.
+    balance :
+        Most incorrect pairs for each correct one, drawn at random; None for no limit.
+    deduplicate :
+        Whether each pair is there once. False keeps it as often as it came, the gold pairs once for each model that
+        was asked for them, as in the code of the paper.
+    clean :
+        Applied to both before an output is compared with gold; by default runs of white space count as one space.
+    seed :
+        Of all draws.
+
+    >>> CollectOptions(beams=0)
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected beams of at least 1, got 0
+    """
+
+    checkpoints: int = 5
+    beams: int = 4
+    per_checkpoint: int | None = None
+    per_input: int = 1
+    balance: float | None = 1.0
+    deduplicate: bool = True
+    clean: Callable[[str], str] | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("checkpoints", "beams", "per_checkpoint", "per_input"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UsageError(f"expected {name} of at least 1, got {value}")
+
+
+def collect(
+    models: Sequence[str | os.PathLike[str] | Decoder],
+    inputs: Sequence[str],
+    golds: Sequence[str],
+    *,
+    options: CollectOptions | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    **more: Any,
+) -> Examples:
+    """Pairs to train a discriminator on: gold outputs are correct, wrong beams of early checkpoints are incorrect.
+
+    Parameters
+    ----------
+    models :
+        Checkpoints of the model in the order of training: folders (see `snapshot_folders`) or anything with ``decode``.
+    inputs, golds :
+        The data the model was trained on (for a dev set: the dev data), one gold output an input.
+    options, more :
+        Which mistakes are collected. Fields of `CollectOptions` may also be given by name: ``collect(..., beams=3)``.
+    checkpoint :
+        Folder in which the mistakes of each model folder are kept, so that an interrupted collection goes on.
+    progress :
+        Called with (inputs asked, inputs to ask).
+
+    An output that equals any gold output of its input after ``clean`` is never a mistake, nor is an empty one (it is
+    judged Incorrect without asking). Raises `InputError` for a row without gold, and where no model made any mistake.
+
+    Source: Yao and Koller (2024), section 3.1.
+    """
+    inputs, golds = check_pairs(inputs, golds)
+    how = replace(options or CollectOptions(), **more)
+    if not models:
+        raise UsageError("expected at least one checkpoint of the model, got none; train with snapshots=FOLDER")
+    search = _Search(inputs, golds, how)
+    asked = list(models)[: how.checkpoints]
+    kept = None if checkpoint is None else Path(checkpoint)
+    found: list[dict[str, Any]] = []
+    for place, model in enumerate(asked):
+        rows = _rows(len(inputs), how.per_checkpoint, how.seed, place)
+
+        def tell(done: int, total: int, place: int = place) -> None:
+            if progress is not None:
+                progress(place * total + done, len(asked) * total)
+
+        found.append(search.ask(model, place, rows, kept, tell))
+    return _joined(search, found, how)
+
+
+@final
+class _Search:
+    """Asks one model after the other for mistakes."""
+
+    def __init__(self, inputs: list[str], golds: list[str], how: CollectOptions) -> None:
+        self.inputs, self.golds, self.beams, self.per_input = inputs, golds, how.beams, how.per_input
+        self.clean, self.seed = how.clean or _plain, how.seed
+        self.right: dict[str, set[str]] = {}  # every cleaned gold output of an input
+        for row, (given, gold) in enumerate(zip(inputs, golds, strict=True)):
+            key = self.clean(gold)
+            if not key.strip():
+                raise InputError("a gold output", got="an empty one", remedy="drop the row", row=row + 1, column="gold")
+            self.right.setdefault(given, set()).add(key)
+
+    def ask(
+        self,
+        model: str | os.PathLike[str] | Decoder,
+        place: int,
+        rows: Array,
+        kept: Path | None,
+        tell: Progress,
+    ) -> dict[str, Any]:
+        """Rows and outputs of a model's mistakes, and counts."""
+        home = Path(model) if isinstance(model, str | os.PathLike) else None
+        name = f"checkpoint-{place + 1}" if home is None else home.name
+        outputs = self._outputs(model, home, rows, kept, tell)
+        return {"name": name, **self._mistakes(outputs, rows, place)}
+
+    def _outputs(
+        self, model: Any, home: Path | None, rows: Array, kept: Path | None, tell: Progress
+    ) -> list[list[str]]:
+        """The beams of the inputs at ``rows``, read back where they were kept."""
+        asked = [self.inputs[row] for row in rows]
+        path = None
+        if kept is not None and home is not None:
+            about = {"model": _stamp(home), "beams": self.beams, "inputs": asked}
+            path = kept / f"beams-{fingerprint(about)}.json"
+            known: list[list[str]] | None = read_kept(path, "beams")
+            if known is not None:
+                tell(len(rows), len(rows))
+                return known
+        decoder: Decoder = model if home is None else EncoderDecoder.load(home)
+        outputs = decoder.decode(asked, beams=self.beams, progress=tell).outputs
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_kept(path, "beams", outputs)
+        return outputs
+
+    def _mistakes(self, outputs: list[list[str]], rows: Array, place: int) -> dict[str, Any]:
+        """Rows and texts of the mistakes that are kept, and what was counted."""
+        draw = np.random.default_rng([self.seed, place, 1]).random((len(rows), self.beams))
+        out: dict[str, Any] = {"asked": rows.tolist(), "rows": [], "outputs": []}
+        empty = wrong = best = 0
+        for row, answers, order in zip(rows.tolist(), outputs, draw, strict=True):
+            right = self.right[self.inputs[row]]
+            keys = [self.clean(one) for one in answers]
+            best += bool(keys) and keys[0] in right
+            empty += sum(not key.strip() for key in keys)
+            different = {key: one for key, one in zip(keys, answers, strict=True) if key.strip() and key not in right}
+            wrong += len(different)
+            picked = [one for _, one in sorted(zip(order, different.values(), strict=False))][: self.per_input]
+            out["rows"] += [row] * len(picked)
+            out["outputs"] += picked
+        return {**out, "accuracy": best / len(rows), "wrong": wrong, "empty": empty}
+
+
+def _joined(search: _Search, found: list[dict[str, Any]], how: CollectOptions) -> Examples:
+    golds = range(len(search.inputs)) if how.deduplicate else [row for one in found for row in one["asked"]]
+    positives = [(row, search.golds[row], -1) for row in golds]  # row, output, place of the checkpoint
+    negatives = [
+        (row, output, place)
+        for place, one in enumerate(found)
+        for row, output in zip(one["rows"], one["outputs"], strict=True)
+    ]
+    if not negatives:
+        raise InputError(
+            "wrong outputs of the first checkpoints on the data they were trained on",
+            got=f"none: the best output is right on {percent(found[0]['accuracy'])} of the inputs at the first of "
+            f"{len(found)}",
+            remedy="it makes no mistake to learn from; keep earlier checkpoints (a smaller K) or ask for more beams",
+        )
+    before = len(positives) + len(negatives)
+    if how.deduplicate:
+        positives, negatives = _once(search, positives), _once(search, negatives)
+    duplicates = before - len(positives) - len(negatives)
+    most = len(negatives)
+    if how.balance is not None:
+        most = min(most, max(1, int(how.balance * len(positives))))
+    drawn = np.sort(np.random.default_rng([how.seed, 2]).permutation(len(negatives))[:most])
+    pairs = positives + [negatives[i] for i in drawn]
+    places = np.array([place for _, _, place in pairs])
+    counts = {
+        "checkpoints": [
+            {
+                "name": one["name"],
+                "rows": len(one["asked"]),
+                "accuracy": one["accuracy"],
+                "wrong": one["wrong"],
+                "kept": int((places == place).sum()),
+            }
+            for place, one in enumerate(found)
+        ],
+        "empty": sum(one["empty"] for one in found),
+        "duplicates": duplicates,
+        "beyond_balance": len(negatives) - most,
+    }
+    origin = np.empty(len(pairs), dtype=object)
+    origin[:] = [GOLD if place < 0 else found[place]["name"] for place in places]
+    return Examples(
+        [search.inputs[row] for row, _, _ in pairs],
+        [output for _, output, _ in pairs],
+        np.arange(len(pairs)) < len(positives),
+        origin,
+        counts,
+    )
+
+
+def _once(search: _Search, pairs: list[tuple[int, str, int]]) -> list[tuple[int, str, int]]:
+    """The first of each (input, cleaned output), in order."""
+    first: dict[tuple[str, str], tuple[int, str, int]] = {}
+    for one in pairs:
+        first.setdefault((search.inputs[one[0]], search.clean(one[1])), one)
+    return list(first.values())
+
+
+def _rows(count: int, most: int | None, seed: int, place: int) -> Array:
+    """The inputs that one model is asked, in their order."""
+    if most is None or most >= count:
+        return np.arange(count)
+    return np.sort(np.random.default_rng([seed, place, 0]).choice(count, most, replace=False))
+
+
+def _stamp(home: Path) -> list[Any]:
+    """What tells one saved model from another in the same place."""
+    files = sorted(one for one in home.iterdir() if one.is_file()) if home.is_dir() else []
+    return [str(home.resolve()), *((one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in files)]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())

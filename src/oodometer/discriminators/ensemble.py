@@ -1,0 +1,200 @@
+"""Ensemble: several discriminators, trained by seeds or given, whose verdicts are the votes of a record."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self, final
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import InputError, UsageError
+from ..models.artifacts import fingerprint, keep, trained_as
+from ..models.base import Progress
+from ..predictions import Predictions
+from ..store import write_atomic
+from .base import Dev, Discriminator, check_pairs
+from .registry import load_discriminator
+from .rule import RuleDiscriminator
+
+__all__ = ["Panel"]
+
+DESCRIPTION = "oodometer_panel.json"
+STEPS = 1000  # of the progress of one member
+
+
+@final
+class Panel:
+    """Discriminators that vote, in a fixed order: votes have the axes (judge, sample).
+
+    An output that is empty, or white space alone, is judged Incorrect without asking. Source: Yao and Koller (2024).
+
+    >>> short = RuleDiscriminator(lambda given, output: len(output) < 4)
+    >>> lower = RuleDiscriminator(lambda given, output: output.islower())
+    >>> Panel([short, lower]).votes(["x", "x", "x"], ["abc", "ABC", " "]).astype(int).tolist()
+    [[1, 1, 0], [1, 0, 0]]
+    """
+
+    def __init__(self, members: Sequence[Discriminator]) -> None:
+        if not members:
+            raise UsageError("expected at least one discriminator, got none; 5 are usual")
+        self.members = tuple(members)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    @property
+    def truncated(self) -> int:
+        """Pairs that were cut in the last call, at the member that cut most."""
+        return max(one.truncated for one in self.members)
+
+    @classmethod
+    def train(
+        cls,
+        make: Callable[[int], Discriminator],
+        seeds: Sequence[int],
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        correct: Sequence[Any],
+        *,
+        dev: Dev | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Panel:
+        """Train one member for each seed, one after the other.
+
+        Parameters
+        ----------
+        make :
+            Gives the untrained member of a seed; the seed belongs into its training config, where it settles the first
+            weights and the order of the data.
+        seeds :
+            Different integers, one a member.
+        inputs, outputs, correct, dev :
+            As for `Discriminator.fit`.
+        checkpoint :
+            Folder in which finished members are kept and the one in training keeps its state: an interrupted training
+            goes on there, to the same ensemble.
+        progress :
+            Called with (done, all), in thousandths of a member.
+        """
+        seeds = [int(one) for one in seeds]
+        if not seeds or len(set(seeds)) < len(seeds):
+            raise UsageError(f"expected different seeds, at least one, got {seeds}; equal ones train equal members")
+        home = None if checkpoint is None else Path(checkpoint)
+        data = fingerprint({"data": [*map(list, (inputs, outputs, correct)), *map(list, dev or ())]})
+        members: list[Discriminator] = []
+        for place, seed in enumerate(seeds):
+
+            def tell(done: int, total: int, place: int = place) -> None:
+                if progress is not None:
+                    progress(place * STEPS + STEPS * done // max(total, 1), STEPS * len(seeds))
+
+            member = make(seed)
+            member._told = bool(members) and members[-1]._told  # one warning about long pairs is enough
+            name = fingerprint({"data": data, "kind": member.kind, "seed": seed, "options": member.options()})
+            kept = None if home is None else home / f"member-{place}"
+            if kept is not None and trained_as(kept) == name:
+                member = load_discriminator(kept)
+                tell(1, 1)
+            else:
+                state = None if home is None else home / f"training-{place}"
+                member.fit(inputs, outputs, correct, dev=dev, checkpoint=state, progress=tell)
+                if kept is not None and not isinstance(member, RuleDiscriminator):
+                    keep(kept, name, member.save)
+                if state is not None:
+                    shutil.rmtree(state, ignore_errors=True)
+            members.append(member)
+        return cls(members)
+
+    def probabilities(
+        self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
+    ) -> Array:
+        """P(Correct) by each member, float32, shape (judge, sample); 0 for an empty output."""
+        given, found = check_pairs(inputs, outputs)
+        asked = np.array([bool(one.strip()) for one in found])
+        out = np.zeros((len(self.members), len(given)), dtype=np.float32)
+        for one in self.members:
+            one.truncated = 0
+        if not asked.any():
+            return out
+        rows = np.flatnonzero(asked)
+        given, found = [given[row] for row in rows], [found[row] for row in rows]
+        for place, member in enumerate(self.members):
+
+            def tell(done: int, total: int, place: int = place) -> None:
+                if progress is not None:
+                    progress(place * STEPS + STEPS * done // max(total, 1), STEPS * len(self.members))
+
+            member._told |= place > 0 and self.members[place - 1]._told
+            out[place, rows] = member.probabilities(given, found, progress=tell)
+        return out
+
+    def votes(self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None) -> Array:
+        """The verdicts, P(Correct) >= 0.5, bool, shape (judge, sample); empty outputs are Incorrect."""
+        verdicts: Array = self.probabilities(inputs, outputs, progress=progress) >= 0.5
+        return verdicts
+
+    def vote(self, record: Predictions, *, add: bool = False, progress: Progress | None = None) -> Predictions:
+        """The record with ``votes``; it needs ``input`` and ``output``.
+
+        ``add`` puts the votes behind those that the record has already (a judge's verdicts, say); else they take their
+        place. Raises `InputError` where a column or a cell is missing.
+        """
+        for name in ("input", "output"):
+            if getattr(record, name) is None:
+                raise InputError(
+                    f"a column {name}",
+                    got="none",
+                    remedy="name it with --map theirs=ours or add it",
+                    file=record.source,
+                    column=name,
+                )
+        assert record.input is not None
+        assert record.output is not None
+        try:
+            found = self.votes(record.input.tolist(), record.output.tolist(), progress=progress).astype(np.int8)
+        except InputError as error:
+            raise error.at(file=record.source, row_offset=record.first_row) from None
+        names = tuple(f"{one.kind}_{place}" for place, one in enumerate(self.members))
+        if add and record.votes is not None:
+            known = record.names.get("judge", tuple(f"judge_{i}" for i in range(len(record.votes))))
+            found, names = np.concatenate([record.votes, found]), (*known, *names)
+        return replace(record, votes=found, names={**record.names, "judge": names}, _cache={})
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write the members to ``member-0``, ``member-1``, ... of a folder; `UsageError` where one is a rule."""
+        home = Path(folder)
+        home.mkdir(parents=True, exist_ok=True)
+        (home / DESCRIPTION).unlink(missing_ok=True)  # until all are written, it is no ensemble
+        for place, member in enumerate(self.members):
+            member.save(home / f"member-{place}")
+        about = {"kind": "panel", "members": len(self.members)}
+        write_atomic(home / DESCRIPTION, json.dumps(about, indent=2) + "\n")
+        return home
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Self:
+        """Read an ensemble that `save` wrote; `InputError` where the folder holds none.
+
+        >>> Panel.load("no-such-folder")
+        Traceback (most recent call last):
+        oodometer.errors.InputError: no-such-folder...: expected an ensemble of discriminators saved by ..., got ...
+        """
+        path = Path(folder) / DESCRIPTION
+        try:
+            about = json.loads(path.read_text(encoding="utf-8"))
+            count = int(about["members"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                "an ensemble of discriminators saved by oodometer",
+                got="no such file" if isinstance(error, OSError) else "another content",
+                remedy="name the folder that save wrote",
+                file=str(path),
+            ) from None
+        return cls([load_discriminator(path.parent / f"member-{place}") for place in range(count)])

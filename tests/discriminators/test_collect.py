@@ -1,0 +1,202 @@
+"""Examples from checkpoints: what is right, what is wrong, what is never taken for wrong; counts; draws."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oodometer.arrays import Ragged
+from oodometer.discriminators import Examples, collect
+from oodometer.errors import InputError, UsageError
+from oodometer.models.seq2seq import Beams, squeeze
+
+
+class Parser:
+    """Answers from a table, as a decoder would; counts what it was asked."""
+
+    def __init__(self, answers: dict[str, list[str]]) -> None:
+        self.answers, self.asked = answers, 0
+
+    def decode(self, inputs: Sequence[str], *, beams: int = 1, progress: Any = None) -> Beams:
+        self.asked += len(inputs)
+        found = [self.answers[one][:beams] for one in inputs]
+        if progress is not None:
+            progress(len(inputs), len(inputs))
+        return Beams(found, np.zeros((len(found), beams)), Ragged.from_rows([[0.0]] * len(found)), 0)
+
+
+EARLY = Parser({"1": ["B", "A", "C"], "2": ["A", "B", " b "], "3": ["", "C", "A"]})
+LATE = Parser({"1": ["A", "B", "D"], "2": ["B", "A", "D"], "3": ["C", "", "F"]})
+INPUTS, GOLDS = ["1", "2", "3"], ["A", "B", "C"]
+
+
+def pairs(found: Examples, correct: bool) -> list[tuple[str, str]]:
+    both = zip(found.inputs, found.outputs, found.correct, strict=True)
+    return [(given, output) for given, output, right in both if right == correct]
+
+
+def test_by_hand() -> None:
+    found = collect([EARLY, LATE], INPUTS, GOLDS, beams=3, per_input=3, balance=None, clean=str.upper)
+    assert pairs(found, True) == [("1", "A"), ("2", "B"), ("3", "C")]
+    # "1": B and C early, B again and D late; "2": A early (" b " is not B here), A again and D late; "3": A, then F
+    assert set(pairs(found, False)) == {
+        ("1", "B"), ("1", "C"), ("1", "D"), ("2", "A"), ("2", " b "), ("2", "D"), ("3", "A"), ("3", "F")
+    }  # fmt: skip
+    assert found.origin[found.correct].tolist() == ["gold"] * 3
+    assert set(found.origin[~found.correct]) == {"checkpoint-1", "checkpoint-2"}
+    counts = found.statistics()
+    assert counts["checkpoints"] == [
+        {"name": "checkpoint-1", "rows": 3, "accuracy": 0.0, "wrong": 5, "kept": 5},
+        {"name": "checkpoint-2", "rows": 3, "accuracy": 1.0, "wrong": 5, "kept": 3},
+    ]
+    assert (counts["empty"], counts["duplicates"], counts["beyond_balance"]) == (2, 2, 0)
+    assert (counts["pairs"], counts["correct"], counts["inputs_with_mistakes"]) == (11, 3, 3)
+    assert found.summary().splitlines() == [
+        "11 pairs of 3 inputs: 3 correct, 8 incorrect (27.3 % correct)",
+        "checkpoint-1: right on 0.0 % of 3 inputs; 5 wrong beams, 5 kept",
+        "checkpoint-2: right on 100.0 % of 3 inputs; 5 wrong beams, 3 kept",
+        "left out: 2 empty outputs, 2 pairs that were there already",
+    ]
+
+
+def test_gold_after_cleaning_is_never_wrong() -> None:
+    parser = Parser({"1": ["f(x)", "f ( x )", "f ( y )"], "2": ["g", "h", "g "]})
+    found = collect([parser], ["1", "2"], ["f ( x )", "g"], beams=3, per_input=3, balance=None, clean=squeeze)
+    assert pairs(found, False) == [("1", "f ( y )"), ("2", "h")]
+    plain = collect([parser], ["1", "2"], ["f ( x )", "g"], beams=3, per_input=3, balance=None)
+    assert set(pairs(plain, False)) == {("1", "f(x)"), ("1", "f ( y )"), ("2", "h")}  # white space is alike
+
+
+def test_every_gold_of_an_input_is_right() -> None:
+    parser = Parser({"1": ["A", "B", "C"]})
+    found = collect([parser], ["1", "1"], ["A", "B"], beams=3, per_input=3, balance=None)
+    assert pairs(found, True) == [("1", "A"), ("1", "B")]
+    assert pairs(found, False) == [("1", "C")]
+
+
+def test_limits() -> None:
+    rng = np.random.default_rng(0)
+    inputs = [str(i) for i in range(200)]
+    parsers = [Parser({one: [f"{rng.integers(100)}" for _ in range(4)] for one in inputs}) for _ in range(3)]
+    golds = ["gold"] * 200
+    found = collect(parsers, inputs, golds, per_input=2, balance=None)
+    by = Counter(zip(found.inputs, found.origin, strict=True))
+    assert max(by.values()) == 2
+    assert found.statistics()["by_origin"].keys() == {"gold", "checkpoint-1", "checkpoint-2", "checkpoint-3"}
+    assert collect(parsers, inputs, golds, checkpoints=1).statistics()["by_origin"].keys() == {
+        "gold",
+        "checkpoint-1",
+    }
+    assert int((~collect(parsers, inputs, golds, balance=0.5).correct).sum()) == 100
+    for parser in parsers:
+        parser.asked = 0
+    seen: list[tuple[int, int]] = []
+    drawn = collect(parsers, inputs, golds, per_checkpoint=50, progress=lambda d, t: seen.append((d, t)))
+    assert [parser.asked for parser in parsers] == [50, 50, 50]
+    assert seen[-1] == (150, 150)
+    assert int(drawn.correct.sum()) == 200  # gold pairs of all
+    first, second = (
+        [x for x, o in zip(drawn.inputs, drawn.origin, strict=True) if o == f"checkpoint-{k}"] for k in (1, 2)
+    )
+    assert set(first) != set(second)  # each draws for itself
+
+
+def test_draws_are_seeded_and_even() -> None:
+    inputs = [str(i) for i in range(3000)]
+    parser = Parser({one: ["a", "b", "gold", "c"] for one in inputs})
+    golds = ["gold"] * 3000
+    one, same, other = (collect([parser], inputs, golds, seed=seed) for seed in (0, 0, 1))
+    assert one.outputs == same.outputs
+    assert one.outputs != other.outputs
+    counts = Counter(output for _, output in pairs(one, False))
+    assert set(counts) == {"a", "b", "c"}
+    assert all(900 < n < 1100 for n in counts.values())  # each wrong beam as often as another
+
+
+def test_as_often_as_in_the_papers_code() -> None:
+    found = collect([EARLY, LATE], INPUTS, GOLDS, beams=3, per_input=3, balance=None, deduplicate=False)
+    assert Counter(pairs(found, True)) == {("1", "A"): 2, ("2", "B"): 2, ("3", "C"): 2}
+    assert Counter(pairs(found, False))[("1", "B")] == 2
+
+
+def test_a_perfect_model_is_said_to_be_one() -> None:
+    perfect = Parser({"1": ["A"], "2": ["B", ""], "3": ["C"]})
+    with pytest.raises(InputError, match=r"got none: the best output is right on 100\.0 %.*smaller K"):
+        collect([perfect], INPUTS, GOLDS)
+
+
+def test_bad_input() -> None:
+    with pytest.raises(InputError, match="row 2: column gold: expected a gold output, got an empty one"):
+        collect([EARLY], INPUTS, ["A", "  ", "C"])
+    with pytest.raises(InputError, match="row 3: column output: expected a text, got None"):
+        collect([EARLY], INPUTS, ["A", "B", None])  # type: ignore[list-item]
+    with pytest.raises(UsageError, match="expected at least one checkpoint of the model, got none"):
+        collect([], INPUTS, GOLDS)
+    with pytest.raises(UsageError, match="expected per_input of at least 1, got 0"):
+        collect([EARLY], INPUTS, GOLDS, per_input=0)
+    with pytest.raises(InputError, match="expected a saved encoder-decoder model, got no such file"):
+        collect(["no-such-folder"], INPUTS, GOLDS)
+
+
+def test_examples_are_written_and_read(tmp_path: Path) -> None:
+    found = collect([EARLY], INPUTS, GOLDS, beams=3)
+    for ending in ("parquet", "jsonl", "csv"):
+        again = Examples.read(found.write(tmp_path / f"pairs.{ending}"))
+        assert again.inputs == found.inputs
+        assert again.outputs == found.outputs
+        assert again.correct.tolist() == found.correct.tolist()
+        assert again.origin.tolist() == found.origin.tolist()
+    mine = tmp_path / "mine.jsonl"
+    mine.write_text('{"question": "a", "output": "b", "correct": 1}\n{"question": "c", "output": "d", "correct": 0}\n')
+    read = Examples.read(mine, mapping={"question": "input"})
+    assert (read.inputs, read.correct.tolist(), read.origin.tolist()) == (["a", "c"], [True, False], ["", ""])
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ('{"input": "a", "output": "b"}', "column correct: expected whether the output is correct, got null"),
+        ('{"input": "a", "correct": true}', "column output: expected a column output, got none"),
+        ('{"output": "a", "correct": true}', "column input: expected a column input, got none"),
+        ('{"input": null, "output": "a", "correct": true}', "row 2: column input: expected a text, got None"),
+    ],
+)
+def test_rows_that_are_no_examples(rows: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.jsonl"
+    good = '{"input": "a", "output": "b", "correct": true}' if "null" in rows else rows
+    path.write_text(f"{good}\n{rows}\n")
+    with pytest.raises(InputError, match=f"bad.jsonl: .*{message}"):
+        Examples.read(path)
+
+
+def test_beams_of_folders_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupted collection asks only the models that it had not asked; a model that was trained again is asked."""
+    from oodometer.discriminators import collect as module
+
+    home = tmp_path / "step-000010"
+    home.mkdir()
+    (home / "weights").write_text("1")
+    loaded = Parser(EARLY.answers)
+
+    class Loader:
+        @staticmethod
+        def load(folder: Path) -> Parser:
+            return loaded
+
+    import sys
+
+    monkeypatch.setattr(sys.modules[collect.__module__], "EncoderDecoder", Loader)
+    assert module is collect
+    first = collect([home], INPUTS, GOLDS, beams=3, checkpoint=tmp_path / "kept")
+    again = collect([home], INPUTS, GOLDS, beams=3, checkpoint=tmp_path / "kept")
+    assert loaded.asked == 3
+    assert again.outputs == first.outputs
+    assert again.origin.tolist() == first.origin.tolist() == ["gold"] * 3 + ["step-000010"] * 3
+    (home / "weights").write_text("two")
+    collect([home], INPUTS, GOLDS, beams=3, checkpoint=tmp_path / "kept")
+    assert loaded.asked == 6
