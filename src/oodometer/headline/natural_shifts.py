@@ -132,7 +132,7 @@ class NaturalShifts:
         }
 
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any], file: str) -> Self:
+    def from_dict(cls, plain: Any, file: str) -> Self:
         """Read what `to_dict` gave; `InputError` for another format, or for what is no such file."""
         remedy = "make it again with `python -m benchmarks.natural.prior`, or leave it out for the packaged one"
         expected = f"a prior of natural shifts of format {FORMAT}"
