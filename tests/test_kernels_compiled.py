@@ -65,7 +65,7 @@ def random(rows: int, classes: int, dtype: Any, seed: int = 0) -> Any:
 @built
 @given(values=matrices())
 def test_survey_is_the_plain_one(values: Any) -> None:
-    got, want = both(lambda: kernels.survey(values))
+    got, want = both(lambda: kernels.row_statistics(values))
     for a, b in zip(got.top, want.top, strict=True):
         assert a.dtype == b.dtype
         assert a.tolist() == b.tolist()
@@ -147,7 +147,7 @@ def test_others_are_the_plain_ones(values: Any, is_argmax: bool, seed: int) -> N
     rows, classes = values.shape
     predicted = np.random.default_rng(seed).integers(0, classes, rows).astype(np.int32)
     for width in (kernels.LOG_ODDS_BINS, kernels.LOG_ODDS_BINS // 8):
-        got, want = both(lambda width=width: kernels.others_and_mass(values, predicted, width, is_argmax=is_argmax))
+        got, want = both(lambda width=width: kernels.off_diagonal_counts(values, predicted, width, is_argmax=is_argmax))
         assert (got[0] == want[0]).all()
         np.testing.assert_allclose(got[1], want[1], rtol=1e-5 if values.dtype == np.float32 else 1e-12, atol=1e-30)
         assert got[0].sum() == rows * (classes - 1)
@@ -212,10 +212,10 @@ def test_pooled_blocks_are_those_of_scipy(hits: list[tuple[int, int]]) -> None:
 def test_a_row_does_not_feel_its_neighbours(classes: int, dtype: Any) -> None:
     """Any cut gives the same bits: no sum depends on where a row lies in a block."""
     values = random(3000, classes, dtype)
-    whole = kernels.survey(values)
+    whole = kernels.row_statistics(values)
     entropy = kernels.entropy_sums(values)
     for start, stop in ((0, 1), (1, 64), (17, 2500), (2999, 3000)):
-        part = kernels.survey(values[start:stop])
+        part = kernels.row_statistics(values[start:stop])
         assert all((a == b[start:stop]).all() for a, b in zip(part.top, whole.top, strict=True))
         assert (kernels.entropy_sums(values[start:stop]) == entropy[start:stop]).all()
     assert whole.lowest == values.min()
@@ -229,12 +229,12 @@ def test_threads_change_nothing(classes: int, monkeypatch: pytest.MonkeyPatch) -
     for least, cores in ((1 << 40, 1), (1, 2), (1, 5)):
         monkeypatch.setattr(threads, "_THREADED_VALUES", least)
         with kernels.limited_to(cores):
-            survey = kernels.survey(values)
-            others = kernels.others_and_mass(values, survey.top.best, kernels.LOG_ODDS_BINS)
+            statistics = kernels.row_statistics(values)
+            others = kernels.off_diagonal_counts(values, statistics.top.best, kernels.LOG_ODDS_BINS)
             found.append(
                 (
-                    *survey[:2],
-                    *survey.top,
+                    *statistics[:2],
+                    *statistics.top,
                     kernels.entropy_sums(values),
                     *others,
                     kernels.log_odds_bin(values),
@@ -256,17 +256,17 @@ def test_threads_of_a_pool_start_no_further_ones() -> None:
 def test_any_layout_will_do(layout: Callable[[Any], Any]) -> None:
     values = layout(random(50, 6, np.float32))
     want = values.copy(order="C")
-    assert kernels.survey(values).top.best.tolist() == want.argmax(axis=1).tolist()
+    assert kernels.row_statistics(values).top.best.tolist() == want.argmax(axis=1).tolist()
     assert kernels.entropy_sums(values).tolist() == kernels.entropy_sums(want).tolist()
     assert kernels.log_odds_bin(values).tolist() == kernels.log_odds_bin(want).tolist()
     predicted = np.zeros(len(values), dtype=np.int64)[::1]
-    assert kernels.others_and_mass(values, predicted, 960)[0].sum() == 5 * len(values)
+    assert kernels.off_diagonal_counts(values, predicted, 960)[0].sum() == 5 * len(values)
 
 
 @pytest.mark.parametrize("dtype", [np.longdouble, np.dtype(">f4"), np.int64])
 def test_other_types_take_the_plain_form(dtype: Any) -> None:
     values = np.array([[3, 1, 2], [0, 5, 5]]).astype(dtype)
-    assert not compiled.takes(values)
+    assert not compiled.supports(values)
     if np.dtype(dtype).kind == "f":
         got = kernels.top_two(values)
         assert (got.best.tolist(), got.second.tolist()) == ([0, 1], [2, 5])
@@ -277,11 +277,11 @@ def test_other_types_take_the_plain_form(dtype: Any) -> None:
 F, D, N, Q, B = (np.zeros(3, dtype=t) for t in (np.float32, np.float64, np.int32, np.int64, np.int8))
 F2, D2 = np.zeros((3, 2), dtype=np.float32), np.zeros((3, 2))
 FITS: dict[str, list[Any]] = {
-    "survey": [F2, N, F, F],
+    "row_statistics": [F2, N, F, F],
     "negative_entropy": [F2, F],
     "log_odds_bin": [F, Q],
     "equal_bin": [D, Q, 10],
-    "count_others": [F2, N, np.zeros((2, 960), dtype=np.int64), np.zeros((2, 2)), 1],
+    "count_off_diagonal": [F2, N, np.zeros((2, 960), dtype=np.int64), np.zeros((2, 2)), 1],
     "count_passed": [F, N, D2, np.zeros((2, 3, 2), dtype=np.int64)],
     "tally": [Q, N, B, np.zeros((2, 4, 2), dtype=np.int64)],
     "isotonic": [D, D, Q, np.zeros((2, 3))],
@@ -323,7 +323,7 @@ def test_arguments_are_checked(name: str) -> None:
         doubled = np.repeat(given_, 2, axis=-1)
         with pytest.raises(ValueError):
             call(name, swapped(doubled[..., ::2]))
-        if (name, place) in {("negative_entropy", 0), ("survey", 0), ("tally", 3)}:
+        if (name, place) in {("negative_entropy", 0), ("row_statistics", 0), ("tally", 3)}:
             continue  # as many classes or kinds as you like
         for wrong in (doubled, np.concatenate([given_, given_, given_])):
             with pytest.raises(ValueError):
@@ -334,14 +334,14 @@ def test_arguments_are_checked(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "place", "wrong"),
     [
-        ("survey", 0, np.zeros((3, 1), dtype=np.float32)),
+        ("row_statistics", 0, np.zeros((3, 1), dtype=np.float32)),
         ("negative_entropy", 0, np.zeros((3, 0), dtype=np.float32)),
         ("equal_bin", 2, 0),
         ("equal_bin", 2, -3),
         ("equal_bin", 2, 2**40),
-        ("count_others", 1, np.array([0, 2, 0], dtype=np.int32)),
-        ("count_others", 1, np.array([0, -1, 0], dtype=np.int32)),
-        ("count_others", 2, np.zeros((2, 961), dtype=np.int64)),
+        ("count_off_diagonal", 1, np.array([0, 2, 0], dtype=np.int32)),
+        ("count_off_diagonal", 1, np.array([0, -1, 0], dtype=np.int32)),
+        ("count_off_diagonal", 2, np.zeros((2, 961), dtype=np.int64)),
         ("count_passed", 1, np.array([0, 2, 0], dtype=np.int32)),
         ("tally", 0, np.array([0, 4, 0])),
         ("tally", 0, np.array([0, -1, 0])),
@@ -358,7 +358,7 @@ def test_numbers_that_would_be_places_in_memory_are_checked(name: str, place: in
 
 
 @built
-@pytest.mark.parametrize("name", ["survey", "negative_entropy", "log_odds_bin", "tally"])
+@pytest.mark.parametrize("name", ["row_statistics", "negative_entropy", "log_odds_bin", "tally"])
 def test_results_need_a_writable_array(name: str) -> None:
     fits = [a.copy() for a in FITS[name]]
     fits[-1].flags.writeable = False
@@ -373,7 +373,7 @@ def test_the_plain_rooms_check_numbers_too() -> None:
         with pytest.raises(ValueError, match="kinds"):
             kernels.count_passed(np.array([0.5]), np.array([3]), np.zeros((1, 2)))
         with pytest.raises(ValueError, match="predicted"):
-            kernels.others_and_mass(np.array([[0.5, 0.5]]), np.array([2]), 960)
+            kernels.off_diagonal_counts(np.array([[0.5, 0.5]]), np.array([2]), 960)
 
 
 # ------------------------------------------------------------------------------------------ the choice

@@ -6,7 +6,7 @@ another type, `ValueError` for another shape or a number that is none of the kin
 
 from ..arrays import Array
 
-def survey(values: Array, best: Array, first: Array, second: Array, /) -> tuple[float, float]:
+def row_statistics(values: Array, best: Array, first: Array, second: Array, /) -> tuple[float, float]:
     """float (sample, class) -> int32, float, float (sample,); returns the lowest value and the largest gap."""
 
 def negative_entropy(values: Array, out: Array, /) -> None:
@@ -18,7 +18,7 @@ def log_odds_bin(values: Array, out: Array, /) -> None:
 def equal_bin(values: Array, out: Array, bins: int, /) -> None:
     """float (sample,) -> int64 (sample,)."""
 
-def count_others(values: Array, predicted: Array, counts: Array, mass: Array, halves: int, /) -> None:
+def count_off_diagonal(values: Array, predicted: Array, counts: Array, mass: Array, halves: int, /) -> None:
     """float (sample, class), int32 (sample,); adds to int64 (class, bin) and float64 (class, class)."""
 
 def count_passed(scores: Array, kinds: Array | None, cuts: Array, counts: Array, /) -> None:

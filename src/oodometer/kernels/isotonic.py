@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
-from .compiled import is_compiled, passes, straight
+from .compiled import contiguous, is_compiled, passes
 
 __all__ = ["pool_adjacent"]
 
@@ -21,7 +21,7 @@ def pool_adjacent(rows: Array, hits: Array) -> tuple[Array, Array, Array]:
     """
     if is_compiled():
         starts, sums = np.empty(len(rows), dtype=np.int64), np.empty((2, len(rows)))
-        blocks = passes.isotonic(straight(rows, np.float64), straight(hits, np.float64), starts, sums)
+        blocks = passes.isotonic(contiguous(rows, np.float64), contiguous(hits, np.float64), starts, sums)
         return starts[:blocks], sums[0, :blocks], sums[1, :blocks]
     first: list[int] = []
     many: list[float] = []

@@ -200,7 +200,7 @@ static int kinds_of(const Py_buffer *kinds, Py_ssize_t rows, Py_ssize_t of)
 
 /* ------------------------------------------------------------------------------------------ the passes */
 
-static PyObject *survey(PyObject *module, PyObject *args)
+static PyObject *row_statistics(PyObject *module, PyObject *args)
 {
     static const Want want[] = {{"values", "fd", 2, 0}, {"best", "i", 1, 1}, {"first", "=", 1, 1}, {"second", "=", 1, 1}};
     Held h;
@@ -212,7 +212,7 @@ static PyObject *survey(PyObject *module, PyObject *args)
     if (!same(rows, best->shape[0], "best") || !same(rows, first->shape[0], "first") ||
         !same(rows, second->shape[0], "second") || !at_least(2, classes, "classes of values"))
         return done(&h, NULL);
-    RUN(survey, values, rows, classes, best->buf, first->buf, second->buf, &lowest, &gap);
+    RUN(row_statistics, values, rows, classes, best->buf, first->buf, second->buf, &lowest, &gap);
     return done(&h, Py_BuildValue("dd", lowest, gap));
 }
 
@@ -249,7 +249,7 @@ static PyObject *equal_bin(PyObject *module, PyObject *args)
     return done(&h, Py_NewRef(Py_None));
 }
 
-static PyObject *count_others(PyObject *module, PyObject *args)
+static PyObject *count_off_diagonal(PyObject *module, PyObject *args)
 {
     static const Want want[] = {{"values", "fd", 2, 0}, {"predicted", "i", 1, 0}, {"counts", "q", 2, 1}, {"mass", "d", 2, 1}};
     Held h;
@@ -264,7 +264,7 @@ static PyObject *count_others(PyObject *module, PyObject *args)
         !same(2 * HALF_BINS >> shift, counts->shape[1], "bins of counts") || !same(classes, mass->shape[0], "mass") ||
         !same(classes, mass->shape[1], "columns of mass") || !kinds_fit(&h.view[1], classes, "predicted"))
         return done(&h, NULL);
-    RUN(count_others, values, rows, classes, h.view[1].buf, halves, shift, counts->buf, mass->buf);
+    RUN(count_off_diagonal, values, rows, classes, h.view[1].buf, halves, shift, counts->buf, mass->buf);
     return done(&h, Py_NewRef(Py_None));
 }
 
@@ -350,11 +350,11 @@ static PyObject *isotonic(PyObject *module, PyObject *args)
 /* ------------------------------------------------------------------------------------------ the module */
 
 static PyMethodDef methods[] = {
-    {"survey", survey, METH_VARARGS, NULL},
+    {"row_statistics", row_statistics, METH_VARARGS, NULL},
     {"negative_entropy", negative_entropy, METH_VARARGS, NULL},
     {"log_odds_bin", log_odds_bin, METH_VARARGS, NULL},
     {"equal_bin", equal_bin, METH_VARARGS, NULL},
-    {"count_others", count_others, METH_VARARGS, NULL},
+    {"count_off_diagonal", count_off_diagonal, METH_VARARGS, NULL},
     {"count_passed", count_passed, METH_VARARGS, NULL},
     {"tally", tally, METH_VARARGS, NULL},
     {"isotonic", isotonic, METH_VARARGS, NULL},

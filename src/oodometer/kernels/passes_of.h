@@ -19,7 +19,7 @@
     } while (0)
 
 /* Up to BLOCK short rows side by side: column k of all of them, then column k + 1. */
-static ALWAYS_INLINE void NAME(survey_block)(const T *v, int rows, Py_ssize_t classes, int32_t *best, T *first,
+static ALWAYS_INLINE void NAME(row_statistics_block)(const T *v, int rows, Py_ssize_t classes, int32_t *best, T *first,
                                              T *second, T *low, T *sum)
 {
     for (int r = 0; r < rows; r++) {
@@ -42,7 +42,7 @@ static ALWAYS_INLINE void NAME(survey_block)(const T *v, int rows, Py_ssize_t cl
 }
 
 /* One wide row: LANES numbers at a time, each lane with a best of its own, joined at the end. */
-static ALWAYS_INLINE void NAME(survey_row)(const T *row, Py_ssize_t classes, int32_t *best, T *first, T *second,
+static ALWAYS_INLINE void NAME(row_statistics_row)(const T *row, Py_ssize_t classes, int32_t *best, T *first, T *second,
                                            T *low, T *sum)
 {
     T one[LANES], two[LANES], least[LANES], total[LANES];
@@ -79,7 +79,7 @@ static ALWAYS_INLINE void NAME(survey_row)(const T *row, Py_ssize_t classes, int
     *best = at[0], *first = one[0], *second = two[0], *low = least[0], *sum = total[0];
 }
 
-CLONES static void NAME(survey)(const T *v, Py_ssize_t rows, Py_ssize_t classes, int32_t *best, T *first, T *second,
+CLONES static void NAME(row_statistics)(const T *v, Py_ssize_t rows, Py_ssize_t classes, int32_t *best, T *first, T *second,
                                 double *lowest, double *gap)
 {
     T low[BLOCK], sum[BLOCK], most = 0, least = (T)INFINITY, odd = 0;
@@ -88,12 +88,12 @@ CLONES static void NAME(survey)(const T *v, Py_ssize_t rows, Py_ssize_t classes,
         int many = rows - start < BLOCK ? (int)(rows - start) : BLOCK;
         if (classes > FEW_CLASSES)
             for (int r = 0; r < many; r++)
-                NAME(survey_row)(part + r * classes, classes, best + start + r, first + start + r, second + start + r,
+                NAME(row_statistics_row)(part + r * classes, classes, best + start + r, first + start + r, second + start + r,
                                  low + r, sum + r);
         else if (many == BLOCK) /* a known length: full vectors and no remainder */
-            NAME(survey_block)(part, BLOCK, classes, best + start, first + start, second + start, low, sum);
+            NAME(row_statistics_block)(part, BLOCK, classes, best + start, first + start, second + start, low, sum);
         else
-            NAME(survey_block)(part, many, classes, best + start, first + start, second + start, low, sum);
+            NAME(row_statistics_block)(part, many, classes, best + start, first + start, second + start, low, sum);
         for (int r = 0; r < many; r++) {
             T off = sum[r] > 1 ? sum[r] - 1 : 1 - sum[r];
             most = off > most ? off : most;
@@ -193,7 +193,7 @@ CLONES static void NAME(equal_bin)(const T *p, Py_ssize_t rows, int32_t bins, in
 
 /* The bins of a piece are worked out side by side, then counted one after another. The predicted class is counted
  * with the others and at once taken off again: no comparison for each number. */
-CLONES static void NAME(count_others)(const T *v, Py_ssize_t rows, Py_ssize_t classes, const int32_t *predicted,
+CLONES static void NAME(count_off_diagonal)(const T *v, Py_ssize_t rows, Py_ssize_t classes, const int32_t *predicted,
                                       int halves, int shift, int64_t *restrict counts, double *restrict mass)
 {
     Py_ssize_t width = 2 * HALF_BINS >> shift, together = classes < PIECE ? PIECE / classes : 1;

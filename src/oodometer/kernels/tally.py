@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
-from .compiled import is_compiled, passes, straight, takes
+from .compiled import contiguous, is_compiled, passes, supports
 
 __all__ = ["count_passed", "tally"]
 
@@ -27,9 +27,9 @@ def tally(bins: Array, width: int, *, kinds: Array | None = None, of: int = 1, v
     out = np.zeros((of, width, last), dtype=np.int64)
     if is_compiled():
         passes.tally(
-            straight(bins, np.int64),
-            None if kinds is None else straight(kinds, np.int32),
-            None if verdicts is None else straight(verdicts, np.int8),
+            contiguous(bins, np.int64),
+            None if kinds is None else contiguous(kinds, np.int32),
+            None if verdicts is None else contiguous(verdicts, np.int8),
             out,
         )
         return out
@@ -62,12 +62,12 @@ def count_passed(scores: Array, kinds: Array | None, cuts: Array) -> tuple[Array
     ([[2, 0], [1, 1]], [[1, 0], [0, 1]])
     """
     many, of = cuts.shape
-    if takes(scores):
+    if supports(scores):
         counts = np.zeros((2, many, of), dtype=np.int64)
         passes.count_passed(
-            straight(scores),
-            None if kinds is None else straight(kinds, np.int32),
-            straight(cuts, np.float64),
+            contiguous(scores),
+            None if kinds is None else contiguous(kinds, np.int32),
+            contiguous(cuts, np.float64),
             counts,
         )
         return counts[0], counts[1]
