@@ -290,7 +290,7 @@ def test_an_audit_of_real_calls_has_its_page() -> None:
     reference, target = example_record(600, seed=1), example_record(500, seed=2, difficulty=1.5)
     rows = np.random.default_rng(0).permutation(500)[:40]
     few = {"row": rows.tolist(), "label": [int(target.label[r]) for r in rows]}
-    told = audit(reference, {"probabilities": target.probabilities}, labels=few, methods=["doc"], outlook=True)
+    told = audit(reference, {"probabilities": target.probabilities}, labels=few, methods=["doc"], expected_widths=True)
     result = told.to_dict()
     text = text_of(render(result))
     assert f"the model got {told.correct} right" in text

@@ -20,7 +20,7 @@ from .confidence import confidence_gap
 from .label_counts import LabelCountEstimator
 from .prior_choice import PriorFit, check_choice, choose_prior
 from .sld import check_width, rows_to_keep
-from .threshold import Cut, credit, fit_threshold
+from .threshold import ScoreThreshold, credit, fit_threshold
 
 __all__ = ["COT", "COTT", "TransportEstimator"]
 
@@ -165,14 +165,14 @@ class COTT(TransportEstimator):
         plan = transport(probabilities, share)
         self._start: Array = plan.potentials
         scores = _score(probabilities, plan.assigned)
-        self._cuts, self._mismatch = fit_threshold(scores, sample["verdicts"], self.level)
+        self._thresholds, self._mismatch = fit_threshold(scores, sample["verdicts"], self.level)
 
     def finish(self, state: Sums) -> Estimate:
         """Estimate the prior, solve the transport, count the samples above the threshold."""
         fit, probabilities = self._prior(state)
         plan = transport(probabilities, fit.prior)
         scores, used = _score(probabilities, plan.assigned), len(probabilities)
-        value, low, high = (float(credit(scores, cut).mean()) for cut in self._cuts)
+        value, low, high = (float(credit(scores, threshold).mean()) for threshold in self._thresholds)
         variance = max(value * (1 - value), self._mismatch) / used
         lower, upper = wilson_from_variance(value, variance, min(used, self._label_counts.total), self.level)
         z = (upper - lower) / 2 / max(np.sqrt(variance), 1e-12)
@@ -180,8 +180,8 @@ class COTT(TransportEstimator):
         down = root_sum_square(value - lower, value - min(low, value), by_prior)
         up = root_sum_square(upper - value, max(high, value) - value, by_prior)
         details = {
-            "threshold": self._cuts[0].threshold,
-            "share_of_ties": self._cuts[0].share_of_ties,
+            "threshold": self._thresholds[0].threshold,
+            "share_of_ties": self._thresholds[0].share_of_ties,
             "prior": fit.prior,
             "prior_by": self._choice,
             "reference_prior": self._label_counts.prior,
@@ -194,10 +194,10 @@ class COTT(TransportEstimator):
 
     def _spread(self, probabilities: Array, priors: Array, start: Array) -> float:
         """Standard deviation of the answer over priors, on the first rows (which come in the order of a hash)."""
-        cut: Cut = self._cuts[0]
+        threshold: ScoreThreshold = self._thresholds[0]
         probabilities = probabilities[: max(_DRAW_VALUES // self._label_counts.classes, 200)]
         plans = [transport(probabilities, prior, start) for prior in priors]
-        made = [credit(_score(probabilities, plan.assigned), cut).mean() for plan in plans]
+        made = [credit(_score(probabilities, plan.assigned), threshold).mean() for plan in plans]
         return float(np.std(made, ddof=1))
 
 

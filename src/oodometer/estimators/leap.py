@@ -65,8 +65,8 @@ def balance(table: Array, predicted: Array, prior: Array, *, tolerance: float = 
     return made, miss
 
 
-def _ratio(wanted: Array, present: Array) -> Array:
-    out: Array = np.divide(wanted, present, out=np.zeros(len(wanted)), where=present > _NO_SHARE)
+def _ratio(target: Array, present: Array) -> Array:
+    out: Array = np.divide(target, present, out=np.zeros(len(target)), where=present > _NO_SHARE)
     return out
 
 

@@ -21,8 +21,8 @@ def equal_bin(values: Array, out: Array, bins: int, /) -> None:
 def count_off_diagonal(values: Array, predicted: Array, counts: Array, mass: Array, halves: int, /) -> None:
     """float (sample, class), int32 (sample,); adds to int64 (class, bin) and float64 (class, class)."""
 
-def count_passed(scores: Array, kinds: Array | None, cuts: Array, counts: Array, /) -> None:
-    """float (sample,), int32 (sample,), float64 (cut, kind); adds to int64 (2, cut, kind): at or above, and on it."""
+def count_passed(scores: Array, kinds: Array | None, thresholds: Array, counts: Array, /) -> None:
+    """float (sample,), int32 (sample,), float64 (threshold, kind); adds to int64 (2, threshold, kind)."""
 
 def tally(bins: Array, kinds: Array | None, verdicts: Array | None, out: Array, /) -> None:
     """int64, int32, int8 (sample,); adds to int64 (kind, bin, verdict)."""
