@@ -237,7 +237,7 @@ def test_public_names_import_and_are_documented() -> None:
 
 
 def undocumented(tree: ast.Module) -> list[str]:
-    """Functions and classes in a file's `__all__`, and methods without an underscore of any class, without docstring."""
+    """Functions and classes of a file's `__all__`, and public methods of any class, that have no docstring."""
     public: set[str] = set()
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
@@ -259,7 +259,9 @@ def test_public_functions_and_methods_have_a_docstring() -> None:
 
 
 def test_missing_docstrings_are_seen() -> None:
-    source = '__all__ = ["a"]\ndef a(): pass\ndef b(): pass\nclass _C:\n    def d(self): pass\n    def _e(self): pass\n'
+    source = (
+        '__all__ = ["a"]\ndef a(): pass\ndef b(): pass\n' + "class _C:\n    def d(self): pass\n    def _e(self): pass\n"
+    )
     assert undocumented(ast.parse(source)) == ["a", "d"]
 
 

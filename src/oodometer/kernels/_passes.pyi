@@ -1,7 +1,7 @@
 """The compiled passes of passes.c: what each takes and writes into the arrays it is given.
 
 Arrays are C-contiguous; "float" stands for float32 or float64, the same in all arguments of a call. `TypeError` for
-another type, `ValueError` for another shape or a number that is none of the kinds, bins or classes there are.
+another type, `ValueError` for another shape or a number that is none of the classes there are.
 """
 
 from ..arrays import Array
@@ -15,17 +15,5 @@ def negative_entropy(values: Array, out: Array, /) -> None:
 def log_odds_bin(values: Array, out: Array, /) -> None:
     """float (sample,) -> int64 (sample,)."""
 
-def equal_bin(values: Array, out: Array, bins: int, /) -> None:
-    """float (sample,) -> int64 (sample,)."""
-
 def count_off_diagonal(values: Array, predicted: Array, counts: Array, mass: Array, halves: int, /) -> None:
     """float (sample, class), int32 (sample,); adds to int64 (class, bin) and float64 (class, class)."""
-
-def count_passed(scores: Array, kinds: Array | None, thresholds: Array, counts: Array, /) -> None:
-    """float (sample,), int32 (sample,), float64 (threshold, kind); adds to int64 (2, threshold, kind)."""
-
-def tally(bins: Array, kinds: Array | None, verdicts: Array | None, out: Array, /) -> None:
-    """int64, int32, int8 (sample,); adds to int64 (kind, bin, verdict)."""
-
-def isotonic(rows: Array, hits: Array, starts: Array, sums: Array, /) -> int:
-    """float64 (bin,) twice -> int64 (bin,), float64 (2, bin), filled from the start; returns how many blocks."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
-from .compiled import contiguous, is_compiled, passes, supports
 
 __all__ = ["count_passed", "tally"]
 
@@ -25,14 +24,6 @@ def tally(bins: Array, width: int, *, kinds: Array | None = None, of: int = 1, v
     """
     last = 1 if verdicts is None else 2
     out = np.zeros((of, width, last), dtype=np.int64)
-    if is_compiled():
-        passes.tally(
-            contiguous(bins, np.int64),
-            None if kinds is None else contiguous(kinds, np.int32),
-            None if verdicts is None else contiguous(verdicts, np.int8),
-            out,
-        )
-        return out
     for name, values, most in (("bins", bins, width), ("kinds", kinds, of)):
         if values is not None and len(values) and not (values.min() >= 0 and values.max() < most):
             raise ValueError(f"{name}: expected numbers from 0 to {most - 1}")
@@ -62,15 +53,6 @@ def count_passed(scores: Array, kinds: Array | None, thresholds: Array) -> tuple
     ([[2, 0], [1, 1]], [[1, 0], [0, 1]])
     """
     many, of = thresholds.shape
-    if supports(scores):
-        counts = np.zeros((2, many, of), dtype=np.int64)
-        passes.count_passed(
-            contiguous(scores),
-            None if kinds is None else contiguous(kinds, np.int32),
-            contiguous(thresholds, np.float64),
-            counts,
-        )
-        return counts[0], counts[1]
     if kinds is None:
         found = [
             (np.count_nonzero(scores >= threshold), np.count_nonzero(scores == threshold))

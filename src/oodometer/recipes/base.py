@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from ..errors import UsageError, WorkError
 from ..store import write_atomic
-from ..store.kept import checksum_of_files, made_anew, read_kept, write_kept
+from ..store.artifact_cache import checksum_of_files, made_anew, read_artifact, write_artifact
 
 __all__ = ["Recipe", "Report", "Step", "StepRun", "Workspace", "run_steps"]
 
@@ -49,7 +49,7 @@ class Workspace:
 
     def stamp(self, step: str) -> dict[str, Any]:
         """What is remembered of a finished step, such as its seconds; empty where nothing is, or it is damaged."""
-        found: dict[str, Any] | None = read_kept(self.folder / _stamp_of(step), "step")
+        found: dict[str, Any] | None = read_artifact(self.folder / _stamp_of(step), "step")
         return found or {}
 
 
@@ -184,7 +184,7 @@ def run_steps(steps: Sequence[Step], workspace: Workspace, report: Report | None
                 raise WorkError(f"the step {step.name} did not leave {', '.join(missing)}; report it")
             spent = {"seconds": time.monotonic() - started, "cpu_seconds": time.process_time() - used}
             known = {"mark": fingerprint, **spent, "files": checksum_of_files(workspace.folder, step.files)}
-            write_kept(workspace / stamp, "step", known)
+            write_artifact(workspace / stamp, "step", known)
         runs.append(StepRun(step.name, kept, float(known["seconds"]), float(known["cpu_seconds"])))
         behind += step.weight
     if report is not None:
