@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from ..arrays import Array
+from ..deprecation import moved
 from ..intervals import normal_quantile, wilson_from_variance
 from ..kernels import count_passed
 from ..predictions import Predictions
@@ -35,6 +36,7 @@ class ScoreThreshold(NamedTuple):
 
 
 Cut = ScoreThreshold  # its old name, for one release
+__getattr__ = moved(__name__, {"find_cut": "estimators.threshold:find_threshold"})
 
 
 def find_threshold(sorted_scores: Array, count: float, *, within_gap: bool = False) -> ScoreThreshold:
