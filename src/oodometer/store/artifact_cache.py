@@ -1,0 +1,75 @@
+"""Artifact cache: what is remembered between runs carries a checksum; what is damaged or foreign is made anew."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from .atomic import write_atomic
+
+__all__ = ["checksum", "checksum_of_files", "made_anew", "read_artifact", "write_artifact"]
+
+FORMAT = 1
+"""Of the envelope around a kept value; what another format holds is made anew."""
+
+
+def checksum(*parts: str | bytes) -> str:
+    """A short hash of texts and bytes, each set apart from the next.
+
+    >>> checksum("ab", "c") == checksum("a", "bc")
+    False
+    """
+    found = hashlib.blake2b(digest_size=12)
+    for part in parts:
+        plain = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        found.update(len(plain).to_bytes(8, "little"))
+        found.update(plain)
+    return found.hexdigest()
+
+
+def checksum_of_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """Name -> checksum of the content of each file; `OSError` where one cannot be read."""
+    out = {}
+    for name in names:
+        with (folder / name).open("rb") as file:
+            out[name] = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=12)).hexdigest()
+    return out
+
+
+def made_anew(path: str | os.PathLike[str], what: str) -> None:
+    """Say, as one warning, that something kept cannot be used and is made anew."""
+    warnings.warn(f"{path}: {what}; it is made anew", stacklevel=3)
+
+
+def write_artifact(path: Path, kind: str, value: Any) -> Path:
+    """Keep a value that JSON can hold; the file appears whole or not at all.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "answers.json"
+    >>> read_artifact(write_artifact(path, "answers", [0.5, 1.0]), "answers")
+    [0.5, 1.0]
+    """
+    said = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    whole = {"format": FORMAT, "kind": kind, "checksum": checksum(kind, said), "value": said}
+    return write_atomic(path, json.dumps(whole, ensure_ascii=False) + "\n")
+
+
+def read_artifact(path: Path, kind: str) -> Any:
+    """The value that was kept; None where there is none, with a warning where it is damaged or something else."""
+    try:
+        text = path.read_bytes()
+    except OSError:
+        return None
+    try:
+        whole = json.loads(text)
+        if whole["format"] == FORMAT and whole["checksum"] == checksum(kind, whole["value"]):
+            return json.loads(whole["value"])
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        pass
+    made_anew(path, f"what was kept there ({kind}) is damaged or of another version")
+    return None
