@@ -35,7 +35,6 @@ class ScoreThreshold(NamedTuple):
     share_of_ties: float
 
 
-Cut = ScoreThreshold  # its old name, for one release
 __getattr__ = moved(__name__, {"find_cut": "estimators.threshold:find_threshold"})
 
 
