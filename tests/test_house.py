@@ -249,6 +249,35 @@ def test_public_names_import_and_are_documented() -> None:
     assert bare == []
 
 
+def undocumented(tree: ast.Module) -> list[str]:
+    """Functions and classes of a file's `__all__`, and public methods of any class, that have no docstring."""
+    public: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            public |= {name.value for name in getattr(node.value, "elts", []) if isinstance(name, ast.Constant)}
+    bare = []
+    for node in ast.walk(tree):
+        for one in node.body if isinstance(node, ast.Module | ast.ClassDef) else []:
+            if not isinstance(one, Function | ast.ClassDef) or "overload" in map(ast.unparse, one.decorator_list):
+                continue
+            is_public = one.name in public if node is tree else not one.name.startswith("_")
+            if is_public and ast.get_docstring(one) is None:
+                bare.append(one.name)
+    return bare
+
+
+def test_public_functions_and_methods_have_a_docstring() -> None:
+    bare = {relative(path): undocumented(parsed(path)[1]) for path in MODULES if "models" not in path.parts}
+    assert {place: names for place, names in bare.items() if names} == {}
+
+
+def test_missing_docstrings_are_seen() -> None:
+    source = (
+        '__all__ = ["a"]\ndef a(): pass\ndef b(): pass\n' + "class _C:\n    def d(self): pass\n    def _e(self): pass\n"
+    )
+    assert undocumented(ast.parse(source)) == ["a", "d"]
+
+
 def test_public_names_are_not_hidden_by_modules() -> None:
     """A file named like a public function must not replace it once that file has been imported."""
     code = """

@@ -278,7 +278,7 @@ class Predictions:
 
     # ---------------------------------------------------------------- cutting and joining
 
-    def _cut(self, pick: Any, rows: int, first_row: int) -> Predictions:
+    def _pick(self, pick: Any, rows: int, first_row: int) -> Predictions:
         changes: dict[str, Any] = {}
         for name, known in FIELDS.items():
             value = getattr(self, name)
@@ -298,14 +298,14 @@ class Predictions:
     def slice(self, start: int, stop: int) -> Predictions:
         """Rows ``start`` to ``stop``, without copying."""
         start, stop, _ = slice(start, stop).indices(self.rows)
-        return self._cut(slice(start, stop), max(stop - start, 0), self.first_row + start)
+        return self._pick(slice(start, stop), max(stop - start, 0), self.first_row + start)
 
     def take(self, index: Any) -> Predictions:
         """Rows at integer positions or where a boolean mask is true, copied."""
         index = np.asarray(index, dtype=None if np.size(index) else np.intp)
         if index.dtype == bool:
             index = np.flatnonzero(index)
-        return self._cut(index, len(index), self.first_row)
+        return self._pick(index, len(index), self.first_row)
 
     def batches(self, rows: int = 65_536) -> Iterator[Predictions]:
         """The record in consecutive pieces of at most ``rows`` rows, without copying."""

@@ -22,7 +22,7 @@ from oodometer.calibrators.binned_map import (
     bin_numbers,
     bins_for,
     centres,
-    count_cells,
+    count_bins,
     deal_into_folds,
     fit_map,
 )
@@ -70,7 +70,7 @@ def test_cells_are_counted_as_a_loop_does(cells: list[tuple[int, int]]) -> None:
     for kind, where in cells:
         want[kind, where] += 1
     kinds, bins = (np.array([c[i] for c in cells], dtype=np.int32) for i in (0, 1))
-    assert (count_cells(kinds, bins.astype(np.intp), 3) == want).all()
+    assert (count_bins(kinds, bins.astype(np.intp), 3) == want).all()
 
 
 @pytest.mark.parametrize("classes", [3, 20])
@@ -201,7 +201,7 @@ def simulated(kind: str, rows: int, seed: int = 0) -> tuple[Any, Any]:
     true = {"raw": p, "pooled": p - 0.3 * (p > 0.6), "classwise": np.where(label == 0, p, p - 0.4)}[kind]
     right = rng.random(rows) < true
     bins = bin_numbers(p, 2)
-    return count_cells(label, bins, 2), count_cells(label[right], bins[right], 2)
+    return count_bins(label, bins, 2), count_bins(label[right], bins[right], 2)
 
 
 @pytest.mark.parametrize("kind", ["raw", "pooled", "classwise"])
@@ -229,8 +229,8 @@ def test_cross_validation_holds_rows_out() -> None:
     bins = bin_numbers(p, 1)
     right = rng.random(300) < p
     rows, hits = (
-        count_cells(np.zeros(300, dtype=int), bins, 1),
-        count_cells(np.zeros(right.sum(), dtype=int), bins[right], 1),
+        count_bins(np.zeros(300, dtype=int), bins, 1),
+        count_bins(np.zeros(right.sum(), dtype=int), bins[right], 1),
     )
     made = fit_map(rows, hits)
     assert made.form == "raw"

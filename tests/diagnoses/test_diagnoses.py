@@ -18,12 +18,12 @@ from oodometer.arrays import softmax
 from oodometer.diagnoses import Diagnosis, Diagnostician, Finding, ShiftStatistics
 from oodometer.diagnoses.alarm import alarm_finding
 from oodometer.diagnoses.base import holm, reading_confidence
-from oodometer.diagnoses.change import change_of_cells, change_of_mean
+from oodometer.diagnoses.change import change_of_counts, change_of_mean
 from oodometer.diagnoses.columns import columns_finding
 from oodometer.diagnoses.label import label_shift_finding, power_against_harder
 from oodometer.diagnoses.overlap import overlap_finding
 from oodometer.errors import InputError, UsageError
-from oodometer.estimators.label_cells import make_cells
+from oodometer.estimators.label_counts import count_labels
 from oodometer.inference.domain_classifier import DomainComparison
 from oodometer.results import plain
 from oodometer.store import write_predictions
@@ -397,9 +397,9 @@ def test_the_test_of_a_mean_knows_its_direction() -> None:
 
 
 def test_change_of_cells_sees_and_does_not_see() -> None:
-    cells = make_cells(REFERENCE)
+    cells = count_labels(REFERENCE)
     still, moved = (
-        change_of_cells(cells, cells.count(r)) for r in (world(3000, 60), world(3000, 61, prior=(0.8, 0.1, 0.1)))
+        change_of_counts(cells, cells.count(r)) for r in (world(3000, 60), world(3000, 61, prior=(0.8, 0.1, 0.1)))
     )
     assert (still.strength, moved.strength) == ("none", "strong")
     assert moved.refutes == still.supports == ("source",)
@@ -467,7 +467,7 @@ def test_power_grows_with_rows() -> None:
     """Nearly nothing with a handful of rows, nearly certain with many; never outside [0, 1]."""
     powers = []
     for here, there in ((60, 20), (1000, 300), (20_000, 20_000)):
-        cells = make_cells(world(here, 0))
+        cells = count_labels(world(here, 0))
         test = label_shift_finding(cells, cells.count(world(there, 1)))
         assert test.power is not None
         powers.append(test.power)
@@ -481,7 +481,7 @@ def test_sparse_cells_are_no_power() -> None:
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.full(300, 0.02), size=1600)
     record = Predictions.from_probabilities(p, label=[rng.choice(300, p=row) for row in p])
-    cells = make_cells(record.slice(0, 800))
+    cells = count_labels(record.slice(0, 800))
     found = label_shift_finding(cells, cells.count(record.slice(800, 1600)))
     assert found.power is not None
     assert found.power < 0.5
@@ -489,13 +489,13 @@ def test_sparse_cells_are_no_power() -> None:
 
 
 def test_there_is_no_power_where_no_cell_is_worse_than_another() -> None:
-    cells = make_cells(Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100))
+    cells = count_labels(Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100))
     assert power_against_harder(cells, 10_000, np.array([1.0])) == 0
 
 
 def test_without_power_a_fit_is_no_support() -> None:
     """Few rows: every hypothesis fits, so that none is believed."""
-    cells = make_cells(world(60, 0))
+    cells = count_labels(world(60, 0))
     found = label_shift_finding(cells, cells.count(world(40, 1)))
     assert found.supports == ()
     assert found.refutes == ()

@@ -12,7 +12,7 @@ from oodometer import Predictions
 from oodometer.calibrators import Isotonic, Temperature
 from oodometer.calibrators.binned_map import bin_numbers, bins_for
 from oodometer.estimators import CBPE, AverageConfidence
-from oodometer.estimators.expected_confusion import count_others, expected_confusion
+from oodometer.estimators.expected_confusion import count_off_diagonal, expected_confusion
 from oodometer.intervals import wilson_from_variance
 from oodometer.testing import example_record
 
@@ -147,7 +147,7 @@ def slow_expectation(fitted: CBPE, target: Predictions) -> tuple[Any, Any]:
         found[j] += right
         for k in set(range(classes)) - {j}:
             own = int(bin_numbers(target.probabilities[i, k : k + 1], classes)[0])
-            missed[k] += 1 - right if classes == 2 else fitted._rates.others.rate[k, own]
+            missed[k] += 1 - right if classes == 2 else fitted._rates.off_diagonal.rate[k, own]
     return found, missed * (len(target) - found.sum()) / missed.sum()
 
 
@@ -195,7 +195,7 @@ def test_the_other_classes_are_counted_as_a_loop_does(classes: int, dtype: Any) 
     p[1] = 0
     p[1, -1] = 1
     predicted = p.argmax(axis=1).astype(np.int32)
-    got = count_others(p, predicted)
+    got = count_off_diagonal(p, predicted)
     others, mass = np.zeros((classes, bins_for(classes))), np.zeros((classes, classes))
     for i in range(120):
         for k in range(classes):
@@ -210,7 +210,7 @@ def test_a_class_above_one_half_that_was_not_predicted_keeps_its_bin() -> None:
     """After isotonic calibration the argmax may be another class than the predicted one."""
     p = np.array([[0.3, 0.7], [0.9, 0.1]])
     predicted = np.array([0, 0], dtype=np.int32)
-    got = count_others(p, predicted, is_argmax=False)["others"]
+    got = count_off_diagonal(p, predicted, is_argmax=False)["others"]
     assert got[1, bin_numbers(np.array([0.7]), 2)[0]] == 1
     assert got[1].sum() == 2
     assert got[0].sum() == 0

@@ -16,7 +16,7 @@ from oodometer.arrays import Array, softmax
 from oodometer.errors import NotApplicable, UsageError
 from oodometer.estimators.base import Sums
 from oodometer.estimators.bbse import BBSE, invert_confusion
-from oodometer.estimators.label_cells import make_cells
+from oodometer.estimators.label_counts import count_labels
 from oodometer.estimators.label_shift import LabelShift
 from oodometer.estimators.leap import LEAP, SLEAP, balance, scaled_table
 from oodometer.estimators.prior_choice import choose_prior
@@ -56,7 +56,7 @@ def test_cells_count_like_a_loop_and_keep_the_order_of_confidence(data: Any) -> 
     seed = data.draw(st.integers(0, 10_000))
     rows = data.draw(st.integers(1, 120))
     record = draw(rows, [0.5, 0.3, 0.2], seed)
-    cells = make_cells(record)
+    cells = count_labels(record)
     one_by_one = np.array([cells.count(record.slice(i, i + 1)).argmax() for i in range(rows)])
     table = np.zeros((len(cells), 3), dtype=int)
     hits = np.zeros(len(cells), dtype=int)
@@ -73,7 +73,7 @@ def test_cells_count_like_a_loop_and_keep_the_order_of_confidence(data: Any) -> 
 
 
 def test_cells_hold_enough_rows_and_are_about_even() -> None:
-    cells = make_cells(draw(5000, [0.2] * 5, 1))
+    cells = count_labels(draw(5000, [0.2] * 5, 1))
     filled = cells.rows[:-1]
     assert len(filled) == 50
     assert filled.min() >= 60
@@ -82,8 +82,8 @@ def test_cells_hold_enough_rows_and_are_about_even() -> None:
 
 def test_cells_of_ties_are_not_split() -> None:
     record = Predictions.from_confidence([1.0] * 300, prediction=[0] * 300, label=[0] * 200 + [1] * 100)
-    assert len(make_cells(record)) == 3  # one of each predicted class, one for unknown classes
-    assert make_cells(record).count(record).tolist() == [300, 0, 0]
+    assert len(count_labels(record)) == 3  # one of each predicted class, one for unknown classes
+    assert count_labels(record).count(record).tolist() == [300, 0, 0]
 
 
 def test_members_stand_in_for_confidence_and_plain_classes_for_both() -> None:
@@ -92,8 +92,8 @@ def test_members_stand_in_for_confidence_and_plain_classes_for_both() -> None:
     members = np.where(rng.random((4, 400)) < 0.8, label, 1 - label)
     with_members = Predictions.from_arrays(prediction=members[0], members=members[1:], label=label)
     plain = Predictions.from_classes(members[0], label=label)
-    assert make_cells(with_members).score.name == "model_agreement"  # type: ignore[union-attr]
-    assert len(make_cells(with_members)) > len(make_cells(plain)) == 3
+    assert count_labels(with_members).score.name == "model_agreement"  # type: ignore[union-attr]
+    assert len(count_labels(with_members)) > len(count_labels(plain)) == 3
     fitted = LabelShift().fit(with_members)
     assert fitted.why_not(plain) == "needs `members`; there are only label, prediction"
     assert fitted.estimate(with_members).value == pytest.approx(with_members.accuracy, abs=0.02)
@@ -130,7 +130,7 @@ def test_prior_is_the_maximum_of_the_likelihood(seed: int) -> None:
 
 
 def test_sparse_and_dense_tables_give_the_same_prior(monkeypatch: pytest.MonkeyPatch) -> None:
-    cells = make_cells(draw(1500, [0.25] * 4, 3))
+    cells = count_labels(draw(1500, [0.25] * 4, 3))
     counts = cells.count(draw(800, [0.6, 0.2, 0.1, 0.1], 4))
     again = np.random.default_rng(0).poisson(cells.pair_rows, size=(3, len(cells.pair_rows))).astype(float)
     dense = conditionals(cells, again)
@@ -163,7 +163,7 @@ def test_homogeneity_agrees_with_scipy() -> None:
 def test_p_values_are_level_under_label_shift_and_tiny_under_another_shift() -> None:
     p_values, ratios = [], []
     for seed in range(30):
-        cells = make_cells(draw(1500, [0.25] * 4, seed))
+        cells = count_labels(draw(1500, [0.25] * 4, seed))
         fit = label_shift_test(cells, cells.count(draw(1000, [0.55, 0.3, 0.1, 0.05], seed + 100)), seed=seed)
         p_values.append(fit.p_value)
         ratios.append(fit.ratio)
@@ -171,7 +171,7 @@ def test_p_values_are_level_under_label_shift_and_tiny_under_another_shift() -> 
     assert np.mean(np.array(p_values) < 0.1) <= 0.27
     assert np.median(ratios) < 1.4
     harder = draw(1000, [0.25] * 4, 7, signal=1.0)
-    cells = make_cells(draw(1500, [0.25] * 4, 1))
+    cells = count_labels(draw(1500, [0.25] * 4, 1))
     fit = label_shift_test(cells, cells.count(harder))
     assert fit.p_value <= 0.02
     assert fit.ratio > 3
@@ -380,7 +380,7 @@ def test_every_way_to_the_prior_finds_it(choice: Any) -> None:
 
 
 def test_source_prior_is_the_reference() -> None:
-    cells = make_cells(two_classes())
+    cells = count_labels(two_classes())
     fit = choose_prior("source", cells, Sums(rows=1, counts=np.array([1, 0, 0])))
     assert fit.prior.tolist() == [0.5, 0.5]
     assert fit.accuracy == pytest.approx(0.75)

@@ -22,7 +22,7 @@ from oodometer.estimators import (
     Smoothness,
     Threshold,
 )
-from oodometer.estimators.threshold import Cut, credit, find_cut, fit_threshold, total_credit
+from oodometer.estimators.threshold import ScoreThreshold, credit, find_threshold, fit_threshold, total_credit
 from oodometer.intervals import normal_quantile, wilson_from_variance
 from oodometer.registry import create
 from oodometer.testing import example_record
@@ -59,7 +59,7 @@ def by_confidence(confidence: Any, correct: Any = None) -> Predictions:
 def test_the_cut_is_that_of_a_search(scores: list[float], share: float) -> None:
     ordered = np.sort(np.array(scores))
     for count in (round(share * len(scores)), share * len(scores)):
-        got, want = find_cut(ordered, count), slow_cut(scores, count)
+        got, want = find_threshold(ordered, count), slow_cut(scores, count)
         assert got.threshold == want[0]
         assert got.share_of_ties == pytest.approx(want[1])
         assert total_credit(ordered, got) == pytest.approx(count), "exactly as many as were asked for"
@@ -70,7 +70,7 @@ def test_the_cut_is_that_of_a_search(scores: list[float], share: float) -> None:
 def test_credit_in_two_passes_is_the_sum_of_credits(scores: list[float], share: float) -> None:
     """A share one bit below 1 must not take another road than a share of 1."""
     for threshold in (*scores, math.inf, -math.inf):
-        cut = Cut(threshold, share)
+        cut = ScoreThreshold(threshold, share)
         array = np.array(scores)
         assert total_credit(array, cut) == pytest.approx(float(credit(array, cut).sum()))
         assert total_credit(array, cut) == pytest.approx(slow_share(scores, cut) * len(scores))
@@ -80,17 +80,17 @@ def test_the_rank_is_not_off_by_one() -> None:
     """Ten distinct scores, k correct: the k-th largest is the threshold, and k scores are at or above it."""
     ordered = np.arange(10) / 10
     for k in range(1, 11):
-        cut = find_cut(ordered, k)
-        assert cut == Cut((10 - k) / 10, 1.0)
+        cut = find_threshold(ordered, k)
+        assert cut == ScoreThreshold((10 - k) / 10, 1.0)
         assert int((ordered >= cut.threshold).sum()) == k
 
 
 def test_the_ends_of_the_cut() -> None:
     ordered = np.array([-3.0, -2.0])
-    assert find_cut(ordered, 0) == Cut(math.inf, 0.0)
-    assert find_cut(ordered, -5.0) == Cut(math.inf, 0.0)
-    assert find_cut(ordered, 2) == find_cut(ordered, 7.5) == Cut(-3.0, 1.0)
-    assert find_cut(np.empty(0), 1) == Cut(math.inf, 0.0)
+    assert find_threshold(ordered, 0) == ScoreThreshold(math.inf, 0.0)
+    assert find_threshold(ordered, -5.0) == ScoreThreshold(math.inf, 0.0)
+    assert find_threshold(ordered, 2) == find_threshold(ordered, 7.5) == ScoreThreshold(-3.0, 1.0)
+    assert find_threshold(np.empty(0), 1) == ScoreThreshold(math.inf, 0.0)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -101,14 +101,14 @@ def test_a_cut_within_the_gap_matches_the_reference_too(dtype: Any, data: st.Dat
     scores = data.draw(st.lists(st.one_of(st.sampled_from(near), st.floats(-9, 9, width=32)), min_size=1, max_size=20))
     ordered = np.sort(np.array(scores, dtype=dtype))
     count, n = data.draw(st.integers(0, len(scores))), len(scores)
-    cut = find_cut(ordered, count, within_gap=True)
+    cut = find_threshold(ordered, count, within_gap=True)
     assert float(credit(ordered.astype(np.float64), cut).sum()) == pytest.approx(count)
     if 0 < count < n and ordered[n - count - 1] < ordered[n - count] and (ordered == ordered[n - count]).sum() == 1:
         upper, lower = float(ordered[n - count]), float(ordered[n - count - 1])
         assert cut.threshold == pytest.approx(upper - count / n * (upper - lower))
         assert lower < cut.threshold <= upper
     else:
-        assert cut == find_cut(ordered, count)
+        assert cut == find_threshold(ordered, count)
 
 
 @given(data=st.data(), level=st.sampled_from([0.5, 0.9, 0.99]))
@@ -417,7 +417,7 @@ def test_the_reference_is_matched_with_the_gate_closed() -> None:
     nearness = fitted._distance.leave_one_out(reference)
     scores = fitted._gated(reference, reference.top.first, nearness)
     assert 0 < np.isneginf(scores).mean() < 0.03
-    assert total_credit(scores, fitted._cuts[0]) == pytest.approx(reference.verdicts.sum())
+    assert total_credit(scores, fitted._thresholds[0]) == pytest.approx(reference.verdicts.sum())
 
 
 def test_the_gate_needs_features() -> None:

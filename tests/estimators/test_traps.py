@@ -12,7 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 from oodometer import Predictions, estimate, registry
 from oodometer.arrays import softmax
 from oodometer.errors import InputError, NotApplicable
-from oodometer.estimators.threshold import Cut, find_cut, total_credit
+from oodometer.estimators.threshold import ScoreThreshold, find_threshold, total_credit
 from oodometer.passes.fitting import default_methods
 from oodometer.registry import create
 from oodometer.scores import NegativeEntropy, NeighborDistance
@@ -99,7 +99,7 @@ def test_trap_crash_at_zero_correct_or_zero_errors(name: str) -> None:
 def test_trap_weights_compared_with_equality() -> None:
     """A share of ties, or a distance, that is off by one bit must change nothing that can be seen."""
     scores = np.sort(np.repeat([0.2, 0.5, 0.9], 7))
-    for cut in (find_cut(scores, 14), find_cut(scores, 14 - 1e-13), Cut(0.5, 1 - 2**-53)):
+    for cut in (find_threshold(scores, 14), find_threshold(scores, 14 - 1e-13), ScoreThreshold(0.5, 1 - 2**-53)):
         assert total_credit(scores, cut) == pytest.approx(14)
     rng = np.random.default_rng(0)
     features = rng.standard_normal((200, 128)).astype(np.float32) + 3

@@ -18,7 +18,7 @@ from oodometer.metrics import (
 )
 from oodometer.metrics.ranks import Ranks
 from oodometer.metrics.replicated import REPLICATED, jointly_resampled, replicated
-from oodometer.metrics.resampling import cells_of, resampled
+from oodometer.metrics.resampling import rank_bins, resampled
 from oodometer.registry import create
 
 # errors among the first k: 0 0 1 1 1 1 2 3
@@ -159,7 +159,7 @@ def test_replicated_metrics_equal_the_metrics(name: str) -> None:
             "risk_at_coverage": {"coverage": 0.7}}.get(name, {})  # fmt: skip
     metric = create("metric", name, **made)
     ranks = Ranks.of(record.confidence, record.verdicts)
-    own = replicated(cells_of(ranks.groups), name, **OPTIONS)  # type: ignore[arg-type]
+    own = replicated(rank_bins(ranks.groups), name, **OPTIONS)  # type: ignore[arg-type]
     assert own[0] == pytest.approx(metric.compute(record).value, abs=1e-9)
 
 
@@ -168,7 +168,7 @@ def test_replicates_spread_as_samples_do() -> None:
     rng = np.random.default_rng(10)
     fresh = [draw(rng, 4000) for _ in range(200)]
     for name in ("auc_coverage", "augrc", "risk_at_coverage", "accuracy"):
-        spread = np.std([replicated(cells_of(Ranks.of(r.confidence, r.verdicts).groups), name, **OPTIONS)[0]
+        spread = np.std([replicated(rank_bins(Ranks.of(r.confidence, r.verdicts).groups), name, **OPTIONS)[0]
                          for r in fresh])  # type: ignore[arg-type]  # fmt: skip
         one = fresh[0]
         groups = Ranks.of(one.confidence, one.verdicts).groups

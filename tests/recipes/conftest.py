@@ -39,9 +39,9 @@ def tiny(tiny_data: Path, encoder: Path) -> Iterator[Any]:
     pytest.importorskip("gensim", reason="needs the extra text: pip install 'oodometer[text]'")
     from oodometer.models.torch import library as torch_library
     from oodometer.recipes.selective_answering import RECIPE, lineup, recipe
-    from oodometer.recipes.selective_answering.sizes import Sizes
+    from oodometer.recipes.selective_answering.run_config import RunConfig
 
-    sizes = Sizes(
+    config = RunConfig(
         train_rows=120,
         test_rows=60,
         encoder_rows=40,
@@ -52,7 +52,7 @@ def tiny(tiny_data: Path, encoder: Path) -> Iterator[Any]:
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OODOMETER_DATA", str(tiny_data))
-        patch.setitem(RECIPE.sizes, "small", sizes)
+        patch.setitem(RECIPE.config, "small", config)
         patch.setattr(lineup, "packaged_minilm", lambda: str(encoder))
         patch.setattr(torch_library, "idle_cores", lambda: 1)
         patch.setattr(recipe, "is_metered", lambda: False)

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from oodometer.errors import UsageError, WorkError
-from oodometer.recipes.base import Step, Tick, Workspace, follow
+from oodometer.recipes.base import Progress, Step, Workspace, run_steps
 
 
 def chain(log: list[str], settings: int = 0, stop: bool = False) -> list[Step]:
     def make(name: str) -> Step:
-        def work(workspace: Workspace, tick: Tick) -> None:
-            tick(1, 2)
+        def work(workspace: Workspace, progress: Progress) -> None:
+            progress(1, 2)
             if stop and name == "b":
                 raise KeyboardInterrupt
             log.append(name)
             workspace.write_json(f"{name}/out.json", name)
-            tick(2, 2)
+            progress(2, 2)
 
         needs = {"a": (), "b": ("a",), "c": ()}[name]
         own = {"size": settings} if name == "a" else {}
@@ -30,33 +30,33 @@ def chain(log: list[str], settings: int = 0, stop: bool = False) -> list[Step]:
 
 def test_done_once_and_again_when_settings_or_files_change(tmp_path: Path) -> None:
     place, log = Workspace(tmp_path), []
-    runs = follow(chain(log), place)
+    runs = run_steps(chain(log), place)
     assert [run.kept for run in runs] == [False] * 3
-    again = follow(chain(log), place)
+    again = run_steps(chain(log), place)
     assert [run.kept for run in again] == [True] * 3
     assert [run.seconds for run in again] == [run.seconds for run in runs]  # the time that the work took
     assert log == ["a", "b", "c"]
     log.clear()
-    follow(chain(log, settings=1), place)
+    run_steps(chain(log, settings=1), place)
     assert log == ["a", "b"]  # b rests on a, c does not
     log.clear()
     (tmp_path / "c" / "out.json").unlink()
     (tmp_path / ".steps" / "b.json").write_text("nonsense")
     with pytest.warns(UserWarning, match=r"b.json: what was kept there \(step\) is damaged"):
-        follow(chain(log, settings=1), place)
+        run_steps(chain(log, settings=1), place)
     assert log == ["b", "c"]
     log.clear()
     (tmp_path / "c" / "out.json").write_text("4")
     with pytest.warns(UserWarning, match="a file of the step c has changed since; it is made anew"):
-        follow(chain(log, settings=1), place)
+        run_steps(chain(log, settings=1), place)
     assert log == ["c"]
 
 
 def test_goes_on_behind_the_last_finished_step(tmp_path: Path) -> None:
     place, log = Workspace(tmp_path), []
     with pytest.raises(KeyboardInterrupt):
-        follow(chain(log, stop=True), place)
-    follow(chain(log), place)
+        run_steps(chain(log, stop=True), place)
+    run_steps(chain(log), place)
     assert log == ["a", "b", "c"]
 
 
@@ -64,13 +64,13 @@ def test_some_steps_are_done_in_every_run(tmp_path: Path) -> None:
     place, log = Workspace(tmp_path), []
     steps = chain(log)
     again = [*steps, replace(steps[0], name="d", always=True, needs=("c",))]
-    assert [run.kept for _ in range(2) for run in follow(again, place)] == [False] * 4 + [True] * 3 + [False]
+    assert [run.kept for _ in range(2) for run in run_steps(again, place)] == [False] * 4 + [True] * 3 + [False]
     assert log == ["a", "b", "c", "a", "a"]
 
 
 def test_reports_rise_to_one(tmp_path: Path) -> None:
     seen: list[tuple[str, float]] = []
-    follow(chain([]), Workspace(tmp_path), lambda what, share: seen.append((what, share)))
+    run_steps(chain([]), Workspace(tmp_path), lambda what, share: seen.append((what, share)))
     shares = [share for _, share in seen]
     assert shares == sorted(shares)
     assert shares[-1] == 1
@@ -78,8 +78,8 @@ def test_reports_rise_to_one(tmp_path: Path) -> None:
 
 
 def test_a_step_must_leave_its_files_and_have_a_name_of_its_own(tmp_path: Path) -> None:
-    step = Step("idle", "idling", ("none.json",), lambda workspace, tick: None)
+    step = Step("idle", "idling", ("none.json",), lambda workspace, progress: None)
     with pytest.raises(WorkError, match=r"did not leave none\.json"):
-        follow([step], Workspace(tmp_path))
+        run_steps([step], Workspace(tmp_path))
     with pytest.raises(UsageError, match="same name"):
-        follow([step, step], Workspace(tmp_path))
+        run_steps([step, step], Workspace(tmp_path))

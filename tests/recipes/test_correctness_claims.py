@@ -211,6 +211,6 @@ def test_every_task_of_the_paper_has_a_place() -> None:
         for task in tasks:
             assert len({test.name for test in task.tests}) == len(task.tests)
             assert task.pseudo_labels is None or task.pseudo_labels in {test.name for test in task.tests}
-            json.dumps(task.sizes.to_dict())
+            json.dumps(task.config.to_dict())
     with pytest.raises(UsageError, match="unknown scale 'huge'"):
         tasks_of("huge")

@@ -67,7 +67,7 @@ def paper(encoder: Path, tiny_data: Path, tmp_path: Path, monkeypatch: pytest.Mo
     transformers = pytest.importorskip("transformers")
     from oodometer.models.torch import library as torch_library
     from oodometer.recipes.selective_answering import RECIPE, recipe
-    from oodometer.recipes.selective_answering.sizes import Sizes
+    from oodometer.recipes.selective_answering.run_config import RunConfig
 
     data = tmp_path / "data"
     shutil.copytree(tiny_data, data)
@@ -77,9 +77,9 @@ def paper(encoder: Path, tiny_data: Path, tmp_path: Path, monkeypatch: pytest.Mo
         transformers.BertModel(config).save_pretrained(data / name)
     write_roberta(data / "roberta-large", words_of(data), transformers)
     write_vectors(data, words_of(data))
-    sizes = Sizes(train_rows=64, test_rows=60, encoder_rows=None, dimensions=300, trained_vectors=False)
+    config = RunConfig(train_rows=64, test_rows=60, encoder_rows=None, dimensions=300, trained_vectors=False)
     monkeypatch.setenv("OODOMETER_DATA", str(data))
-    monkeypatch.setitem(RECIPE.sizes, "paper", sizes)
+    monkeypatch.setitem(RECIPE.config, "paper", config)
     monkeypatch.setattr(torch_library, "idle_cores", lambda: 1)
     monkeypatch.setattr(recipe, "is_metered", lambda: False)
     return RECIPE
@@ -119,7 +119,7 @@ def test_downloaded_vectors_are_read_again_for_other_texts(paper: Any, monkeypat
 
     before = marks()
     assert before == marks()
-    monkeypatch.setitem(paper.sizes, "paper", replace(paper.sizes["paper"], train_rows=32))
+    monkeypatch.setitem(paper.config, "paper", replace(paper.config["paper"], train_rows=32))
     assert all(before[name] != settings for name, settings in marks().items())
 
 
@@ -137,7 +137,7 @@ def test_what_is_not_beside_the_data_is_asked_from_the_hub(
         raise AskedError
 
     monkeypatch.setattr(encoders, "load_pretrained", ask)
-    entries = {entry.name: entry for entry in lineup("paper", paper.sizes["paper"])}
+    entries = {entry.name: entry for entry in lineup("paper", paper.config["paper"])}
     shutil.rmtree(tmp_path / "data" / "bert-large-uncased")
     (tmp_path / "data" / "glove.840B.300d.zip").unlink()
     for name in ("BERT-BASE", "BERT-LARGE", "ROBERTA-LARGE"):

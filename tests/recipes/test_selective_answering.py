@@ -16,7 +16,7 @@ from oodometer.recipes.kit.tables import paper_tables
 from oodometer.recipes.selective_answering.findings import claims_of, kendall_tau
 from oodometer.recipes.selective_answering.lineup import lineup
 from oodometer.recipes.selective_answering.markdown import PAPER
-from oodometer.recipes.selective_answering.sizes import SIZES
+from oodometer.recipes.selective_answering.run_config import RUN_CONFIGS
 
 NAMES = [
     "BOW-SUM", "W2V-SUM", "GLOVE-SUM", "W2V-CNN", "GLOVE-CNN", "W2V-LSTM", "GLOVE-LSTM", "ENCODER-SCRATCH",
@@ -174,13 +174,13 @@ def test_wrong_calls(tiny: Any, tmp_path: Path) -> None:
 def test_the_papers_line_up() -> None:
     pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
     paper = paper_tables(PAPER)
-    assert set(paper["imdb"]) == set(paper["sst2"]) == {e.name for e in lineup("paper", SIZES["paper"])}
-    small = lineup("small", SIZES["small"])
+    assert set(paper["imdb"]) == set(paper["sst2"]) == {e.name for e in lineup("paper", RUN_CONFIGS["paper"])}
+    small = lineup("small", RUN_CONFIGS["small"])
     assert [e.name for e in small] == NAMES
     assert {e.stands_for for e in small} == set(paper["imdb"])
     assert tuple(find_recipe("selective-answering").models("small")) == tuple(NAMES)
     with pytest.raises(UsageError, match="unknown scale"):
-        lineup("huge", SIZES["small"])
+        lineup("huge", RUN_CONFIGS["small"])
 
 
 def test_the_papers_tables_are_as_printed() -> None:

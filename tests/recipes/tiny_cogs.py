@@ -68,6 +68,6 @@ def tiny_tasks(scale: str) -> tuple[Task, ...]:
     }  # fmt: skip
     cogs, pos = tasks["cogs"], tasks["pos-cogs"]
     return (
-        replace(cogs, sizes=replace(cogs.sizes, **changes), metric="token_f1"),
-        replace(pos, sizes=replace(pos.sizes, **{**changes, "parser": {"config": bart}, "pretraining": None})),
+        replace(cogs, config=replace(cogs.config, **changes), metric="token_f1"),
+        replace(pos, config=replace(pos.config, **{**changes, "parser": {"config": bart}, "pretraining": None})),
     )

@@ -290,13 +290,17 @@ def test_an_audit_of_real_calls_has_its_page() -> None:
     reference, target = example_record(600, seed=1), example_record(500, seed=2, difficulty=1.5)
     rows = np.random.default_rng(0).permutation(500)[:40]
     few = {"row": rows.tolist(), "label": [int(target.label[r]) for r in rows]}
-    told = audit(reference, {"probabilities": target.probabilities}, labels=few, methods=["doc"], outlook=True)
+    told = audit(reference, {"probabilities": target.probabilities}, labels=few, methods=["doc"], expected_widths=True)
     result = told.to_dict()
     text = text_of(render(result))
     assert f"the model got {told.correct} right" in text
     assert set(specs_of(render(result))) == {"audited", "widths"}
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     assert sum(s["labels"] for s in result["strata"]) == 40
+    with pytest.warns(DeprecationWarning, match=r"Audit\.outlook is now Audit\.expected_widths"):
+        assert told.outlook is told.expected_widths
+    with pytest.warns(DeprecationWarning, match="the argument outlook is now expected_widths"):
+        audit(reference, {"probabilities": target.probabilities}, labels=few, methods=["doc"], outlook=False)  # type: ignore[call-arg]
     assert result["outlook"]["accuracy"] == pytest.approx((40 * result["estimate"]["value"] + 0.5) / 41)
     assert 40 in [w["labels"] for w in result["outlook"]["widths"]]
     by_name = {one["method"]: one["effective_labels"] for one in result["intervals"]}

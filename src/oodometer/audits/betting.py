@@ -65,15 +65,15 @@ def _hedge() -> tuple[Array, Array]:
     return log_price, np.exp(-0.5 * d * d - 0.5 * np.log(2 * np.pi) - log_price)
 
 
-def _log_capital(game: Game, mean: Array, goal: float, side: int) -> Array:
-    """Log of the capital after all rounds against each candidate mean; inf where the goal was reached.
+def _log_capital(game: Game, mean: Array, target: float, side: int) -> Array:
+    """Log of the capital after all rounds against each candidate mean; inf where the target was reached.
 
     mean has axes (..., candidate). ``side`` +1 bets that the true mean is larger, -1 that it is smaller. A bet may
     depend on earlier rounds only, and never risks more than the capital: under the candidate the expected
-    capital stays 1, so that by Markov's inequality it reaches the goal with probability at most 1/goal.
+    capital stays 1, so that by Markov's inequality it reaches the target with probability at most 1/target.
     """
     log_price, ratio = _hedge()
-    log_goal = np.log(goal)
+    log_target = np.log(target)
     capital = np.zeros(mean.shape)
     squares = np.zeros(mean.shape)
     rounds = game.value.shape[-1]
@@ -82,12 +82,12 @@ def _log_capital(game: Game, mean: Array, goal: float, side: int) -> Array:
         value, low, high = (a[..., t, None] for a in (game.value, game.low, game.high))
         expected = game.scale[..., t, None] * mean - game.offset[..., t, None]
         variance = (_PRIOR_ROUNDS * prior + squares) / (_PRIOR_ROUNDS + t)
-        bet = np.interp(capital - log_goal, log_price, ratio) / np.sqrt(variance * (rounds - t))
+        bet = np.interp(capital - log_target, log_price, ratio) / np.sqrt(variance * (rounds - t))
         room = np.maximum(expected - low if side > 0 else high - expected, _NO_MEAN)
         bet = np.minimum(bet, _MOST_STAKED / room)
         gain = value - expected
         factor = 1 + side * bet * gain
-        done = capital >= log_goal
+        done = capital >= log_target
         capital = np.where(done, capital, capital + np.log(np.maximum(factor, 1e-300)))
         capital[(expected < low - 1e-9) | (expected > high + 1e-9)] = np.inf  # no such mean is possible
         squares += gain * gain

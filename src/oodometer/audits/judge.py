@@ -33,7 +33,7 @@ class Judgement:
     warnings: tuple[str, ...]
 
 
-def judge(drawn: SampledRows, score: Array, slope: float, level: float, seed: int = 0) -> Judgement:
+def judge(sampled: SampledRows, score: Array, slope: float, level: float, seed: int = 0) -> Judgement:
     """Intervals for the accuracy of the target rows.
 
     Rows drawn evenly: Clopper-Pearson; the hypergeometric interval for a target of at most 100 rows a label; betting
@@ -49,10 +49,10 @@ def judge(drawn: SampledRows, score: Array, slope: float, level: float, seed: in
     >>> found.estimate.method, round(found.estimate.value, 2), round(found.effective_labels)
     ('hypergeometric', 0.9, 40)
     """
-    labels, rows = len(drawn), len(score)
-    intervals = _weighted(drawn, score, slope, level) if drawn.weighted else _even(drawn, score, slope, level)
+    labels, rows = len(sampled), len(score)
+    intervals = _weighted(sampled, score, slope, level) if sampled.weighted else _even(sampled, score, slope, level)
     by_name = {e.method: e for e in intervals}
-    if drawn.weighted:
+    if sampled.weighted:
         label_only, chosen = by_name["betting"], by_name["ppi-betting"]
     else:
         label_only = by_name["clopper-pearson"]
@@ -62,18 +62,20 @@ def judge(drawn: SampledRows, score: Array, slope: float, level: float, seed: in
         else:
             chosen = by_name["ppi-betting"] if confidence_pays(score, slope, labels, level, seed) else alone
     warnings = []
-    if len(drawn.gaps):
-        warnings.append(f"{len(drawn.gaps)} suggested rows were passed over; the interval allows for any truth in them")
+    if len(sampled.gaps):
+        warnings.append(
+            f"{len(sampled.gaps)} suggested rows were passed over; the interval allows for any truth in them"
+        )
     if labels < 10:
         warnings.append(f"only {labels} labels: the interval is valid, and wide")
     worth = effective_labels(chosen.value, chosen.upper - chosen.lower, level, rows)
-    if not drawn.weighted and chosen.method == "clopper-pearson":
+    if not sampled.weighted and chosen.method == "clopper-pearson":
         worth = float(labels)
     return Judgement(chosen, label_only, tuple(intervals), worth, tuple(warnings))
 
 
-def _even(drawn: SampledRows, score: Array, slope: float, level: float) -> list[Estimate]:
-    labels, rows, hits = len(drawn), len(score), int(drawn.correct.sum())
+def _even(sampled: SampledRows, score: Array, slope: float, level: float) -> list[Estimate]:
+    labels, rows, hits = len(sampled), len(score), int(sampled.correct.sum())
     share = hits / labels
     ends = clopper_pearson(hits, labels, level)
     out = [_estimate("clopper-pearson", share, ends, level, "exact", _RANDOM, "clopper1934", labels)]
@@ -81,35 +83,35 @@ def _even(drawn: SampledRows, score: Array, slope: float, level: float) -> list[
         ends = hypergeometric(hits, labels, rows, level)
         out.append(_estimate("hypergeometric", share, ends, level, "exact", _RANDOM, "clopper1934", labels))
     if slope > 0 and labels <= _MOST_ROUNDS:
-        out.append(_betting("ppi-betting", drawn, score, slope, level))
+        out.append(_betting("ppi-betting", sampled, score, slope, level))
     mean = float(score.mean())
     if slope > 0 and labels >= _LARGE and labels * min(mean, 1 - mean) >= _FEW_ERRORS:
-        value, *found = ppi_plus_plus(drawn.correct, score[drawn.row], mean, rows, level)
+        value, *found = ppi_plus_plus(sampled.correct, score[sampled.row], mean, rows, level)
         assumes = f"{_RANDOM}, and there are enough of them for the normal law"
         ends = (found[0], found[1])
         out.append(_estimate("ppi++", value, ends, level, "asymptotic", assumes, "angelopoulos2023", labels))
     return out
 
 
-def _weighted(drawn: SampledRows, score: Array, slope: float, level: float) -> list[Estimate]:
+def _weighted(sampled: SampledRows, score: Array, slope: float, level: float) -> list[Estimate]:
     """Betting on the labels and their chances alone, and with predictions."""
     return [
-        _betting("betting", drawn, score, 0.0, level),
-        _betting("ppi-betting", drawn, score, slope, level),
+        _betting("betting", sampled, score, 0.0, level),
+        _betting("ppi-betting", sampled, score, slope, level),
     ]
 
 
-def _betting(name: str, drawn: SampledRows, score: Array, slope: float, level: float) -> Estimate:
+def _betting(name: str, sampled: SampledRows, score: Array, slope: float, level: float) -> Estimate:
     """The betting interval, within what is certain: labelled rows are known, the others lie between 0 and 1."""
-    rows, gaps = len(score), len(drawn.gaps)
+    rows, gaps = len(score), len(sampled.gaps)
     inside = rows - gaps
-    hits = int(drawn.correct.sum())
-    game = drawn.game(score, slope)
-    low, high = betting_interval(game, level, hits / inside, (hits + inside - len(drawn)) / inside)
-    value = drawn.mean(score, slope) * inside / rows + float(score[drawn.gaps].sum()) / rows
+    hits = int(sampled.correct.sum())
+    game = sampled.game(score, slope)
+    low, high = betting_interval(game, level, hits / inside, (hits + inside - len(sampled)) / inside)
+    value = sampled.mean(score, slope) * inside / rows + float(score[sampled.gaps].sum()) / rows
     ends = (float(low) * inside / rows, (float(high) * inside + gaps) / rows)
-    assumes = _KNOWN if drawn.weighted else _RANDOM
-    return _estimate(name, value, ends, level, "exact", assumes, "waudbysmith2024", len(drawn))
+    assumes = _KNOWN if sampled.weighted else _RANDOM
+    return _estimate(name, value, ends, level, "exact", assumes, "waudbysmith2024", len(sampled))
 
 
 def _estimate(
@@ -127,16 +129,16 @@ def _estimate(
     return Estimate(name, inside, low, high, level, kind, assumes, key, rows=labels)
 
 
-def refutes(drawn: SampledRows, score: Array, slope: float, lower: float, upper: float, level: float) -> float:
+def refutes(sampled: SampledRows, score: Array, slope: float, lower: float, upper: float, level: float) -> float:
     """p-value of "the accuracy lies in [lower, upper]": exact for even draws, betting for suggested rows.
 
     >>> import numpy as np
     >>> refutes(SampledRows.evenly(np.arange(10), np.zeros(10, dtype=int)), np.ones(99), 1.0, 0.9, 1.0, 0.95) < 1e-6
     True
     """
-    if not drawn.weighted:
-        return exact_p_value(int(drawn.correct.sum()), len(drawn), len(score), lower, upper)
-    rows, gaps = len(score), len(drawn.gaps)
+    if not sampled.weighted:
+        return exact_p_value(int(sampled.correct.sum()), len(sampled), len(score), lower, upper)
+    rows, gaps = len(score), len(sampled.gaps)
     inside = rows - gaps
     low, high = max((lower * rows - gaps) / inside, 0.0), min(upper * rows / inside, 1.0)
-    return betting_p_value(drawn.game(score, slope), low, max(high, low), level)
+    return betting_p_value(sampled.game(score, slope), low, max(high, low), level)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..deprecation import warn_old
 from ..results import Estimate, aligned, percent, plain
 from ..results.estimation import Headline
 from .expected_width import ExpectedWidths
@@ -30,8 +31,8 @@ class Audit:
     whether some rows were more likely to be labelled than others. slope, explained : how far the audit leans on the
     proxy, and the share of a label's variance that this is predicted to take away. proxy : what stands for labels that
     are missing, "confidence" or the judges' "votes". noticeable : accuracies at which the test would speak (even draws
-    only). strata : tenths of the target by the proxy. outlook : the width to expect of more labels, where asked for. A
-    page: `oodometer.write_report(audit, path)`.
+    only). strata : tenths of the target by the proxy. expected_widths : the width to expect of more labels, where asked
+    for. A page: `oodometer.write_report(audit, path)`.
     """
 
     labels: int
@@ -55,11 +56,17 @@ class Audit:
     explained: float = 0.0
     noticeable: Noticeable | None = None
     strata: tuple[Stratum, ...] = ()
-    outlook: ExpectedWidths | None = None
+    expected_widths: ExpectedWidths | None = None
     proxy: str = "confidence"
 
     def __repr__(self) -> str:
         return summary_of_audit(self)
+
+    @property
+    def outlook(self) -> ExpectedWidths | None:
+        """The old name of `expected_widths`."""
+        warn_old("Audit.outlook", "Audit.expected_widths")
+        return self.expected_widths
 
     @property
     def refuted(self) -> bool:
@@ -95,7 +102,7 @@ class Audit:
             "confidence": {"slope": plain(self.slope), "explained": plain(self.explained)},
             "proxy": self.proxy,
             "strata": plain(self.strata),
-            "outlook": plain(self.outlook),
+            "outlook": plain(self.expected_widths),
             "suggested": None if self.suggestion is None else plain(self.suggestion.row),
             "warnings": list(self.warnings),
         }

@@ -16,8 +16,8 @@ from ..errors import WorkError
 from ..fields import FIELDS
 from ..predictions import Predictions
 from ..results import Skipped
+from ..store.artifact_cache import checksum, made_anew
 from ..store.atomic import write_atomic
-from ..store.kept import checksum, made_anew
 from ..version import __version__
 from .trials import Key, Trial
 

@@ -24,7 +24,7 @@ __all__ = [
     "bin_numbers",
     "bins_for",
     "centres",
-    "count_cells",
+    "count_bins",
     "count_verdicts",
     "fit_map",
     "nearest",
@@ -56,13 +56,13 @@ def at_resolution(bins: Array, classes: int) -> Array:
     return bins if classes <= _MANY_CLASSES else bins // _COARSE
 
 
-def count_verdicts(cell: Array, verdicts: Array, cells: int) -> tuple[Array, Array]:
+def count_verdicts(bins: Array, verdicts: Array, width: int) -> tuple[Array, Array]:
     """Samples and correct samples (verdict 1) in each cell, shape (cell,), in one counting pass.
 
     >>> [c.tolist() for c in count_verdicts(np.array([0, 0, 1]), np.array([1, 0, 1]), 2)]
     [[2, 1], [1, 1]]
     """
-    table = tally(cell, cells, verdicts=verdicts)[0]
+    table = tally(bins, width, verdicts=verdicts)[0]
     return table.sum(axis=1), table[:, 1]
 
 
@@ -77,7 +77,7 @@ def bin_centres(bins: int) -> Array:
     return fine if bins == len(fine) else fine.reshape(bins, -1).mean(axis=1)
 
 
-def count_cells(kind: Array, bins: Array, classes: int) -> Array:
+def count_bins(kind: Array, bins: Array, classes: int) -> Array:
     """Number of samples in each cell, axes (class, bin), of samples given by class and bin."""
     width = bins_for(classes)
     return tally(bins.ravel(), width, kinds=kind.ravel(), of=classes)[:, :, 0]

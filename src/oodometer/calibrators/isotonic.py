@@ -10,7 +10,7 @@ from ..arrays import Array
 from ..predictions import Predictions
 from ..registry import register
 from .base import Calibrator
-from .binned_map import bin_numbers, bins_for, count_cells, fit_map
+from .binned_map import bin_numbers, bins_for, count_bins, fit_map
 
 __all__ = ["Isotonic"]
 
@@ -27,8 +27,8 @@ def class_counts(probabilities: Array, label: Array) -> tuple[Array, Array]:
     for start in range(0, len(label), step):
         p, y = probabilities[start : start + step], label[start : start + step]
         bins = bin_numbers(p, classes)
-        rows += count_cells(kinds[: len(y)], bins, classes)
-        hits += count_cells(y, bins[np.arange(len(y)), y], classes)
+        rows += count_bins(kinds[: len(y)], bins, classes)
+        hits += count_bins(y, bins[np.arange(len(y)), y], classes)
     return rows, hits
 
 

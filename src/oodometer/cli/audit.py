@@ -79,7 +79,7 @@ def audit(
             classes=output.parse_classes(classes),
             workers=workers,
             seed=seed,
-            outlook=report is not None,
+            expected_widths=report is not None,
             progress=progress,
         )
         found = replace(found, argv=output.command_line())

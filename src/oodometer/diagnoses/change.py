@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 
 from ..arrays import Array
-from ..estimators.label_cells import Cells
+from ..estimators.label_counts import LabelCounts
 from ..estimators.target_prior import no_shift_test
 from .base import Finding, reading_confidence
 
-__all__ = ["change_of_cells", "change_of_mean"]
+__all__ = ["change_of_counts", "change_of_mean"]
 
 _LEVEL = 0.05
 _STRONG = 2.0
 _LEAST_RATIO = 1.2
 
 
-def change_of_cells(cells: Cells, counts: Array, seed: int = 0) -> Finding:
+def change_of_counts(label_counts: LabelCounts, counts: Array, seed: int = 0) -> Finding:
     """G test: do reference and target fall alike into the cells (predicted class, quantile of confidence)?
 
     Statistic: G over the median of its null distribution (`no_shift_test`). Source: the likelihood-ratio test of
@@ -24,13 +24,13 @@ def change_of_cells(cells: Cells, counts: Array, seed: int = 0) -> Finding:
 
     >>> import numpy as np
     >>> from oodometer import Predictions
-    >>> from oodometer.estimators.label_cells import make_cells
+    >>> from oodometer.estimators.label_counts import count_labels
     >>> p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
-    >>> cells = make_cells(p)
-    >>> change_of_cells(cells, cells.count(p)).strength
+    >>> label_counts = count_labels(p)
+    >>> change_of_counts(label_counts, label_counts.count(p)).strength
     'none'
     """
-    test = no_shift_test(cells.rows, counts, seed=seed)
+    test = no_shift_test(label_counts.rows, counts, seed=seed)
     moved = test.p_value < _LEVEL and test.ratio > _LEAST_RATIO  # a bootstrap's p-value cannot be very small
     says = (
         f"predictions and confidence are distributed unlike the reference's (G is {test.ratio:.1f} times chance)"
@@ -45,7 +45,7 @@ def change_of_cells(cells: Cells, counts: Array, seed: int = 0) -> Finding:
         supports=() if moved else ("source",),
         refutes=("source",) if moved else (),
         strength="none" if not moved else "strong" if test.ratio > _STRONG else "weak",
-        details={"cells": len(cells) - 1},
+        details={"cells": len(label_counts) - 1},
     )
 
 

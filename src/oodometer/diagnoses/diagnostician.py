@@ -17,7 +17,7 @@ from ..predictions import Predictions
 from ..scores import ModelAgreement, Score, natural_confidence
 from .alarm import alarm_finding
 from .base import Diagnosis, Finding, ShiftKind, holm
-from .change import change_of_cells, change_of_mean
+from .change import change_of_counts, change_of_mean
 from .columns import columns_finding
 from .label import label_shift_finding
 from .overlap import overlap_finding
@@ -88,10 +88,10 @@ class Diagnostician(Method[Sums, Diagnosis]):
     def finish(self, state: Sums) -> Diagnosis:
         """Run the tests on what was seen."""
         findings: dict[str, Finding] = {}
-        cells, counts = self._shift.cells, state["shift"]
+        cells, counts = self._shift.label_counts, state["shift"]
         statistics = self._shift.finish(Sums(rows=state["rows"], counts=counts))
         if cells is not None and statistics:
-            findings["change"] = change_of_cells(cells, counts, self.seed)
+            findings["change"] = change_of_counts(cells, counts, self.seed)
         for key, what in (("confidence", "mean confidence"), ("agreement", "the agreement of models")):
             here, there = self._here[key], state[key]
             if here[2] and there[2]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
-from ..estimators.label_cells import Cells
+from ..estimators.label_counts import LabelCounts
 from ..estimators.target_prior import (
     POOLED_BELOW,
     conditionals,
@@ -27,7 +27,7 @@ _DROP = 0.05  # of accuracy that the test should notice
 _DRAWS = 40
 
 
-def power_against_harder(cells: Cells, rows: int, null: Array, seed: int = 0) -> float:
+def power_against_harder(label_counts: LabelCounts, rows: int, null: Array, seed: int = 0) -> float:
     """Chance that the test of label shift (at 5 %) notices a target on which accuracy fell by five points.
 
     The alternative re-weights the reference's cells by exp(-t (rate of being correct)), so that unsure cells become
@@ -35,13 +35,13 @@ def power_against_harder(cells: Cells, rows: int, null: Array, seed: int = 0) ->
     ``null`` holds draws of the statistic under label shift.
 
     >>> from oodometer import Predictions
-    >>> from oodometer.estimators.label_cells import make_cells
-    >>> cells = make_cells(Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100))
-    >>> power_against_harder(cells, 200, np.array([1.0]))  # no cell is worse than another: nothing to notice
+    >>> from oodometer.estimators.label_counts import count_labels
+    >>> label_counts = count_labels(Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100))
+    >>> power_against_harder(label_counts, 200, np.array([1.0]))  # no cell is worse than another: nothing to notice
     0.0
     """
-    share = cells.rows / cells.total
-    rate = (cells.hits + 0.5) / (cells.rows + 1)
+    share = label_counts.rows / label_counts.total
+    rate = (label_counts.hits + 0.5) / (label_counts.rows + 1)
     goal = float(share @ rate) - _DROP
     low, high = 0.0, 200.0
     for _ in range(60):
@@ -54,33 +54,35 @@ def power_against_harder(cells: Cells, rows: int, null: Array, seed: int = 0) ->
         return 0.0
     rng = np.random.default_rng([seed, 0x9C])
     drawn = rng.multinomial(rows, harder, size=_DRAWS)
-    given = conditionals(cells)
+    given = conditionals(label_counts)
     # the statistic of the null distribution itself: sparse cells one by one would look like a misfit of their own
-    pools = np.unique(np.where(cells.rows >= POOLED_BELOW, np.arange(len(cells)), -1), return_inverse=True)[1]
+    pools = np.unique(
+        np.where(label_counts.rows >= POOLED_BELOW, np.arange(len(label_counts)), -1), return_inverse=True
+    )[1]
     fitted = np.empty(_DRAWS)
     for i, counts in enumerate(drawn.astype(np.float64)):
-        prior = fit_prior(given, counts[None], cells.prior[None], tolerance=1e-5, most_cycles=40)
+        prior = fit_prior(given, counts[None], label_counts.prior[None], tolerance=1e-5, most_cycles=40)
         fitted[i] = pooled_statistic(counts[None], rows * given.mix(prior), pools)[0]
     return float(np.mean(fitted > quantiles(null, [1 - _LEVEL])[0]))
 
 
-def label_shift_finding(cells: Cells, counts: Array, seed: int = 0) -> Finding:
+def label_shift_finding(label_counts: LabelCounts, counts: Array, seed: int = 0) -> Finding:
     """`label_shift_test` as a finding, with its power; statistic: G over the median of its null distribution.
 
     Source: Lipton et al. (2018), who test the fit of a label shift; here with bins of confidence, both samples redrawn.
 
     >>> from oodometer import Predictions
-    >>> from oodometer.estimators.label_cells import make_cells
+    >>> from oodometer.estimators.label_counts import count_labels
     >>> p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
-    >>> cells = make_cells(p)
-    >>> "label-shift" in label_shift_finding(cells, cells.count(p)).refutes
+    >>> label_counts = count_labels(p)
+    >>> "label-shift" in label_shift_finding(label_counts, label_counts.count(p)).refutes
     False
     """
-    test = label_shift_test(cells, counts, seed=seed)
-    power = power_against_harder(cells, int(counts.sum()), test.null, seed)
+    test = label_shift_test(label_counts, counts, seed=seed)
+    power = power_against_harder(label_counts, int(counts.sum()), test.null, seed)
     beyond = (test.statistic - float(test.null.mean())) / max(float(test.null.std()), 1e-9)
     bad = test.ratio > _BAD_RATIO or beyond > _BAD_DEVIATION  # of many cells, a ratio near 1 may be far beyond chance
-    refuted = bad and test.p_value < _LEVEL and not cells.is_thin
+    refuted = bad and test.p_value < _LEVEL and not label_counts.is_thin
     trusted = not refuted and power >= _ENOUGH_POWER
     if refuted:
         says = f"no change of the class shares explains it (misfit {test.ratio:.1f} times what chance gives)"
@@ -97,5 +99,5 @@ def label_shift_finding(cells: Cells, counts: Array, seed: int = 0) -> Finding:
         supports=asking_for("P(x | y)") if trusted else (),
         refutes=asking_for("P(x | y)") if refuted else (),
         strength="strong" if refuted or trusted else "none",
-        details={"prior": test.prior.tolist(), "reference_prior": cells.prior.tolist()},
+        details={"prior": test.prior.tolist(), "reference_prior": label_counts.prior.tolist()},
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import NotApplicable
 from ..estimators import Sums
-from ..estimators.label_cells import Cells, cells_of
+from ..estimators.label_counts import LabelCounts, label_counts_of
 from ..estimators.target_prior import conditionals, fit_prior, g_statistic
 from ..predictions import Predictions
 
@@ -34,40 +34,40 @@ class ShiftStatistics:
     """
 
     name = "shift_statistics"
-    cells: Cells | None = None
+    label_counts: LabelCounts | None = None
 
     def fit(self, reference: Predictions) -> Self:
         """A fitted copy."""
         fitted = copy.copy(self)
         try:
-            fitted.cells = cells_of(reference)
+            fitted.label_counts = label_counts_of(reference)
         except NotApplicable:
-            fitted.cells = None
+            fitted.label_counts = None
         return fitted
 
     def summarize(self, batch: Predictions) -> Sums:
         """Counts of the batch in the cells."""
-        if self.cells is None or self.cells.why_not(batch) is not None or not batch.has_prediction:
+        if self.label_counts is None or self.label_counts.why_not(batch) is not None or not batch.has_prediction:
             return Sums(rows=len(batch), counts=np.zeros(1, dtype=np.int64))
-        return Sums(rows=len(batch), counts=self.cells.count(batch))
+        return Sums(rows=len(batch), counts=self.label_counts.count(batch))
 
     def finish(self, state: Sums) -> dict[str, float]:
         """The statistics; empty where there are no cells."""
-        cells, counts = self.cells, state["counts"].astype(np.float64)
-        if cells is None or not counts.sum() or len(counts) != len(cells):
+        label_counts, counts = self.label_counts, state["counts"].astype(np.float64)
+        if label_counts is None or not counts.sum() or len(counts) != len(label_counts):
             return {}
-        here, there = cells.rows.astype(np.float64), counts
+        here, there = label_counts.rows.astype(np.float64), counts
         n, m = here.sum(), there.sum()
         pooled = (here + there) / (n + m)
         degrees = max(int(np.count_nonzero(pooled)) - 1, 1)
         same = float(g_statistic(here, n * pooled) + g_statistic(there, m * pooled))
-        given = conditionals(cells)
-        prior = fit_prior(given, there[None], cells.prior[None], tolerance=1e-5, most_cycles=60)
+        given = conditionals(label_counts)
+        prior = fit_prior(given, there[None], label_counts.prior[None], tolerance=1e-5, most_cycles=60)
         left = float(g_statistic(there, m * given.mix(prior)[0]))
         recall = np.where(
-            cells.rows_by_label > 0,
-            cells.hits_by_label / np.maximum(cells.rows_by_label, 1),
-            cells.hits.sum() / cells.total,
+            label_counts.rows_by_label > 0,
+            label_counts.hits_by_label / np.maximum(label_counts.rows_by_label, 1),
+            label_counts.hits.sum() / label_counts.total,
         )
         return {
             "moved": float(np.sqrt(max(same - degrees, 0.0) * (n + m) / (n * m))),

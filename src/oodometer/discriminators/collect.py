@@ -16,7 +16,7 @@ from ..models.artifacts import fingerprint
 from ..models.base import Progress
 from ..models.seq2seq import Beams, EncoderDecoder
 from ..results import percent
-from ..store.kept import read_kept, write_kept
+from ..store.artifact_cache import read_artifact, write_artifact
 from .base import check_pairs
 from .examples import GOLD, Examples
 
@@ -161,7 +161,7 @@ class _Search:
         if kept is not None and home is not None:
             about = {"model": _stamp(home), "beams": self.beams, "inputs": asked}
             path = kept / f"beams-{fingerprint(about)}.json"
-            known: list[list[str]] | None = read_kept(path, "beams")
+            known: list[list[str]] | None = read_artifact(path, "beams")
             if known is not None:
                 tell(len(rows), len(rows))
                 return known
@@ -169,7 +169,7 @@ class _Search:
         outputs = decoder.decode(asked, beams=self.beams, progress=tell).outputs
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_kept(path, "beams", outputs)
+            write_artifact(path, "beams", outputs)
         return outputs
 
     def _mistakes(self, outputs: list[list[str]], rows: Array, place: int) -> dict[str, Any]:

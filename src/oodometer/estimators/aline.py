@@ -43,7 +43,7 @@ class _AgreementLine(Estimator):
         """The reason why a record lacks what the method needs, or None."""
         why = super().why_not(record)
         if why is None and record.members is not None:
-            kept = getattr(self, "_kept", None)
+            kept = getattr(self, "_used", None)
             others = np.count_nonzero(~copies_of_base(record))
             if kept is None and others < _FEWEST_MODELS - 1:
                 return f"needs `members` of at least {_FEWEST_MODELS} models in all; there are {others + 1}"
@@ -53,8 +53,8 @@ class _AgreementLine(Estimator):
 
     def _fit(self, reference: Predictions) -> None:
         assert reference.members is not None
-        self._kept: Array = ~copies_of_base(reference)
-        codes = stack_models(reference.predicted, reference.members, self._kept)
+        self._used: Array = ~copies_of_base(reference)
+        codes = stack_models(reference.predicted, reference.members, self._used)
         if len(codes) < _FEWEST_MODELS:
             raise NotApplicable(f"needs at least {_FEWEST_MODELS} models that differ on the reference")
         self._rows = len(reference)
@@ -69,14 +69,14 @@ class _AgreementLine(Estimator):
         self._right: Array = np.asarray(right)
         self._u: Array = probit(self._right, self._rows)
         given = reference.names.get("model", ())
-        names = given if len(given) == len(self._kept) else [f"member_{i}" for i in range(len(self._kept))]
-        self._names = ("judged", *(n for n, kept in zip(names, self._kept, strict=True) if kept))
+        names = given if len(given) == len(self._used) else [f"member_{i}" for i in range(len(self._used))]
+        self._names = ("judged", *(n for n, kept in zip(names, self._used, strict=True) if kept))
         self._sample = RowSample.of(reference, ["predicted", "members", "verdicts"], _VARIANCE_ROWS)
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows, counts of agreement, and a few rows for the sampling error."""
         assert batch.members is not None
-        codes = stack_models(batch.predicted, batch.members, self._kept)
+        codes = stack_models(batch.predicted, batch.members, self._used)
         sample = RowSample.of(batch, ["predicted", "members"], _VARIANCE_ROWS)
         return Sums(rows=len(batch), agreement=agreement_counts(codes), sample=sample)
 
@@ -125,9 +125,9 @@ class _AgreementLine(Estimator):
     def _sampling_variance(self, line: Line, y: Array, pull: Array, state: Sums) -> float:
         """Variance of the judged model's probit by redrawing both samples: delta method, row by row."""
         by_y, by_x = self._gradients(line, y, pull)
-        seen = stack_models(state["sample"]["predicted"], state["sample"]["members"].T, self._kept)
+        seen = stack_models(state["sample"]["predicted"], state["sample"]["members"].T, self._used)
         target = weigh_pairs(seen, by_y / _density(y))
-        known = stack_models(self._sample["predicted"], self._sample["members"].T, self._kept)
+        known = stack_models(self._sample["predicted"], self._sample["members"].T, self._used)
         reference = weigh_pairs(known, by_x / _density(self._x))
         reference += line.slope * self._sample["verdicts"] / _density(self._u[:1])
         return float(target.var() / state["rows"] + reference.var() / self._rows)

@@ -13,7 +13,7 @@ from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
 from .base import Estimator, Sums
-from .label_cells import CellEstimator, Cells, make_cells
+from .label_counts import LabelCountEstimator, LabelCounts, count_labels
 
 __all__ = ["BBSE", "InvertedConfusion", "invert_confusion"]
 
@@ -76,7 +76,7 @@ def invert_confusion(joint: Array, correct: Array, predicted: Array) -> Inverted
 
 @final
 @register("estimator")
-class BBSE(CellEstimator):
+class BBSE(LabelCountEstimator):
     """accuracy = sum_y w_y P_S(correct, y), w = C^-1 mu_T, C[j, y] = P_S(h = j, y), mu_T[j] = P_T(h = j).
 
     Negative weights are cut to 0 and the prior w_y P_S(y) rescaled to sum to 1. Variance by the delta method, with
@@ -103,39 +103,39 @@ class BBSE(CellEstimator):
         return Estimator.why_not(self, record)
 
     def _fit(self, reference: Predictions) -> None:
-        self._cells: Cells = make_cells(reference, most_bins=1)
-        cells = self._cells
-        self._joint: Array = cells.by_prediction(cells.rows_by_cell_and_label.T).T / cells.total
-        self._correct: Array = cells.hits_by_label / cells.total
+        self._label_counts: LabelCounts = count_labels(reference, most_bins=1)
+        label_counts = self._label_counts
+        self._joint: Array = label_counts.by_prediction(label_counts.rows_by_cell_and_label.T).T / label_counts.total
+        self._correct: Array = label_counts.hits_by_label / label_counts.total
         invert_confusion(self._joint, self._correct, self._joint.sum(axis=1))  # refuses before the target is read
 
     def finish(self, state: Sums) -> Estimate:
         """Invert, answer the weighted share of correct samples."""
-        rows, cells = state["rows"], self._cells
-        predicted = cells.by_prediction(state["counts"]) / rows
+        rows, label_counts = state["rows"], self._label_counts
+        predicted = label_counts.by_prediction(state["counts"]) / rows
         found = invert_confusion(self._joint, self._correct, predicted)
         value = float(found.weights @ self._correct)
         variance = self._variance(found, predicted) + max(value * (1 - value), 0.0) / rows
         g = found.sensitivity
         variance += max(float(predicted @ g**2 - (predicted @ g) ** 2), 0.0) / rows
-        lower, upper = wilson_from_variance(value, variance, min(rows, cells.total), self.level)
+        lower, upper = wilson_from_variance(value, variance, min(rows, label_counts.total), self.level)
         return self._estimate(
-            state, value, lower, upper, details=self._details(found), warnings=(*cells.notes, *_notes(found))
+            state, value, lower, upper, details=self._details(found), warnings=(*label_counts.notes, *_notes(found))
         )
 
     def _variance(self, found: InvertedConfusion, predicted: Array) -> float:
         """Part of the reference: variance over its rows of w_y (correct - g_h), with one squared unit added."""
-        cells = self._cells
-        g = np.append(found.sensitivity, 0.0)[cells.owner[cells.pair_cell]]
-        w = found.weights[cells.pair_label]
+        label_counts = self._label_counts
+        g = np.append(found.sensitivity, 0.0)[label_counts.owner[label_counts.pair_cell]]
+        w = found.weights[label_counts.pair_label]
         miss, hit = -w * g, w * (1 - g)
-        rows, hits = cells.pair_rows, cells.pair_hits
-        mean = float(hits @ hit + (rows - hits) @ miss) / cells.total
+        rows, hits = label_counts.pair_rows, label_counts.pair_hits
+        mean = float(hits @ hit + (rows - hits) @ miss) / label_counts.total
         squares = float(hits @ np.square(hit - mean) + (rows - hits) @ np.square(miss - mean))
-        return (squares + 1) / (cells.total + 1) / cells.total
+        return (squares + 1) / (label_counts.total + 1) / label_counts.total
 
     def _details(self, found: InvertedConfusion) -> dict[str, object]:
-        prior = self._cells.prior
+        prior = self._label_counts.prior
         return {"prior": found.weights * prior, "reference_prior": prior, "condition": found.condition}
 
 

@@ -8,7 +8,7 @@ from typing import Any, Self, final
 import numpy as np
 
 from ..arrays import Array
-from ..calibrators.binned_map import BinnedMap, bins_for, count_cells, fit_map
+from ..calibrators.binned_map import BinnedMap, bins_for, count_bins, fit_map
 from ..intervals import wilson_from_variance
 from ..kernels import tally
 from ..predictions import Predictions
@@ -17,7 +17,7 @@ from ..results import Estimate
 from ..scores import Score, natural_confidence
 from .base import Estimator, Sums
 from .confidence import confidence_bins, confidence_gap, total_confidence
-from .expected_confusion import cells_of, count_others, expected_metrics, fit_class_rates
+from .expected_confusion import confusion_counts, count_off_diagonal, expected_metrics, fit_class_rates
 
 __all__ = ["CBPE"]
 
@@ -96,11 +96,11 @@ class CBPE(Estimator):
     def summarize(self, batch: Predictions) -> Sums:
         """Counts by (predicted class, bin) of its probability, and what `expected_confusion` needs of the others."""
         kinds, predicted = max(self._classes, 1), self._predicted(batch)
-        top = count_cells(predicted, confidence_bins(batch, self._score, kinds), kinds)
+        top = count_bins(predicted, confidence_bins(batch, self._score, kinds), kinds)
         state = Sums(rows=len(batch), confidence=total_confidence(batch, self._score), top=top)
         if self._classes and self._extended:
             assert batch.probabilities is not None
-            state |= count_others(batch.probabilities, predicted, is_argmax=_keeps_argmax(batch))
+            state |= count_off_diagonal(batch.probabilities, predicted, is_argmax=_keeps_argmax(batch))
         return Sums(state)
 
     def finish(self, state: Sums) -> Estimate:
@@ -115,7 +115,7 @@ class CBPE(Estimator):
         lower, upper = wilson_from_variance(value, variance, min(rows, self._rows), self.level)
         details: dict[str, Any] = {"calibration": self._map.form, "cross_validated_brier": self._map.scores}
         if "others" in state:
-            cells = cells_of(state["top"], state["others"], state["mass"])
+            cells = confusion_counts(state["top"], state["others"], state["mass"])
             details |= expected_metrics(
                 cells,
                 self._rates,

@@ -15,7 +15,7 @@ from ..registry import create, register
 from ..results import Estimate
 from ..scores import Score
 from .base import Estimator, Sums, root_sum_square
-from .threshold import Cut, fit_record_threshold, fit_threshold
+from .threshold import ScoreThreshold, fit_record_threshold, fit_threshold
 
 __all__ = ["ClasswiseThreshold"]
 
@@ -73,7 +73,7 @@ class ClasswiseThreshold(Estimator):
             reference.predicted,
         )
         overall, self._mismatch = fit_record_threshold(reference, self._score, self.level)
-        cuts: list[tuple[Cut, Cut, Cut]] = []
+        thresholds: list[tuple[ScoreThreshold, ScoreThreshold, ScoreThreshold]] = []
         own = np.zeros(reference.num_classes, dtype=bool)
         # codes of 8 or 16 bits sort by radix, in a pass or two
         order = np.argsort(predicted.astype(np.min_scalar_type(reference.num_classes)), kind="stable")
@@ -81,17 +81,17 @@ class ClasswiseThreshold(Estimator):
         edges = np.concatenate([[0], np.cumsum(np.bincount(predicted, minlength=reference.num_classes))])
         for k, (start, stop) in enumerate(itertools.pairwise(edges.tolist())):
             own[k] = stop - start >= _ENOUGH_ROWS
-            cuts.append(
+            thresholds.append(
                 fit_threshold(scores[start:stop], verdicts[start:stop], self.level, within_gap=True)[0]
                 if own[k]
                 else overall
             )
         self._own = own
-        self._thresholds: Array = np.array([[three[j].threshold for three in cuts] for j in range(3)])
-        self._ties: Array = np.array([[three[j].share_of_ties for three in cuts] for j in range(3)])
+        self._thresholds: Array = np.array([[three[j].threshold for three in thresholds] for j in range(3)])
+        self._ties: Array = np.array([[three[j].share_of_ties for three in thresholds] for j in range(3)])
 
     def summarize(self, batch: Predictions) -> Sums:
-        """Rows, and for each predicted class the credit at its cut and at the ends of the cut's interval."""
+        """Rows, and for each predicted class the credit at its threshold and at the ends of its interval."""
         reached, tied = count_passed(self._score(batch), batch.predicted, self._thresholds)
         above = reached - tied * (1 - self._ties)
         return Sums(rows=len(batch), above=above)

@@ -17,10 +17,10 @@ from ..results import Estimate, percent
 from ..scores import natural_confidence
 from .base import Sums, root_sum_square
 from .confidence import confidence_gap
-from .label_cells import CellEstimator
+from .label_counts import LabelCountEstimator
 from .prior_choice import PriorFit, check_choice, choose_prior
 from .sld import check_width, rows_to_keep
-from .threshold import Cut, credit, fit_threshold
+from .threshold import ScoreThreshold, credit, fit_threshold
 
 __all__ = ["COT", "COTT", "TransportEstimator"]
 
@@ -29,7 +29,7 @@ _DRAW_VALUES = 200_000
 _LARGE_GAP = 0.05
 
 
-class TransportEstimator(CellEstimator):
+class TransportEstimator(LabelCountEstimator):
     """What COT and COTT share: a sample of target probabilities and an estimated class prior."""
 
     needs = ("probabilities",)
@@ -46,14 +46,14 @@ class TransportEstimator(CellEstimator):
     def summarize(self, batch: Predictions) -> Sums:
         """Rows in each cell, for the prior, and a bounded sample of probabilities."""
         state = super().summarize(batch)
-        fields, limit = ["probabilities", "predicted"], rows_to_keep(self._cells.classes)
+        fields, limit = ["probabilities", "predicted"], rows_to_keep(self._label_counts.classes)
         return Sums({**state, "sample": RowSample.of(batch, fields, limit)})
 
     def _prior(self, state: Sums) -> tuple[PriorFit, Array]:
         """The fitted prior, and the probabilities to carry."""
         probabilities: Array = state["sample"]["probabilities"]
-        check_width(probabilities, self._cells.classes)
-        return choose_prior(self._choice, self._cells, state, seed=self.seed), probabilities
+        check_width(probabilities, self._label_counts.classes)
+        return choose_prior(self._choice, self._label_counts, state, seed=self.seed), probabilities
 
     def _notes(self, fit: PriorFit, gap: float) -> tuple[str, ...]:
         notes = [*fit.notes]
@@ -111,11 +111,11 @@ class COT(TransportEstimator):
         by_prior = (fit.priors @ plan.potentials).std(ddof=1)  # correlated with the rows in an unknown way
         variance = float(by_rows + by_prior) ** 2 + max(value * (1 - value), 0.0) / rows
         variance += self._reference_variance
-        lower, upper = wilson_from_variance(value, variance, min(used, self._cells.total), self.level)
+        lower, upper = wilson_from_variance(value, variance, min(used, self._label_counts.total), self.level)
         details = {
             "prior": fit.prior,
             "prior_by": self._choice,
-            "reference_prior": self._cells.prior,
+            "reference_prior": self._label_counts.prior,
             "transport_gap": plan.gap,
             "rows_used": used,
             **fit.details,
@@ -156,35 +156,35 @@ class COTT(TransportEstimator):
         super()._fit(reference)
         assert reference.label is not None
         known = reference if (reference.label >= 0).all() else reference.take(reference.label >= 0)
-        limit = rows_to_keep(self._cells.classes)
+        limit = rows_to_keep(self._label_counts.classes)
         sample = RowSample.of(known, ["probabilities", "label", "verdicts"], limit)
         probabilities, label = sample["probabilities"], sample["label"]
-        if probabilities.shape[1] != self._cells.classes:
+        if probabilities.shape[1] != self._label_counts.classes:
             raise NotApplicable("needs `probabilities` of every class on the reference")
-        share = np.bincount(label, minlength=self._cells.classes) / len(label)
+        share = np.bincount(label, minlength=self._label_counts.classes) / len(label)
         plan = transport(probabilities, share)
         self._start: Array = plan.potentials
         scores = _score(probabilities, plan.assigned)
-        self._cuts, self._mismatch = fit_threshold(scores, sample["verdicts"], self.level)
+        self._thresholds, self._mismatch = fit_threshold(scores, sample["verdicts"], self.level)
 
     def finish(self, state: Sums) -> Estimate:
         """Estimate the prior, solve the transport, count the samples above the threshold."""
         fit, probabilities = self._prior(state)
         plan = transport(probabilities, fit.prior)
         scores, used = _score(probabilities, plan.assigned), len(probabilities)
-        value, low, high = (float(credit(scores, cut).mean()) for cut in self._cuts)
+        value, low, high = (float(credit(scores, threshold).mean()) for threshold in self._thresholds)
         variance = max(value * (1 - value), self._mismatch) / used
-        lower, upper = wilson_from_variance(value, variance, min(used, self._cells.total), self.level)
+        lower, upper = wilson_from_variance(value, variance, min(used, self._label_counts.total), self.level)
         z = (upper - lower) / 2 / max(np.sqrt(variance), 1e-12)
         by_prior = z * self._spread(probabilities, fit.priors[:_DRAWS], plan.potentials)
         down = root_sum_square(value - lower, value - min(low, value), by_prior)
         up = root_sum_square(upper - value, max(high, value) - value, by_prior)
         details = {
-            "threshold": self._cuts[0].threshold,
-            "share_of_ties": self._cuts[0].share_of_ties,
+            "threshold": self._thresholds[0].threshold,
+            "share_of_ties": self._thresholds[0].share_of_ties,
             "prior": fit.prior,
             "prior_by": self._choice,
-            "reference_prior": self._cells.prior,
+            "reference_prior": self._label_counts.prior,
             "transport_gap": plan.gap,
             "rows_used": used,
             **fit.details,
@@ -194,10 +194,10 @@ class COTT(TransportEstimator):
 
     def _spread(self, probabilities: Array, priors: Array, start: Array) -> float:
         """Standard deviation of the answer over priors, on the first rows (which come in the order of a hash)."""
-        cut: Cut = self._cuts[0]
-        probabilities = probabilities[: max(_DRAW_VALUES // self._cells.classes, 200)]
+        threshold: ScoreThreshold = self._thresholds[0]
+        probabilities = probabilities[: max(_DRAW_VALUES // self._label_counts.classes, 200)]
         plans = [transport(probabilities, prior, start) for prior in priors]
-        made = [credit(_score(probabilities, plan.assigned), cut).mean() for plan in plans]
+        made = [credit(_score(probabilities, plan.assigned), threshold).mean() for plan in plans]
         return float(np.std(made, ddof=1))
 
 

@@ -70,17 +70,17 @@ class DistanceThreshold(Estimator):
             gates[k] = np.quantile(nearness[predicted == k], _QUANTILE)
         self._gates: Array = gates
         scores = self._gated(reference, self._score.leave_one_out(reference), nearness)
-        self._cuts, self._mismatch = fit_threshold(scores, reference.verdicts, self.level)
+        self._thresholds, self._mismatch = fit_threshold(scores, reference.verdicts, self.level)
 
     def _gated(self, record: Predictions, scores: Array, nearness: Array) -> Array:
         """The score, with -inf for samples beyond the gate."""
         return np.where(nearness >= self._gates[record.predicted], scores.astype(np.float64), -np.inf)
 
     def summarize(self, batch: Predictions) -> Sums:
-        """Rows, rows beyond the gate, and how many score at or above the cut and the ends of its interval."""
+        """Rows, rows beyond the gate, and how many score at or above the threshold and the ends of its interval."""
         scores = self._gated(batch, self._score(batch), self._distance(batch))
-        within = scores[scores > -np.inf]  # what lies beyond is an error, even where the cut is at -inf
-        above = np.array([total_credit(within, cut) for cut in self._cuts])
+        within = scores[scores > -np.inf]  # what lies beyond is an error, even where the threshold is at -inf
+        above = np.array([total_credit(within, threshold) for threshold in self._thresholds])
         return Sums(rows=len(batch), beyond=len(batch) - len(within), above=above)
 
     def finish(self, state: Sums) -> Estimate:
@@ -91,5 +91,5 @@ class DistanceThreshold(Estimator):
         lower, upper = wilson_from_variance(value, variance, rows, self.level)
         down = root_sum_square(value - lower, value - min(low_cut, value))
         up = root_sum_square(upper - value, max(high_cut, value) - value)
-        details = {"threshold": self._cuts[0].threshold, "share_beyond_the_reference": state["beyond"] / rows}
+        details = {"threshold": self._thresholds[0].threshold, "share_beyond_the_reference": state["beyond"] / rows}
         return self._estimate(state, value, value - down, value + up, score=self._score.name, details=details)

@@ -7,19 +7,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from ..calibrators.binned_map import bin_numbers, bins_for, count_cells
+from ..calibrators.binned_map import bin_numbers, bins_for, count_bins
 from ..calibrators.block_rates import BlockRates, fit_block_rates
 from ..intervals import from_spread
-from ..kernels import others_and_mass
+from ..kernels import off_diagonal_counts
 from ..predictions import Predictions
 from ..results import Interval, Kind
 from .class_order import ClassOrder, class_order
 
 __all__ = [
-    "Cells",
     "ClassRates",
-    "cells_of",
-    "count_others",
+    "ConfusionCounts",
+    "confusion_counts",
+    "count_off_diagonal",
     "expected_confusion",
     "expected_metrics",
     "fit_class_rates",
@@ -33,29 +33,29 @@ _LEAST_HITS = 2  # of a class among the errors of the reference, before it gets 
 _FITTING_STEPS = 50
 
 
-class Cells(NamedTuple):
+class ConfusionCounts(NamedTuple):
     """Counts of a target, or of a reference.
 
     Parameters
     ----------
     top : rows by (predicted class, bin of its probability).
-    others : rows by (class, bin of its probability) where the class was not the predicted one.
+    off_diagonal : rows by (class, bin of its probability) where the class was not the predicted one.
     mass : summed probability of class k over rows predicted j, axes (j, k), diagonal zero.
     """
 
     top: Array
-    others: Array
+    off_diagonal: Array
     mass: Array
 
 
-def cells_of(top: Array, others: Array, mass: Array) -> Cells:
-    """`Cells`; of two classes, what is not the predicted one is the other, so that its counts are the mirror image.
+def confusion_counts(top: Array, off_diagonal: Array, mass: Array) -> ConfusionCounts:
+    """`ConfusionCounts`; of two classes, what is not the predicted one is the other: its counts are the mirror image.
 
     >>> top = np.array([[0, 0, 1, 5], [0, 0, 0, 4]])
-    >>> cells_of(top, np.zeros((2, 4)), np.zeros((2, 2))).others.tolist()
+    >>> confusion_counts(top, np.zeros((2, 4)), np.zeros((2, 2))).off_diagonal.tolist()
     [[4, 0, 0, 0], [5, 1, 0, 0]]
     """
-    return Cells(top, mirrored(top), mass) if len(top) == 2 else Cells(top, others, mass)
+    return ConfusionCounts(top, mirrored(top), mass) if len(top) == 2 else ConfusionCounts(top, off_diagonal, mass)
 
 
 def mirrored(top: Array) -> Array:
@@ -69,15 +69,15 @@ class ClassRates(NamedTuple):
 
     Parameters
     ----------
-    top, others : rates for the cells of the same names.
-    coarse_top, coarse_others : the same in coarse bins, for the spread.
+    top, off_diagonal : rates for the cells of the same names.
+    coarse_top, coarse_off_diagonal : the same in coarse bins, for the spread.
     order : what the order of the reference's rows says of the AUC.
     """
 
     top: BlockRates
-    others: BlockRates
+    off_diagonal: BlockRates
     coarse_top: BlockRates
-    coarse_others: BlockRates
+    coarse_off_diagonal: BlockRates
     order: ClassOrder
 
 
@@ -86,15 +86,15 @@ def fit_class_rates(reference: Predictions, predicted: Array, hits: Array, *, is
     assert reference.probabilities is not None
     assert reference.label is not None
     classes = reference.num_classes
-    counted = count_others(reference.probabilities, predicted, is_argmax=is_argmax)
+    counted = count_off_diagonal(reference.probabilities, predicted, is_argmax=is_argmax)
     top = hits.sum(axis=2)
     missed = np.flatnonzero((reference.label != predicted) & (reference.label >= 0))
     label = reference.label[missed]
     bins = bin_numbers(reference.probabilities[missed, label], classes)
-    if is_argmax:  # as `count_others` does: one half is the lower one
+    if is_argmax:  # as `count_off_diagonal` does: one half is the lower one
         np.minimum(bins, bins_for(classes) // 2 - 1, out=bins)
-    rows = cells_of(top, counted["others"], counted["mass"]).others
-    found = mirrored(hits[:, :, 0]) if classes == 2 else count_cells(label, bins, classes)
+    rows = confusion_counts(top, counted["others"], counted["mass"]).off_diagonal
+    found = mirrored(hits[:, :, 0]) if classes == 2 else count_bins(label, bins, classes)
     right = hits[:, :, 1]
     coarse = [_merge_bins(counts) for counts in (top, right, rows, found)]
     return ClassRates(
@@ -106,18 +106,18 @@ def fit_class_rates(reference: Predictions, predicted: Array, hits: Array, *, is
     )
 
 
-def count_others(probabilities: Array, predicted: Array, *, is_argmax: bool = True) -> dict[str, Array]:
-    """``others`` and ``mass`` of `Cells` for one batch of probabilities with axes (sample, class).
+def count_off_diagonal(probabilities: Array, predicted: Array, *, is_argmax: bool = True) -> dict[str, Array]:
+    """``off_diagonal`` (as "others") and ``mass`` of `ConfusionCounts` for a batch of probabilities (sample, class).
 
     A class that is not the most probable one has a probability of at most one half, so that a shift of its bits is
     its bin: one pass and no logarithm. (``is_argmax`` false: a calibrator may have moved the argmax.)
 
-    >>> count_others(np.array([[0.9, 0.1]]), np.array([0]))["mass"].tolist()
+    >>> count_off_diagonal(np.array([[0.9, 0.1]]), np.array([0]))["mass"].tolist()
     [[0.0, 0.1], [0.0, 0.0]]
     """
     width = bins_for(probabilities.shape[1])
-    others, mass = others_and_mass(probabilities, predicted, width, is_argmax=is_argmax)
-    return {"others": others, "mass": mass}
+    off_diagonal, mass = off_diagonal_counts(probabilities, predicted, width, is_argmax=is_argmax)
+    return {"others": off_diagonal, "mass": mass}
 
 
 def _ratio(a: Array, b: Array) -> Array:
@@ -149,11 +149,11 @@ def expected_confusion(predicted: Array, found: Array, mass: Array, missed: Arra
     return out
 
 
-def class_metrics(top: Array, right: Array, others: Array, elsewhere: Array) -> Array:
+def class_metrics(top: Array, right: Array, off_diagonal: Array, elsewhere: Array) -> Array:
     """Precision, recall, F1 and AUC of each class; shape (4, class), or (4, replicate, class) of several at once.
 
-    right, elsewhere: (expected) samples of the class in each cell of ``top`` (predicted as it) and of ``others``. AUC
-    of class k against the rest, ties in a bin counted half: sum_b neg_b (pos above b + pos_b / 2) / (pos neg); NaN
+    right, elsewhere: (expected) samples of the class in each cell of ``top`` (predicted as it) and of ``off_diagonal``.
+    AUC of class k against the rest, ties in a bin counted half: sum_b neg_b (pos above b + pos_b / 2) / (pos neg); NaN
     where there is nothing on one side.
     """
     predicted, found = top.sum(axis=-1), right.sum(axis=-1)
@@ -161,7 +161,7 @@ def class_metrics(top: Array, right: Array, others: Array, elsewhere: Array) -> 
     precision, recall = _ratio(found, predicted), _ratio(found, actual)
     f1 = _ratio(2 * found, predicted + actual)
     positive = right + elsewhere
-    negative = np.maximum(top + others - positive, 0)
+    negative = np.maximum(top + off_diagonal - positive, 0)
     above = positive.sum(axis=-1, keepdims=True) - np.cumsum(positive, axis=-1)
     above += positive / 2
     wins = np.einsum("...b,...b->...", negative, above)
@@ -171,7 +171,7 @@ def class_metrics(top: Array, right: Array, others: Array, elsewhere: Array) -> 
     return out
 
 
-def _positives(top: Array, rate: Array, others: Array, other_rate: Array) -> tuple[Array, Array]:
+def _positives(top: Array, rate: Array, off_diagonal: Array, other_rate: Array) -> tuple[Array, Array]:
     """Expected samples of each class in the cells where it was predicted and elsewhere.
 
     As many samples belong to other classes as were predicted wrongly.
@@ -179,13 +179,13 @@ def _positives(top: Array, rate: Array, others: Array, other_rate: Array) -> tup
     found = top * rate
     if len(top) == 2:
         return found, mirrored(top - found)
-    elsewhere = others * other_rate
+    elsewhere = off_diagonal * other_rate
     elsewhere *= (float(top.sum()) - float(found.sum())) / max(float(elsewhere.sum()), 1e-300)
     return found, elsewhere
 
 
 def expected_metrics(
-    cells: Cells,
+    counts: ConfusionCounts,
     rates: ClassRates,
     names: tuple[int | str, ...],
     *,
@@ -199,16 +199,16 @@ def expected_metrics(
     redrawn, and the rates as another reference would have given them. Classes that are neither predicted nor expected
     leave the macro mean, and that of the AUC those without a sample, or with nothing else.
     """
-    found, elsewhere = _positives(cells.top, rates.top.rate, cells.others, rates.others.rate)
-    point = class_metrics(cells.top, found, cells.others, elsewhere)
+    found, elsewhere = _positives(counts.top, rates.top.rate, counts.off_diagonal, rates.off_diagonal.rate)
+    point = class_metrics(counts.top, found, counts.off_diagonal, elsewhere)
     point[3] = np.clip(point[3] + rates.order.moved, 0, 1)
-    present = (cells.top.sum(axis=1) > 0) | (cells.mass.sum(axis=0) >= 0.5)
+    present = (counts.top.sum(axis=1) > 0) | (counts.mass.sum(axis=0) >= 0.5)
     if not present.any():
         present[:] = True
     rng = np.random.default_rng([seed, 0xCB9E])
-    step = max(_VALUES_AT_A_TIME // (len(cells.top) * _REDRAWN_BINS), 1)
+    step = max(_VALUES_AT_A_TIME // (len(counts.top) * _REDRAWN_BINS), 1)
     groups = [min(step, _REPLICATES - start) for start in range(0, _REPLICATES, step)]
-    draws = np.concatenate([_redraw(cells, rates, many, rng) for many in groups])
+    draws = np.concatenate([_redraw(counts, rates, many, rng) for many in groups])
     metrics = {}
     for i, metric in enumerate(("macro_precision", "macro_recall", "macro_f1", "macro_auc")):
         used = present & np.isfinite(point[i])
@@ -221,7 +221,7 @@ def expected_metrics(
             metrics[metric] = Interval(value, lower, upper, level, kind).to_dict()
     per_class = []
     for k, name in enumerate(names):
-        row: dict[str, Any] = {"class": name, "predicted_rows": int(cells.top[k].sum())}
+        row: dict[str, Any] = {"class": name, "predicted_rows": int(counts.top[k].sum())}
         for i, metric in enumerate(("precision", "recall", "f1", "auc")):
             value = float(point[i, k])
             if np.isfinite(value):
@@ -232,7 +232,7 @@ def expected_metrics(
         per_class.append(row)
     out: dict[str, Any] = {"metrics": metrics, "per_class": per_class}
     if len(names) <= _LARGEST_CONFUSION:
-        matrix = expected_confusion(cells.top.sum(axis=1), found.sum(axis=1), cells.mass, elsewhere.sum(axis=1))
+        matrix = expected_confusion(counts.top.sum(axis=1), found.sum(axis=1), counts.mass, elsewhere.sum(axis=1))
         out["confusion"] = matrix
     return out
 
@@ -245,7 +245,7 @@ def _mean_of_finite(values: Array) -> Array:
     return out
 
 
-def _redraw(cells: Cells, rates: ClassRates, many: int, rng: np.random.Generator) -> Array:
+def _redraw(counts: ConfusionCounts, rates: ClassRates, many: int, rng: np.random.Generator) -> Array:
     """Class metrics of redrawn targets and references, axes (replicate, metric, class).
 
     In coarse bins: the spread needs no finer ones.
@@ -257,14 +257,14 @@ def _redraw(cells: Cells, rates: ClassRates, many: int, rng: np.random.Generator
         drawn = rng.poisson(coarse, (many, *coarse.shape))
         return drawn.astype(np.float64), rng.binomial(drawn, np.clip(rate, 0, 1)).astype(np.float64)
 
-    top, right = draw(cells.top, rates.coarse_top)
-    if len(cells.top) == 2:
-        others, elsewhere = mirrored(top), mirrored(top - right)
+    top, right = draw(counts.top, rates.coarse_top)
+    if len(counts.top) == 2:
+        off_diagonal, elsewhere = mirrored(top), mirrored(top - right)
     else:
-        others, elsewhere = draw(cells.others, rates.coarse_others)
+        off_diagonal, elsewhere = draw(counts.off_diagonal, rates.coarse_off_diagonal)
         wrong = (top - right).sum(axis=(1, 2)) / np.maximum(elsewhere.sum(axis=(1, 2)), 1)
         elsewhere *= wrong[:, None, None]  # an error of one class is a miss of another
-    drawn = class_metrics(top, right, others, elsewhere)
+    drawn = class_metrics(top, right, off_diagonal, elsewhere)
     return np.moveaxis(drawn, 1, 0)
 
 

@@ -8,7 +8,7 @@ from ..intervals import wilson_from_variance
 from ..registry import register
 from ..results import Estimate
 from .base import Sums
-from .label_cells import CellEstimator, Cells
+from .label_counts import LabelCountEstimator, LabelCounts
 from .target_prior import LabelShiftFit, label_shift_test
 
 __all__ = ["LabelShift", "fit_notes", "spread_variance"]
@@ -30,20 +30,20 @@ def spread_variance(fit: LabelShiftFit) -> float:
     return float(draws.var(ddof=1) + (draws.mean() - fit.accuracy) ** 2)
 
 
-def fit_notes(fit: LabelShiftFit, cells: Cells) -> tuple[str, ...]:
+def fit_notes(fit: LabelShiftFit, label_counts: LabelCounts) -> tuple[str, ...]:
     """What a user should know: of the reference, and that no class prior explains the target where that is so.
 
     >>> import numpy as np
     >>> from oodometer import Predictions
-    >>> from oodometer.estimators.label_cells import make_cells
-    >>> cells, one = make_cells(Predictions.from_classes([0] * 99, label=[0] * 99)), np.ones((99, 1))
-    >>> fit_notes(LabelShiftFit(13.0, one[:, 0], one[0], one[0], one, one), cells)
+    >>> from oodometer.estimators.label_counts import count_labels
+    >>> label_counts, one = count_labels(Predictions.from_classes([0] * 99, label=[0] * 99)), np.ones((99, 1))
+    >>> fit_notes(LabelShiftFit(13.0, one[:, 0], one[0], one[0], one, one), label_counts)
     ('no class prior explains the target: misfit 13.0 times what label shift leaves (p = 0.01); do not rely on this',)
     """
-    if cells.is_thin or fit.ratio <= _BAD_RATIO or fit.p_value > _BAD_P_VALUE:
-        return cells.notes
+    if label_counts.is_thin or fit.ratio <= _BAD_RATIO or fit.p_value > _BAD_P_VALUE:
+        return label_counts.notes
     return (
-        *cells.notes,
+        *label_counts.notes,
         f"no class prior explains the target: misfit {fit.ratio:.1f} times what label shift leaves "
         f"(p = {fit.p_value:.2g}); do not rely on this",
     )
@@ -51,7 +51,7 @@ def fit_notes(fit: LabelShiftFit, cells: Cells) -> tuple[str, ...]:
 
 @final
 @register("estimator")
-class LabelShift(CellEstimator):
+class LabelShift(LabelCountEstimator):
     """accuracy = sum_y q_y P_S(correct | y), q the class prior that best explains the target's cells.
 
     A cell is a predicted class and a quantile bin of its confidence (of `members`' agreement where there is no
@@ -82,24 +82,24 @@ class LabelShift(CellEstimator):
 
     def finish(self, state: Sums) -> Estimate:
         """Fit the prior, answer its mean recall."""
-        rows, cells = state["rows"], self._cells
-        fit = label_shift_test(cells, state["counts"], seed=self.seed)
+        rows, label_counts = state["rows"], self._label_counts
+        fit = label_shift_test(label_counts, state["counts"], seed=self.seed)
         value = fit.accuracy
         variance = spread_variance(fit) + max(value * (1 - value), 0.0) / rows
-        lower, upper = wilson_from_variance(value, variance, min(rows, cells.total), self.level)
+        lower, upper = wilson_from_variance(value, variance, min(rows, label_counts.total), self.level)
         details = {
             "prior": fit.prior,
-            "reference_prior": cells.prior,
+            "reference_prior": label_counts.prior,
             "recall": fit.recall,
             "fit": fit.to_dict(),
-            "cells": len(cells) - 1,
+            "cells": len(label_counts) - 1,
         }
         return self._estimate(
             state,
             value,
             lower,
             upper,
-            score=None if cells.score is None else cells.score.name,
+            score=None if label_counts.score is None else label_counts.score.name,
             details=details,
-            warnings=fit_notes(fit, cells),
+            warnings=fit_notes(fit, label_counts),
         )

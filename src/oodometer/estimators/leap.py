@@ -14,7 +14,7 @@ from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
 from .base import Sums
-from .label_cells import CellEstimator
+from .label_counts import LabelCountEstimator
 from .prior_choice import PriorFit, check_choice, choose_prior
 from .sld import rows_to_keep
 
@@ -65,12 +65,12 @@ def balance(table: Array, predicted: Array, prior: Array, *, tolerance: float = 
     return made, miss
 
 
-def _ratio(wanted: Array, present: Array) -> Array:
-    out: Array = np.divide(wanted, present, out=np.zeros(len(wanted)), where=present > _NO_SHARE)
+def _ratio(target: Array, present: Array) -> Array:
+    out: Array = np.divide(target, present, out=np.zeros(len(target)), where=present > _NO_SHARE)
     return out
 
 
-class ContingencyEstimator(CellEstimator):
+class ContingencyEstimator(LabelCountEstimator):
     """What S-LEAP and LEAP share: the prior, and the checks; a subclass says what it makes of them."""
 
     assumes = "P(h | y) is unchanged: only the shares of the classes moved (label shift)"
@@ -88,7 +88,7 @@ class ContingencyEstimator(CellEstimator):
 
     def _fit(self, reference: Predictions) -> None:
         super()._fit(reference)
-        cells = self._cells
+        cells = self._label_counts
         self._rows: Array = cells.by_prediction(cells.rows_by_cell_and_label.T).T
         if int(np.trace(self._rows)) != int(cells.hits.sum()):
             raise NotApplicable("`correct` is not `label` == prediction here, so that a contingency table says nothing")
@@ -97,13 +97,13 @@ class ContingencyEstimator(CellEstimator):
         """Rows in each cell; for the prior by SLD a sample of probabilities, too."""
         state = super().summarize(batch)
         if self._choice == "sld":
-            limit = rows_to_keep(self._cells.classes)
+            limit = rows_to_keep(self._label_counts.classes)
             state["sample"] = RowSample.of(batch, ["probabilities", "predicted"], limit)
         return state
 
     def _answer(self, state: Sums, fit: PriorFit, table: Array, extra: dict[str, Any], doubt: float) -> Estimate:
         """The accuracy of a table, with the variance of the prior and the recalls, and ``doubt`` squared."""
-        rows, cells = state["rows"], self._cells
+        rows, cells = state["rows"], self._label_counts
         value = float(np.trace(table))
         variance = fit.variance + doubt**2 + max(value * (1 - value), 0.0) / rows
         lower, upper = wilson_from_variance(value, variance, min(rows, cells.total), self.level)
@@ -148,7 +148,7 @@ class SLEAP(ContingencyEstimator):
 
     def finish(self, state: Sums) -> Estimate:
         """Estimate the prior, rescale the reference's table."""
-        fit = choose_prior(self._choice, self._cells, state, seed=self.seed)
+        fit = choose_prior(self._choice, self._label_counts, state, seed=self.seed)
         return self._answer(state, fit, scaled_table(self._rows, fit.prior), {}, 0.0)
 
 
@@ -186,7 +186,7 @@ class LEAP(ContingencyEstimator):
 
     def finish(self, state: Sums) -> Estimate:
         """Estimate the prior, fit the table to both margins."""
-        cells = self._cells
+        cells = self._label_counts
         fit = choose_prior(self._choice, cells, state, seed=self.seed)
         predicted = cells.by_prediction(state["counts"])
         if not predicted.any():

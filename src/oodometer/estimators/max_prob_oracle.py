@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import NotApplicable, UsageError
 from ..intervals import check_level
 from ..results import Interval, plain
-from .threshold import Cut, credit, find_cut
+from .threshold import ScoreThreshold, credit, find_threshold
 
 __all__ = ["OracleBounds", "max_prob_oracle"]
 
@@ -77,10 +77,10 @@ def max_prob_oracle(
     return OracleBounds(bounds[0], bounds[1], bounds[2], _given(error), -below.threshold + 0.0, above.threshold)
 
 
-def _reaching(scores: Any, recall: float) -> Cut:
-    """The cut at or above which this share of the scores lies."""
+def _reaching(scores: Any, recall: float) -> ScoreThreshold:
+    """The threshold at or above which this share of the scores lies."""
     count = recall * len(scores)
-    return find_cut(np.sort(scores), round(count) if abs(count - round(count)) < 1e-9 * len(scores) else count)
+    return find_threshold(np.sort(scores), round(count) if abs(count - round(count)) < 1e-9 * len(scores) else count)
 
 
 def _share(values: Any, level: float) -> Interval:

@@ -11,7 +11,7 @@ from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from .base import Sums
 from .bbse import invert_confusion
-from .label_cells import Cells
+from .label_counts import LabelCounts
 from .label_shift import fit_notes
 from .sld import adjusted_prior, check_width
 from .target_prior import label_shift_test, recall_of, redraw_reference
@@ -62,45 +62,47 @@ def check_choice(choice: str) -> PriorChoice:
     raise UsageError(f"unknown prior {choice!r}; choose one of {', '.join(get_args(PriorChoice))}")
 
 
-def choose_prior(choice: PriorChoice, cells: Cells, state: Sums, *, seed: int = 0) -> PriorFit:
+def choose_prior(choice: PriorChoice, label_counts: LabelCounts, state: Sums, *, seed: int = 0) -> PriorFit:
     """Estimate the target's class prior.
 
     ``mle``: maximum likelihood on cell counts (`label_shift_test`); ``bbse``: inverse of the confusion matrix; ``sld``:
     EM on the posteriors of ``state["sample"]``; ``source``: the reference's own prior, wrong under label shift.
 
     >>> from oodometer import Predictions
-    >>> from oodometer.estimators.label_cells import make_cells
-    >>> cells = make_cells(Predictions.from_classes([0, 0, 1, 1], label=[0, 0, 1, 1]))
-    >>> choose_prior("source", cells, Sums(counts=np.array([9, 1, 0]))).prior.tolist()
+    >>> from oodometer.estimators.label_counts import count_labels
+    >>> label_counts = count_labels(Predictions.from_classes([0, 0, 1, 1], label=[0, 0, 1, 1]))
+    >>> choose_prior("source", label_counts, Sums(counts=np.array([9, 1, 0]))).prior.tolist()
     [0.5, 0.5]
     """
     if choice == "mle":
-        fit = label_shift_test(cells, state["counts"], seed=seed)
-        return PriorFit(fit.prior, fit.recall, fit.priors, fit.recalls, {"fit": fit.to_dict()}, fit_notes(fit, cells))
+        fit = label_shift_test(label_counts, state["counts"], seed=seed)
+        return PriorFit(
+            fit.prior, fit.recall, fit.priors, fit.recalls, {"fit": fit.to_dict()}, fit_notes(fit, label_counts)
+        )
     rng = np.random.default_rng([seed, 53])
-    redrawn, recalls = redraw_reference(cells, _DRAWS, rng)
-    recall = recall_of(cells)
+    redrawn, recalls = redraw_reference(label_counts, _DRAWS, rng)
+    recall = recall_of(label_counts)
     if choice == "source":
-        shares = np.stack([np.bincount(cells.pair_label, row, cells.classes) for row in redrawn])
+        shares = np.stack([np.bincount(label_counts.pair_label, row, label_counts.classes) for row in redrawn])
         priors = shares / shares.sum(axis=1, keepdims=True)
-        return PriorFit(cells.prior, recall, priors, recalls, {}, cells.notes)
+        return PriorFit(label_counts.prior, recall, priors, recalls, {}, label_counts.notes)
     if choice == "sld":
         sample = state["sample"]
-        check_width(sample["probabilities"], cells.classes)
-        found = adjusted_prior(sample["probabilities"], sample["predicted"], cells.rows_by_label, seed=seed)
-        return PriorFit(found.prior, recall, found.priors, _same_length(recalls, found.priors), {}, cells.notes)
-    counts = cells.by_prediction(state["counts"])
+        check_width(sample["probabilities"], label_counts.classes)
+        found = adjusted_prior(sample["probabilities"], sample["predicted"], label_counts.rows_by_label, seed=seed)
+        return PriorFit(found.prior, recall, found.priors, _same_length(recalls, found.priors), {}, label_counts.notes)
+    counts = label_counts.by_prediction(state["counts"])
     total = max(int(counts.sum()), 1)
     drawn = rng.multinomial(total, counts / total, size=_DRAWS) / total
-    own = cells.owner[cells.pair_cell] * cells.classes + cells.pair_label
-    size = cells.classes**2
+    own = label_counts.owner[label_counts.pair_cell] * label_counts.classes + label_counts.pair_label
+    size = label_counts.classes**2
 
     def prior_of(pair_rows: Array, predicted: Array) -> tuple[Array, float]:
-        joint = np.bincount(own, pair_rows, size).reshape(cells.classes, cells.classes) / pair_rows.sum()
+        joint = np.bincount(own, pair_rows, size).reshape(label_counts.classes, label_counts.classes) / pair_rows.sum()
         solved = invert_confusion(joint, np.diag(joint), predicted)
         return solved.weights * joint.sum(axis=0), solved.condition
 
-    prior, condition = prior_of(cells.pair_rows, counts / total)
+    prior, condition = prior_of(label_counts.pair_rows, counts / total)
     priors = np.repeat(prior[None], _DRAWS, axis=0)
     kept = np.ones(_DRAWS, dtype=bool)
     for draw in range(_DRAWS):
@@ -110,7 +112,7 @@ def choose_prior(choice: PriorChoice, cells: Cells, state: Sums, *, seed: int = 
             kept[draw] = False
     if kept.sum() < _DRAWS / 2:
         raise NotApplicable("the reference's confusion matrix can barely be inverted: most redrawn ones cannot")
-    return PriorFit(prior, recall, priors[kept], recalls[kept], {"condition": condition}, cells.notes)
+    return PriorFit(prior, recall, priors[kept], recalls[kept], {"condition": condition}, label_counts.notes)
 
 
 def _same_length(recalls: Array, priors: Array) -> Array:

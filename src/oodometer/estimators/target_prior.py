@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from .label_cells import Cells, make_cells
+from .label_counts import LabelCounts, count_labels
 
 __all__ = [
-    "Cells",
     "Conditionals",
+    "LabelCounts",
     "LabelShiftFit",
     "ShiftTest",
     "conditionals",
+    "count_labels",
     "fit_prior",
     "g_statistic",
     "label_shift_test",
-    "make_cells",
     "no_shift_test",
     "recall_of",
     "redraw_reference",
@@ -87,33 +87,33 @@ def _product(form: str, left: Array, right: Array) -> Array:
     return out
 
 
-def conditionals(cells: Cells, pair_rows: Array | None = None) -> Conditionals:
+def conditionals(label_counts: LabelCounts, pair_rows: Array | None = None) -> Conditionals:
     """P_S(cell | class), smoothed by one pseudo-row a class.
 
     A share acc_S of the pseudo-row of class y goes to the cells of predicted class y, the rest to all cells, each in
     proportion to the reference's rows, so that no cell is impossible and a class of two rows is not taken at its word.
     ``pair_rows``, shape (draw, pair), gives redrawn counts in place of the reference's own.
     """
-    rows = cells.pair_rows[None].astype(np.float64) if pair_rows is None else pair_rows
-    draws, size, classes = len(rows), len(cells), cells.classes
-    by_label = np.stack([np.bincount(cells.pair_label, r, classes) for r in rows])
+    rows = label_counts.pair_rows[None].astype(np.float64) if pair_rows is None else pair_rows
+    draws, size, classes = len(rows), len(label_counts), label_counts.classes
+    by_label = np.stack([np.bincount(label_counts.pair_label, r, classes) for r in rows])
     weight = 1 / (by_label + _PSEUDO_ROWS)
-    base = (cells.rows + 0.5) / (cells.total + 0.5 * size)
-    own = cells.owner >= 0
-    accuracy = cells.hits.sum() / cells.total
-    within = base[own] / cells.by_prediction(base)[cells.owner[own]]
-    own_cell, own_label = np.flatnonzero(own), cells.owner[own]
+    base = (label_counts.rows + 0.5) / (label_counts.total + 0.5 * size)
+    own = label_counts.owner >= 0
+    accuracy = label_counts.hits.sum() / label_counts.total
+    within = base[own] / label_counts.by_prediction(base)[label_counts.owner[own]]
+    own_cell, own_label = np.flatnonzero(own), label_counts.owner[own]
     lift = _PSEUDO_ROWS * (1 - accuracy) * weight
     if size * classes <= _DENSE:
         table = np.zeros((draws, size, classes))
-        table[:, cells.pair_cell, cells.pair_label] = rows
+        table[:, label_counts.pair_cell, label_counts.pair_label] = rows
         table[:, own_cell, own_label] += _PSEUDO_ROWS * accuracy * within
         table += _PSEUDO_ROWS * (1 - accuracy) * base[:, None]
         return Conditionals(table * weight[:, None, :])
     from scipy.sparse import csr_array
 
-    cell = np.concatenate([cells.pair_cell, own_cell])
-    label = np.concatenate([cells.pair_label, own_label])
+    cell = np.concatenate([label_counts.pair_cell, own_cell])
+    label = np.concatenate([label_counts.pair_label, own_label])
     pseudo = np.broadcast_to(_PSEUDO_ROWS * accuracy * within, (draws, len(own_cell)))
     value = np.concatenate([rows, pseudo], axis=1) * weight[:, label]
     at = np.arange(draws)[:, None]
@@ -240,7 +240,9 @@ def g_statistic(counts: Array, expected: Array) -> Array:
     return least
 
 
-def label_shift_test(cells: Cells, counts: Array, *, seed: int = 0, draws: int | None = None) -> LabelShiftFit:
+def label_shift_test(
+    label_counts: LabelCounts, counts: Array, *, seed: int = 0, draws: int | None = None
+) -> LabelShiftFit:
     """Can a change of the class prior alone explain the target's cell counts? Fit, G test and bootstrap.
 
     q = `fit_prior` on P_S(cell | class); G = 2 sum_b n_b log(n_b / (n P_q(b))), cells of fewer than 5 reference rows
@@ -248,34 +250,34 @@ def label_shift_test(cells: Cells, counts: Array, *, seed: int = 0, draws: int |
     samples: the reference's counts from themselves, the target's from P_q, and refits q each time; so it knows that P_S
     is an estimate. The draws of q serve for intervals, too.
 
-    ``cells`` are the reference's (`make_cells`), ``counts`` the target's in them, shape (cell,); ``draws`` is 100 by
-    default, and 30 where there are many cells and classes.
+    ``label_counts`` are the reference's (`count_labels`), ``counts`` the target's in its cells, shape (cell,);
+    ``draws`` is 100 by default, and 30 where there are many cells and classes.
 
     >>> from oodometer import Predictions
-    >>> cells = make_cells(Predictions.from_classes([0] * 90 + [1] * 110, label=[0] * 80 + [1] * 120))
-    >>> fit = label_shift_test(cells, np.array([45, 55, 0]))
+    >>> label_counts = count_labels(Predictions.from_classes([0] * 90 + [1] * 110, label=[0] * 80 + [1] * 120))
+    >>> fit = label_shift_test(label_counts, np.array([45, 55, 0]))
     >>> fit.prior.round(1).tolist(), fit.p_value > 0.05
     ([0.4, 0.6], True)
     """
     rng = np.random.default_rng([seed, 41])
     if draws is None:
-        draws = 100 if len(cells) * cells.classes <= _DENSE else 30
+        draws = 100 if len(label_counts) * label_counts.classes <= _DENSE else 30
     total = int(counts.sum())
-    start = cells.prior[None]
-    given = conditionals(cells)
+    start = label_counts.prior[None]
+    given = conditionals(label_counts)
     prior = fit_prior(given, counts[None], start)
     mixed = given.mix(prior)[0]
-    pools = np.where(cells.rows >= POOLED_BELOW, np.arange(len(cells)), -1)
+    pools = np.where(label_counts.rows >= POOLED_BELOW, np.arange(len(label_counts)), -1)
     pools = np.unique(pools, return_inverse=True)[1]
     statistic = float(pooled_statistic(counts[None], total * mixed[None], pools)[0])
 
-    redrawn, recalls = redraw_reference(cells, draws, rng)
+    redrawn, recalls = redraw_reference(label_counts, draws, rng)
     target = rng.multinomial(total, mixed / mixed.sum(), size=draws)
-    again = conditionals(cells, redrawn)
+    again = conditionals(label_counts, redrawn)
     begin = np.repeat(0.9 * prior + 0.1 * start, draws, axis=0)
     priors = fit_prior(again, target, begin, tolerance=1e-5, most_cycles=60)
     null = pooled_statistic(target, total * again.mix(priors), pools)
-    return LabelShiftFit(statistic, null, prior[0], recall_of(cells), priors, recalls)
+    return LabelShiftFit(statistic, null, prior[0], recall_of(label_counts), priors, recalls)
 
 
 def pooled_statistic(counts: Array, expected: Array, pools: Array) -> Array:
@@ -285,38 +287,38 @@ def pooled_statistic(counts: Array, expected: Array, pools: Array) -> Array:
     return g_statistic(both[0], both[1])
 
 
-def recall_of(cells: Cells) -> Array:
+def recall_of(label_counts: LabelCounts) -> Array:
     """P_S(correct | class), shape (class,); the reference's accuracy for a class without rows.
 
     >>> from oodometer import Predictions
-    >>> recall_of(make_cells(Predictions.from_classes([0, 0, 1], label=[0, 1, 1]))).tolist()
+    >>> recall_of(count_labels(Predictions.from_classes([0, 0, 1], label=[0, 1, 1]))).tolist()
     [1.0, 0.5]
     """
-    rows = cells.rows_by_label
-    overall = cells.hits.sum() / cells.total
-    out: Array = np.where(rows > 0, cells.hits_by_label / np.maximum(rows, 1), overall)
+    rows = label_counts.rows_by_label
+    overall = label_counts.hits.sum() / label_counts.total
+    out: Array = np.where(rows > 0, label_counts.hits_by_label / np.maximum(rows, 1), overall)
     return out
 
 
-def redraw_reference(cells: Cells, draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
+def redraw_reference(label_counts: LabelCounts, draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Bootstrap of the reference: redrawn pair counts, shape (draw, pair), and their recalls, shape (draw, class).
 
     Counts are Poisson about the reference's own. Recalls are add-half smoothed: a class without errors on the reference
     is not certain to have none.
     """
-    hits = rng.poisson(cells.pair_hits, size=(draws, len(cells.pair_hits)))
-    misses = rng.poisson(cells.pair_rows - cells.pair_hits, size=hits.shape)
-    classes, label = cells.classes, cells.pair_label
+    hits = rng.poisson(label_counts.pair_hits, size=(draws, len(label_counts.pair_hits)))
+    misses = rng.poisson(label_counts.pair_rows - label_counts.pair_hits, size=hits.shape)
+    classes, label = label_counts.classes, label_counts.pair_label
     rows_of = np.stack([np.bincount(label, r, classes) for r in hits + misses])
     lost = rows_of[:, label] == 0  # a class of one or two rows that no draw may lose
     hits, misses = (
-        np.where(lost, cells.pair_hits, hits),
-        np.where(lost, cells.pair_rows - cells.pair_hits, misses),
+        np.where(lost, label_counts.pair_hits, hits),
+        np.where(lost, label_counts.pair_rows - label_counts.pair_hits, misses),
     )
     rows_of = np.stack([np.bincount(label, r, classes) for r in hits + misses])
     hits_of = np.stack([np.bincount(label, r, classes) for r in hits])
     recall = (hits_of + 0.5 * (rows_of > 0)) / np.maximum(rows_of + 1 * (rows_of > 0), 1)
-    return (hits + misses).astype(np.float64), np.where(rows_of > 0, recall, recall_of(cells))
+    return (hits + misses).astype(np.float64), np.where(rows_of > 0, recall, recall_of(label_counts))
 
 
 def no_shift_test(reference: Array, target: Array, *, seed: int = 0, draws: int = 100) -> ShiftTest:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from ..arrays import Array
+from ..deprecation import moved
 from ..intervals import normal_quantile, wilson_from_variance
 from ..kernels import count_passed
 from ..predictions import Predictions
@@ -16,18 +17,29 @@ from ..results import Estimate
 from ..scores import Score
 from .base import Estimator, Sums, root_sum_square
 
-__all__ = ["Cut", "Threshold", "ThresholdOfScore", "Thresholded", "find_cut", "fit_threshold", "total_credit"]
+__all__ = [
+    "ScoreThreshold",
+    "Threshold",
+    "ThresholdOfScore",
+    "Thresholded",
+    "find_threshold",
+    "fit_threshold",
+    "total_credit",
+]
 
 
-class Cut(NamedTuple):
+class ScoreThreshold(NamedTuple):
     """A threshold and the share of samples exactly on it that count as correct (1 where scores are distinct)."""
 
     threshold: float
     share_of_ties: float
 
 
-def find_cut(sorted_scores: Array, count: float, *, within_gap: bool = False) -> Cut:
-    """The cut with ``count`` of the (ascending, sorted) scores at or above it.
+__getattr__ = moved(__name__, {"find_cut": "estimators.threshold:find_threshold"})
+
+
+def find_threshold(sorted_scores: Array, count: float, *, within_gap: bool = False) -> ScoreThreshold:
+    """The threshold with ``count`` of the (ascending, sorted) scores at or above it.
 
     Without ties the threshold is the count-th largest score, so that exactly ``count`` scores are >= t. Among
     ties a share of the tied samples counts, so that the reference is matched exactly even by a score of
@@ -38,16 +50,16 @@ def find_cut(sorted_scores: Array, count: float, *, within_gap: bool = False) ->
     many small classes adds these little losses up. ``within_gap`` goes down by the share count/n of the gap, where
     the probability is count/n.
 
-    >>> find_cut(np.array([0.1, 0.2, 0.3, 0.4]), 2)
-    Cut(threshold=0.3, share_of_ties=1.0)
-    >>> find_cut(np.array([0.1, 0.5, 0.5, 0.5]), 2).share_of_ties.__round__(3)
+    >>> find_threshold(np.array([0.1, 0.2, 0.3, 0.4]), 2)
+    ScoreThreshold(threshold=0.3, share_of_ties=1.0)
+    >>> find_threshold(np.array([0.1, 0.5, 0.5, 0.5]), 2).share_of_ties.__round__(3)
     0.667
-    >>> round(find_cut(np.array([0.1, 0.2, 0.3, 0.4]), 2, within_gap=True).threshold, 3)
+    >>> round(find_threshold(np.array([0.1, 0.2, 0.3, 0.4]), 2, within_gap=True).threshold, 3)
     0.25
     """
     total = len(sorted_scores)
     if count <= 0 or total == 0:
-        return Cut(float("inf"), 0.0)
+        return ScoreThreshold(float("inf"), 0.0)
     count = min(count, total)
     threshold = sorted_scores[total - int(np.ceil(count))]
     at_or_above = total - np.searchsorted(sorted_scores, threshold, side="left")
@@ -56,14 +68,14 @@ def find_cut(sorted_scores: Array, count: float, *, within_gap: bool = False) ->
         below = sorted_scores[total - int(count) - 1]
         if np.isfinite(below):
             inside = float(threshold) - count / total * (float(threshold) - float(below))
-            return Cut(inside if inside > below else float(threshold), 1.0)
-    return Cut(float(threshold), float((count - above) / (at_or_above - above)))
+            return ScoreThreshold(inside if inside > below else float(threshold), 1.0)
+    return ScoreThreshold(float(threshold), float((count - above) / (at_or_above - above)))
 
 
-def cuts_with_band(
+def thresholds_with_band(
     sorted_scores: Array, correct: float, mismatch: float, level: float, *, within_gap: bool = False
-) -> tuple[Cut, Cut, Cut]:
-    """The fitted cut and those at the ends of the interval of its rank (Woodruff's method: no density needed).
+) -> tuple[ScoreThreshold, ScoreThreshold, ScoreThreshold]:
+    """The fitted threshold and those at the ends of the interval of its rank (Woodruff's method: no density needed).
 
     The number of correct samples and the rank of the threshold move together with the reference; their difference has
     variance n * mismatch, where mismatch = mean_S (correct - [s >= t])^2.
@@ -71,44 +83,46 @@ def cuts_with_band(
     total = len(sorted_scores)
     half = normal_quantile(level) * np.sqrt(total * mismatch)
     return (
-        find_cut(sorted_scores, correct, within_gap=within_gap),
-        find_cut(sorted_scores, correct - half),
-        find_cut(sorted_scores, min(correct + half, total)),
+        find_threshold(sorted_scores, correct, within_gap=within_gap),
+        find_threshold(sorted_scores, correct - half),
+        find_threshold(sorted_scores, min(correct + half, total)),
     )
 
 
-def credit(scores: Array, cut: Cut) -> Array:
-    """What each sample counts: 1 above the cut, the share of ties on it, 0 below; shape (sample,)."""
-    out: Array = (scores > cut.threshold) + cut.share_of_ties * (scores == cut.threshold)
+def credit(scores: Array, fitted: ScoreThreshold) -> Array:
+    """What each sample counts: 1 above the threshold, the share of ties on it, 0 below; shape (sample,)."""
+    out: Array = (scores > fitted.threshold) + fitted.share_of_ties * (scores == fitted.threshold)
     return out
 
 
-def total_credit(scores: Array, cut: Cut) -> float:
+def total_credit(scores: Array, fitted: ScoreThreshold) -> float:
     """Sum of `credit`, in two counting passes."""
-    if cut.share_of_ties == 1.0:
-        return float(np.count_nonzero(scores >= cut.threshold))
-    above = np.count_nonzero(scores > cut.threshold)
-    return above + cut.share_of_ties * float(np.count_nonzero(scores == cut.threshold))
+    if fitted.share_of_ties == 1.0:
+        return float(np.count_nonzero(scores >= fitted.threshold))
+    above = np.count_nonzero(scores > fitted.threshold)
+    return above + fitted.share_of_ties * float(np.count_nonzero(scores == fitted.threshold))
 
 
 def fit_threshold(
     scores: Array, verdicts: Array, level: float, *, within_gap: bool = False
-) -> tuple[tuple[Cut, Cut, Cut], float]:
-    """The three cuts and the mismatch (add-one smoothed, so that a reference without errors keeps its doubt)."""
+) -> tuple[tuple[ScoreThreshold, ScoreThreshold, ScoreThreshold], float]:
+    """The three thresholds and the mismatch (add-one smoothed, so that a reference without errors keeps its doubt)."""
     ordered = np.sort(scores)
     correct = float(verdicts.sum())
-    fitted = find_cut(ordered, correct)
+    fitted = find_threshold(ordered, correct)
     if fitted.share_of_ties == 1.0:
         wrong = float(np.count_nonzero((scores >= fitted.threshold) != (verdicts == 1)))
     else:
         wrong = float(np.square(verdicts - credit(scores, fitted)).sum())
     mismatch = (wrong + 1) / (len(scores) + 1)
-    return cuts_with_band(ordered, correct, mismatch, level, within_gap=within_gap), mismatch
+    return thresholds_with_band(ordered, correct, mismatch, level, within_gap=within_gap), mismatch
 
 
-def fit_record_threshold(reference: Predictions, score: Score, level: float) -> tuple[tuple[Cut, Cut, Cut], float]:
+def fit_record_threshold(
+    reference: Predictions, score: Score, level: float
+) -> tuple[tuple[ScoreThreshold, ScoreThreshold, ScoreThreshold], float]:
     """`fit_threshold` of a score on a record, worked out once for all estimators that start from it."""
-    made: tuple[tuple[Cut, Cut, Cut], float] = reference.derived(
+    made: tuple[tuple[ScoreThreshold, ScoreThreshold, ScoreThreshold], float] = reference.derived(
         f"threshold:{score.name}:{level}",
         lambda: fit_threshold(score.leave_one_out(reference), reference.verdicts, level),
     )
@@ -128,27 +142,27 @@ class Thresholded(Estimator):
 
     def _fit(self, reference: Predictions) -> None:
         self._score: Score = self._make_score(reference).fit(reference)
-        self._cuts, self._mismatch = fit_record_threshold(reference, self._score, self.level)
+        self._thresholds, self._mismatch = fit_record_threshold(reference, self._score, self.level)
         self._rows = len(reference)
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows, and how many score at or above the threshold and the ends of its interval."""
         scores = self._score(batch)
-        # a cut is one of the reference's scores: beside scores of fewer digits it is rounded as they are
-        cuts = np.array([[cut.threshold] for cut in self._cuts]).astype(scores.dtype)
-        reached, tied = (found[:, 0] for found in count_passed(scores, None, cuts))
-        share = np.array([cut.share_of_ties for cut in self._cuts])
+        # a threshold is one of the reference's scores: beside scores of fewer digits it is rounded as they are
+        thresholds = np.array([[one.threshold] for one in self._thresholds]).astype(scores.dtype)
+        reached, tied = (found[:, 0] for found in count_passed(scores, None, thresholds))
+        share = np.array([one.share_of_ties for one in self._thresholds])
         return Sums(rows=len(batch), above=reached - tied + share * tied)
 
     def finish(self, state: Sums) -> Estimate:
         """Share above the threshold."""
         rows = state["rows"]
-        value, low_cut, high_cut = (state["above"] / rows).tolist()
+        value, at_low, at_high = (state["above"] / rows).tolist()
         variance = max(value * (1 - value), self._mismatch) / rows
         lower, upper = wilson_from_variance(value, variance, rows, self.level)
-        down = root_sum_square(value - lower, value - min(low_cut, value))
-        up = root_sum_square(upper - value, max(high_cut, value) - value)
-        details = {"threshold": self._cuts[0].threshold, "share_of_ties": self._cuts[0].share_of_ties}
+        down = root_sum_square(value - lower, value - min(at_low, value))
+        up = root_sum_square(upper - value, max(at_high, value) - value)
+        details = {"threshold": self._thresholds[0].threshold, "share_of_ties": self._thresholds[0].share_of_ties}
         return self._estimate(state, value, value - down, value + up, score=self._score.name, details=details)
 
 

@@ -13,13 +13,13 @@ __all__ = ["Line", "agreement_counts", "fit_line", "probit", "solve_pairs", "sta
 _CHUNK_VALUES = 1 << 19
 
 
-def stack_models(predicted: Array, members: Array, kept: Array) -> Array:
+def stack_models(predicted: Array, members: Array, models: Array) -> Array:
     """Classes predicted by the judged model and by the kept members, judged model first, shape (model, sample).
 
     >>> stack_models(np.array([0, 1]), np.array([[0, 1], [1, 1]]), np.array([False, True])).tolist()
     [[0, 1], [1, 1]]
     """
-    return np.concatenate([predicted[None], members[kept]])
+    return np.concatenate([predicted[None], members[models]])
 
 
 def agreement_counts(codes: Array) -> Array:

@@ -69,6 +69,7 @@ class _Found:
     gain: float = -1.0
 
     def see(self, weights: Array, gain: float) -> None:
+        """Remember a copy of the weights where their gain is the largest so far."""
         if gain > self.gain:
             self.gain, self.weights = gain, weights.copy()
 
@@ -88,6 +89,7 @@ class _Rows:
 
     @classmethod
     def of(cls, x: Array, y: Array, on_target: Array) -> _Rows:
+        """The rows with those of the target last; copied only where they stand in another order."""
         there = int(on_target.sum())
         if on_target[:-1].any() and not on_target[len(x) - there :].all():
             order = np.argsort(on_target, kind="stable")

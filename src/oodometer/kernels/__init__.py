@@ -10,16 +10,16 @@ from .compiled import is_compiled
 from .entropy import entropy_sums
 from .hash import mix, row_hash
 from .isotonic import pool_adjacent
-from .others import others_and_mass
+from .off_diagonal import off_diagonal_counts
 from .quantiles import quantiles
 from .tally import count_passed, tally
 from .threads import by_chunks, concatenated, cores, later, limited_to, pool, side_by_side
-from .top import FEW_CLASSES, Survey, Top, look_over, row_sums, survey, top_two
+from .top import FEW_CLASSES, RowStatistics, Top, look_over, row_statistics, row_sums, top_two
 
 __all__ = [
     "FEW_CLASSES",
     "LOG_ODDS_BINS",
-    "Survey",
+    "RowStatistics",
     "Top",
     "by_chunks",
     "concatenated",
@@ -35,14 +35,14 @@ __all__ = [
     "log_odds_centres",
     "look_over",
     "mix",
-    "others_and_mass",
+    "off_diagonal_counts",
     "pool",
     "pool_adjacent",
     "quantiles",
     "row_hash",
+    "row_statistics",
     "row_sums",
     "side_by_side",
-    "survey",
     "tally",
     "top_two",
 ]

@@ -1,12 +1,12 @@
 """The compiled passes of passes.c: what each takes and writes into the arrays it is given.
 
 Arrays are C-contiguous; "float" stands for float32 or float64, the same in all arguments of a call. `TypeError` for
-another type, `ValueError` for another shape or a number that is none of the kinds, bins or classes there are.
+another type, `ValueError` for another shape or a number that is none of the classes there are.
 """
 
 from ..arrays import Array
 
-def survey(values: Array, best: Array, first: Array, second: Array, /) -> tuple[float, float]:
+def row_statistics(values: Array, best: Array, first: Array, second: Array, /) -> tuple[float, float]:
     """float (sample, class) -> int32, float, float (sample,); returns the lowest value and the largest gap."""
 
 def negative_entropy(values: Array, out: Array, /) -> None:
@@ -15,17 +15,5 @@ def negative_entropy(values: Array, out: Array, /) -> None:
 def log_odds_bin(values: Array, out: Array, /) -> None:
     """float (sample,) -> int64 (sample,)."""
 
-def equal_bin(values: Array, out: Array, bins: int, /) -> None:
-    """float (sample,) -> int64 (sample,)."""
-
-def count_others(values: Array, predicted: Array, counts: Array, mass: Array, halves: int, /) -> None:
+def count_off_diagonal(values: Array, predicted: Array, counts: Array, mass: Array, halves: int, /) -> None:
     """float (sample, class), int32 (sample,); adds to int64 (class, bin) and float64 (class, class)."""
-
-def count_passed(scores: Array, kinds: Array | None, cuts: Array, counts: Array, /) -> None:
-    """float (sample,), int32 (sample,), float64 (cut, kind); adds to int64 (2, cut, kind): at or above, and on it."""
-
-def tally(bins: Array, kinds: Array | None, verdicts: Array | None, out: Array, /) -> None:
-    """int64, int32, int8 (sample,); adds to int64 (kind, bin, verdict)."""
-
-def isotonic(rows: Array, hits: Array, starts: Array, sums: Array, /) -> int:
-    """float64 (bin,) twice -> int64 (bin,), float64 (2, bin), filled from the start; returns how many blocks."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
-from .compiled import passes, straight, takes
+from .compiled import passes, supports
 from .threads import by_chunks
 
 __all__ = ["LOG_ODDS_BINS", "equal_bin", "half_bin", "log_odds_bin", "log_odds_centres"]
@@ -32,7 +32,7 @@ def log_odds_bin(probability: Array) -> Array:
     flat = np.ascontiguousarray(probability).reshape(-1)
     out = np.empty(len(flat), dtype=np.intp)
     made: Array = out.reshape(probability.shape)
-    if takes(flat):
+    if supports(flat):
         by_chunks(lambda a, b: passes.log_odds_bin(flat[a:b], out[a:b]), len(flat), 1, lock=False)
         return made
 
@@ -88,8 +88,7 @@ def equal_bin(values: Array, bins: int) -> Array:
     >>> equal_bin(np.array([0.0, 0.55, 1.0]), 10).tolist()
     [0, 5, 9]
     """
-    out = np.empty(len(values), dtype=np.intp)
-    if takes(values):
-        passes.equal_bin(straight(values), out, bins)
-        return out
-    return np.clip((values * bins).astype(np.intp), 0, bins - 1, out=out)
+    place = values * bins
+    # in the bounds before it is a whole number: of what is not finite none could be made
+    out: Array = np.fmin(np.fmax(place, 0), bins - 1).astype(np.intp)
+    return out

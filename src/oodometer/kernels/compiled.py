@@ -1,4 +1,4 @@
-"""Compiled: the passes of passes.c where they were built and are wanted, and what they can take.
+"""Compiled: the passes of passes.c where they were built and are wanted, and the types they support.
 
 `OODOMETER_PLAIN=1` in the environment leaves them out: the answers are the same (sums to rounding), only later.
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["is_compiled", "passes", "straight", "takes"]
+__all__ = ["contiguous", "is_compiled", "passes", "supports"]
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -30,11 +30,11 @@ def is_compiled() -> bool:
     return passes is not None
 
 
-def takes(values: Array) -> bool:
+def supports(values: Array) -> bool:
     """Whether the compiled passes are used for values of this type: native float32 and float64."""
     return is_compiled() and values.dtype in _FLOATS
 
 
-def straight(values: Array, dtype: Any = None) -> Array:
+def contiguous(values: Array, dtype: Any = None) -> Array:
     """The values in one piece of memory, of the given type; they themselves where they are so already."""
     return np.ascontiguousarray(values, dtype=dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
-from .compiled import passes, straight, takes
+from .compiled import contiguous, passes, supports
 from .threads import by_chunks
 
 __all__ = ["entropy_sums"]
@@ -20,10 +20,10 @@ def entropy_sums(probabilities: Array) -> Array:
     [-0.6931, 0.0]
     """
     out = np.empty(len(probabilities), dtype=probabilities.dtype)
-    if takes(probabilities) and probabilities.shape[1]:
+    if supports(probabilities) and probabilities.shape[1]:
 
         def run(start: int, stop: int) -> None:
-            passes.negative_entropy(straight(probabilities[start:stop]), out[start:stop])
+            passes.negative_entropy(contiguous(probabilities[start:stop]), out[start:stop])
 
         by_chunks(run, *probabilities.shape, lock=False)
         return out

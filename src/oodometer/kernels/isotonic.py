@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
-from .compiled import is_compiled, passes, straight
 
 __all__ = ["pool_adjacent"]
 
@@ -19,10 +18,6 @@ def pool_adjacent(rows: Array, hits: Array) -> tuple[Array, Array, Array]:
     >>> [a.tolist() for a in pool_adjacent(np.array([4, 2, 2]), np.array([0, 2, 1]))]
     [[0, 1], [4.0, 4.0], [0.0, 3.0]]
     """
-    if is_compiled():
-        starts, sums = np.empty(len(rows), dtype=np.int64), np.empty((2, len(rows)))
-        blocks = passes.isotonic(straight(rows, np.float64), straight(hits, np.float64), starts, sums)
-        return starts[:blocks], sums[0, :blocks], sums[1, :blocks]
     first: list[int] = []
     many: list[float] = []
     right: list[float] = []

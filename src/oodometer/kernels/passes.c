@@ -76,8 +76,7 @@
 
 /* ------------------------------------------------------------------------------------------ arguments */
 
-/* What an argument must be. Types: f float32, d float64, b int8, i int32, q int64, = that of the first argument;
- * with "-", None will do and leaves the view's buffer NULL. */
+/* What an argument must be. Types: f float32, d float64, i int32, q int64, = that of the first argument. */
 typedef struct {
     const char *name, *types;
     int axes, written;
@@ -100,11 +99,6 @@ static PyObject *done(Held *held, PyObject *result)
 static int take(Held *held, PyObject *given, const Want *want)
 {
     Py_buffer *view = &held->view[held->held];
-    if (given == Py_None && strchr(want->types, '-') != NULL) {
-        memset(view, 0, sizeof *view); /* releasing it does nothing */
-        held->held++;
-        return 1;
-    }
     int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (want->written ? PyBUF_WRITABLE : 0);
     if (PyObject_GetBuffer(given, view, flags) < 0) {
         if (PyErr_ExceptionMatches(PyExc_BufferError)) {
@@ -179,14 +173,6 @@ static int kinds_fit(const Py_buffer *view, Py_ssize_t kinds, const char *name)
     return low >= 0 && high < kinds;
 }
 
-/* Kinds that were given must be as many as rows and fit; where none are, all rows are of the one kind there is. */
-static int kinds_of(const Py_buffer *kinds, Py_ssize_t rows, Py_ssize_t of)
-{
-    if (kinds->buf == NULL && kinds->shape == NULL)
-        return same(1, of, "kinds, where none are given");
-    return same(rows, kinds->shape[0], "kinds") && kinds_fit(kinds, of, "kinds");
-}
-
 /* Calls f_single or f_double on a first argument of that type, without the interpreter's lock. */
 #define RUN(f, view, ...)                                         \
     do {                                                          \
@@ -200,7 +186,7 @@ static int kinds_of(const Py_buffer *kinds, Py_ssize_t rows, Py_ssize_t of)
 
 /* ------------------------------------------------------------------------------------------ the passes */
 
-static PyObject *survey(PyObject *module, PyObject *args)
+static PyObject *row_statistics(PyObject *module, PyObject *args)
 {
     static const Want want[] = {{"values", "fd", 2, 0}, {"best", "i", 1, 1}, {"first", "=", 1, 1}, {"second", "=", 1, 1}};
     Held h;
@@ -212,7 +198,7 @@ static PyObject *survey(PyObject *module, PyObject *args)
     if (!same(rows, best->shape[0], "best") || !same(rows, first->shape[0], "first") ||
         !same(rows, second->shape[0], "second") || !at_least(2, classes, "classes of values"))
         return done(&h, NULL);
-    RUN(survey, values, rows, classes, best->buf, first->buf, second->buf, &lowest, &gap);
+    RUN(row_statistics, values, rows, classes, best->buf, first->buf, second->buf, &lowest, &gap);
     return done(&h, Py_BuildValue("dd", lowest, gap));
 }
 
@@ -237,19 +223,7 @@ static PyObject *log_odds_bin(PyObject *module, PyObject *args)
     return done(&h, Py_NewRef(Py_None));
 }
 
-static PyObject *equal_bin(PyObject *module, PyObject *args)
-{
-    static const Want want[] = {{"values", "fd", 1, 0}, {"out", "q", 1, 1}};
-    Held h;
-    int bins;
-    if (!take_all(&h, args, want, 2, &bins) || !same(h.view[0].shape[0], h.view[1].shape[0], "out") ||
-        !at_least(1, bins, "bins"))
-        return done(&h, NULL);
-    RUN(equal_bin, &h.view[0], h.view[0].shape[0], bins, h.view[1].buf);
-    return done(&h, Py_NewRef(Py_None));
-}
-
-static PyObject *count_others(PyObject *module, PyObject *args)
+static PyObject *count_off_diagonal(PyObject *module, PyObject *args)
 {
     static const Want want[] = {{"values", "fd", 2, 0}, {"predicted", "i", 1, 0}, {"counts", "q", 2, 1}, {"mass", "d", 2, 1}};
     Held h;
@@ -264,100 +238,17 @@ static PyObject *count_others(PyObject *module, PyObject *args)
         !same(2 * HALF_BINS >> shift, counts->shape[1], "bins of counts") || !same(classes, mass->shape[0], "mass") ||
         !same(classes, mass->shape[1], "columns of mass") || !kinds_fit(&h.view[1], classes, "predicted"))
         return done(&h, NULL);
-    RUN(count_others, values, rows, classes, h.view[1].buf, halves, shift, counts->buf, mass->buf);
+    RUN(count_off_diagonal, values, rows, classes, h.view[1].buf, halves, shift, counts->buf, mass->buf);
     return done(&h, Py_NewRef(Py_None));
-}
-
-static PyObject *count_passed(PyObject *module, PyObject *args)
-{
-    static const Want want[] = {{"scores", "fd", 1, 0}, {"kinds", "i-", 1, 0}, {"cuts", "d", 2, 0}, {"counts", "q", 3, 1}};
-    Held h;
-    if (!take_all(&h, args, want, 4, NULL))
-        return done(&h, NULL);
-    const Py_buffer *scores = &h.view[0], *kinds = &h.view[1], *cuts = &h.view[2], *counts = &h.view[3];
-    Py_ssize_t rows = scores->shape[0], many = cuts->shape[0], of = cuts->shape[1];
-    if (!same(2, counts->shape[0], "counts") || !same(many, counts->shape[1], "cuts of counts") ||
-        !same(of, counts->shape[2], "kinds of counts") || !kinds_of(kinds, rows, of))
-        return done(&h, NULL);
-    int64_t *reached = counts->buf;
-    RUN(count_passed, scores, rows, kinds->buf, cuts->buf, many, of, reached, reached + many * of);
-    return done(&h, Py_NewRef(Py_None));
-}
-
-/* Adds to out[kind, bin, verdict == 1]; false where a bin is none (its row is left out). */
-static int tally_rows(const int64_t *bin, const int32_t *kind, const int8_t *verdict, Py_ssize_t rows, int64_t width,
-                      int64_t *out)
-{
-    int fits = 1;
-    for (Py_ssize_t i = 0; i < rows; i++) {
-        if (bin[i] < 0 || bin[i] >= width) {
-            fits = 0;
-            continue;
-        }
-        int64_t place = (kind == NULL ? 0 : kind[i] * width) + bin[i];
-        out[verdict == NULL ? place : 2 * place + (verdict[i] == 1)]++;
-    }
-    return fits;
-}
-
-static PyObject *tally(PyObject *module, PyObject *args)
-{
-    static const Want want[] = {{"bins", "q", 1, 0}, {"kinds", "i-", 1, 0}, {"verdicts", "b-", 1, 0}, {"out", "q", 3, 1}};
-    Held h;
-    int fits;
-    if (!take_all(&h, args, want, 4, NULL))
-        return done(&h, NULL);
-    const Py_buffer *bins = &h.view[0], *kinds = &h.view[1], *verdicts = &h.view[2], *out = &h.view[3];
-    Py_ssize_t rows = bins->shape[0], of = out->shape[0];
-    if (!kinds_of(kinds, rows, of) || !same(verdicts->shape == NULL ? 1 : 2, out->shape[2], "verdicts of out") ||
-        (verdicts->shape != NULL && !same(rows, verdicts->shape[0], "verdicts")))
-        return done(&h, NULL);
-    Py_BEGIN_ALLOW_THREADS
-    fits = tally_rows(bins->buf, kinds->buf, verdicts->buf, rows, out->shape[1], out->buf);
-    Py_END_ALLOW_THREADS
-    if (!fits) {
-        PyErr_Format(PyExc_ValueError, "bins: expected numbers from 0 to %zd", out->shape[1] - 1);
-        return done(&h, NULL);
-    }
-    return done(&h, Py_NewRef(Py_None));
-}
-
-/* Pool adjacent violators: neighbouring bins are joined until hits / rows rises from block to block. */
-static PyObject *isotonic(PyObject *module, PyObject *args)
-{
-    static const Want want[] = {{"rows", "d", 1, 0}, {"hits", "d", 1, 0}, {"starts", "q", 1, 1}, {"sums", "d", 2, 1}};
-    Held h;
-    if (!take_all(&h, args, want, 4, NULL))
-        return done(&h, NULL);
-    Py_ssize_t bins = h.view[0].shape[0], last = -1;
-    if (!same(bins, h.view[1].shape[0], "hits") || !same(bins, h.view[2].shape[0], "starts") ||
-        !same(2, h.view[3].shape[0], "sums") || !same(bins, h.view[3].shape[1], "columns of sums"))
-        return done(&h, NULL);
-    const double *rows = h.view[0].buf, *hits = h.view[1].buf;
-    int64_t *starts = h.view[2].buf;
-    double *all = h.view[3].buf, *right = all + bins;
-    for (Py_ssize_t i = 0; i < bins; i++) {
-        last++;
-        starts[last] = i, all[last] = rows[i], right[last] = hits[i];
-        for (; last > 0 && right[last - 1] * all[last] >= right[last] * all[last - 1]; last--) {
-            all[last - 1] += all[last];
-            right[last - 1] += right[last];
-        }
-    }
-    return done(&h, PyLong_FromSsize_t(last + 1));
 }
 
 /* ------------------------------------------------------------------------------------------ the module */
 
 static PyMethodDef methods[] = {
-    {"survey", survey, METH_VARARGS, NULL},
+    {"row_statistics", row_statistics, METH_VARARGS, NULL},
     {"negative_entropy", negative_entropy, METH_VARARGS, NULL},
     {"log_odds_bin", log_odds_bin, METH_VARARGS, NULL},
-    {"equal_bin", equal_bin, METH_VARARGS, NULL},
-    {"count_others", count_others, METH_VARARGS, NULL},
-    {"count_passed", count_passed, METH_VARARGS, NULL},
-    {"tally", tally, METH_VARARGS, NULL},
-    {"isotonic", isotonic, METH_VARARGS, NULL},
+    {"count_off_diagonal", count_off_diagonal, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -19,7 +19,7 @@
     } while (0)
 
 /* Up to BLOCK short rows side by side: column k of all of them, then column k + 1. */
-static ALWAYS_INLINE void NAME(survey_block)(const T *v, int rows, Py_ssize_t classes, int32_t *best, T *first,
+static ALWAYS_INLINE void NAME(row_statistics_block)(const T *v, int rows, Py_ssize_t classes, int32_t *best, T *first,
                                              T *second, T *low, T *sum)
 {
     for (int r = 0; r < rows; r++) {
@@ -42,7 +42,7 @@ static ALWAYS_INLINE void NAME(survey_block)(const T *v, int rows, Py_ssize_t cl
 }
 
 /* One wide row: LANES numbers at a time, each lane with a best of its own, joined at the end. */
-static ALWAYS_INLINE void NAME(survey_row)(const T *row, Py_ssize_t classes, int32_t *best, T *first, T *second,
+static ALWAYS_INLINE void NAME(row_statistics_row)(const T *row, Py_ssize_t classes, int32_t *best, T *first, T *second,
                                            T *low, T *sum)
 {
     T one[LANES], two[LANES], least[LANES], total[LANES];
@@ -79,7 +79,7 @@ static ALWAYS_INLINE void NAME(survey_row)(const T *row, Py_ssize_t classes, int
     *best = at[0], *first = one[0], *second = two[0], *low = least[0], *sum = total[0];
 }
 
-CLONES static void NAME(survey)(const T *v, Py_ssize_t rows, Py_ssize_t classes, int32_t *best, T *first, T *second,
+CLONES static void NAME(row_statistics)(const T *v, Py_ssize_t rows, Py_ssize_t classes, int32_t *best, T *first, T *second,
                                 double *lowest, double *gap)
 {
     T low[BLOCK], sum[BLOCK], most = 0, least = (T)INFINITY, odd = 0;
@@ -88,12 +88,12 @@ CLONES static void NAME(survey)(const T *v, Py_ssize_t rows, Py_ssize_t classes,
         int many = rows - start < BLOCK ? (int)(rows - start) : BLOCK;
         if (classes > FEW_CLASSES)
             for (int r = 0; r < many; r++)
-                NAME(survey_row)(part + r * classes, classes, best + start + r, first + start + r, second + start + r,
+                NAME(row_statistics_row)(part + r * classes, classes, best + start + r, first + start + r, second + start + r,
                                  low + r, sum + r);
         else if (many == BLOCK) /* a known length: full vectors and no remainder */
-            NAME(survey_block)(part, BLOCK, classes, best + start, first + start, second + start, low, sum);
+            NAME(row_statistics_block)(part, BLOCK, classes, best + start, first + start, second + start, low, sum);
         else
-            NAME(survey_block)(part, many, classes, best + start, first + start, second + start, low, sum);
+            NAME(row_statistics_block)(part, many, classes, best + start, first + start, second + start, low, sum);
         for (int r = 0; r < many; r++) {
             T off = sum[r] > 1 ? sum[r] - 1 : 1 - sum[r];
             most = off > most ? off : most;
@@ -180,20 +180,9 @@ CLONES static void NAME(log_odds_bin)(const T *p, Py_ssize_t rows, int64_t *out)
         out[i] = NAME(any_bin)(p[i]);
 }
 
-/* Which of so many equal bins over [0, 1]; what lies outside (or is NaN) goes to an end, so that the cast is defined. */
-CLONES static void NAME(equal_bin)(const T *p, Py_ssize_t rows, int32_t bins, int64_t *out)
-{
-    T last = (T)(bins - 1);
-    for (Py_ssize_t i = 0; i < rows; i++) {
-        T place = p[i] * (T)bins;
-        place = place > 0 ? place : 0;
-        out[i] = (int32_t)(place < last ? place : last);
-    }
-}
-
 /* The bins of a piece are worked out side by side, then counted one after another. The predicted class is counted
  * with the others and at once taken off again: no comparison for each number. */
-CLONES static void NAME(count_others)(const T *v, Py_ssize_t rows, Py_ssize_t classes, const int32_t *predicted,
+CLONES static void NAME(count_off_diagonal)(const T *v, Py_ssize_t rows, Py_ssize_t classes, const int32_t *predicted,
                                       int halves, int shift, int64_t *restrict counts, double *restrict mass)
 {
     Py_ssize_t width = 2 * HALF_BINS >> shift, together = classes < PIECE ? PIECE / classes : 1;
@@ -220,43 +209,6 @@ CLONES static void NAME(count_others)(const T *v, Py_ssize_t rows, Py_ssize_t cl
     }
     for (Py_ssize_t k = 0; k < classes; k++)
         mass[k * classes + k] = 0;
-}
-
-static ALWAYS_INLINE T NAME(after)(T x)
-{
-    return sizeof(T) == sizeof(float) ? (T)nextafterf((float)x, INFINITY) : (T)nextafter((double)x, INFINITY);
-}
-
-/* How many scores of each kind reach each of the kind's cuts, and how many stand exactly on it. */
-CLONES static void NAME(count_passed)(const T *score, Py_ssize_t rows, const int32_t *kind, const double *cut,
-                                      Py_ssize_t cuts, Py_ssize_t kinds, int64_t *reached, int64_t *tied)
-{
-    if (kind == NULL) { /* one kind: sums in registers, cut by cut, for rows that stay in the nearest cache */
-        for (Py_ssize_t start = 0; start < rows; start += PIECE) {
-            Py_ssize_t many = rows - start < PIECE ? rows - start : PIECE;
-            for (Py_ssize_t c = 0; c < cuts; c++) {
-                const T *part = score + start;
-                T least = (T)cut[c]; /* the smallest number of this type that reaches the cut */
-                int exact = (double)least == cut[c];
-                if ((double)least < cut[c])
-                    least = NAME(after)(least);
-                INT at_least = 0, equal = 0;
-                for (Py_ssize_t i = 0; i < many; i++) {
-                    at_least += part[i] >= least;
-                    equal += part[i] == least;
-                }
-                reached[c] += at_least;
-                tied[c] += exact ? equal : 0;
-            }
-        }
-        return;
-    }
-    for (Py_ssize_t i = 0; i < rows; i++)
-        for (Py_ssize_t c = 0; c < cuts; c++) {
-            Py_ssize_t place = c * kinds + kind[i];
-            reached[place] += score[i] >= cut[place];
-            tied[place] += score[i] == cut[place];
-        }
 }
 
 #undef OFFER

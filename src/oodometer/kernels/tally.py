@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
-from .compiled import is_compiled, passes, straight, takes
 
 __all__ = ["count_passed", "tally"]
 
@@ -25,14 +24,6 @@ def tally(bins: Array, width: int, *, kinds: Array | None = None, of: int = 1, v
     """
     last = 1 if verdicts is None else 2
     out = np.zeros((of, width, last), dtype=np.int64)
-    if is_compiled():
-        passes.tally(
-            straight(bins, np.int64),
-            None if kinds is None else straight(kinds, np.int32),
-            None if verdicts is None else straight(verdicts, np.int8),
-            out,
-        )
-        return out
     for name, values, most in (("bins", bins, width), ("kinds", kinds, of)):
         if values is not None and len(values) and not (values.min() >= 0 and values.max() < most):
             raise ValueError(f"{name}: expected numbers from 0 to {most - 1}")
@@ -50,43 +41,37 @@ def tally(bins: Array, width: int, *, kinds: Array | None = None, of: int = 1, v
     return out
 
 
-def count_passed(scores: Array, kinds: Array | None, cuts: Array) -> tuple[Array, Array]:
-    """How many scores of each kind are at or above each of the kind's cuts, and how many are exactly on it; int64.
+def count_passed(scores: Array, kinds: Array | None, thresholds: Array) -> tuple[Array, Array]:
+    """How many scores of each kind reach each of the kind's thresholds, and how many are exactly on it; int64.
 
-    scores and kinds have shape (sample,), cuts (few) and both results (cut, kind); without ``kinds`` all are of
-    the only one. `ValueError` for a kind that is none.
+    scores and kinds have shape (sample,), thresholds (few) and both results (threshold, kind); without ``kinds`` all
+    are of the only one. `ValueError` for a kind that is none.
 
-    >>> cuts = np.array([[0.2, 0.95], [0.4, 0.9]])
-    >>> reached, tied = count_passed(np.array([0.2, 0.5, 0.9]), np.array([0, 0, 1]), cuts)
+    >>> thresholds = np.array([[0.2, 0.95], [0.4, 0.9]])
+    >>> reached, tied = count_passed(np.array([0.2, 0.5, 0.9]), np.array([0, 0, 1]), thresholds)
     >>> reached.tolist(), tied.tolist()
     ([[2, 0], [1, 1]], [[1, 0], [0, 1]])
     """
-    many, of = cuts.shape
-    if takes(scores):
-        counts = np.zeros((2, many, of), dtype=np.int64)
-        passes.count_passed(
-            straight(scores),
-            None if kinds is None else straight(kinds, np.int32),
-            straight(cuts, np.float64),
-            counts,
-        )
-        return counts[0], counts[1]
+    many, of = thresholds.shape
     if kinds is None:
-        found = [(np.count_nonzero(scores >= cut), np.count_nonzero(scores == cut)) for cut in cuts[:, 0]]
+        found = [
+            (np.count_nonzero(scores >= threshold), np.count_nonzero(scores == threshold))
+            for threshold in thresholds[:, 0]
+        ]
         both = np.array(found, dtype=np.int64).reshape(many, 2, 1)
         return both[:, 0], both[:, 1]
     if len(kinds) and not (kinds.min() >= 0 and kinds.max() < of):
         raise ValueError(f"kinds: expected numbers from 0 to {of - 1}")
-    # which cuts a score reaches is one number, so that one count does for all of them
+    # which thresholds a score reaches is one number, so that one count does for all of them
     code = np.left_shift(kinds, many, dtype=np.intp)
     tied = np.zeros((many, of), dtype=np.int64)
-    for place, line in enumerate(cuts):
+    for place, line in enumerate(thresholds):
         own = np.take(line, kinds)
         code += np.left_shift(scores >= own, place, dtype=np.intp)
         equal = scores == own
         if equal.any():
             tied[place] = np.bincount(kinds[equal], minlength=of)
     counts = np.bincount(code, minlength=of << many).reshape(of, *[2] * many)
-    axes = range(many, 0, -1)  # the first cut is the lowest bit, the last axis
+    axes = range(many, 0, -1)  # the first threshold is the lowest bit, the last axis
     reached = [counts.take(1, axis).reshape(of, -1).sum(axis=1) for axis in axes]
     return np.array(reached, dtype=np.int64).reshape(many, of), tied

@@ -1,4 +1,4 @@
-"""Top: the best two classes of each row, and what else the same pass over a matrix of probabilities sees."""
+"""Top: the best two classes of each row, and the statistics of rows that the same pass sees."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from .compiled import passes, straight, takes
+from .compiled import contiguous, passes, supports
 from .threads import FEW_CLASSES, by_chunks
 
-__all__ = ["FEW_CLASSES", "Survey", "Top", "look_over", "row_sums", "survey", "top_two"]
+__all__ = ["FEW_CLASSES", "RowStatistics", "Top", "look_over", "row_statistics", "row_sums", "top_two"]
 
 
 class Top(NamedTuple):
@@ -21,7 +21,7 @@ class Top(NamedTuple):
     second: Array
 
 
-class Survey(NamedTuple):
+class RowStatistics(NamedTuple):
     """What one pass over (sample, class) sees: smallest value, largest distance of a row sum from 1, and the top."""
 
     lowest: float
@@ -48,25 +48,25 @@ def top_two(values: Array) -> Top:
     >>> top_two(np.array([[0.2, 0.5, 0.3]]))
     Top(best=array([1], dtype=int32), first=array([0.5]), second=array([0.3]))
     """
-    return survey(values).top
+    return row_statistics(values).top
 
 
-def survey(values: Array) -> Survey:
+def row_statistics(values: Array) -> RowStatistics:
     """`top_two`, the smallest value and the largest distance of a row sum from 1, in one pass over short rows.
 
     A value that is not finite makes ``gap`` NaN or infinite. At least two classes.
 
-    >>> survey(np.array([[0.25, 0.5, 0.25]]))[:2]
+    >>> row_statistics(np.array([[0.25, 0.5, 0.25]]))[:2]
     (0.25, 0.0)
     """
     rows, classes = values.shape
     top = Top(np.empty(rows, dtype=np.int32), np.empty(rows, dtype=values.dtype), np.empty(rows, dtype=values.dtype))
     lows: list[float] = []
     gaps: list[float] = []
-    if takes(values):
+    if supports(values):
 
         def run(start: int, stop: int) -> None:
-            low, gap = passes.survey(straight(values[start:stop]), *(whole[start:stop] for whole in top))
+            low, gap = passes.row_statistics(contiguous(values[start:stop]), *(whole[start:stop] for whole in top))
             lows.append(low)
             gaps.append(gap)
 
@@ -86,13 +86,13 @@ def survey(values: Array) -> Survey:
 
 
 def look_over(values: Array) -> tuple[float, float, Top | None]:
-    """The first two entries of `survey`, and the top where the same pass gives it for nothing (else None).
+    """The first two entries of `row_statistics`, and the top where the same pass gives it for nothing (else None).
 
     >>> look_over(np.array([[0.25, 0.5, 0.25]]))[:2]
     (0.25, 0.0)
     """
-    if takes(values) or values.shape[1] <= FEW_CLASSES:
-        return survey(values)
+    if supports(values) or values.shape[1] <= FEW_CLASSES:
+        return row_statistics(values)
     lows: list[float] = []
     gaps: list[float] = []
 
@@ -106,10 +106,10 @@ def look_over(values: Array) -> tuple[float, float, Top | None]:
     return *_joined(lows, gaps, None)[:2], None
 
 
-def _joined(lows: list[float], gaps: list[float], top: Any) -> Survey:
+def _joined(lows: list[float], gaps: list[float], top: Any) -> RowStatistics:
     if len(lows) == 1:
-        return Survey(float(lows[0]), float(gaps[0]), top)
-    return Survey(float(np.min(lows, initial=np.inf)), float(np.max(gaps, initial=0.0)), top)
+        return RowStatistics(float(lows[0]), float(gaps[0]), top)
+    return RowStatistics(float(np.min(lows, initial=np.inf)), float(np.max(gaps, initial=0.0)), top)
 
 
 def _sweep_columns(values: Array, out: Top) -> tuple[float, float]:

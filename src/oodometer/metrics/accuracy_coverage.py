@@ -10,7 +10,7 @@ from ..errors import NotApplicable, UsageError
 from ..registry import register
 from ..results import Curve
 from .ranks import RankMetric, Ranks
-from .resampling import accuracy_band, cells_of, resampled
+from .resampling import accuracy_band, rank_bins, resampled
 
 __all__ = ["AccuracyCoverageCurve"]
 
@@ -48,10 +48,10 @@ class AccuracyCoverageCurve(RankMetric[Curve]):
             raise NotApplicable("needs at least one labelled row")
         groups = state.groups
         coverages = np.arange(1, self.steps + 1) / self.steps
-        cells = cells_of(groups)
-        points = cells.at_coverages(coverages)
+        bins = rank_bins(groups)
+        points = bins.at_coverages(coverages)
         accuracy = points.accuracy[0]
-        lower, upper = accuracy_band(cells, resampled(groups, seed), coverages, level)
+        lower, upper = accuracy_band(bins, resampled(groups, seed), coverages, level)
         return Curve(
             name=self.name,
             x=coverages,

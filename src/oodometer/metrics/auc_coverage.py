@@ -71,8 +71,8 @@ def area_variance(groups: Groups) -> float:
     """Variance of the area, and of 1 minus it; made once for all metrics that share the state."""
     variance: float | None = groups.__dict__.get("_area_variance")
     if variance is None:
-        cells = groups.cells
-        variance = influence_variance(cells, influence(cells, auc_of(groups)))
+        coarse = groups.coarse
+        variance = influence_variance(coarse, influence(coarse, auc_of(groups)))
         groups.__dict__["_area_variance"] = variance
     return variance
 

@@ -53,14 +53,14 @@ class GeneralizedRiskCoverageArea(RankMetric[Measure]):
         if not state.rows:
             raise NotApplicable("needs at least one labelled row")
         groups = state.groups
-        n, cells = groups.rows, groups.cells
-        value, size = _area(groups), cells.sizes
-        wrong = size - cells.correct
+        n, coarse = groups.rows, groups.coarse
+        value, size = _area(groups), coarse.sizes
+        wrong = size - coarse.correct
         # A sample counts among the first k for its own error, and for each error that stands before it.
-        as_error = (n - cells.before - (size - 1) / 2) / n
-        as_place = (cells.before - cells.hits_before + wrong * (size + 1) / (2 * size)) / n
+        as_error = (n - coarse.before - (size - 1) / 2) / n
+        as_place = (coarse.before - coarse.hits_before + wrong * (size + 1) / (2 * size)) / n
         base = as_place - 2 * value
-        variance = influence_variance(cells, np.stack([base + as_error, base]))
+        variance = influence_variance(coarse, np.stack([base + as_error, base]))
         ends = from_influence(value, variance, n, groups.rarer, level)
         extras: dict[str, Any] = {}
         if groups.widths is not None:

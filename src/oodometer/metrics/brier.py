@@ -16,7 +16,7 @@ from ..intervals import normal_quantile
 from ..predictions import Predictions
 from ..registry import register
 from .base import CONFIDENCE, Measure, Metric, confidence_and_verdict, measure
-from .cells import BINS, cell_number
+from .calibration_bins import BINS, bin_number
 from .spread import from_influence
 
 __all__ = ["Brier", "BrierState", "brier_score"]
@@ -89,14 +89,14 @@ class BrierState:
         step = max(1, _ENTRIES // classes)
         for start in range(0, rows, step):
             part = probabilities[start : start + step]
-            at = cell_number(part, bins)
+            at = bin_number(part, bins)
             at += np.arange(classes) * bins
             counts += np.bincount(at.ravel(), minlength=classes * bins)
             forecasts += np.bincount(at.ravel(), weights=part.ravel(), minlength=classes * bins)
             exact = part.astype(np.float64, copy=False)
             squares += float(np.einsum("ij,ij->", exact, exact))
         own = probabilities[np.arange(rows), label]
-        outcomes = np.bincount(label * bins + cell_number(own, bins), minlength=classes * bins)
+        outcomes = np.bincount(label * bins + bin_number(own, bins), minlength=classes * bins)
         shape = (classes, bins)
         return cls(
             rows,
@@ -114,7 +114,7 @@ class BrierState:
     def of_confidence(cls, confidence: Array, verdict: Array, bins: int = BINS) -> BrierState:
         """State of the binary score (confidence - correct)^2."""
         exact = confidence.astype(np.float64, copy=False)
-        at, hit = cell_number(confidence, bins), verdict > 0
+        at, hit = bin_number(confidence, bins), verdict > 0
         scores = (exact - verdict) ** 2
         counts = np.bincount(at, minlength=bins)[None]
         forecasts = np.bincount(at, weights=exact, minlength=bins)[None]
@@ -135,14 +135,14 @@ class BrierState:
     def of_candidates(cls, probabilities: Ragged, label: Array, bins: int = BINS) -> BrierState:
         """State of the score over the candidates of each row; all of them are one event."""
         scores, p = _candidate_row_scores(probabilities, label), probabilities.values
-        own, at = own_probability(probabilities, label), cell_number(p, bins)
+        own, at = own_probability(probabilities, label), bin_number(p, bins)
         return cls(
             len(label),
             float(scores.sum()),
             float((scores * scores).sum()),
             np.bincount(at, minlength=bins)[None],
             np.bincount(at, weights=p, minlength=bins)[None],
-            np.bincount(cell_number(own, bins), minlength=bins)[None],
+            np.bincount(bin_number(own, bins), minlength=bins)[None],
             float((p * p).sum()),
             float(own.sum()),
             False,

@@ -40,7 +40,7 @@ class Confusion:
     """The matrix without its zeros: cells ``label * K + prediction``, increasing, and their counts."""
 
     classes: ClassNames
-    cells: Array
+    codes: Array
     counts: Array
 
     @classmethod
@@ -53,10 +53,10 @@ class Confusion:
         code = batch.label[known].astype(np.int64) * size + batch.predicted[known]
         if size * size <= _DENSE:
             counts = np.bincount(code, minlength=1)
-            cells = np.flatnonzero(counts)
-            return cls(batch.classes, cells, counts[cells])
-        cells, counts = np.unique(code, return_counts=True)
-        return cls(batch.classes, cells, counts)
+            codes = np.flatnonzero(counts)
+            return cls(batch.classes, codes, counts[codes])
+        codes, counts = np.unique(code, return_counts=True)
+        return cls(batch.classes, codes, counts)
 
     def __add__(self, other: Confusion) -> Confusion:
         """Sum of both, of the same classes."""
@@ -67,10 +67,10 @@ class Confusion:
                 remedy="read them with the same class names",
                 column="label",
             )
-        cells, at = np.unique(np.concatenate([self.cells, other.cells]), return_inverse=True)
-        counts = np.zeros(len(cells), dtype=np.int64)
+        codes, at = np.unique(np.concatenate([self.codes, other.codes]), return_inverse=True)
+        counts = np.zeros(len(codes), dtype=np.int64)
         np.add.at(counts, at, np.concatenate([self.counts, other.counts]))
-        return Confusion(self.classes, cells, counts)
+        return Confusion(self.classes, codes, counts)
 
     @property
     def rows(self) -> int:
@@ -80,12 +80,12 @@ class Confusion:
     @property
     def truth(self) -> Array:
         """True class of each cell."""
-        return self.cells // max(len(self.classes), 1)
+        return self.codes // max(len(self.classes), 1)
 
     @property
     def guess(self) -> Array:
         """Predicted class of each cell."""
-        return self.cells % max(len(self.classes), 1)
+        return self.codes % max(len(self.classes), 1)
 
     def _sum(self, by: Array, counts: Array) -> Array:
         out = np.zeros(len(self.classes), dtype=np.int64)
@@ -111,7 +111,7 @@ class Confusion:
         """Dense counts, shape (class, class): row = true class, column = predicted class."""
         size = len(self.classes)
         dense = np.zeros(size * size, dtype=np.int64)
-        dense[self.cells] = self.counts
+        dense[self.codes] = self.counts
         return dense.reshape(size, size)
 
 

@@ -13,7 +13,7 @@ from ..registry import register
 from .base import Measure, checked_pair, measure
 from .groups import Groups
 from .ranks import RankMetric, Ranks
-from .resampling import RankCells, interval_of, resampled
+from .resampling import RankBins, interval_of, resampled
 from .spread import FEW_ROWS
 
 __all__ = ["RISKS", "CoverageAtRisk", "coverage_at_risk", "replicated_coverage_at_risk"]
@@ -73,18 +73,18 @@ def _crossings(groups: Groups, risk: float) -> tuple[int, int]:
     return last, first
 
 
-def replicated_coverage_at_risk(cells: RankCells, risk: float, *, first: bool = False) -> Array:
+def replicated_coverage_at_risk(bins: RankBins, risk: float, *, first: bool = False) -> Array:
     """The same for every replicate, to the nearest end of a cell; shape (replicate,)."""
-    within = cells.wrong <= risk * cells.answered + 1e-9
-    within &= cells.answered > 0
+    within = bins.wrong <= risk * bins.answered + 1e-9
+    within &= bins.answered > 0
     if first:
-        over = ~within & (cells.answered > 0)
+        over = ~within & (bins.answered > 0)
         at = np.where(over.any(axis=1), over.argmax(axis=1), within.shape[1]) - 1
     else:
         at = within.shape[1] - 1 - within[:, ::-1].argmax(axis=1)
         at = np.where(within.any(axis=1), at, -1)
-    reached = np.take_along_axis(cells.answered, np.maximum(at, 0)[:, None], axis=1)[:, 0]
-    out: Array = np.where(at >= 0, reached / cells.rows, 0.0)
+    reached = np.take_along_axis(bins.answered, np.maximum(at, 0)[:, None], axis=1)[:, 0]
+    out: Array = np.where(at >= 0, reached / bins.rows, 0.0)
     return out
 
 
@@ -129,7 +129,7 @@ class CoverageAtRisk(RankMetric[Measure]):
         )
 
 
-def _row(groups: Groups, again: RankCells, risk: float, level: float) -> dict[str, Any]:
+def _row(groups: Groups, again: RankBins, risk: float, level: float) -> dict[str, Any]:
     last, first = _crossings(groups, risk)
     value = float(groups.answered[last]) / groups.rows if last >= 0 else 0.0
     lower, upper = interval_of(value, replicated_coverage_at_risk(again, risk), level)

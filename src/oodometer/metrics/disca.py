@@ -13,7 +13,7 @@ from ..errors import NotApplicable, UsageError
 from .base import checked_pair
 from .groups import Groups
 from .ranks import Ranks
-from .resampling import Points, RankCells, cells_of
+from .resampling import Points, RankBins, rank_bins
 
 if TYPE_CHECKING:
     from jaxtyping import Float
@@ -142,12 +142,12 @@ def disca_by_tolerance(
     return {t: parts_of(terms, i, t, options) for i, t in enumerate(tolerances)}
 
 
-def disca_terms(cells: RankCells, grid: str, steps: int, tolerances: Sequence[float]) -> Terms:
+def disca_terms(bins: RankBins, grid: str, steps: int, tolerances: Sequence[float]) -> Terms:
     """The parts of the score on cells of ranks, replicate by replicate."""
-    points = _on_grid(cells, grid, steps)
+    points = _on_grid(bins, grid, steps)
     accuracy, confidence = points.accuracy, points.confidence
-    last = cells.at_ranks(cells.rows[:, None]).confidence[:, 0]
-    erred = points.wrong > cells.least_error
+    last = bins.at_ranks(bins.rows[:, None]).confidence[:, 0]
+    erred = points.wrong > bins.least_error
     a, a_at, never_wrong = _first(erred, confidence, last)
     found = [_first(erred if t >= 1 else accuracy < t - 1e-12, confidence, last) for t in tolerances]
     b, b_at, never_below = (np.stack(parts, axis=1) for parts in zip(*found, strict=True))
@@ -171,12 +171,12 @@ def _fluctuations(accuracy: Array, confidence: Array) -> tuple[Array, Array]:
     return count, penalty
 
 
-def _on_grid(cells: RankCells, grid: str, steps: int) -> Points:
+def _on_grid(bins: RankBins, grid: str, steps: int) -> Points:
     if grid == "samples":
-        return cells.ends
+        return bins.ends
     if grid == "thresholds":
-        return cells.at_confidences((np.arange(steps - 1, -1, -1) / steps).astype(cells.high.dtype))
-    return cells.at_coverages(np.arange(1, steps + 1) / steps)
+        return bins.at_confidences((np.arange(steps - 1, -1, -1) / steps).astype(bins.high.dtype))
+    return bins.at_coverages(np.arange(1, steps + 1) / steps)
 
 
 def _first(below: Array, confidence: Array, last: Array) -> tuple[Array, Array, Array]:
@@ -214,7 +214,7 @@ def _checked(
 ) -> tuple[Terms, tuple[float, float, float]]:
     options = check_options(tolerances, weights, grid, steps)
     groups = Ranks.of(*checked_pair(confidence, correct)).groups
-    terms = disca_terms(cells_of(groups), grid, steps, tolerances)
+    terms = disca_terms(rank_bins(groups), grid, steps, tolerances)
     check_defined(terms, groups)
     return terms, options
 

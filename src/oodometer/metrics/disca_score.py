@@ -25,7 +25,7 @@ from .disca import (
 )
 from .groups import Groups
 from .ranks import RankMetric, Ranks
-from .resampling import MOST_CELLS, REPLICATES, RankCells, cells_of, interval_of, resampled
+from .resampling import MOST_BINS, REPLICATES, RankBins, interval_of, rank_bins, resampled
 from .spread import FEW_ROWS
 
 __all__ = ["DiscaScore"]
@@ -41,7 +41,7 @@ def _beyond(ends: tuple[float, float], groups: Groups, share: float) -> tuple[fl
     """
     if not share:
         return ends
-    found = cells_of(groups).at_ranks(np.array([[max(groups.rows - 4, 1), groups.rows]])).confidence[0]
+    found = rank_bins(groups).at_ranks(np.array([[max(groups.rows - 4, 1), groups.rows]])).confidence[0]
     higher, lowest = float(found[0]), float(found[1])
     apart = share * (higher / lowest - 1)
     return ends[0] - apart / higher, ends[1] + apart / lowest
@@ -102,8 +102,8 @@ class DiscaScore(RankMetric[Measure]):
             raise NotApplicable("needs at least one labelled row")
         groups = state.groups
         tolerances, (x, y, z) = (self.tolerance, *_SHOWN), self.weights
-        cells = cells_of(groups)
-        terms = disca_terms(cells, self.grid, self.steps, tolerances)
+        bins = rank_bins(groups)
+        terms = disca_terms(bins, self.grid, self.steps, tolerances)
         check_defined(terms, groups)
         again = disca_terms(self._replicates(groups, seed), self.grid, self.steps, tolerances)
         values, draws = terms.values(self.weights)[0], again.values(self.weights)
@@ -134,7 +134,7 @@ class DiscaScore(RankMetric[Measure]):
                 {**_row(parts_of(terms, i, t, self.weights)), "lower": ends[i][0], "upper": ends[i][1]}
                 for i, t in enumerate(_SHOWN, 1)
             ],
-            by_grid=self._on_other_grids(cells, parts.value),
+            by_grid=self._on_other_grids(bins, parts.value),
         )
 
     def _few_rows(self, ends: tuple[float, float], groups: Groups) -> tuple[float, float]:
@@ -144,26 +144,26 @@ class DiscaScore(RankMetric[Measure]):
         half of the one seen.
         """
         x, y, z = self.weights
-        surest = RankCells(
+        surest = RankBins(
             groups.answered[None], np.ones((1, len(groups.answered))), groups.highest, groups.lowest, False
         )
         lowest = float(groups.lowest[groups.lowest > 0][-1])
         cost = z * float(disca_terms(surest, self.grid, self.steps, (1.0,)).penalty[0])
         return min(ends[0], x + y - cost), max(ends[1], 2 * (x + y) / max(lowest, LEAST))
 
-    def _replicates(self, groups: Groups, seed: int) -> RankCells:
+    def _replicates(self, groups: Groups, seed: int) -> RankBins:
         """Replicates that the grid can be laid over: where every sample is a point, no samples are joined."""
         if self.grid != "samples":
             return resampled(groups, seed)
         most = len(groups.answered)
-        return resampled(groups, seed, max(most, MOST_CELLS), int(np.clip(_WORK // most, 20, REPLICATES)))
+        return resampled(groups, seed, max(most, MOST_BINS), int(np.clip(_WORK // most, 20, REPLICATES)))
 
-    def _on_other_grids(self, cells: RankCells, value: float) -> dict[str, float | None]:
+    def _on_other_grids(self, bins: RankBins, value: float) -> dict[str, float | None]:
         out: dict[str, float | None] = {}
         for grid in GRIDS:
             if grid == self.grid:
                 out[grid] = value
                 continue
-            terms = disca_terms(cells, grid, self.steps, (self.tolerance,))
+            terms = disca_terms(bins, grid, self.steps, (self.tolerance,))
             out[grid] = plain(float(terms.values(self.weights)[0, 0]))
         return out

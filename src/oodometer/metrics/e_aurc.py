@@ -69,12 +69,12 @@ class ExcessRiskCoverageArea(RankMetric[Measure]):
             raise NotApplicable("needs at least one labelled row")
         groups = state.groups
         value = _excess(groups)
-        cells = groups.cells
-        influences = -influence(cells, auc_of(groups))
+        coarse = groups.coarse
+        influences = -influence(coarse, auc_of(groups))
         share = groups.hits / groups.rows
         if 0 < share < 1:  # the perfect order's area moves with the error rate e by -ln(1 - e)
             wrong = np.array([[1.0], [0.0]])
             influences = influences + math.log(share) * (wrong - (1 - share))
-        variance = influence_variance(cells, influences)
+        variance = influence_variance(coarse, influences)
         ends = from_influence(value, variance, groups.rows, groups.rarer, level)
         return measure(value, ends, level, "asymptotic", **area_rounding(groups))

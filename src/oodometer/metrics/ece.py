@@ -10,7 +10,7 @@ from ..arrays import Array
 from ..errors import NotApplicable
 from ..registry import register
 from .base import Measure, checked_pair
-from .cells import BINS, CellMetric, Cells
+from .calibration_bins import BINS, BinnedMetric, CalibrationBins
 from .consistency import NULL_REPLICATES, calibrated_labels, population_error
 from .spread import generator, poisson_counts
 
@@ -33,21 +33,21 @@ def expected_calibration_error(confidence: Any, correct: Any, bins: int = BINS) 
     >>> round(expected_calibration_error([0.95, 0.94, 0.45, 0.0], [1, 0, 1, 0]), 4)  # (|1 - 1.89| + |1 - .45| + 0) / 4
     0.36
     """
-    return binned_error(Cells.of(*checked_pair(confidence, correct), bins))
+    return binned_error(CalibrationBins.of(*checked_pair(confidence, correct), bins))
 
 
-def binned_error(bins: Cells) -> float:
+def binned_error(bins: CalibrationBins) -> float:
     """ECE of bins."""
     return float(np.abs(bins.gaps).sum()) / bins.rows
 
 
-def replicated_gaps(bins: Cells, replicates: int, rng: np.random.Generator) -> tuple[Array, Array]:
+def replicated_gaps(bins: CalibrationBins, replicates: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Bootstrap draws of the sums of (confidence - correctness), (replicate, bin), and of their rows, (replicate,)."""
     draws = poisson_counts(bins.counts, replicates, rng)
     return (draws * bins.residuals).sum(axis=2), np.maximum(draws.sum(axis=(1, 2)), 1)
 
 
-def calibrated_errors(state: Cells, bins: int, rng: np.random.Generator) -> Array:
+def calibrated_errors(state: CalibrationBins, bins: int, rng: np.random.Generator) -> Array:
     """ECE over ``bins`` bins of labels drawn as the confidences say, shape (replicate,)."""
     fine = state.coarse(bins * min(_PARTS, len(state.counts) // bins))
     counts, sums = fine.counts.sum(axis=1), fine.sums.sum(axis=1)
@@ -59,7 +59,7 @@ def calibrated_errors(state: Cells, bins: int, rng: np.random.Generator) -> Arra
 
 @final
 @register("metric")
-class ExpectedCalibrationError(CellMetric[Measure]):
+class ExpectedCalibrationError(BinnedMetric[Measure]):
     """ECE over ``bins`` (15) bins of equal width; the state is a sum by bin, no sample is stored.
 
     The value is the usual plug-in, which noise pushes up; `ece_debiased` takes the push off. The interval is for
@@ -77,7 +77,7 @@ class ExpectedCalibrationError(CellMetric[Measure]):
     bigger_is_better = False
     citation = "naeini2015"
 
-    def finish(self, state: Cells, level: float = 0.95, seed: int = 0) -> Measure:
+    def finish(self, state: CalibrationBins, level: float = 0.95, seed: int = 0) -> Measure:
         """Error and interval."""
         if not state.rows:
             raise NotApplicable("needs at least one labelled row")

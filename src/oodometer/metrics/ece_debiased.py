@@ -11,7 +11,7 @@ from ..arrays import Array
 from ..errors import NotApplicable
 from ..registry import register
 from .base import Measure, checked_pair
-from .cells import BINS, CellMetric, Cells
+from .calibration_bins import BINS, BinnedMetric, CalibrationBins
 from .consistency import population_error
 from .ece import binned_error, calibrated_errors, replicated_gaps
 from .spread import generator
@@ -33,7 +33,7 @@ def debiased_calibration_error(confidence: Any, correct: Any, bins: int = BINS) 
     >>> 0.35 < debiased_calibration_error([0.9] * 10, [1] * 5 + [0] * 5) <= 0.4
     True
     """
-    return _debiased(Cells.of(*checked_pair(confidence, correct), bins))
+    return _debiased(CalibrationBins.of(*checked_pair(confidence, correct), bins))
 
 
 def folded_normal_mean(mean: Array, sd: Array) -> Array:
@@ -51,7 +51,7 @@ def folded_normal_mean(mean: Array, sd: Array) -> Array:
     return out
 
 
-def _debiased(bins: Cells) -> float:
+def _debiased(bins: CalibrationBins) -> float:
     size = np.maximum(bins.counts.sum(axis=1), 1)
     share = bins.counts[:, 1] / size
     gap = bins.gaps / size
@@ -62,7 +62,7 @@ def _debiased(bins: Cells) -> float:
 
 @final
 @register("metric")
-class DebiasedCalibrationError(CellMetric[Measure]):
+class DebiasedCalibrationError(BinnedMetric[Measure]):
     """ECE less its expected bias (Kumar et al. 2019); the one to compare data sets of different sizes by.
 
     >>> from oodometer import Predictions
@@ -75,7 +75,7 @@ class DebiasedCalibrationError(CellMetric[Measure]):
     bigger_is_better = False
     citation = "kumar2019"
 
-    def finish(self, state: Cells, level: float = 0.95, seed: int = 0) -> Measure:
+    def finish(self, state: CalibrationBins, level: float = 0.95, seed: int = 0) -> Measure:
         """Error and interval, that of the plug-in moved by the bias; it reaches 0 as that of `ece` does."""
         if not state.rows:
             raise NotApplicable("needs at least one labelled row")

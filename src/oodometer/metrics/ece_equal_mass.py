@@ -10,7 +10,7 @@ from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..registry import register
 from .base import Measure, checked_pair
-from .cells import BINS
+from .calibration_bins import BINS
 from .consistency import NULL_REPLICATES, calibrated_labels, population_error
 from .ranks import Groups, RankMetric, Ranks
 from .spread import generator, poisson_counts

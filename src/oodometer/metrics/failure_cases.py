@@ -13,7 +13,7 @@ from ..registry import register
 from ..results import percent
 from .groups import Groups
 from .ranks import RankMetric, Ranks
-from .resampling import REPLICATES, RankCells, cells_of, resampled
+from .resampling import REPLICATES, RankBins, rank_bins, resampled
 from .spread import FEW_ROWS, generator
 
 __all__ = ["REGIONS", "FailureCases", "tail_difference"]
@@ -72,14 +72,14 @@ class FailureCases(RankMetric[list[dict[str, Any]]]):
             raise NotApplicable(f"needs at least {FEW_ROWS} labelled rows to tell a case from chance; got {state.rows}")
         groups = state.groups
         coverages = np.arange(1, _STEPS + 1) / _STEPS
-        seen = cells_of(groups).at_coverages(coverages)
+        seen = rank_bins(groups).at_coverages(coverages)
         again = resampled(groups, seed).at_coverages(coverages).accuracy
         chance = _falling(groups, seed).at_coverages(coverages).accuracy
         curves = (seen.accuracy, again, chance)
         return [*_climbs(*curves, coverages), _often(*curves, coverages), _plateau(groups, seed, level)]
 
 
-def _falling(groups: Groups, seed: int) -> RankCells:
+def _falling(groups: Groups, seed: int) -> RankBins:
     """Curves of samples whose accuracy never rises with rank: errors redrawn cell by cell from the isotonic fit."""
     from scipy.optimize import isotonic_regression
 
@@ -90,7 +90,7 @@ def _falling(groups: Groups, seed: int) -> RankCells:
     wrong = rng.binomial(sizes, np.clip(1 - rate, 0, 1), size=(REPLICATES, len(sizes)))
     answered = np.broadcast_to(cells.answered, wrong.shape)
     errors = np.cumsum(wrong, axis=1).astype(np.float64)
-    return RankCells(answered, errors, cells.highest, cells.lowest, cells.widths is not None)
+    return RankBins(answered, errors, cells.highest, cells.lowest, cells.widths is not None)
 
 
 def _climb(accuracy: Array) -> Array:
@@ -175,7 +175,7 @@ def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
     if groups.highest[0] > 1 or groups.lowest[-1] < 0:
         return out | {"sentence": "the order is no confidence in [0, 1], so no plateau can be told"}
     coverages = np.arange(1, _STEPS + 1) / _STEPS
-    points = cells_of(groups).at_coverages(coverages)
+    points = rank_bins(groups).at_coverages(coverages)
     accuracy, confidence = points.accuracy[0], points.confidence[0].astype(np.float64)
     best = (0, 0)
     for i in range(_STEPS):
@@ -223,12 +223,12 @@ def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
     }
 
 
-def tail_difference(a: RankCells, b: RankCells) -> Array:
+def tail_difference(a: RankBins, b: RankBins) -> Array:
     """Case 1, the tail: mean accuracy of B minus that of A over the first 20 % of coverage, of each replicate.
 
     >>> c, answered = np.array([0.9, 0.8]), np.array([[1.0, 2.0]])
-    >>> one = RankCells(answered, np.array([[1.0, 1.0]]), c, c, False)
-    >>> other = RankCells(answered, np.array([[0.0, 1.0]]), c, c, False)
+    >>> one = RankBins(answered, np.array([[1.0, 1.0]]), c, c, False)
+    >>> other = RankBins(answered, np.array([[0.0, 1.0]]), c, c, False)
     >>> tail_difference(one, other).tolist()
     [1.0]
     """

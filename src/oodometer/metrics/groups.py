@@ -13,9 +13,9 @@ from ..arrays import Array
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-__all__ = ["CELLS", "Groups"]
+__all__ = ["MOST_GROUPS", "Groups"]
 
-CELLS = 2048  # groups from which an interval is read; more are joined, which hardly moves a width
+MOST_GROUPS = 2048  # groups from which an interval is read; more are joined, which hardly moves a width
 _LONG = 1 << 22  # ranks whose reciprocals are summed one by one
 _MANY_TIES = 16  # with more than one tie in so many groups, harmonic sums are made for all at once
 
@@ -175,9 +175,9 @@ class Groups:
         return np.where(self.widths > 0, spread, 0.0)
 
     @cached_property
-    def cells(self) -> Groups:
-        """At most `CELLS` groups of near equal size, from which intervals are read; itself where there are no more."""
-        return self.joined(CELLS)
+    def coarse(self) -> Groups:
+        """At most `MOST_GROUPS` groups of near equal size, for intervals; itself where there are no more."""
+        return self.joined(MOST_GROUPS)
 
     def joined(self, most: int) -> Groups:
         """Neighbouring groups joined into at most ``most`` of near equal size; itself where there are no more.

@@ -68,6 +68,7 @@ class _Histogram:
 
     @classmethod
     def of(cls, confidence: Array, verdict: Array, signed: bool = False) -> _Histogram:
+        """Counts of confidences and verdicts of shape (sample,); ``signed`` for scores of any size."""
         bins = 1 << _SCORE_BITS if signed else _FINE_BINS
         at = _score_bin(confidence) if signed else _fine_bin(confidence)
         low, high = np.full(bins, np.inf), np.full(bins, -np.inf)
@@ -92,6 +93,7 @@ class _Histogram:
         )
 
     def groups(self) -> Groups:
+        """The bins that hold samples as groups, most confident first."""
         used = np.flatnonzero(self.counts)[::-1]
         sizes, correct = self.counts[used].astype(np.float64), self.correct[used].astype(np.float64)
         low, high = self.low[used], self.high[used]

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import NotApplicable
 from ..registry import register
 from ..results import Curve
-from .cells import CellMetric, Cells
+from .calibration_bins import BinnedMetric, CalibrationBins
 from .spread import clopper_pearson_many
 
 __all__ = ["ReliabilityDiagram"]
@@ -17,7 +17,7 @@ __all__ = ["ReliabilityDiagram"]
 
 @final
 @register("metric")
-class ReliabilityDiagram(CellMetric[Curve]):
+class ReliabilityDiagram(BinnedMetric[Curve]):
     """A curve over the ``bins`` (15) bins of equal width that are not empty: x = mean confidence, y = accuracy.
 
     ``extra`` holds ``rows``, ``bin_lower`` and ``bin_upper`` of each bin. The band is Clopper-Pearson's, bin
@@ -34,7 +34,7 @@ class ReliabilityDiagram(CellMetric[Curve]):
     citation = "guo2017"
     gives = "curve"
 
-    def finish(self, state: Cells, level: float = 0.95, seed: int = 0) -> Curve:
+    def finish(self, state: CalibrationBins, level: float = 0.95, seed: int = 0) -> Curve:
         """The curve."""
         if not state.rows:
             raise NotApplicable("needs at least one labelled row")

@@ -10,7 +10,7 @@ from ..arrays import Array
 from .coverage_at_risk import replicated_coverage_at_risk
 from .disca import disca_terms
 from .groups import Groups
-from .resampling import REPLICATES, RankCells
+from .resampling import REPLICATES, RankBins
 from .risk_at_coverage import replicated_risk_at_coverage
 from .spread import generator
 
@@ -22,7 +22,7 @@ _CELLS = 500
 
 def jointly_resampled(
     groups: Sequence[Groups], confidences: Sequence[Array], verdicts: Sequence[Array], seed: int
-) -> list[RankCells]:
+) -> list[RankBins]:
     """Bootstrap replicates of several models judged on the same rows: every replicate draws the same rows for all.
 
     ``groups`` of each model; ``confidences`` and ``verdicts`` of each in the order of the rows, (sample,). The rows
@@ -51,45 +51,45 @@ def jointly_resampled(
         table = np.bincount(line, minlength=blocks * count * 2).reshape(blocks, count * 2)
         sums = (drawn @ table.astype(np.float32)).astype(np.float64).reshape(REPLICATES, count, 2)
         wrong, right = np.cumsum(sums[..., 0], axis=1), np.cumsum(sums[..., 1], axis=1)
-        out.append(RankCells(wrong + right, wrong, cells.highest, cells.lowest, cells.widths is not None))
+        out.append(RankBins(wrong + right, wrong, cells.highest, cells.lowest, cells.widths is not None))
     return out
 
 
-def _accuracy(cells: RankCells) -> Array:
-    out: Array = 1 - cells.wrong[:, -1] / cells.rows
+def _accuracy(bins: RankBins) -> Array:
+    out: Array = 1 - bins.wrong[:, -1] / bins.rows
     return out
 
 
-def _auc_coverage(cells: RankCells) -> Array:
+def _auc_coverage(bins: RankBins) -> Array:
     from scipy.special import digamma
 
-    right = cells.answered - cells.wrong
-    size, correct = np.diff(cells.answered, prepend=0.0, axis=1), np.diff(right, prepend=0.0, axis=1)
-    before = cells.answered - size
+    right = bins.answered - bins.wrong
+    size, correct = np.diff(bins.answered, prepend=0.0, axis=1), np.diff(right, prepend=0.0, axis=1)
+    before = bins.answered - size
     slope = correct / np.maximum(size, 1)
-    harmonic = digamma(cells.answered + 1) - digamma(before + 1)
+    harmonic = digamma(bins.answered + 1) - digamma(before + 1)
     total = ((right - correct - slope * before) * harmonic).sum(axis=1) + right[:, -1]
-    out: Array = np.clip(total / cells.rows, 0, 1)
+    out: Array = np.clip(total / bins.rows, 0, 1)
     return out
 
 
-def _e_aurc(cells: RankCells) -> Array:
+def _e_aurc(bins: RankBins) -> Array:
     from scipy.special import digamma
 
-    rows = cells.rows
-    hits = rows - cells.wrong[:, -1]
+    rows = bins.rows
+    hits = rows - bins.wrong[:, -1]
     perfect = np.where(hits > 0, (rows - hits - hits * (digamma(rows + 1) - digamma(hits + 1))) / rows, 1.0)
-    out: Array = np.maximum(1 - _auc_coverage(cells) - perfect, 0)
+    out: Array = np.maximum(1 - _auc_coverage(bins) - perfect, 0)
     return out
 
 
-def _augrc(cells: RankCells) -> Array:
-    size, wrong = np.diff(cells.answered, prepend=0.0, axis=1), np.diff(cells.wrong, prepend=0.0, axis=1)
-    out: Array = ((cells.wrong - wrong) * size + wrong * (size + 1) / 2).sum(axis=1) / cells.rows**2
+def _augrc(bins: RankBins) -> Array:
+    size, wrong = np.diff(bins.answered, prepend=0.0, axis=1), np.diff(bins.wrong, prepend=0.0, axis=1)
+    out: Array = ((bins.wrong - wrong) * size + wrong * (size + 1) / 2).sum(axis=1) / bins.rows**2
     return out
 
 
-_PLAIN: dict[str, Callable[[RankCells], Array]] = {
+_PLAIN: dict[str, Callable[[RankBins], Array]] = {
     "accuracy": _accuracy,
     "auc_coverage": _auc_coverage,
     "aurc": lambda cells: 1 - _auc_coverage(cells),
@@ -100,7 +100,7 @@ REPLICATED = (*_PLAIN, "disca", "coverage_at_risk", "risk_at_coverage")
 
 
 def replicated(
-    cells: RankCells,
+    bins: RankBins,
     name: str,
     *,
     tolerance: float,
@@ -115,10 +115,10 @@ def replicated(
     DiSCA on the grid of samples takes the cells for samples.
     """
     if name == "disca":
-        out: Array = disca_terms(cells, grid, steps, (tolerance,)).values(weights)[:, 0]
+        out: Array = disca_terms(bins, grid, steps, (tolerance,)).values(weights)[:, 0]
         return out
     if name == "coverage_at_risk":
-        return replicated_coverage_at_risk(cells, risk)
+        return replicated_coverage_at_risk(bins, risk)
     if name == "risk_at_coverage":
-        return replicated_risk_at_coverage(cells, np.array([coverage]))[:, 0]
-    return _PLAIN[name](cells)
+        return replicated_risk_at_coverage(bins, np.array([coverage]))[:, 0]
+    return _PLAIN[name](bins)

@@ -17,10 +17,10 @@ from .spread import FEW_OF_A_KIND, clopper_pearson_many, generator, poisson_coun
 if TYPE_CHECKING:
     from jaxtyping import Float
 
-__all__ = ["REPLICATES", "Points", "RankCells", "accuracy_band", "cells_of", "interval_of", "resampled"]
+__all__ = ["REPLICATES", "Points", "RankBins", "accuracy_band", "interval_of", "rank_bins", "resampled"]
 
 REPLICATES = 200
-MOST_CELLS = 512  # cells of ranks in a replicate; its curve is a straight line inside a cell of 0.2 % of the rows
+MOST_BINS = 512  # cells of ranks in a replicate; its curve is a straight line inside a cell of 0.2 % of the rows
 _LARGE = 400  # a mean so large that a Poisson draw is never far from a normal one, and never below 0
 _JOINED_ERROR = 0.5  # expected errors in a part of a joined cell that count as "there is one"
 
@@ -43,14 +43,14 @@ class Points:
 
 
 @dataclass(frozen=True, eq=False)
-class RankCells:
+class RankBins:
     """Cells of neighbouring ranks, most confident first, of the sample itself (one replicate) or of many.
 
     answered, wrong : samples and errors down to the end of the cell, whole numbers in float64, (replicate, cell).
     high, low : highest and lowest confidence in the cell, (cell,).
     joined : whether a cell may hold more than samples of equal confidence.
 
-    >>> g = RankCells(np.array([[2.0, 4.0]]), np.array([[0.0, 1.0]]), np.array([0.9, 0.8]), np.array([0.9, 0.7]), True)
+    >>> g = RankBins(np.array([[2.0, 4.0]]), np.array([[0.0, 1.0]]), np.array([0.9, 0.8]), np.array([0.9, 0.7]), True)
     >>> g.at_ranks(np.array([[1, 3]])).accuracy.round(3).tolist(), g.at_coverages(np.array([0.75])).confidence.tolist()
     ([[1.0, 0.833]], [[0.75]])
     """
@@ -121,10 +121,10 @@ class RankCells:
         return Points(self.answered, self.wrong, np.broadcast_to(self.low, self.answered.shape))
 
 
-def cells_of(groups: Groups) -> RankCells:
+def rank_bins(groups: Groups) -> RankBins:
     """The sample itself, one replicate, every group a cell."""
     joined = groups.widths is not None
-    return RankCells(groups.answered[None], groups.wrong[None], groups.highest, groups.lowest, joined)
+    return RankBins(groups.answered[None], groups.wrong[None], groups.highest, groups.lowest, joined)
 
 
 def _poisson(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
@@ -137,7 +137,7 @@ def _poisson(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
     return drawn
 
 
-def resampled(groups: Groups, seed: int, most: int = MOST_CELLS, replicates: int = REPLICATES) -> RankCells:
+def resampled(groups: Groups, seed: int, most: int = MOST_BINS, replicates: int = REPLICATES) -> RankBins:
     """Poisson bootstrap replicates of the sample over at most ``most`` cells; kept with the groups for the next metric.
 
     With fewer than 5 of a verdict resampling cannot see what it has not seen: as many again as an equal sample
@@ -148,7 +148,7 @@ def resampled(groups: Groups, seed: int, most: int = MOST_CELLS, replicates: int
     >>> again.answered.shape, bool((again.wrong <= again.answered).all())
     ((200, 3), True)
     """
-    kept: dict[tuple[int, int, int], RankCells] = groups.__dict__.setdefault("_resampled", {})
+    kept: dict[tuple[int, int, int], RankBins] = groups.__dict__.setdefault("_resampled", {})
     key = (seed, most, replicates)
     if key in kept:
         return kept[key]
@@ -165,22 +165,22 @@ def resampled(groups: Groups, seed: int, most: int = MOST_CELLS, replicates: int
             drawn[:, other] -= unseen
     sums = np.cumsum(drawn, axis=2)
     joined = cells.widths is not None
-    out = RankCells(sums[:, 0] + sums[:, 1], sums[:, 0], cells.highest, cells.lowest, joined)
+    out = RankBins(sums[:, 0] + sums[:, 1], sums[:, 0], cells.highest, cells.lowest, joined)
     kept[key] = out
     return out
 
 
-def accuracy_band(cells: RankCells, again: RankCells, coverages: Array, level: float) -> tuple[Array, Array]:
+def accuracy_band(bins: RankBins, again: RankBins, coverages: Array, level: float) -> tuple[Array, Array]:
     """Ends for the selective accuracy at each coverage, (coverage,): quantiles of replicates joined with exact ends.
 
     Where the surest rows hold no error no replicate does, so the ends are at least as wide as Clopper and Pearson's for
     as many rows as are answered, which would be all that is needed if the threshold were given.
 
-    >>> one = RankCells(np.array([[50.0]]), np.array([[0.0]]), np.array([0.9]), np.array([0.9]), False)
+    >>> one = RankBins(np.array([[50.0]]), np.array([[0.0]]), np.array([0.9]), np.array([0.9]), False)
     >>> accuracy_band(one, one, np.array([1.0]), 0.95)[0].round(3).tolist()
     [0.929]
     """
-    points = cells.at_coverages(coverages)
+    points = bins.at_coverages(coverages)
     answered, wrong = points.answered[0], points.wrong[0]
     tail = (1 - level) / 2
     low, high = np.quantile(again.at_coverages(coverages).accuracy, [tail, 1 - tail], axis=0)

@@ -12,7 +12,7 @@ from ..errors import NotApplicable, UsageError
 from ..registry import register
 from .base import Measure, checked_pair, measure
 from .ranks import RankMetric, Ranks
-from .resampling import RankCells, accuracy_band, cells_of, resampled
+from .resampling import RankBins, accuracy_band, rank_bins, resampled
 
 __all__ = ["COVERAGES", "RiskAtCoverage", "replicated_risk_at_coverage", "risk_at_coverage"]
 
@@ -28,7 +28,7 @@ def risk_at_coverage(confidence: Any, correct: Any, coverage: float = 0.8) -> fl
     >>> round(risk_at_coverage([0.9, 0.8, 0.7, 0.6], [1, 0, 1, 0], 0.7), 4)  # 3 of 4, one wrong
     0.3333
     """
-    cells = cells_of(Ranks.of(*checked_pair(confidence, correct)).groups)
+    cells = rank_bins(Ranks.of(*checked_pair(confidence, correct)).groups)
     return float(replicated_risk_at_coverage(cells, np.array([_checked(coverage)]))[0, 0])
 
 
@@ -38,9 +38,9 @@ def _checked(coverage: float) -> float:
     return float(coverage)
 
 
-def replicated_risk_at_coverage(cells: RankCells, coverages: Array) -> Array:
+def replicated_risk_at_coverage(bins: RankBins, coverages: Array) -> Array:
     """The same for every replicate and coverage, shape (replicate, coverage)."""
-    points = cells.at_coverages(coverages)
+    points = bins.at_coverages(coverages)
     return points.wrong / points.answered
 
 
@@ -71,10 +71,10 @@ class RiskAtCoverage(RankMetric[Measure]):
             raise NotApplicable("needs at least one labelled row")
         groups = state.groups
         wanted = np.array(sorted({*self.coverages, self.coverage}))
-        cells = cells_of(groups)
-        points = cells.at_coverages(wanted)
+        bins = rank_bins(groups)
+        points = bins.at_coverages(wanted)
         risks = (points.wrong / points.answered)[0]
-        low, high = accuracy_band(cells, resampled(groups, seed), wanted, level)
+        low, high = accuracy_band(bins, resampled(groups, seed), wanted, level)
         rows: list[dict[str, Any]] = []
         for i, coverage in enumerate(wanted.tolist()):
             lower, upper = min(1 - float(high[i]), float(risks[i])), max(1 - float(low[i]), float(risks[i]))

@@ -10,7 +10,7 @@ from ..arrays import Array
 from ..errors import NotApplicable
 from ..registry import register
 from .base import Measure, checked_pair
-from .cells import BINS, CellMetric, Cells
+from .calibration_bins import BINS, BinnedMetric, CalibrationBins
 from .consistency import calibrated_labels, population_error
 from .spread import generator, poisson_counts
 
@@ -42,7 +42,7 @@ def smooth_calibration_error(confidence: Any, correct: Any) -> float:
     >>> round(smooth_calibration_error([0.8] * 4 + [0.4] * 5, [1, 1, 1, 0, 1, 1, 0, 0, 0]), 3)
     0.022
     """
-    return _smooth(Cells.of(*checked_pair(confidence, correct), _CELLS))
+    return _smooth(CalibrationBins.of(*checked_pair(confidence, correct), _CELLS))
 
 
 def _deposit(where: Array, grid: int) -> tuple[Array, Array]:
@@ -87,26 +87,26 @@ def _fixed_point(masses: Float[Array, "set node"], halvings: int) -> Float[Array
     return out
 
 
-def _places(cells: Cells) -> tuple[Array, Array, Array]:
+def _places(bins: CalibrationBins) -> tuple[Array, Array, Array]:
     """Count, mean confidence and verdict of each (cell, verdict) that is not empty; each of shape (used,)."""
-    counts = cells.counts.ravel()
+    counts = bins.counts.ravel()
     used = np.flatnonzero(counts)
-    verdict = np.tile([0.0, 1.0], len(cells.counts))[used]
-    return counts[used], np.clip(cells.sums.ravel()[used] / counts[used], 0, 1), verdict
+    verdict = np.tile([0.0, 1.0], len(bins.counts))[used]
+    return counts[used], np.clip(bins.sums.ravel()[used] / counts[used], 0, 1), verdict
 
 
-def _smooth(cells: Cells) -> float:
-    counts, where, verdict = _places(cells)
+def _smooth(bins: CalibrationBins) -> float:
+    counts, where, verdict = _places(bins)
     left, share = _deposit(where, _GRID)
-    mass = counts * (verdict - where) / cells.rows
+    mass = counts * (verdict - where) / bins.rows
     masses = np.bincount(left, weights=mass * (1 - share), minlength=_GRID + 1)
     masses += np.bincount(left + 1, weights=mass * share, minlength=_GRID + 1)
     return float(_fixed_point(masses[None], _HALVINGS)[0])
 
 
-def _replicates(cells: Cells, rng: np.random.Generator) -> tuple[Array, float, Array]:
+def _replicates(bins: CalibrationBins, rng: np.random.Generator) -> tuple[Array, float, Array]:
     """Bootstrap replicates, the error on the same cells, and that of labels drawn as the confidences say."""
-    coarse = cells.coarse(_BOOTSTRAP_CELLS)
+    coarse = bins.coarse(_BOOTSTRAP_CELLS)
     counts, where, verdict = _places(coarse)
     left, share = _deposit(where, _BOOTSTRAP_GRID)
     draws = poisson_counts(counts, _REPLICATES, rng)
@@ -114,7 +114,7 @@ def _replicates(cells: Cells, rng: np.random.Generator) -> tuple[Array, float, A
     spread = np.zeros((len(counts), _BOOTSTRAP_GRID + 1))
     spread[np.arange(len(counts)), left] = 1 - share
     spread[np.arange(len(counts)), left + 1] += share
-    own = counts * (verdict - where) / cells.rows
+    own = counts * (verdict - where) / bins.rows
     size = coarse.counts.sum(axis=1)
     full = np.flatnonzero(size)
     mean = coarse.sums.sum(axis=1)[full] / size[full]
@@ -122,7 +122,7 @@ def _replicates(cells: Cells, rng: np.random.Generator) -> tuple[Array, float, A
     null = np.zeros((_REPLICATES, _BOOTSTRAP_GRID + 1))
     left, share = _deposit(np.clip(mean, 0, 1), _BOOTSTRAP_GRID)
     for at, part in ((left, 1 - share), (left + 1, share)):
-        np.add.at(null.T, at, ((hits - size[full] * mean) / cells.rows * part).T)
+        np.add.at(null.T, at, ((hits - size[full] * mean) / bins.rows * part).T)
     masses = np.concatenate([mass @ spread, (own @ spread)[None], null])
     found = _fixed_point(masses, 14)  # a replicate needs three digits
     return found[:_REPLICATES], float(found[_REPLICATES]), found[_REPLICATES + 1 :]
@@ -130,7 +130,7 @@ def _replicates(cells: Cells, rng: np.random.Generator) -> tuple[Array, float, A
 
 @final
 @register("metric")
-class SmoothCalibrationError(CellMetric[Measure]):
+class SmoothCalibrationError(BinnedMetric[Measure]):
     """Smooth calibration error (Blasiok and Nakkiran 2024): no bins, and it moves little when a confidence does.
 
     The state is a histogram of 3,840 cells; the interval, for the error of the population, is a Poisson
@@ -149,7 +149,7 @@ class SmoothCalibrationError(CellMetric[Measure]):
     def __init__(self) -> None:
         super().__init__(BINS)
 
-    def finish(self, state: Cells, level: float = 0.95, seed: int = 0) -> Measure:
+    def finish(self, state: CalibrationBins, level: float = 0.95, seed: int = 0) -> Measure:
         """Error and interval."""
         if not state.rows:
             raise NotApplicable("needs at least one labelled row")

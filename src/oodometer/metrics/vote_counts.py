@@ -38,7 +38,7 @@ class VoteCounts:
     """
 
     names: tuple[str, ...]
-    cells: Int[Array, "2 2 count"]
+    table: Int[Array, "2 2 count"]
     accepted: Int[Array, "judge 2"]
 
     @classmethod
@@ -50,10 +50,10 @@ class VoteCounts:
         votes, right = known.votes, known.verdicts > 0
         judges = len(votes)
         code = (2 * right + (votes[0] > 0)) * (judges + 1) + count_votes(votes)
-        cells = np.bincount(code, minlength=4 * (judges + 1)).reshape(2, 2, judges + 1)
+        table = np.bincount(code, minlength=4 * (judges + 1)).reshape(2, 2, judges + 1)
         each = [np.count_nonzero(votes[:, ~right], axis=1), np.count_nonzero(votes[:, right], axis=1)]
         names = batch.names.get("judge") or tuple(str(j + 1) for j in range(judges))
-        return cls(tuple(names), cells.astype(np.int64), np.stack(each, axis=1).astype(np.int64))
+        return cls(tuple(names), table.astype(np.int64), np.stack(each, axis=1).astype(np.int64))
 
     def __add__(self, other: VoteCounts) -> VoteCounts:
         """Sum of both, of the same judges."""
@@ -64,7 +64,7 @@ class VoteCounts:
                 column="votes",
                 remedy="give every row a vote of every judge",
             )
-        return VoteCounts(self.names, self.cells + other.cells, self.accepted + other.accepted)
+        return VoteCounts(self.names, self.table + other.table, self.accepted + other.accepted)
 
     @property
     def judges(self) -> int:
@@ -74,12 +74,12 @@ class VoteCounts:
     @property
     def rows(self) -> int:
         """Number of rows."""
-        return int(self.cells.sum())
+        return int(self.table.sum())
 
     @cached_property
     def by_count(self) -> Int[Array, "2 count"]:
         """Rows by verdict and number of votes for Correct."""
-        out: Array = self.cells.sum(axis=1)
+        out: Array = self.table.sum(axis=1)
         return out
 
     @cached_property

@@ -41,7 +41,7 @@ def check_draws(sizes: Sequence[int] | None, draws: int, rows: int) -> tuple[int
     return wanted
 
 
-def draw_subsets(cells: Array, size: int, draws: int, rng: np.random.Generator) -> Array:
+def draw_subsets(table: Array, size: int, draws: int, rng: np.random.Generator) -> Array:
     """Counts of so many rows drawn without replacement, int64, shape (draw, *cells).
 
     Rows of one cell are alike to every count, so that drawing cells (multivariate hypergeometric) is drawing rows, at a
@@ -50,8 +50,8 @@ def draw_subsets(cells: Array, size: int, draws: int, rng: np.random.Generator) 
     >>> draw_subsets(np.array([[5, 0], [1, 4]]), 10, 2, np.random.default_rng(0)).tolist()
     [[[5, 0], [1, 4]], [[5, 0], [1, 4]]]
     """
-    flat = rng.multivariate_hypergeometric(cells.ravel(), size, size=draws, method="marginals")
-    out: Array = flat.reshape(draws, *cells.shape)
+    flat = rng.multivariate_hypergeometric(table.ravel(), size, size=draws, method="marginals")
+    out: Array = flat.reshape(draws, *table.shape)
     return out
 
 
@@ -78,7 +78,7 @@ def vote_subsets(
     """
     rng = generator(seed, "votes")
     return [
-        _row(draw_subsets(counts.cells, size, draws, rng), size, level)
+        _row(draw_subsets(counts.table, size, draws, rng), size, level)
         for size in check_draws(sizes, draws, counts.rows)
     ]
 

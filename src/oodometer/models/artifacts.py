@@ -17,8 +17,8 @@ from ..arrays import Array
 from ..deprecation import renamed_arguments
 from ..errors import InputError, UsageError
 from ..store import write_atomic
+from ..store.artifact_cache import checksum_of_files, made_anew, read_artifact, write_artifact
 from ..store.atomic import whole_folder
-from ..store.kept import checksum_of_files, made_anew, read_kept, write_kept
 
 __all__ = [
     "DESCRIPTION",
@@ -196,7 +196,7 @@ def keep(home: Path, training: str, write: Callable[[Path], object]) -> None:
     with whole_folder(home) as part:
         write(part)
         names = sorted(str(one.relative_to(part)) for one in part.rglob("*") if one.is_file())
-        write_kept(part / TRAINING, "training", [training, checksum_of_files(part, names)])
+        write_artifact(part / TRAINING, "training", [training, checksum_of_files(part, names)])
 
 
 def trained_as(home: Path) -> str | None:
@@ -204,7 +204,7 @@ def trained_as(home: Path) -> str | None:
 
     >>> trained_as(Path("no-such-folder"))
     """
-    found = read_kept(home / TRAINING, "training")
+    found = read_artifact(home / TRAINING, "training")
     if found is None:
         return None
     training, files = found

@@ -27,7 +27,7 @@ from .slicing import WHOLE, Key, column_of, rows_by_value
 __all__ = ["EstimationPlan", "batch_rows", "parse_duration", "rounding"]
 
 MOST_CHUNKS = 1000
-CONFIDENCE_CELLS = 60  # enough for both figures: 20 bins of the histogram, 15 of the reliability diagram
+CONFIDENCE_BINS = 60  # enough for both figures: 20 bins of the histogram, 15 of the reliability diagram
 _VALUES_A_BATCH = 10 << 16  # probabilities in flight: few megabytes, and enough that threads seldom meet
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _LONGEST = 100 * 366 * 86_400  # a century
@@ -221,19 +221,19 @@ def _seen(name: str, method: Estimator, batch: Predictions, lighter: bool = Fals
     return guarded(name, method, lambda: (method.lighter() if lighter else method).summarize(batch), Sums)
 
 
-def confidence_cells(score: Score, record: Predictions) -> tuple[Array, Array]:
+def bins_of_confidence(score: Score, record: Predictions) -> tuple[Array, Array]:
     """Confidence of each sample, and its cell among 60 equal ones over [0, 1]."""
     values = score(record)
-    return values, equal_bin(values, CONFIDENCE_CELLS)
+    return values, equal_bin(values, CONFIDENCE_BINS)
 
 
 def confidence_counts(score: Score, record: Predictions) -> Array:
     """Rows in each of 60 equal cells of confidence over [0, 1]."""
     try:
-        index = confidence_cells(score, record)[1]
+        index = bins_of_confidence(score, record)[1]
     except NotApplicable:
-        return np.zeros(CONFIDENCE_CELLS, dtype=np.int64)
-    counts: Array = tally(index, CONFIDENCE_CELLS)[0, :, 0]
+        return np.zeros(CONFIDENCE_BINS, dtype=np.int64)
+    counts: Array = tally(index, CONFIDENCE_BINS)[0, :, 0]
     return counts
 
 

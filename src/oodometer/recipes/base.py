@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 
 from ..errors import UsageError, WorkError
 from ..store import write_atomic
-from ..store.kept import checksum_of_files, made_anew, read_kept, write_kept
+from ..store.artifact_cache import checksum_of_files, made_anew, read_artifact, write_artifact
 
-__all__ = ["Recipe", "Report", "Step", "StepRun", "Workspace", "follow"]
+__all__ = ["Recipe", "Report", "Step", "StepRun", "Workspace", "run_steps"]
 
 Report = Callable[[str, float], None]
 """Called with what is being done and the share of the whole work that is behind, from 0 to 1."""
 
-Tick = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 """Called by a step with (done, total)."""
 
 _STAMPS = ".steps"
@@ -49,7 +49,7 @@ class Workspace:
 
     def stamp(self, step: str) -> dict[str, Any]:
         """What is remembered of a finished step, such as its seconds; empty where nothing is, or it is damaged."""
-        found: dict[str, Any] | None = read_kept(self.folder / _stamp_of(step), "step")
+        found: dict[str, Any] | None = read_artifact(self.folder / _stamp_of(step), "step")
         return found or {}
 
 
@@ -72,7 +72,7 @@ class Step:
     name: str
     about: str
     files: tuple[str, ...]
-    work: Callable[[Workspace, Tick], Any]
+    work: Callable[[Workspace, Progress], Any]
     settings: Mapping[str, Any] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     weight: float = 1.0
@@ -148,13 +148,13 @@ class Recipe(ABC):
         """The result as a page of Markdown, ours beside the paper's."""
 
 
-def follow(steps: Sequence[Step], workspace: Workspace, report: Report | None = None) -> list[StepRun]:
+def run_steps(steps: Sequence[Step], workspace: Workspace, report: Report | None = None) -> list[StepRun]:
     """Do the steps that are not done yet; interrupted, the next run goes on behind the last one finished.
 
     >>> import tempfile
     >>> place = Workspace(Path(tempfile.mkdtemp()))
-    >>> step = Step("count", "counting", ("n.json",), lambda w, tick: w.write_json("n.json", 3))
-    >>> [run.kept for _ in range(2) for run in follow([step], place)]
+    >>> step = Step("count", "counting", ("n.json",), lambda w, progress: w.write_json("n.json", 3))
+    >>> [run.kept for _ in range(2) for run in run_steps([step], place)]
     [False, True]
     """
     names = [step.name for step in steps]
@@ -162,29 +162,29 @@ def follow(steps: Sequence[Step], workspace: Workspace, report: Report | None = 
         raise UsageError(f"two steps have the same name among {', '.join(names)}")
     total = sum(step.weight for step in steps) or 1.0
     behind = 0.0
-    marks: dict[str, str] = {}
+    fingerprints: dict[str, str] = {}
     runs = []
     for step in steps:
         stamp = _stamp_of(step.name)
-        marks[step.name] = mark = _mark(step, [marks[name] for name in step.needs])
+        fingerprints[step.name] = fingerprint = _fingerprint(step, [fingerprints[name] for name in step.needs])
         known = workspace.stamp(step.name)
-        kept = known.get("mark") == mark and not step.always and _unchanged(workspace, stamp, known, step)
+        kept = known.get("mark") == fingerprint and not step.always and _unchanged(workspace, stamp, known, step)
         if not kept:
             if report is not None:
                 report(step.about, behind / total)
             started, used = time.monotonic(), time.process_time()
 
-            def tick(done: int, of: int, step: Step = step, behind: float = behind) -> None:
+            def progress(done: int, of: int, step: Step = step, behind: float = behind) -> None:
                 if report is not None and of:
                     report(step.about, (behind + step.weight * done / of) / total)
 
-            step.work(workspace, tick)
+            step.work(workspace, progress)
             missing = [name for name in step.files if not (workspace.folder / name).is_file()]
             if missing:
                 raise WorkError(f"the step {step.name} did not leave {', '.join(missing)}; report it")
             spent = {"seconds": time.monotonic() - started, "cpu_seconds": time.process_time() - used}
-            known = {"mark": mark, **spent, "files": checksum_of_files(workspace.folder, step.files)}
-            write_kept(workspace / stamp, "step", known)
+            known = {"mark": fingerprint, **spent, "files": checksum_of_files(workspace.folder, step.files)}
+            write_artifact(workspace / stamp, "step", known)
         runs.append(StepRun(step.name, kept, float(known["seconds"]), float(known["cpu_seconds"])))
         behind += step.weight
     if report is not None:
@@ -192,7 +192,7 @@ def follow(steps: Sequence[Step], workspace: Workspace, report: Report | None = 
     return runs
 
 
-def _mark(step: Step, needs: Sequence[str]) -> str:
+def _fingerprint(step: Step, needs: Sequence[str]) -> str:
     """A name of all that the files of a step depend on."""
     said = json.dumps([step.name, step.files, dict(step.settings), list(needs)], sort_keys=True, default=str)
     return hashlib.sha256(said.encode()).hexdigest()[:24]

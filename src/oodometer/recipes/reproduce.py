@@ -12,7 +12,7 @@ from typing import Any
 
 from ..arguments import checked
 from ..errors import InputError, UsageError, WorkError
-from .base import Recipe, Report, StepRun, Workspace, follow
+from .base import Recipe, Report, StepRun, Workspace, run_steps
 
 __all__ = ["RECIPES", "Reproduction", "find_recipe", "reproduce"]
 
@@ -111,7 +111,7 @@ def reproduce(
     except OSError as error:
         raise WorkError(f"cannot make the folder {folder}: {error.strerror}; name another with --out") from error
     workspace = Workspace(folder)
-    runs = follow(recipe.steps(scale, tuple(dict.fromkeys((*only, *tasks)))), workspace, report)
+    runs = run_steps(recipe.steps(scale, tuple(dict.fromkeys((*only, *tasks)))), workspace, report)
     result = recipe.result(workspace)
     return Reproduction(paper, scale, folder, tuple(runs), result, recipe.to_markdown(result))
 

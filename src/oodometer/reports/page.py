@@ -29,7 +29,8 @@ TEMPLATES = Path(__file__).with_name("templates")
 class Found(Protocol):
     """What a verb found: it gives the mapping that is written in JSON."""
 
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
 
 
 @checked()

@@ -58,14 +58,14 @@ def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     atc     94.5 %
     source  95.3 %
     """
-    cells = [[*map(_cut, line[:-1]), line[-1]] for line in (columns, *rows)]
+    cells = [[*map(_shortened, line[:-1]), line[-1]] for line in (columns, *rows)]
     widths = [max(len(line[j]) for line in cells) for j in range(len(columns))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells
     )
 
 
-def _cut(cell: str) -> str:
+def _shortened(cell: str) -> str:
     return cell if len(cell) <= _WIDEST else cell[: _WIDEST - 3].rstrip() + "..."
 
 

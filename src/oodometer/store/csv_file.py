@@ -229,6 +229,7 @@ class _Inner(io.RawIOBase):
         self._stream, self._held, self._begun = stream, b"", False
 
     def readable(self) -> bool:
+        """True: it can be read."""
         return True
 
     def read(self, size: int = -1) -> bytes:

@@ -59,8 +59,8 @@ def _splits(record: Predictions, rng: np.random.Generator) -> Iterator[list[Pred
         yield pieces
 
 
-def _folded(method: Any, pieces: list[Predictions]) -> Any:
-    return method.finish(method.folded(pieces))
+def _folded(method: Any, parts: list[Predictions]) -> Any:
+    return method.finish(method.folded(parts))
 
 
 def _check_documented(cls: type) -> None:

@@ -45,11 +45,11 @@ class Reference:
 class Gathered:
     """A reference as it was read: its batches are not one record yet.
 
-    ``pieces`` hold rows of known truth, each row with its scrambled number; without numbers no row need be dropped.
+    ``parts`` hold rows of known truth, each row with its scrambled number; without numbers no row need be dropped.
     ``whole`` is all of them in one record, where they were put there as they came.
     """
 
-    pieces: tuple[tuple[Array | None, Predictions], ...]
+    parts: tuple[tuple[Array | None, Predictions], ...]
     rows: int
     correct: int
     unlabelled: int
@@ -60,11 +60,11 @@ class Gathered:
         """One record, a sample where there are more rows than the limit."""
         if self.whole is not None and not self.unlabelled:
             return Reference(self.whole, self.rows, self.correct, 0, False)
-        keys = [k for k, _ in self.pieces if k is not None]
-        pieces = list(self.pieces)
+        keys = [k for k, _ in self.parts if k is not None]
+        parts = list(self.parts)
         if keys and sum(map(len, keys)) > self.limit:
-            pieces = _sampled(pieces, self.limit)[1]
-        record = Predictions.concat([r for _, r in pieces if len(r)])
+            parts = _sampled(parts, self.limit)[1]
+        record = Predictions.concat([r for _, r in parts if len(r)])
         return Reference(record, self.rows, self.correct, self.unlabelled, len(record) < self.rows)
 
 
@@ -134,12 +134,12 @@ def gather_reference(
 
 
 def _sampled(
-    pieces: Sequence[tuple[Array | None, Predictions]], limit: int
+    parts: Sequence[tuple[Array | None, Predictions]], limit: int
 ) -> tuple[Any, list[tuple[Array | None, Predictions]]]:
     """The lowest number that is not kept, and the ``limit`` rows with the smallest."""
-    keys = [k for k, _ in pieces if k is not None]
+    keys = [k for k, _ in parts if k is not None]
     highest = np.partition(np.concatenate(keys), limit)[limit]
-    return highest, [_below(k, r, highest) for k, r in pieces if k is not None]
+    return highest, [_below(k, r, highest) for k, r in parts if k is not None]
 
 
 def _read_ahead(source: Source, fields: Iterable[str] | None, together: InPlace) -> Iterator[Predictions]:

@@ -54,12 +54,12 @@ class Batch:
     """Consecutive examples, with what stands beside them.
 
     data : inputs, targets where there is a label, ids. first_row : position of the first row in the source, from 0.
-    kept : further columns, name -> array. skipped : what could not be read: its name, and why.
+    columns : further columns, name -> array. skipped : what could not be read: its name, and why.
     """
 
     data: Dataset
     first_row: int
-    kept: dict[str, Array] = field(default_factory=dict)
+    columns: dict[str, Array] = field(default_factory=dict)
     skipped: tuple[tuple[str, str], ...] = ()
     read: int = 0
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError, MissingExtraError
-from ...store.kept import made_anew
+from ...store.artifact_cache import made_anew
 from ..artifacts import fingerprint
 from ..base import Progress
 from ..torch.checkpoint import read_tensors, write_tensors

@@ -12,7 +12,7 @@ import numpy as np
 from ...arrays import Array
 from ...datasets import Dataset
 from ...errors import InputError, UsageError
-from ...store.kept import made_anew
+from ...store.artifact_cache import made_anew
 from ..artifacts import WEIGHTS, fingerprint
 from ..base import Answers, Classifier, Progress, Request, Text, check_texts
 from ..hub import load_pretrained

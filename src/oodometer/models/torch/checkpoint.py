@@ -10,7 +10,7 @@ from typing import Any
 
 from ...errors import InputError, MissingExtraError
 from ...store import write_atomic
-from ...store.kept import checksum, made_anew
+from ...store.artifact_cache import checksum, made_anew
 
 __all__ = ["load_weights", "read_tensors", "restore", "store", "weights", "write_tensors"]
 

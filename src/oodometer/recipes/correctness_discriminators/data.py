@@ -18,8 +18,8 @@ __all__ = ["TaskData"]
 class TaskData:
     """Training, development and test sets of a task.
 
-    Rows whose input or output has more than ``sizes.longest`` words are left out of every set, and counted. Then
-    rows are drawn, as many of each type as can be. With ``sizes.rare`` rare words of the inputs become signatures,
+    Rows whose input or output has more than ``config.longest`` words are left out of every set, and counted. Then
+    rows are drawn, as many of each type as can be. With ``config.rare`` rare words of the inputs become signatures,
     known words being those of the training set that was kept.
     """
 
@@ -29,16 +29,16 @@ class TaskData:
     @cached_property
     def train(self) -> Dataset:
         """What the parser learns from."""
-        return self._ready(self._kept["train"].sample(self.task.sizes.train_rows, self.task.sizes.seed))
+        return self._ready(self._short_enough["train"].sample(self.task.config.train_rows, self.task.config.seed))
 
     @cached_property
     def dev(self) -> Dataset:
         """What stops the training of judges, and gives ATC its threshold: in distribution."""
-        return self._ready(self._kept["dev"].sample(self.task.sizes.dev_rows, self.task.sizes.seed + 1))
+        return self._ready(self._short_enough["dev"].sample(self.task.config.dev_rows, self.task.config.seed + 1))
 
     def test(self, name: str) -> Dataset:
         """A test set by its name."""
-        return self._ready(self._kept[name].sample(self.task.sizes.test_rows, self.task.sizes.seed + 2))
+        return self._ready(self._short_enough[name].sample(self.task.config.test_rows, self.task.config.seed + 2))
 
     @property
     def clean(self) -> Clean:
@@ -46,19 +46,19 @@ class TaskData:
         return composed(close_brackets, squeeze) if self.task.brackets else squeeze
 
     def seen(self, inputs: Sequence[str], outputs: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Pairs as the judges read them: as they are, or with ``sizes.aligned`` each word beside its tag.
+        """Pairs as the judges read them: as they are, or with ``config.aligned`` each word beside its tag.
 
         >>> from .tasks import tasks_of
-        >>> data = TaskData(next(task for task in tasks_of("small") if task.sizes.aligned))
+        >>> data = TaskData(next(task for task in tasks_of("small") if task.config.aligned))
         >>> data.seen(["The dog barks"], ["DET NOUN"])
         (['The dog barks'], ['The DET dog NOUN barks ~'])
         """
-        if not self.task.sizes.aligned:
+        if not self.task.config.aligned:
             return list(inputs), list(outputs)
         pairs = (zip_longest(i.split(), o.split(), fillvalue="~") for i, o in zip(inputs, outputs, strict=True))
         return list(inputs), [" ".join(chain.from_iterable(pair)) for pair in pairs]
 
-    def mark(self, name: str) -> str:
+    def fingerprint(self, name: str) -> str:
         """A name of the content of a set, as it is used."""
         return self._set(name).fingerprint
 
@@ -73,7 +73,7 @@ class TaskData:
                 "mark": found.fingerprint,
                 "source": found.source,
             }
-            for name, kept in self._kept.items()
+            for name, kept in self._short_enough.items()
             for found in [self._set(name)]
         }
 
@@ -86,8 +86,8 @@ class TaskData:
         return {name: load() for name, load in (loads | {one.name: one.load for one in self.task.tests}).items()}
 
     @cached_property
-    def _kept(self) -> dict[str, Dataset]:
-        longest = self.task.sizes.longest
+    def _short_enough(self) -> dict[str, Dataset]:
+        longest = self.task.config.longest
         if longest is None:
             return self._whole
         return {
@@ -97,10 +97,10 @@ class TaskData:
 
     @cached_property
     def _rewrite(self) -> Callable[[str], str] | None:
-        rare = self.task.sizes.rare
+        rare = self.task.config.rare
         if not rare:
             return None
-        train = self._kept["train"].sample(self.task.sizes.train_rows, self.task.sizes.seed)
+        train = self._short_enough["train"].sample(self.task.config.train_rows, self.task.config.seed)
         return with_signatures(train.inputs, rare)
 
     def _ready(self, data: Dataset) -> Dataset:

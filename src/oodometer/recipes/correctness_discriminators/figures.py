@@ -7,7 +7,7 @@ from typing import Any
 
 from ...reports.charts import plain
 from ...reports.drawings import Drawing, Panel
-from ..base import Tick, Workspace
+from ..base import Progress, Workspace
 from ..kit import figures as kit
 from .findings import BASELINES, sets_of
 
@@ -22,9 +22,9 @@ def names() -> tuple[str, ...]:
     return kit.figure_files(("bounds", "figure-4-samples", "k-of-n"))
 
 
-def draw(workspace: Workspace, tick: Tick) -> None:
+def draw(workspace: Workspace, progress: Progress) -> None:
     """Write the figures."""
-    kit.draw(workspace, TITLE, drawings(workspace.read_json("result.json")), LEAD, tick)
+    kit.draw(workspace, TITLE, drawings(workspace.read_json("result.json")), LEAD, progress)
 
 
 def drawings(result: Mapping[str, Any]) -> list[Drawing]:

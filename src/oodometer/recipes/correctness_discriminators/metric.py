@@ -14,7 +14,7 @@ from ...metrics.vote_counts import absolute, paired_gap
 from ...models.torch.library import use_threads
 from ...models.torch.training import TrainingConfig
 from ...results import Interval
-from ..base import Tick, Workspace
+from ..base import Progress, Workspace
 from ..kit.tables import rounded
 from .data import TaskData
 from .files import read_judged
@@ -26,7 +26,7 @@ __all__ = ["METRICS", "learn_metric"]
 METRICS = {"token_f1": token_f1}
 
 
-def learn_metric(data: TaskData, workspace: Workspace, home: str, tick: Tick) -> None:
+def learn_metric(data: TaskData, workspace: Workspace, home: str, progress: Progress) -> None:
     """Train one discriminator of a metric, compare its mean on every test set with the truth: ``<home>/metric.json``.
 
     It learns from the pairs of the panel: gold outputs have the metric 1, a checkpoint's mistakes what they share with
@@ -38,7 +38,7 @@ def learn_metric(data: TaskData, workspace: Workspace, home: str, tick: Tick) ->
     use_threads(1)
     known = read_judged(workspace.folder / home, "dev").verdicts
     accuracy = float((known[known >= 0] > 0).mean())
-    sizes, name = data.task.sizes, data.task.metric
+    config, name = data.task.config, data.task.metric
     assert name is not None
     metric = METRICS[name]
 
@@ -50,17 +50,17 @@ def learn_metric(data: TaskData, workspace: Workspace, home: str, tick: Tick) ->
         found = examples(workspace, home, part)
         rows = data.train if part == "train" else data.dev
         gold = dict(zip(rows.inputs, rows.targets, strict=True))
-        kept = _like_outputs(found.correct, accuracy, sizes.seed)
+        kept = _like_outputs(found.correct, accuracy, config.seed)
         inputs, outputs = ([texts[row] for row in kept] for texts in (found.inputs, found.outputs))
         pairs[part] = (
             *data.seen(inputs, outputs),
             measured(outputs, [gold[one] for one in inputs]).tolist(),
         )
     judge = RegressionDiscriminator(
-        **sizes.metric_judge, training=TrainingConfig(**{**sizes.judge_plan, "seed": sizes.seed})
+        **config.metric_judge, training=TrainingConfig(**{**config.judge_plan, "seed": config.seed})
     )
     checkpoint = workspace / f"{home}/checkpoints/metric"
-    judge.fit(*pairs["train"], dev=pairs["dev"], checkpoint=checkpoint, progress=tick)
+    judge.fit(*pairs["train"], dev=pairs["dev"], checkpoint=checkpoint, progress=progress)
     shutil.rmtree(checkpoint, ignore_errors=True)
 
     def asked(name: str) -> tuple[Array, Array]:

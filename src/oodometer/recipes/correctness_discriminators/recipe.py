@@ -7,7 +7,7 @@ from typing import Any, final
 
 from ...errors import UsageError
 from ...models.torch.library import torch
-from ..base import Recipe, Step, Tick, Workspace
+from ..base import Progress, Recipe, Step, Workspace
 from ..kit.claims import judged
 from ..kit.publish import write_result
 from . import figures, tables
@@ -44,9 +44,9 @@ class CorrectnessDiscriminators(Recipe):
         out = [step for task in chosen for step in steps_of(task)]
         names = tuple(task.name for task in self.lineup(scale))
 
-        def tabulate(workspace: Workspace, tick: Tick) -> None:
+        def tabulate(workspace: Workspace, progress: Progress) -> None:
             write_result(self, workspace, tables.combine(workspace, scale, names))
-            tick(1, 1)
+            progress(1, 1)
 
         studies = tuple(f"{task.name}/study" for task in chosen)
         # Other tasks may have been finished in the same folder since: tables and figures are always made again.

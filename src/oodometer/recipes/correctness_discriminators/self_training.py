@@ -13,7 +13,7 @@ from ...metrics.vote_counts import paired_gap, share
 from ...models.seq2seq import EncoderDecoder
 from ...models.torch.library import use_threads
 from ...verbs.discriminate.pseudo_labels import PseudoLabels, pseudo_labels
-from ..base import Tick, Workspace
+from ..base import Progress, Workspace
 from ..kit.tables import rounded
 from .data import TaskData
 from .files import read_judged
@@ -39,7 +39,7 @@ def halves(types: Array, seed: int) -> tuple[Array, Array]:
     return np.sort(order[place % 2 == 0]), np.sort(order[place % 2 == 1])
 
 
-def self_train(data: TaskData, workspace: Workspace, home: str, tick: Tick) -> None:
+def self_train(data: TaskData, workspace: Workspace, home: str, progress: Progress) -> None:
     """Train the parser again on training set and accepted outputs; writes ``<home>/self_training.json``.
 
     The test set is cut in two, type by type. Of one half the outputs that all judges accept become training pairs; its
@@ -48,15 +48,17 @@ def self_train(data: TaskData, workspace: Workspace, home: str, tick: Tick) -> N
     trained as the old one but from another seed, shows how much two trainings differ for no reason.
     """
     use_threads(1)
-    sizes, name = data.task.sizes, data.task.pseudo_labels
+    config, name = data.task.config, data.task.pseudo_labels
     assert name is not None
     old = read_judged(workspace.folder / home, name)
-    learn, judge = halves(np.asarray(old.columns["type"]).astype(str), sizes.seed)
+    learn, judge = halves(np.asarray(old.columns["type"]).astype(str), config.seed)
     accepted = pseudo_labels(old.take(learn), level=LEVEL)
     found = {"set": name, "pool": len(learn), **_purity(accepted), "sets": []}
     if len(accepted):
-        new = _trained(data, accepted, sizes.seed, workspace, f"{home}/self_trained", lambda a, b: tick(a, 2 * b))
-        other = _trained(data, None, sizes.seed + 1, workspace, f"{home}/other_seed", lambda a, b: tick(a + b, 2 * b))
+        new = _trained(data, accepted, config.seed, workspace, f"{home}/self_trained", lambda a, b: progress(a, 2 * b))
+        other = _trained(
+            data, None, config.seed + 1, workspace, f"{home}/other_seed", lambda a, b: progress(a + b, 2 * b)
+        )
         for one in data.task.tests:
             rows = judge if one.name == name else None
             found["sets"].append(_compared(data, {"new": new, "other_seed": other}, workspace, home, one.name, rows))
@@ -69,7 +71,7 @@ def _purity(accepted: PseudoLabels) -> dict[str, Any]:
 
 
 def _trained(
-    data: TaskData, accepted: PseudoLabels | None, seed: int, workspace: Workspace, home: str, tick: Tick
+    data: TaskData, accepted: PseudoLabels | None, seed: int, workspace: Workspace, home: str, progress: Progress
 ) -> EncoderDecoder:
     """A parser of the task's plan; one that was finished before an interruption is loaded."""
     folder = workspace / home
@@ -82,7 +84,7 @@ def _trained(
         inputs += accepted.record.input.tolist()
         outputs += accepted.record.output.tolist()
     parser = new_parser(data, seed)
-    parser.fit(inputs, outputs, checkpoint=folder / "checkpoint", progress=tick)
+    parser.fit(inputs, outputs, checkpoint=folder / "checkpoint", progress=progress)
     parser.save(folder)
     shutil.rmtree(folder / "checkpoint", ignore_errors=True)
     (folder / "finished").write_text("")
@@ -104,7 +106,7 @@ def _compared(
     part = given.take(places.tolist())
     right = {"old": before.verdicts[places] > 0}
     for key, parser in parsers.items():
-        record = parser.predict(part.inputs, gold=part.targets, beams=data.task.sizes.beams, clean=data.clean)
+        record = parser.predict(part.inputs, gold=part.targets, beams=data.task.config.beams, clean=data.clean)
         right[key] = record.verdicts > 0
     out: dict[str, Any] = {"name": name, "rows": len(places)}
     for key, verdicts in right.items():

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
-from ..base import Step, Tick, Workspace
+from ..base import Progress, Step, Workspace
 from .data import TaskData
 from .metric import learn_metric
 from .self_training import self_train
 from .study import FORM, study_task
 from .tasks import Task
-from .work import PARTS, ask, collect_mistakes, pretrain_judges, train_panel, train_parser
+from .work import PARTS, ask, collect_mistakes, pretrain_judges, train_ensemble, train_parser
 
 __all__ = ["steps_of"]
 
@@ -34,7 +34,7 @@ class _Steps:
 
     def __init__(self, task: Task) -> None:
         self.task, self.data = task, TaskData(task)
-        self.both = {part: self.data.mark(part) for part in PARTS}
+        self.both = {part: self.data.fingerprint(part) for part in PARTS}
         self.steps: list[Step] = []
 
     def add(
@@ -50,8 +50,8 @@ class _Steps:
         """Add a step; files and needed steps are those of the task, ``share`` is of the time that all take."""
         home = self.task.name
 
-        def run(workspace: Workspace, tick: Tick) -> None:
-            work(self.data, workspace=workspace, home=home, tick=tick)
+        def run(workspace: Workspace, progress: Progress) -> None:
+            work(self.data, workspace=workspace, home=home, progress=progress)
 
         left, before = (tuple(f"{home}/{one}" for one in names) for names in (files, needs))
         weight = share * 60 * self.task.weight
@@ -59,31 +59,31 @@ class _Steps:
 
     def parse(self) -> None:
         """The parser, and the mistakes of its first checkpoints."""
-        sizes = self.task.sizes
+        config = self.task.config
         files = [*(f"parser/{one}" for one in _MODEL), "parser.json"]
-        made: dict[str, Any] = {"parser": sizes.parser, "plan": sizes.parser_plan, "tokens": sizes.tokens}
-        made |= {"seed": sizes.seed, "longest_output": sizes.longest_output}
-        made |= {"data": self.both["train"], "every": sizes.every, "checkpoints": sizes.checkpoints}
+        made: dict[str, Any] = {"parser": config.parser, "plan": config.parser_plan, "tokens": config.tokens}
+        made |= {"seed": config.seed, "longest_output": config.longest_output}
+        made |= {"data": self.both["train"], "every": config.every, "checkpoints": config.checkpoints}
         self.add("parser", "training the parser", files, train_parser, share=0.3, **made)
         files = [*(f"examples/{part}.parquet" for part in PARTS), "examples/statistics.json"]
-        drawn: dict[str, Any] = {"data": self.both, "rows": [sizes.example_rows, sizes.per_checkpoint]}
-        drawn |= {"per_input": sizes.per_input, "balance": sizes.balance, "beams": sizes.beams}
+        drawn: dict[str, Any] = {"data": self.both, "rows": [config.example_rows, config.per_checkpoint]}
+        drawn |= {"per_input": config.per_input, "balance": config.balance, "beams": config.beams}
         drawn["brackets"] = self.task.brackets
         about = "collecting mistakes of its first checkpoints"
         self.add("examples", about, files, collect_mistakes, ["parser"], 0.15, **drawn)
 
     def judge(self) -> None:
         """The judges, which may have learnt right outputs before."""
-        sizes, needs = self.task.sizes, ["examples"]
-        same: dict[str, Any] = {"judge": sizes.judge, "seed": sizes.seed, "aligned": sizes.aligned}
-        if sizes.pretraining is not None:
+        config, needs = self.task.config, ["examples"]
+        same: dict[str, Any] = {"judge": config.judge, "seed": config.seed, "aligned": config.aligned}
+        if config.pretraining is not None:
             needs.append("pretraining")
             files = ["pretrained/model.safetensors"]
-            first: dict[str, Any] = {"data": self.both["train"], "plan": sizes.pretraining}
+            first: dict[str, Any] = {"data": self.both["train"], "plan": config.pretraining}
             about = "its judges learn right outputs"
             self.add("pretraining", about, files, pretrain_judges, [], 0.2, **first, **same)
-        how: dict[str, Any] = {"plan": sizes.judge_plan, "judges": sizes.judges}
-        self.add("panel", "training its judges", ["panel.json"], train_panel, needs, 0.3, **how, **same)
+        how: dict[str, Any] = {"plan": config.judge_plan, "judges": config.judges}
+        self.add("panel", "training its judges", ["panel.json"], train_ensemble, needs, 0.3, **how, **same)
 
     def ask(self) -> list[str]:
         """Outputs of every set with the votes of the judges; returns the names of the steps."""
@@ -95,7 +95,7 @@ class _Steps:
 
             asked.append(f"ask-{name}")
             files = [f"predictions/{name}.parquet", f"predictions/{name}.json"]
-            how: dict[str, Any] = {"data": self.data.mark(name), "beams": self.task.sizes.beams}
+            how: dict[str, Any] = {"data": self.data.fingerprint(name), "beams": self.task.config.beams}
             share = 0.15 / (len(self.task.tests) + 1)
             about = f"parsing and judging {name}"
             needs = ["parser", "panel"]
@@ -104,7 +104,7 @@ class _Steps:
 
     def more(self, asked: Sequence[str]) -> dict[str, str]:
         """Self-training and another metric where the task has them; returns their files."""
-        task, sizes = self.task, self.task.sizes
+        task, config = self.task, self.task.config
         out: dict[str, str] = {}
         if task.pseudo_labels is not None:
             out["self_training"] = f"{task.name}/self_training.json"
@@ -114,8 +114,8 @@ class _Steps:
             out["metric"] = f"{task.name}/metric.json"
             how: dict[str, Any] = {
                 "metric": task.metric,
-                "judge": sizes.metric_judge,
-                "plan": sizes.judge_plan,
+                "judge": config.metric_judge,
+                "plan": config.judge_plan,
             }
             about, files, needs = f"judging by {task.metric}", ["metric.json"], ["examples", *asked]
             self.add("metric", about, files, learn_metric, needs, 0.1, **how, gold="as on dev")
@@ -130,5 +130,5 @@ class _Steps:
         needs = [*asked, *(name.replace("_", "-") for name in more)]
         tests = self.task.tests
         titles = [(test.name, test.title, test.domain, test.paper, test.resembles) for test in tests]
-        how: dict[str, Any] = {"form": FORM, "draws": self.task.sizes.draws, "titles": titles}
+        how: dict[str, Any] = {"form": FORM, "draws": self.task.config.draws, "titles": titles}
         self.add("study", "judging the judges", ["result.json"], study, needs, 0.02, **how)

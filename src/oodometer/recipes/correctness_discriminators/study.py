@@ -14,7 +14,7 @@ from ...predictions import Predictions
 from ...results import Interval
 from ...verbs.discriminate.vote_study import vote_study
 from ...version import __version__
-from ..base import Tick, Workspace
+from ..base import Progress, Workspace
 from ..kit.tables import rounded
 from .data import TaskData
 from .files import read_judged
@@ -26,7 +26,7 @@ LEVEL = 0.95
 _STEPS = ("parser", "examples", "panel")
 
 
-def study_task(data: TaskData, workspace: Workspace, home: str, more: Mapping[str, str], tick: Tick) -> None:
+def study_task(data: TaskData, workspace: Workspace, home: str, more: Mapping[str, str], progress: Progress) -> None:
     """Judge the votes on every test set; writes ``<home>/result.json``, which holds no text of the data.
 
     ``more`` names further parts of the result with the files that hold them (pseudo-labels, another metric).
@@ -36,7 +36,7 @@ def study_task(data: TaskData, workspace: Workspace, home: str, more: Mapping[st
     sets = {}
     for done, test in enumerate(task.tests, 1):
         record = read_judged(workspace.folder / home, test.name)
-        found = vote_study(record, reference=reference, draws=task.sizes.draws, level=LEVEL, seed=task.sizes.seed)
+        found = vote_study(record, reference=reference, draws=task.config.draws, level=LEVEL, seed=task.config.seed)
         sets[test.name] = {
             "title": test.title,
             "domain": test.domain,
@@ -46,8 +46,8 @@ def study_task(data: TaskData, workspace: Workspace, home: str, more: Mapping[st
             "types": _by_type(record),
             "cut": workspace.read_json(f"{home}/predictions/{test.name}.json"),
         }
-        tick(done, len(task.tests))
-    start = [] if task.sizes.pretraining is None else ["pretraining"]
+        progress(done, len(task.tests))
+    start = [] if task.config.pretraining is None else ["pretraining"]
     steps = [*_STEPS, *start, *(f"ask-{name}" for name in ("dev", *sets))]
     stamps = {name: workspace.stamp(f"{home}/{name}") for name in steps}
     result: dict[str, Any] = {
@@ -59,7 +59,7 @@ def study_task(data: TaskData, workspace: Workspace, home: str, more: Mapping[st
         "python": platform.python_version(),
         "seconds": {name: round(one["seconds"], 1) for name, one in stamps.items()},
         "cpu_seconds": {name: round(one["cpu_seconds"], 1) for name, one in stamps.items()},
-        "sizes": task.sizes.to_dict(),
+        "sizes": task.config.to_dict(),
         "data": data.counts(),
         "parser": workspace.read_json(f"{home}/parser.json"),
         "examples": workspace.read_json(f"{home}/examples/statistics.json"),

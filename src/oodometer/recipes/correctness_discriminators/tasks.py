@@ -10,7 +10,7 @@ from typing import Any, final
 from ... import datasets as sequences
 from ...datasets import Dataset
 from ...errors import UsageError
-from .sizes import Sizes
+from .run_config import RunConfig
 
 __all__ = ["Task", "TestSet", "tasks_of"]
 
@@ -51,7 +51,7 @@ class Task:
     family : "semantic", "tagging" or "parsing": the paper's Tables 2, 3 and 4.
     train, dev : read the training and the development set (in distribution).
     tests : the test sets.
-    sizes : how large the run is.
+    config : how large the run is.
     brackets : whether missing brackets are closed before outputs are compared.
     pseudo_labels : the test set whose accepted outputs are learnt from in one round of self-training; None for none.
     metric : "token_f1" where a discriminator of that metric is trained as well.
@@ -64,7 +64,7 @@ class Task:
     train: Load
     dev: Load
     tests: tuple[TestSet, ...]
-    sizes: Sizes
+    config: RunConfig
     brackets: bool = False
     pseudo_labels: str | None = None
     metric: str | None = None
@@ -112,7 +112,7 @@ _TINY_ENCODER = {
 
 _STEADY = {"batch_size": 64, "learning_rate": 1e-3, "warmup": 0.1, "weight_decay": 0.01}
 
-_SMALL = Sizes(
+_SMALL = RunConfig(
     example_rows=8000,
     per_checkpoint=3000,
     parser={"config": _TINY_BART},
@@ -123,8 +123,8 @@ _SMALL = Sizes(
 )
 
 
-def _sized(epochs: int, every: int, *, pretraining: int, judging: int = 6, **others: Any) -> Sizes:
-    """The sizes of the small scale with others replaced.
+def _sized(epochs: int, every: int, *, pretraining: int, judge_epochs: int = 6, **others: Any) -> RunConfig:
+    """The run config of the small scale with other values replaced.
 
     Given are passes of the parser, steps between its checkpoints, passes of the pretraining of judges and of a judge.
     """
@@ -134,7 +134,7 @@ def _sized(epochs: int, every: int, *, pretraining: int, judging: int = 6, **oth
         parser_plan=plan,
         every=every,
         pretraining={**_STEADY, "epochs": pretraining},
-        judge_plan={**_STEADY, "epochs": judging},
+        judge_plan={**_STEADY, "epochs": judge_epochs},
         **others,
     )
 
@@ -154,7 +154,7 @@ _SMALL_TASKS: tuple[Task, ...] = (
             8,
             200,
             pretraining=6,
-            judging=2,
+            judge_epochs=2,
             parser={"config": _TINY_T5},
             plan={"batch_size": 64},
             example_rows=None,
@@ -178,7 +178,7 @@ _SMALL_TASKS: tuple[Task, ...] = (
             60,
             200,
             pretraining=60,
-            judging=10,
+            judge_epochs=10,
             longest=60,
             tokens="pieces",
             example_rows=None,
@@ -202,7 +202,7 @@ _SMALL_TASKS: tuple[Task, ...] = (
             4,
             200,
             pretraining=4,
-            judging=3,
+            judge_epochs=3,
             aligned=True,
             dev_rows=1000,
             test_rows=4200,
@@ -254,7 +254,7 @@ _SMALL_TASKS: tuple[Task, ...] = (
 
 # ------------------------------------------------------------------ paper: T5-base, the paper's data by path or hub
 
-_PAPER = Sizes(
+_PAPER = RunConfig(
     parser={"source": "t5-base"},
     parser_plan={"epochs": 30, "batch_tokens": 4096, "learning_rate": 1e-4, "warmup": 0.05},
     judge={"kind": "generative", "source": "t5-base"},

@@ -23,10 +23,10 @@ from ...models.seq2seq import EncoderDecoder, snapshot_folders
 from ...models.torch.library import use_threads
 from ...models.torch.training import TrainingConfig
 from ...store import write_predictions
-from ..base import Tick, Workspace
+from ..base import Progress, Workspace
 from .data import TaskData
 from .files import read_pairs
-from .sizes import Sizes
+from .run_config import RunConfig
 
 __all__ = [
     "PARTS",
@@ -36,7 +36,7 @@ __all__ = [
     "make_judge",
     "new_parser",
     "pretrain_judges",
-    "train_panel",
+    "train_ensemble",
     "train_parser",
 ]
 
@@ -45,68 +45,68 @@ PARTS = ("train", "dev")
 
 def new_parser(data: TaskData, seed: int) -> EncoderDecoder:
     """The parser of a run, not trained."""
-    sizes = data.task.sizes
-    made: dict[str, Any] = dict(sizes.parser)
+    config = data.task.config
+    made: dict[str, Any] = dict(config.parser)
     if "config" in made:
-        made["tokens"] = sizes.tokens
-    training = TrainingConfig(**{**sizes.parser_plan, "seed": seed})
-    return EncoderDecoder(**made, max_output_length=sizes.longest_output, training=training)
+        made["tokens"] = config.tokens
+    training = TrainingConfig(**{**config.parser_plan, "seed": seed})
+    return EncoderDecoder(**made, max_output_length=config.longest_output, training=training)
 
 
-def make_judge(sizes: Sizes, seed: int, start: Path | None = None) -> Discriminator:
+def make_judge(config: RunConfig, seed: int, start: Path | None = None) -> Discriminator:
     """A member of the panel, not trained; members differ by the seed. ``start`` holds a pretrained encoder, or None."""
-    made: dict[str, Any] = dict(sizes.judge)
+    made: dict[str, Any] = dict(config.judge)
     if start is not None:
         del made["config"]
         made["source"] = str(start.resolve())
-    training = TrainingConfig(**{**sizes.judge_plan, "seed": seed})
+    training = TrainingConfig(**{**config.judge_plan, "seed": seed})
     if made.pop("kind") == "generative":
         return GenerativeDiscriminator(**made, training=training)
     return ClassifierDiscriminator(**made, training=training)
 
 
-def train_parser(data: TaskData, workspace: Workspace, home: str, tick: Tick) -> None:
+def train_parser(data: TaskData, workspace: Workspace, home: str, progress: Progress) -> None:
     """Train the parser, keep the snapshots of its first checkpoints, write it to ``<home>/parser``."""
     use_threads(1)
-    sizes, checkpoint = data.task.sizes, workspace / f"{home}/checkpoints/parser"
-    parser = new_parser(data, sizes.seed)
+    config, checkpoint = data.task.config, workspace / f"{home}/checkpoints/parser"
+    parser = new_parser(data, config.seed)
     parser.fit(
         data.train.inputs,
         data.train.targets,
         checkpoint=checkpoint,
         snapshots=workspace / f"{home}/snapshots",
-        every=sizes.every,
-        most=sizes.checkpoints,
-        progress=tick,
+        every=config.every,
+        most=config.checkpoints,
+        progress=progress,
     )
     parser.save(workspace / f"{home}/parser")
     workspace.write_json(f"{home}/parser.json", {"parameters": parser.parameters})
     shutil.rmtree(checkpoint, ignore_errors=True)
 
 
-def collect_mistakes(data: TaskData, workspace: Workspace, home: str, tick: Tick) -> None:
+def collect_mistakes(data: TaskData, workspace: Workspace, home: str, progress: Progress) -> None:
     """Pairs to judge: gold ones, and wrong beams of the first checkpoints, of the training and the development set."""
     use_threads(1)
-    sizes = data.task.sizes
-    folders = snapshot_folders(workspace.folder / home / "snapshots")[: sizes.checkpoints]
+    config = data.task.config
+    folders = snapshot_folders(workspace.folder / home / "snapshots")[: config.checkpoints]
     statistics: dict[str, Any] = {}
     for done, name in enumerate(PARTS):
-        part = data.train.sample(sizes.example_rows, sizes.seed + 3) if name == "train" else data.dev
+        part = data.train.sample(config.example_rows, config.seed + 3) if name == "train" else data.dev
 
         def share(a: int, b: int, done: int = done) -> None:
-            tick(done * b + a, len(PARTS) * b)
+            progress(done * b + a, len(PARTS) * b)
 
         found = collect(
             folders,
             part.inputs,
             part.targets,
-            checkpoints=sizes.checkpoints,
-            beams=sizes.beams,
-            per_checkpoint=sizes.per_checkpoint,
-            per_input=sizes.per_input,
-            balance=sizes.balance,
+            checkpoints=config.checkpoints,
+            beams=config.beams,
+            per_checkpoint=config.per_checkpoint,
+            per_input=config.per_input,
+            balance=config.balance,
             clean=data.clean,
-            seed=sizes.seed,
+            seed=config.seed,
             checkpoint=workspace / f"{home}/checkpoints/examples",
             progress=share,
         )
@@ -121,36 +121,36 @@ def examples(workspace: Workspace, home: str, part: str) -> Examples:
     return Examples.from_record(read_pairs(workspace.folder / home, part))
 
 
-def pretrain_judges(data: TaskData, workspace: Workspace, home: str, tick: Tick) -> None:
+def pretrain_judges(data: TaskData, workspace: Workspace, home: str, progress: Progress) -> None:
     """Let an encoder learn the gold pairs before judges start from it, and write it to ``<home>/pretrained``."""
     use_threads(1)
-    sizes, checkpoint = data.task.sizes, workspace / f"{home}/checkpoints/pretrained"
-    training = TrainingConfig(**{**(sizes.pretraining or {}), "seed": sizes.seed})
+    config, checkpoint = data.task.config, workspace / f"{home}/checkpoints/pretrained"
+    training = TrainingConfig(**{**(config.pretraining or {}), "seed": config.seed})
     pretrain(
         *data.seen(data.train.inputs, data.train.targets),
         workspace / f"{home}/pretrained",
-        config=sizes.judge["config"],
+        config=config.judge["config"],
         training=training,
         checkpoint=checkpoint,
-        progress=tick,
+        progress=progress,
     )
     shutil.rmtree(checkpoint, ignore_errors=True)
 
 
-def train_panel(data: TaskData, workspace: Workspace, home: str, tick: Tick) -> None:
+def train_ensemble(data: TaskData, workspace: Workspace, home: str, progress: Progress) -> None:
     """Train the judges one after the other; finished ones are kept when the training is interrupted."""
     use_threads(1)
-    sizes, checkpoint = data.task.sizes, workspace / f"{home}/checkpoints/panel"
+    config, checkpoint = data.task.config, workspace / f"{home}/checkpoints/panel"
     pairs, dev = examples(workspace, home, "train"), examples(workspace, home, "dev")
-    start = None if sizes.pretraining is None else workspace.folder / home / "pretrained"
+    start = None if config.pretraining is None else workspace.folder / home / "pretrained"
     panel = Panel.train(
-        lambda seed: make_judge(sizes, seed, start),
-        range(sizes.seed, sizes.seed + sizes.judges),
+        lambda seed: make_judge(config, seed, start),
+        range(config.seed, config.seed + config.judges),
         *data.seen(pairs.inputs, pairs.outputs),
         pairs.correct.tolist(),
         dev=(*data.seen(dev.inputs, dev.outputs), dev.correct.tolist()),
         checkpoint=checkpoint,
-        progress=tick,
+        progress=progress,
     )
     panel.save(workspace / f"{home}/panel")
     first = panel.members[0]
@@ -161,7 +161,7 @@ def train_panel(data: TaskData, workspace: Workspace, home: str, tick: Tick) -> 
     shutil.rmtree(checkpoint, ignore_errors=True)
 
 
-def ask(data: TaskData, name: str, workspace: Workspace, home: str, tick: Tick) -> None:
+def ask(data: TaskData, name: str, workspace: Workspace, home: str, progress: Progress) -> None:
     """Parse a set, let the panel vote on the outputs, and write the predictions file."""
     use_threads(1)
     parser, panel = EncoderDecoder.load(workspace / f"{home}/parser"), Panel.load(workspace / f"{home}/panel")
@@ -169,18 +169,18 @@ def ask(data: TaskData, name: str, workspace: Workspace, home: str, tick: Tick) 
     record = parser.predict(
         rows.inputs,
         gold=rows.targets,
-        beams=data.task.sizes.beams,
+        beams=data.task.config.beams,
         clean=data.clean,
         ids=rows.ids,
         columns={"type": list(rows.types)},
-        progress=lambda a, b: tick(a, 2 * b),
+        progress=lambda a, b: progress(a, 2 * b),
     )
     assert record.input is not None
     assert record.output is not None
     inputs, outputs = data.seen(record.input.tolist(), record.output.tolist())
     # An empty output is judged Incorrect without asking, so it stays empty however pairs are read.
     outputs = [new if old.strip() else "" for new, old in zip(outputs, record.output.tolist(), strict=True)]
-    votes = panel.votes(inputs, outputs, progress=lambda a, b: tick(a + b, 2 * b)).astype(np.int8)
+    votes = panel.votes(inputs, outputs, progress=lambda a, b: progress(a + b, 2 * b)).astype(np.int8)
     names = {**record.names, "judge": tuple(f"{one.kind}_{i}" for i, one in enumerate(panel.members))}
     write_predictions(replace(record, votes=votes, names=names), workspace / f"{home}/predictions/{name}.parquet")
     workspace.write_json(

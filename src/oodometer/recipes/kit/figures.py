@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from ...reports.drawings import Drawing, render_drawings
 from ...store import write_atomic
-from ..base import Tick, Workspace
+from ..base import Progress, Workspace
 
 __all__ = ["can_draw", "draw", "figure_files"]
 
@@ -23,10 +23,10 @@ def figure_files(names: Iterable[str], *pages: str) -> tuple[str, ...]:
     return (*(f"figures/{name}.vl.json" for name in names), *drawn)
 
 
-def draw(workspace: Workspace, title: str, drawings: Sequence[Drawing], lead: str, tick: Tick) -> None:
+def draw(workspace: Workspace, title: str, drawings: Sequence[Drawing], lead: str, progress: Progress) -> None:
     """Write each drawing as a Vega-Lite specification, and all of them on one page where reports can draw."""
     for done, drawing in enumerate(drawings, 1):
         workspace.write_json(f"figures/{drawing.name}.vl.json", drawing.specification())
-        tick(done, len(drawings) + 1)
+        progress(done, len(drawings) + 1)
     if can_draw():
         write_atomic(workspace / "figures.html", render_drawings(title, drawings, lead=lead))

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...reports.charts import plain
 from ...reports.drawings import Drawing, Panel
-from ..base import Tick, Workspace
+from ..base import Progress, Workspace
 from ..kit import figures as kit
 from .findings import NAMES, SETS
 
@@ -29,9 +29,9 @@ def names() -> tuple[str, ...]:
     return kit.figure_files(_FIGURES, "report.html")
 
 
-def draw(workspace: Workspace, tick: Tick) -> None:
+def draw(workspace: Workspace, progress: Progress) -> None:
     """Write the figures, and the page of the comparison where reports can draw."""
-    kit.draw(workspace, TITLE, drawings(workspace.read_json("result.json")), LEAD, tick)
+    kit.draw(workspace, TITLE, drawings(workspace.read_json("result.json")), LEAD, progress)
     if kit.can_draw():
         from ...reports import write_report
 

@@ -21,7 +21,7 @@ from ...models import (
 )
 from ...models.embeddings import WordVectors
 from ...models.torch.training import TrainingConfig
-from .sizes import Sizes
+from .run_config import RunConfig
 
 __all__ = ["Entry", "build", "lineup"]
 
@@ -80,18 +80,18 @@ class Entry:
         }
 
 
-def lineup(scale: str, sizes: Sizes) -> tuple[Entry, ...]:
+def lineup(scale: str, config: RunConfig) -> tuple[Entry, ...]:
     """The ten models in the paper's order of age and size; `UsageError` for an unknown scale."""
     if scale == "small":
-        return (*_over_words(sizes, short=True), *_small_encoders(sizes))
+        return (*_over_words(config, short=True), *_small_encoders(config))
     if scale == "paper":
-        return (*_over_words(sizes, short=False), *_paper_encoders(sizes))
+        return (*_over_words(config, short=False), *_paper_encoders(config))
     raise UsageError(f"unknown scale {scale!r}; expected small or paper")
 
 
-def _over_words(sizes: Sizes, *, short: bool) -> list[Entry]:
+def _over_words(config: RunConfig, *, short: bool) -> list[Entry]:
     """The seven models over words; the small scale reads and trains less."""
-    plan = TrainingConfig(epochs=2 if short else 8, learning_rate=1e-3, seed=sizes.seed)
+    plan = TrainingConfig(epochs=2 if short else 8, learning_rate=1e-3, seed=config.seed)
     longest = 250 if short else 400
     bag = replace(plan, epochs=3 if short else 5, learning_rate=0.01)
     convolution = {"filters": 64 if short else 100, "max_length": longest}
@@ -111,12 +111,12 @@ def _over_words(sizes: Sizes, *, short: bool) -> list[Entry]:
 _ENDING = {"embedding-sum": "SUM", "convolution": "CNN", "recurrent": "LSTM"}
 
 
-def _small_encoders(sizes: Sizes) -> list[Entry]:
+def _small_encoders(config: RunConfig) -> list[Entry]:
     shape = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 512}
     scratch = TrainingConfig(
-        epochs=sizes.scratch_epochs, batch_size=32, learning_rate=5e-4, warmup=0.1, seed=sizes.seed
+        epochs=config.scratch_epochs, batch_size=32, learning_rate=5e-4, warmup=0.1, seed=config.seed
     )
-    tuned = TrainingConfig(epochs=1, batch_size=16, learning_rate=5e-5, warmup=0.1, seed=sizes.seed)
+    tuned = TrainingConfig(epochs=1, batch_size=16, learning_rate=5e-5, warmup=0.1, seed=config.seed)
     return [
         Entry(
             "ENCODER-SCRATCH",
@@ -133,7 +133,7 @@ def _small_encoders(sizes: Sizes) -> list[Entry]:
             "frozen-encoder",
             "transformer",
             {"source": "minilm", "max_length": 128},
-            rows=sizes.encoder_rows,
+            rows=config.encoder_rows,
             weight=280,
         ),
         Entry(
@@ -143,14 +143,14 @@ def _small_encoders(sizes: Sizes) -> list[Entry]:
             "transformer",
             {"source": "minilm", "max_length": 128},
             training=tuned,
-            rows=sizes.encoder_rows,
+            rows=config.encoder_rows,
             weight=500,
         ),
     ]
 
 
-def _paper_encoders(sizes: Sizes) -> list[Entry]:
-    plan = TrainingConfig(epochs=3, batch_size=32, learning_rate=2e-5, weight_decay=0.01, warmup=0.1, seed=sizes.seed)
+def _paper_encoders(config: RunConfig) -> list[Entry]:
+    plan = TrainingConfig(epochs=3, batch_size=32, learning_rate=2e-5, weight_decay=0.01, warmup=0.1, seed=config.seed)
     large = replace(plan, learning_rate=1e-5)
     return [
         Entry(

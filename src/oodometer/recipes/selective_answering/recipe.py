@@ -16,14 +16,14 @@ from ...models.embeddings import WordVectors, read_vectors, train_glove, train_w
 from ...models.tokens import words
 from ...models.torch.library import torch, use_threads
 from ...store import write_predictions
-from ..base import Recipe, Step, Tick, Workspace
+from ..base import Progress, Recipe, Step, Workspace
 from ..kit.claims import judged
 from ..kit.publish import write_result
 from . import figures, tables
 from .findings import claims_of
 from .lineup import Entry, build, lineup
 from .markdown import markdown
-from .sizes import SIZES, Sizes
+from .run_config import RUN_CONFIGS, RunConfig
 
 __all__ = ["RECIPE", "SETS", "SelectiveAnswering"]
 
@@ -40,40 +40,40 @@ _VECTORS = {
 
 @final
 class SelectiveAnswering(Recipe):
-    """The recipe; ``sizes`` replaces the usual sizes of a scale, for tests."""
+    """The recipe; ``config`` replaces the usual one of each scale, for tests."""
 
     name = "selective-answering"
     title = "May this model answer, or should it abstain?"
     citation = "mishra2022"
 
-    def __init__(self, sizes: Mapping[str, Sizes] | None = None) -> None:
-        self.sizes = dict(sizes or SIZES)
+    def __init__(self, config: Mapping[str, RunConfig] | None = None) -> None:
+        self.config = dict(config or RUN_CONFIGS)
 
     def models(self, scale: str) -> tuple[str, ...]:
         """Names of the ten models."""
-        return tuple(entry.name for entry in lineup(scale, self.sizes[scale]))
+        return tuple(entry.name for entry in lineup(scale, self.config[scale]))
 
     def steps(self, scale: str, only: Sequence[str]) -> list[Step]:
         """Vectors, then each model's training and prediction, then what is read off them."""
         torch()  # a missing extra is said before anything is read
-        sizes = self.sizes[scale]
-        chosen = [entry for entry in lineup(scale, sizes) if not only or entry.name in only]
-        data = _Data(sizes)
+        config = self.config[scale]
+        chosen = [entry for entry in lineup(scale, config) if not only or entry.name in only]
+        data = _Data(config)
         if len(chosen) < 2:
             raise UsageError(f"models are compared, so two are needed, got {chosen[0].name} alone; add another --only")
-        out = [self._vectors(kind, sizes, data) for kind in _VECTORS if any(e.vectors == kind for e in chosen)]
+        out = [self._vectors(kind, config, data) for kind in _VECTORS if any(e.vectors == kind for e in chosen)]
         for entry in chosen:
             out += [self._train(entry, data), self._predict(entry, data)]
         needs = tuple(f"predict-{entry.name}" for entry in chosen)
         about = {
             "models": [e.name for e in chosen],
             "scale": scale,
-            "sizes": sizes.to_dict(),
+            "sizes": config.to_dict(),
             "data": data.names(),
         }
 
-        def tabulate(workspace: Workspace, tick: Tick) -> None:
-            write_result(self, workspace, tables.tabulate(workspace, scale, chosen, about, tick))
+        def tabulate(workspace: Workspace, progress: Progress) -> None:
+            write_result(self, workspace, tables.tabulate(workspace, scale, chosen, about, progress))
 
         left, judging = ("compare.json", "result.json", "result.md"), {**about, "form": tables.FORM}
         out.append(Step("tables", "judging the models", left, tabulate, judging, needs, weight=30))
@@ -89,64 +89,64 @@ class SelectiveAnswering(Recipe):
         """Tables and findings as Markdown."""
         return markdown(result)
 
-    def _vectors(self, kind: str, sizes: Sizes, data: _Data) -> Step:
+    def _vectors(self, kind: str, config: RunConfig, data: _Data) -> Step:
         # Of downloaded vectors too only the words of the training texts are kept.
-        own = sizes.to_dict() if sizes.trained_vectors else {"kind": kind}
-        settings = {**own, "data": data.mark("train")}
+        own = config.to_dict() if config.trained_vectors else {"kind": kind}
+        settings = {**own, "data": data.fingerprint("train")}
 
-        def work(workspace: Workspace, tick: Tick) -> None:
+        def work(workspace: Workspace, progress: Progress) -> None:
             use_threads()
             split = [words(text) for text in data.train().inputs]
             checkpoint = workspace / f"checkpoints/vectors-{kind}"
-            if not sizes.trained_vectors:
+            if not config.trained_vectors:
                 found = read_vectors(_source(kind), only=sorted({word for text in split for word in text}))
             elif kind == "word2vec":
                 found = train_word2vec(
                     split,
-                    dimensions=sizes.dimensions,
-                    epochs=sizes.word2vec_epochs,
-                    seed=sizes.seed,
+                    dimensions=config.dimensions,
+                    epochs=config.word2vec_epochs,
+                    seed=config.seed,
                     checkpoint=checkpoint,
-                    progress=tick,
+                    progress=progress,
                 )
             else:
                 found = train_glove(
                     split,
-                    dimensions=sizes.dimensions,
-                    epochs=sizes.glove_epochs,
-                    seed=sizes.seed,
+                    dimensions=config.dimensions,
+                    epochs=config.glove_epochs,
+                    seed=config.seed,
                     checkpoint=checkpoint,
-                    progress=tick,
+                    progress=progress,
                 )
             found.save(workspace / f"vectors/{kind}.safetensors")
             shutil.rmtree(checkpoint, ignore_errors=True)
 
-        done = "training" if sizes.trained_vectors else "reading"
+        done = "training" if config.trained_vectors else "reading"
         return Step(f"vectors-{kind}", f"{done} {kind}", (f"vectors/{kind}.safetensors",), work, settings, weight=80)
 
     def _train(self, entry: Entry, data: _Data) -> Step:
-        def work(workspace: Workspace, tick: Tick) -> None:
+        def work(workspace: Workspace, progress: Progress) -> None:
             use_threads()
             vectors = None
             if entry.vectors is not None:
                 vectors = WordVectors.load(workspace / f"vectors/{entry.vectors}.safetensors")
             model = build(entry, vectors)
-            texts = data.train().sample(entry.rows, data.sizes.seed)
+            texts = data.train().sample(entry.rows, data.config.seed)
             checkpoint = workspace / f"checkpoints/{entry.name}"
-            model.fit(texts.inputs, texts.targets, classes=(0, 1), checkpoint=checkpoint, progress=tick)
+            model.fit(texts.inputs, texts.targets, classes=(0, 1), checkpoint=checkpoint, progress=progress)
             model.save(workspace / f"models/{entry.name}")
             shutil.rmtree(checkpoint, ignore_errors=True)
 
         files = tuple(f"models/{entry.name}/{one}" for one in ("oodometer_model.json", "weights.safetensors"))
         needs = (f"vectors-{entry.vectors}",) if entry.vectors else ()
-        settings = {**entry.settings(), "data": data.mark("train")}
+        settings = {**entry.settings(), "data": data.fingerprint("train")}
         about = f"training {entry.name}"
         return Step(f"train-{entry.name}", about, files, work, settings, needs, weight=entry.weight)
 
     def _predict(self, entry: Entry, data: _Data) -> Step:
         metered = is_metered()
 
-        def work(workspace: Workspace, tick: Tick) -> None:
+        def work(workspace: Workspace, progress: Progress) -> None:
             threads = use_threads()
             model = load_model(workspace / f"models/{entry.name}")
             cost: dict[str, Any] = {"parameters": model.parameters, "threads": threads, "energy": None}
@@ -154,20 +154,20 @@ class SelectiveAnswering(Recipe):
                 texts = data.test(name)
                 if metered and name == "imdb":
                     with EnergyMeter() as meter:
-                        record, seconds = _timed(model, texts, tick)
+                        record, seconds = _timed(model, texts, progress)
                     cost["energy"] = {
                         **meter.energy.to_dict(),
                         "rows": len(texts),
                         "words": meter.energy.summary(),
                     }
                 else:
-                    record, seconds = _timed(model, texts, tick)
+                    record, seconds = _timed(model, texts, progress)
                 cost[name] = {"rows": len(texts), "seconds": seconds}
                 write_predictions(record, workspace / f"predictions/{entry.name}.{name}.parquet")
             workspace.write_json(f"costs/{entry.name}.json", cost)
 
         files = (*(f"predictions/{entry.name}.{name}.parquet" for name in SETS), f"costs/{entry.name}.json")
-        settings = {"data": [data.mark(name) for name in SETS], "metered": metered}
+        settings = {"data": [data.fingerprint(name) for name in SETS], "metered": metered}
         about = f"asking {entry.name}"
         return Step(f"predict-{entry.name}", about, files, work, settings, (f"train-{entry.name}",), entry.weight / 5)
 
@@ -177,9 +177,9 @@ def is_metered() -> bool:
     return importlib.util.find_spec("codecarbon") is not None
 
 
-def _timed(model: Any, texts: Dataset, tick: Tick) -> tuple[Any, float]:
+def _timed(model: Any, texts: Dataset, progress: Progress) -> tuple[Any, float]:
     started = time.monotonic()
-    record = model.predict(texts.inputs, label=texts.targets, ids=texts.ids, progress=tick)
+    record = model.predict(texts.inputs, label=texts.targets, ids=texts.ids, progress=progress)
     return record, time.monotonic() - started
 
 
@@ -197,10 +197,10 @@ def _source(kind: str) -> str:
 class _Data:
     """The texts of a run, read once and when they are first needed."""
 
-    def __init__(self, sizes: Sizes) -> None:
-        self.sizes = sizes
-        self.train = cache(lambda: imdb("train").sample(sizes.train_rows, sizes.seed))
-        self._imdb = cache(lambda: imdb("test").sample(sizes.test_rows, sizes.seed))
+    def __init__(self, config: RunConfig) -> None:
+        self.config = config
+        self.train = cache(lambda: imdb("train").sample(config.train_rows, config.seed))
+        self._imdb = cache(lambda: imdb("test").sample(config.test_rows, config.seed))
         self._sst2 = cache(lambda: sst2("test"))
 
     def test(self, name: str) -> Dataset:
@@ -209,7 +209,7 @@ class _Data:
             raise UsageError(f"expected {' or '.join(SETS)}, got {name!r}")
         return self._imdb() if name == "imdb" else self._sst2()
 
-    def mark(self, name: str) -> str:
+    def fingerprint(self, name: str) -> str:
         """A name of the content."""
         return (self.train() if name == "train" else self.test(name)).fingerprint
 

@@ -10,7 +10,7 @@ from typing import Any
 from ...metrics import computation_score, didma, nidma
 from ...verbs.compare import compare
 from ...version import __version__
-from ..base import Tick, Workspace
+from ..base import Progress, Workspace
 from ..kit.tables import rounded
 from .lineup import Entry
 
@@ -35,10 +35,10 @@ _PARTS = (
 
 
 def tabulate(
-    workspace: Workspace, scale: str, entries: Sequence[Entry], about: Mapping[str, Any], tick: Tick
+    workspace: Workspace, scale: str, entries: Sequence[Entry], about: Mapping[str, Any], progress: Progress
 ) -> dict[str, Any]:
     """Judge the predictions files; writes all to ``compare.json`` and returns the little that is published."""
-    found = _compared(workspace, [entry.name for entry in entries], int(about["sizes"]["seed"]), tick)
+    found = _compared(workspace, [entry.name for entry in entries], int(about["sizes"]["seed"]), progress)
     found["argv"] = f"oodometer reproduce selective-answering --scale {scale}"
     workspace.write_json("compare.json", found)
     options = {"weights": list(WEIGHTS), "grid": "coverage", "steps": 100, "tolerance": 0.95}
@@ -71,10 +71,10 @@ def tabulate(
     }
 
 
-def _compared(workspace: Workspace, names: Sequence[str], seed: int, tick: Tick) -> dict[str, Any]:
+def _compared(workspace: Workspace, names: Sequence[str], seed: int, progress: Progress) -> dict[str, Any]:
     """The comparison of the models on both sets, as `compare` makes it of their predictions files."""
     home, away = ([workspace.folder / f"predictions/{name}.{s}.parquet" for name in names] for s in ("imdb", "sst2"))
-    return compare(home, out_of_domain=away, names=names, weights=WEIGHTS, seed=seed, progress=tick).to_dict()
+    return compare(home, out_of_domain=away, names=names, weights=WEIGHTS, seed=seed, progress=progress).to_dict()
 
 
 _FINDING = ("name", "share", "contested", "undecided", "sentence")

@@ -26,7 +26,7 @@ class AuditOptions:
     methods: Sequence[str] | None = None
     classes: Sequence[int | str] | None = None
     mapping: Mapping[str, str] | None = None
-    outlook: bool = False
+    expected_widths: bool = False
     seed: int = 0
     execution: Execution = field(default_factory=Execution)
 

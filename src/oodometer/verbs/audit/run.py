@@ -21,6 +21,7 @@ from ...audits.result import Audit
 from ...audits.sampling import SampledRows
 from ...audits.strata import Stratum, strata
 from ...audits.suggestion import Suggestion, suggest
+from ...deprecation import renamed_arguments
 from ...engines import Engine
 from ...errors import UsageError
 from ...passes.below_chance import label_warnings
@@ -39,6 +40,7 @@ __all__ = ["audit"]
 _REFERENCE = ("name", "rows", "accuracy", "lower", "upper", "level", "kind")
 
 
+@renamed_arguments(outlook="expected_widths")
 @checked()
 def audit(
     reference: Any,
@@ -55,7 +57,7 @@ def audit(
     engine: str | Engine = "local",
     workers: int | None = None,
     seed: int = 0,
-    outlook: bool = False,
+    expected_widths: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Audit:
     """Judge a model on the target by a few labels: an interval valid at any number of them, and a test of the estimate.
@@ -75,7 +77,7 @@ def audit(
         How many rows to label next, and the file (.csv, .parquet, .jsonl, ...) to write them to.
     level, seed :
         Nominal coverage; seed of the order of bets and of the suggestion.
-    outlook :
+    expected_widths :
         Whether to work out the width to expect of 10 to 1,000 labels, which takes seconds; a page draws it.
 
     The estimate is exact: whatever the model and the shift, it holds the accuracy of the target's rows with probability
@@ -99,7 +101,7 @@ def audit(
         methods=methods,
         classes=classes,
         mapping=mapping,
-        outlook=outlook,
+        expected_widths=expected_widths,
         seed=seed,
         execution=Execution(engine, workers, progress),
     )
@@ -135,7 +137,9 @@ def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
         if told:  # of the target's own labels the estimate has spoken
             warnings += _label_warnings(parts, rows.predicted, target)
     suggestion = _suggested(rows, learnt.slope, parts, target, options) if options.suggest else None
-    expected = _expected_widths(rows.score, learnt.slope, found.headline, said, options) if options.outlook else None
+    expected = (
+        _expected_widths(rows.score, learnt.slope, found.headline, said, options) if options.expected_widths else None
+    )
     return Audit(
         **_of_labels(said),
         rows=len(rows.score),
@@ -150,7 +154,7 @@ def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
         proxy=learnt.name,
         explained=_explained(rows.score, learnt.slope),
         strata=_strata(rows.score, sampled, suggestion),
-        outlook=expected,
+        expected_widths=expected,
     )
 
 

@@ -49,7 +49,7 @@ def _against(domain: Domain, a: int, b: int, metric: str) -> dict[str, Any] | No
     share = parting(domain, "auc_coverage", metric, a, b)
     if not values[b] > values[a] or share < SURE:
         return None
-    one, other = domain.found[a], domain.found[b]
+    one, other = domain.evaluations[a], domain.evaluations[b]
     area = domain.values("auc_coverage")
     names = domain.models
     ahead = f"AUC prefers {names[a]} ({area[a]:.3f} against {area[b]:.3f})"
@@ -120,7 +120,7 @@ def _doubt(domain: Domain, a: int, b: int) -> str:
     covered = domain.values("coverage_at_risk")
     if not covered[a] > covered[b]:
         return ""
-    risk = float(domain.found[a].metrics["coverage_at_risk"].to_dict()["risk"])
+    risk = float(domain.evaluations[a].metrics["coverage_at_risk"].to_dict()["risk"])
     return (
         f"; but coverage at risk sides with AUC: with at most {percent(risk, None)} of the answers wrong "
         f"{domain.models[a]} answers {percent(covered[a])} of the rows and {domain.models[b]} {percent(covered[b])}"
@@ -154,14 +154,14 @@ def _precise(one: float, other: float) -> tuple[str, str]:
 def _tail(domain: Domain, a: int, b: int) -> dict[str, Any] | None:
     """Case 1: a has the higher AUC, b the higher accuracy among the rows answered first."""
     found = []
-    for one in (domain.found[a], domain.found[b]):
+    for one in (domain.evaluations[a], domain.evaluations[b]):
         curve = one.curves.get("accuracy_coverage")
         if curve is None:
             return None
         early = np.asarray(curve.x) <= TAIL + 1e-9
         found.append(float(np.asarray(curve.y)[early].mean()))
     area, drawn = domain.values("auc_coverage"), domain.draws["auc_coverage"]
-    apart = tail_difference(domain.cells[a], domain.cells[b])
+    apart = tail_difference(domain.curves[a], domain.curves[b])
     share = float(((apart > 0) & (drawn[:, a] > drawn[:, b])).mean())
     if found[1] - found[0] < _TAIL or share < SURE:
         return None
@@ -186,7 +186,7 @@ def _tail(domain: Domain, a: int, b: int) -> dict[str, Any] | None:
 def _cases(domain: Domain) -> list[dict[str, Any]]:
     return [
         {**case, "domain": domain.name, "models": [name], "sentence": f"{name}: {case['sentence']}"}
-        for name, one in zip(domain.models, domain.found, strict=True)
+        for name, one in zip(domain.models, domain.evaluations, strict=True)
         for case in one.tables.get("failure_cases", [])
         if case["seen"]
     ]

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...metrics.replicated import REPLICATED, jointly_resampled, replicated
-from ...metrics.resampling import RankCells, interval_of, resampled
+from ...metrics.resampling import RankBins, interval_of, resampled
 from ...registry import find
 from ...results.evaluation import Evaluation
 from .rows import Rows
@@ -32,8 +32,8 @@ class Domain:
 
     name: str
     models: tuple[str, ...]
-    found: tuple[Evaluation, ...]
-    cells: tuple[RankCells, ...]
+    evaluations: tuple[Evaluation, ...]
+    curves: tuple[RankBins, ...]
     paired: bool
     why: str
     options: Mapping[str, Any]
@@ -42,18 +42,18 @@ class Domain:
     def draws(self) -> dict[str, Array]:
         """Each metric that every model has, of each replicate: (replicate, model)."""
         return {
-            name: np.stack([replicated(cells, name, **self.options) for cells in self.cells], axis=1)
+            name: np.stack([replicated(curves, name, **self.options) for curves in self.curves], axis=1)
             for name in REPLICATED
             if self.has(name)
         }
 
     def has(self, name: str) -> bool:
         """Whether every model has the metric."""
-        return all(name in one.metrics for one in self.found)
+        return all(name in one.metrics for one in self.evaluations)
 
     def values(self, name: str) -> Array:
         """The metric of each model, (model,)."""
-        return np.array([one.metrics[name].value for one in self.found])
+        return np.array([one.metrics[name].value for one in self.evaluations])
 
     def better(self, name: str) -> int:
         """1 where more is better, -1 where less is."""
@@ -63,25 +63,25 @@ class Domain:
 def domain_of(
     name: str,
     models: Sequence[str],
-    found: Sequence[Evaluation],
+    evaluations: Sequence[Evaluation],
     rows: Sequence[Rows],
     seed: int,
     options: Mapping[str, Any],
 ) -> Domain:
     """A domain with its replicates: the same rows drawn for all models where they were judged on the same rows."""
     paired, why = _same_rows(rows)
-    cells: list[RankCells]
+    curves: list[RankBins]
     if paired:
         kept = [(one.values, one.verdicts) for one in rows]
-        cells = jointly_resampled(
+        curves = jointly_resampled(
             [one.ranks.groups for one in rows],
             [v for v, _ in kept if v is not None],
             [v for _, v in kept if v is not None],
             seed,
         )
     else:
-        cells = [resampled(one.ranks.groups, seed + 1 + i) for i, one in enumerate(rows)]
-    return Domain(name, tuple(models), tuple(found), tuple(cells), paired, why, options)
+        curves = [resampled(one.ranks.groups, seed + 1 + i) for i, one in enumerate(rows)]
+    return Domain(name, tuple(models), tuple(evaluations), tuple(curves), paired, why, options)
 
 
 def _same_rows(rows: Sequence[Rows]) -> tuple[bool, str]:
@@ -121,7 +121,10 @@ def rankings_of(domain: Domain) -> dict[str, list[dict[str, Any]]]:
             {
                 "model": domain.models[i],
                 "rank": int(ranks[i]),
-                **{k: getattr(domain.found[i].metrics[name], k) for k in ("value", "lower", "upper", "level", "kind")},
+                **{
+                    k: getattr(domain.evaluations[i].metrics[name], k)
+                    for k in ("value", "lower", "upper", "level", "kind")
+                },
                 "p_best": None if best is None else float(best[i]),
                 "stable": None if stable is None else float(stable[i]),
             }

@@ -215,7 +215,7 @@ def _warnings(domains: Sequence[Domain]) -> tuple[str, ...]:
     said = (
         f"{title} ({domain.name.replace('_', ' ')}): {warning}"
         for domain in domains
-        for title, one in zip(domain.models, domain.found, strict=True)
+        for title, one in zip(domain.models, domain.evaluations, strict=True)
         for warning in one.warnings
     )
     return (*_unequal_rows(domains), *said)
@@ -225,7 +225,7 @@ def _unequal_rows(domains: Sequence[Domain]) -> tuple[str, ...]:
     """A warning for each domain in which the models were judged on different numbers of rows."""
     out = []
     for domain in domains:
-        rows = [one.rows for one in domain.found]
+        rows = [one.rows for one in domain.evaluations]
         if len(set(rows)) > 1:
             out.append(
                 f"{domain.name.replace('_', ' ')}: the models are judged on {min(rows):,} to {max(rows):,} rows, and "
@@ -256,18 +256,18 @@ def _records(
     out = []
     for i, name in enumerate(home.models):
         disaster = spoken = None
-        score = home.found[i].metrics.get("disca")
+        score = home.evaluations[i].metrics.get("disca")
         if scores is not None and score is not None:
             ends = [didma(x, scores[i], options.didma_weights) for x in (score.value, score.lower, score.upper)]
             disaster = Interval(ends[0], ends[1], ends[2], score.level, "empirical")
-        other = None if away is None else away.found[i].metrics.get("disca")
+        other = None if away is None else away.evaluations[i].metrics.get("disca")
         if disaster is not None and other is not None:
             spoken = _nidma(disaster, other, options.nidma_weights)
         out.append(
             ModelRecord(
                 name=name,
-                in_domain=home.found[i],
-                out_of_domain=None if away is None else away.found[i],
+                in_domain=home.evaluations[i],
+                out_of_domain=None if away is None else away.evaluations[i],
                 target=curves[i] if curves else None,
                 energy=float(costs.energy[i]) if costs.energy else None,
                 parameters=float(costs.parameters[i]) if costs.parameters else None,

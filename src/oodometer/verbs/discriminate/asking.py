@@ -16,7 +16,7 @@ from ...discriminators import Discriminator, PretrainedDiscriminator, RuleDiscri
 from ...discriminators.base import check_pairs
 from ...errors import InputError
 from ...models.artifacts import fingerprint
-from ...store.kept import read_kept, write_kept
+from ...store.artifact_cache import read_artifact, write_artifact
 from .folder import noting_cuts
 from .training import idle_threads
 
@@ -106,7 +106,7 @@ def ask_judges(
                 known = {"probabilities": answers, "cut": judge.truncated}
                 if path is not None:
                     path.parent.mkdir(parents=True, exist_ok=True)
-                    write_kept(path, "answers", {"probabilities": answers.tolist(), "cut": judge.truncated})
+                    write_artifact(path, "answers", {"probabilities": answers.tolist(), "cut": judge.truncated})
             tell(1, 1)
             said[place], most = known["probabilities"], max(most, known["cut"])
     return said, most, cuts
@@ -119,7 +119,7 @@ def forget(home: Path | None) -> None:
 
 
 def _kept(path: Path, rows: int) -> dict[str, Any] | None:
-    found = read_kept(path, "answers")
+    found = read_artifact(path, "answers")
     if found is None:
         return None
     values = np.array(found["probabilities"], dtype=np.float32)

@@ -16,7 +16,7 @@ from ...errors import InputError, UsageError
 from ...models.artifacts import described
 from ...results import Interval
 from ...store import whole_folder, write_atomic
-from ...store.kept import checksum
+from ...store.artifact_cache import checksum
 
 __all__ = [
     "ABOUT",

@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InputError, NotApplicable, UsageError
 from ...estimators import AverageConfidence, AverageThresholdedConfidence, Estimator, MaxProb, max_prob_oracle
-from ...estimators.threshold import Cut, credit
+from ...estimators.threshold import ScoreThreshold, credit
 from ...intervals import check_level
 from ...metrics import Votes
 from ...metrics.vote_counts import VoteCounts, absolute, discrimination, paired_gap
@@ -269,7 +269,7 @@ def _thresholded(method: Estimator, known: Predictions, reference: Any, scores: 
     if reference is None:
         raise NotApplicable("needs a labelled reference with confidences: give reference=...")
     found = method.fit(as_source(reference, axes=as_source(known).axes).read(_READ)).estimate(known)
-    cut = Cut(float(scores.dtype.type(found.details["threshold"])), float(found.details["share_of_ties"]))
+    cut = ScoreThreshold(float(scores.dtype.type(found.details["threshold"])), float(found.details["share_of_ties"]))
     return StudyRow("atc", found.interval, _error(known.verdicts, credit(scores, cut), level, fitted=True))
 
 

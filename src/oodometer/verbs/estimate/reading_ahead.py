@@ -53,6 +53,7 @@ class _Ahead(Part):
         self._coming: Future[list[Predictions]] | None = coming
 
     def batches(self, fields: Iterable[str] | None = None, rows: int = 65_536) -> Iterator[Predictions]:
+        """The batches from memory; read anew where others are asked for, or they were let go."""
         coming = self._coming
         if coming is None or coming.cancelled() or fields is not None or rows != self._rows:
             return self._part.batches(fields, rows)

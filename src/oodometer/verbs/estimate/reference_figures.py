@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays import Array
 from ...calibrators.binned_map import count_verdicts
 from ...intervals import clopper_pearson
-from ...passes.plan import CONFIDENCE_CELLS, EstimationPlan, confidence_cells
+from ...passes.plan import CONFIDENCE_BINS, EstimationPlan, bins_of_confidence
 from ...predictions import Predictions
 
 __all__ = ["ReferenceFigures", "reference_figures"]
@@ -43,9 +43,9 @@ def reference_figures(plan: EstimationPlan, record: Predictions, level: float) -
     if plan.confidence is None:
         return None
     calibrated = plan.choice.apply(record)
-    values, cell = confidence_cells(plan.confidence, calibrated)
-    counts, correct = count_verdicts(cell, calibrated.verdicts, CONFIDENCE_CELLS)
-    total = np.bincount(cell, weights=values, minlength=CONFIDENCE_CELLS)
+    values, cell = bins_of_confidence(plan.confidence, calibrated)
+    counts, correct = count_verdicts(cell, calibrated.verdicts, CONFIDENCE_BINS)
+    total = np.bincount(cell, weights=values, minlength=CONFIDENCE_BINS)
     rows, hits, sums = (c.reshape(_RELIABILITY_BINS, -1).sum(axis=1) for c in (counts, correct, total))
     full = np.flatnonzero(rows)
     ends = np.array([clopper_pearson(int(hits[b]), int(rows[b]), level) for b in full])

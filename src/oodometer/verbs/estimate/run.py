@@ -218,7 +218,7 @@ def _target_warnings(plan: EstimationPlan, state: State, target: Source) -> list
 def _fitted(sources: Sequence[Source], target: Source, options: EstimateOptions) -> tuple[Fitted, Sequence[Part]]:
     """Everything learnt from the reference, and the target's parts, the first of which were read meanwhile."""
     gathered = [gather_reference(s) for s in sources]
-    values = _PART_ROWS * width(gathered[0].pieces[0][1])
+    values = _PART_ROWS * width(gathered[0].parts[0][1])
     ahead = ReadingAhead(target.parts(_PART_ROWS), batch_rows(len(sources[0].classes or ())), values)
     try:
         read = [gathered.pop(0).joined() for _ in range(len(gathered))]  # pieces are let go one by one

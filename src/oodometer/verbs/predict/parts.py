@@ -9,7 +9,7 @@ from typing import Any, final
 
 from ...predictions import Predictions
 from ...store import as_source
-from ...store.kept import read_kept, write_kept
+from ...store.artifact_cache import read_artifact, write_artifact
 from ...store.write import write_part
 
 __all__ = ["Parts"]
@@ -32,11 +32,11 @@ class Parts:
         self.notes: list[dict[str, Any]] = []
         if home is None:
             return
-        found = read_kept(home / "job.json", "predictions") if home.is_dir() else None
+        found = read_artifact(home / "job.json", "predictions") if home.is_dir() else None
         if found != job:
             shutil.rmtree(home, ignore_errors=True)
             home.mkdir(parents=True)
-            write_kept(home / "job.json", "predictions", job)
+            write_artifact(home / "job.json", "predictions", job)
         while (note := self._note(len(self.notes))) is not None:
             self.notes.append(note)
 
@@ -53,7 +53,7 @@ class Parts:
             name = self._name(self.done)
             if record is not None:
                 write_part(record, self.home / f"{name}.parquet")
-            write_kept(self.home / f"{name}.json", "note", {**note, "empty": record is None})
+            write_artifact(self.home / f"{name}.json", "note", {**note, "empty": record is None})
         self.notes.append(note)
 
     def records(self) -> Iterator[Predictions]:
@@ -76,7 +76,7 @@ class Parts:
         path = name.with_suffix(".json")
         if not path.is_file():
             return None
-        found: dict[str, Any] | None = read_kept(path, "note")
+        found: dict[str, Any] | None = read_artifact(path, "note")
         if found is None or (not found["empty"] and not name.with_suffix(".parquet").is_file()):
             return None
         return found

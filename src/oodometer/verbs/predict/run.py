@@ -241,7 +241,7 @@ def _record(asked: Classifier, batch: Batch, options: PredictOptions, tell: Call
         )
     if data.ids:
         fields["columns"]["id"] = np.array(data.ids, dtype=object)
-    for name, values in batch.kept.items():
+    for name, values in batch.columns.items():
         (fields if name in ("time", "group") else fields["columns"])[name] = values
     if options.keep_input and data.modality in ("text", "pair"):
         fields["input"] = np.array([_joined(one) for one in data.inputs], dtype=object)

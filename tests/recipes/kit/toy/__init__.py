@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from oodometer.metrics.vote_counts import paired_gap, share
-from oodometer.recipes.base import Recipe, Step, Tick, Workspace
+from oodometer.recipes.base import Progress, Recipe, Step, Workspace
 from oodometer.recipes.kit.claims import Claim, claims_table, judged, on_most
 from oodometer.recipes.kit.figures import draw, figure_files
 from oodometer.recipes.kit.looks import above, either
@@ -35,11 +35,11 @@ class Toy(Recipe):
     def steps(self, scale: str, only: Sequence[str]) -> list[Step]:
         """Train and ask, then draw."""
 
-        def work(workspace: Workspace, tick: Tick) -> None:
+        def work(workspace: Workspace, progress: Progress) -> None:
             write_result(self, workspace, {"scale": scale, "sets": study()})
 
-        def pages(workspace: Workspace, tick: Tick) -> None:
-            draw(workspace, "Digits", drawings(self.result(workspace)), "A toy", tick)
+        def pages(workspace: Workspace, progress: Progress) -> None:
+            draw(workspace, "Digits", drawings(self.result(workspace)), "A toy", progress)
 
         left = ("result.json", "result.md")
         return [

@@ -1,4 +1,4 @@
-"""Others: what the probabilities of the classes that were not predicted add up to, for the expected confusion."""
+"""Off-diagonal: what the probabilities of the classes that were not predicted add up to, for the expected confusion."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import numpy as np
 
 from ..arrays import Array
 from .bins import LOG_ODDS_BINS, half_bin, log_odds_bin
-from .compiled import passes, straight, takes
+from .compiled import contiguous, passes, supports
 from .threads import by_chunks
 
-__all__ = ["others_and_mass"]
+__all__ = ["off_diagonal_counts"]
 
 
-def others_and_mass(
+def off_diagonal_counts(
     probabilities: Array, predicted: Array, width: int, *, is_argmax: bool = True
 ) -> tuple[Array, Array]:
     """Counts by (class, log-odds bin) of the classes that were not predicted, and their summed probability.
@@ -23,16 +23,16 @@ def others_and_mass(
     ``is_argmax`` says that every other class has a probability of at most one half, so that a shift of its bits is its
     bin. `ValueError` for predicted classes that are none.
 
-    >>> others, mass = others_and_mass(np.array([[0.9, 0.1], [0.8, 0.2]]), np.array([0, 0]), LOG_ODDS_BINS)
+    >>> others, mass = off_diagonal_counts(np.array([[0.9, 0.1], [0.8, 0.2]]), np.array([0, 0]), LOG_ODDS_BINS)
     >>> others.sum(axis=1).tolist(), mass.round(3).tolist()
     ([0, 2], [[0.0, 0.3], [0.0, 0.0]])
     """
     classes = probabilities.shape[1]
-    if not takes(probabilities):
+    if not supports(probabilities):
         return _plain(probabilities, predicted, width, is_argmax)
     counts = np.zeros((classes, width), dtype=np.int64)
     mass = np.zeros((classes, classes))
-    passes.count_others(straight(probabilities), straight(predicted, np.int32), counts, mass, is_argmax)
+    passes.count_off_diagonal(contiguous(probabilities), contiguous(predicted, np.int32), counts, mass, is_argmax)
     return counts, mass
 
 

@@ -1,16 +1,16 @@
-"""Sizes of a run: how many texts, which sizes of word vectors; the only numbers that a test makes smaller."""
+"""Run config: how many texts, which sizes of word vectors; the only numbers that a test makes smaller."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any, final
 
-__all__ = ["SIZES", "Sizes"]
+__all__ = ["RUN_CONFIGS", "RunConfig"]
 
 
 @final
 @dataclass(frozen=True)
-class Sizes:
+class RunConfig:
     """How large a run is.
 
     train_rows, test_rows : IMDb texts (None for all), as many of each class. encoder_rows : training texts of the
@@ -33,7 +33,7 @@ class Sizes:
         return asdict(self)
 
 
-SIZES = {
-    "small": Sizes(),
-    "paper": Sizes(test_rows=None, encoder_rows=None, dimensions=300, trained_vectors=False),
+RUN_CONFIGS = {
+    "small": RunConfig(),
+    "paper": RunConfig(test_rows=None, encoder_rows=None, dimensions=300, trained_vectors=False),
 }

@@ -1,4 +1,4 @@
-"""Kept: what is remembered between runs carries a checksum; what is damaged or foreign is noticed and made anew."""
+"""Artifact cache: what is remembered between runs carries a checksum; what is damaged or foreign is made anew."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from .atomic import write_atomic
 
-__all__ = ["checksum", "checksum_of_files", "made_anew", "read_kept", "write_kept"]
+__all__ = ["checksum", "checksum_of_files", "made_anew", "read_artifact", "write_artifact"]
 
 FORMAT = 1
 """Of the envelope around a kept value; what another format holds is made anew."""
@@ -46,12 +46,12 @@ def made_anew(path: str | os.PathLike[str], what: str) -> None:
     warnings.warn(f"{path}: {what}; it is made anew", stacklevel=3)
 
 
-def write_kept(path: Path, kind: str, value: Any) -> Path:
+def write_artifact(path: Path, kind: str, value: Any) -> Path:
     """Keep a value that JSON can hold; the file appears whole or not at all.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "answers.json"
-    >>> read_kept(write_kept(path, "answers", [0.5, 1.0]), "answers")
+    >>> read_artifact(write_artifact(path, "answers", [0.5, 1.0]), "answers")
     [0.5, 1.0]
     """
     said = json.dumps(value, ensure_ascii=False, allow_nan=False)
@@ -59,7 +59,7 @@ def write_kept(path: Path, kind: str, value: Any) -> Path:
     return write_atomic(path, json.dumps(whole, ensure_ascii=False) + "\n")
 
 
-def read_kept(path: Path, kind: str) -> Any:
+def read_artifact(path: Path, kind: str) -> Any:
     """The value that was kept; None where there is none, with a warning where it is damaged or something else."""
     try:
         text = path.read_bytes()

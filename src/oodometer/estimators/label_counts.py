@@ -1,4 +1,4 @@
-"""Label cells: samples counted by (predicted class, quantile bin of confidence), on the reference by class as well."""
+"""Label counts: samples counted by (predicted class, quantile bin of confidence), on the reference by class as well."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..scores import ModelAgreement, Score, natural_confidence
 from .base import Estimator, Sums
 from .confidence import confidence_bins
 
-__all__ = ["CellEstimator", "Cells", "make_cells"]
+__all__ = ["LabelCountEstimator", "LabelCounts", "count_labels"]
 
 _MOST_BINS = 10
 _ROWS_PER_CELL = 25
@@ -29,7 +29,7 @@ _DENSE, _DENSE_SIZE = (
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class LabelCounts:
     """A division of samples into cells, learnt on a labelled reference, with the reference's own counts.
 
     Parameters
@@ -130,7 +130,9 @@ class Cells:
         return out
 
 
-def make_cells(reference: Predictions, *, most_bins: int = _MOST_BINS, rows_per_cell: int = _ROWS_PER_CELL) -> Cells:
+def count_labels(
+    reference: Predictions, *, most_bins: int = _MOST_BINS, rows_per_cell: int = _ROWS_PER_CELL
+) -> LabelCounts:
     """Divide by predicted class and, within it, by quantile of confidence: at most ``most_bins`` bins a class.
 
     A predicted class of n reference rows has min(sqrt(n)/2.5, n/``rows_per_cell``) bins, one at the least. Confidence
@@ -138,7 +140,7 @@ def make_cells(reference: Predictions, *, most_bins: int = _MOST_BINS, rows_per_
     `NotApplicable` without true and predicted classes.
 
     >>> p = Predictions.from_classes([0, 0, 1], label=[0, 1, 1])
-    >>> cells = make_cells(p)
+    >>> cells = count_labels(p)
     >>> cells.rows_by_cell_and_label.tolist(), cells.count(p).tolist()  # the last cell is for unknown classes
     ([[1, 1], [0, 1], [0, 0]], [2, 1, 0])
     """
@@ -158,12 +160,12 @@ def make_cells(reference: Predictions, *, most_bins: int = _MOST_BINS, rows_per_
     table, owner = _quantile_cells(place, classes, width, most_bins, rows_per_cell)
     pair = table[place] * classes + reference.label
     filled, rows, hits = _counted(pair, reference.verdicts == 1, len(owner) * classes)
-    return Cells(score, classes, table, owner, filled // classes, filled % classes, rows, hits)
+    return LabelCounts(score, classes, table, owner, filled // classes, filled % classes, rows, hits)
 
 
-def cells_of(reference: Predictions) -> Cells:
-    """`make_cells` with its usual bins, worked out once a record."""
-    made: Cells = reference.derived("label_cells", lambda: make_cells(reference))
+def label_counts_of(reference: Predictions) -> LabelCounts:
+    """`count_labels` with its usual bins, worked out once a record."""
+    made: LabelCounts = reference.derived("label_counts", lambda: count_labels(reference))
     return made
 
 
@@ -186,7 +188,7 @@ def _cell_score(reference: Predictions) -> Score | None:
 
 
 def _places(record: Predictions, score: Score | None, classes: int) -> Array:
-    """Position of each sample in `Cells.table`."""
+    """Position of each sample in `LabelCounts.table`."""
     predicted = record.predicted.astype(np.intp)
     width = _width(score, classes)
     fine: Array | int = 0 if score is None else confidence_bins(record, score, classes)
@@ -200,7 +202,7 @@ def _width(score: Score | None, classes: int) -> int:
 
 
 def _quantile_cells(place: Array, classes: int, width: int, most_bins: int, rows_per_cell: int) -> tuple[Array, Array]:
-    """`Cells.table` and `Cells.owner` from the places of the reference rows."""
+    """`LabelCounts.table` and `LabelCounts.owner` from the places of the reference rows."""
     rows = np.bincount(place, minlength=classes * width)[: classes * width].reshape(classes, width)
     total = rows.sum(axis=1, keepdims=True)
     bins = np.clip(np.minimum(total / rows_per_cell, np.sqrt(total) / 2.5).astype(np.intp), 1, most_bins)
@@ -215,7 +217,7 @@ def _quantile_cells(place: Array, classes: int, width: int, most_bins: int, rows
     return np.append(table.ravel(), len(used)), np.append(used // most_bins, -1)
 
 
-class CellEstimator(Estimator):
+class LabelCountEstimator(Estimator):
     """What estimators share that need of the target its counts in the reference's cells; subclasses finish.
 
     `NotApplicable` where the reference has no true classes.
@@ -225,12 +227,12 @@ class CellEstimator(Estimator):
 
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record lacks what the method (once fitted, its cells too) needs, or None."""
-        cells: Cells | None = getattr(self, "_cells", None)
+        cells: LabelCounts | None = getattr(self, "_label_counts", None)
         return super().why_not(record) or (None if cells is None else cells.why_not(record))
 
     def _fit(self, reference: Predictions) -> None:
-        self._cells: Cells = cells_of(reference)
+        self._label_counts: LabelCounts = label_counts_of(reference)
 
     def summarize(self, batch: Predictions) -> Sums:
         """Rows in each cell."""
-        return Sums(rows=len(batch), counts=self._cells.count(batch))
+        return Sums(rows=len(batch), counts=self._label_counts.count(batch))

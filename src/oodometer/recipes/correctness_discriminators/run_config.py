@@ -1,4 +1,4 @@
-"""Sizes of a task's run: how much data, how long models train; the only numbers that a test makes smaller."""
+"""Run config of a task: how much data, how long models train; the only numbers that a test makes smaller."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, final
 
-__all__ = ["Sizes"]
+__all__ = ["RunConfig"]
 
 
 @final
 @dataclass(frozen=True)
-class Sizes:
+class RunConfig:
     """How large the run of a task is.
 
     Parameters
