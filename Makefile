@@ -63,8 +63,11 @@ types: $(DEV)
 imports: $(DEV)
 	@$(BIN)/lint-imports
 
+# Each process begins with one end of the list and takes from the other where it is done, so that both end together and
+# what a file prepares is seldom made twice. Compiled modules are kept, or each of some hundred processes compiles them.
+unit: export PYTHONDONTWRITEBYTECODE =
 unit: $(DEV)
-	@$(BIN)/python -m pytest -n $(JOBS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 coverage: $(DEV)
 	@$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import dataclasses
+import functools
+import inspect
 import json
 import lzma
 import os
@@ -10,17 +13,25 @@ import shutil
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from types import CodeType, FunctionType, ModuleType, SimpleNamespace
+from typing import Any, get_type_hints
 
 import beartype
 import hypothesis
 import jaxtyping
 import numpy as np
 import pytest
+from beartype.roar import BeartypeCallHintViolation
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# One thread of BLAS and of OpenMP, here, in the workers of xdist and in every process that a test starts: two processes
+# of two threads each on two cores mostly wait for one another. Set before the libraries are loaded. The package's own
+# threads are another matter and stay as many as there are cores.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 
 # Under test the annotations on these floors are checked against what passes, shapes too: Float[Array, "sample class"].
 # The package does not depend on jaxtyping: it imports the names for type checkers only, so they are put where every
@@ -35,6 +46,104 @@ def check_types(function: Any) -> Any:
     return beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))(function)
 
 
+Checks = tuple[Callable[..., Any] | None, Callable[[Any], Any] | None]  # of the arguments and of the result
+_SCOPE: Any = jaxtyping.jaxtyped("context")  # inside, an axis keeps the length that it had first
+_KNOWN: dict[int, tuple[CodeType, Checks]] = {}  # of inner functions, which are made at every call of the outer one
+
+
+def checks_of(function: FunctionType) -> Checks:
+    """What checks arguments and result; a hint that cannot be read (a name for type checkers only) asks for nothing."""
+    known = _KNOWN.get(id(function.__code__))
+    if known is not None:
+        return known[1]
+    hints = {}
+    for name, hint in function.__annotations__.items():
+        alone = SimpleNamespace(__annotations__={name: hint}, __globals__=function.__globals__)
+        try:
+            hints[name] = get_type_hints(alone, function.__globals__, include_extras=True)[name]
+        except Exception:
+            hints[name] = Any
+    result = {"return": hints.pop("return")} if "return" in hints else {}
+    if any("Self" in str(hint) for hint in hints.values()):
+        return None, None
+    plain = [
+        one.replace(annotation=one.empty, default=one.empty if one.default is one.empty else None)
+        for one in inspect.signature(function).parameters.values()
+    ]
+    made: dict[str, Any] = {}
+    exec(f"def arguments{inspect.Signature(plain)}: pass\ndef result(out): return out", made)  # only their hints matter
+    for name, asked in (("arguments", hints), ("result", result)):
+        made[name].__annotations__ = asked
+        made[name].__name__, made[name].__qualname__ = function.__name__, function.__qualname__
+        made[name].__module__ = function.__module__
+        asks = any(hint is not Any for hint in asked.values())
+        made[name] = check_types(made[name]) if asks else None
+    checks = made["arguments"], made["result"]
+    if all(isinstance(hint, str) for hint in function.__annotations__.values()):
+        _KNOWN[id(function.__code__)] = function.__code__, checks
+    return checks
+
+
+def shapes(values: Iterable[Any]) -> str:
+    """Shapes of the arrays among the values, for a message."""
+    return ", ".join(str(getattr(value, "shape", type(value).__name__)) for value in values)
+
+
+def quick_checks(function: FunctionType) -> Any:
+    """The function with arguments and result checked, as `jaxtyping.jaxtyped` does it, for a tenth of the time.
+
+    That one binds the arguments to the signature at each call, checks them twice, and compiles the checks of an inner
+    function again at each call of the outer one: more than half of what a test of `estimate` took.
+    """
+    arguments, result = checks_of(function)
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        with _SCOPE:
+            if arguments is not None:
+                try:
+                    arguments(*args, **kwargs)
+                except BeartypeCallHintViolation as violation:
+                    came = shapes((*args, *kwargs.values()))
+                    raise jaxtyping.TypeCheckError(f"arguments: {violation} Shapes: {came}.") from violation
+            out = function(*args, **kwargs)
+            if result is not None:
+                try:
+                    result(out)
+                except BeartypeCallHintViolation as violation:
+                    came = shapes((*args, *kwargs.values()))
+                    told = f"result: {violation} Shapes of the arguments: {came}; of the result: {shapes([out])}."
+                    raise jaxtyping.TypeCheckError(told) from violation
+            return out
+
+    checked.__shape_checked__ = True  # type: ignore[attr-defined]
+    return checked
+
+
+def checked_shapes(slow: Callable[..., Any]) -> Callable[..., Any]:
+    """The decorator that the hook puts on classes and functions: `quick_checks`; ``slow`` for generators and such."""
+
+    def jaxtyped(thing: Any = None, *, typechecker: Any) -> Any:
+        if thing is None:
+            return functools.partial(jaxtyped, typechecker=typechecker)
+        if getattr(thing, "__no_type_check__", False):
+            return thing
+        if inspect.isclass(thing):
+            begin = vars(thing).get("__init__")
+            if dataclasses.is_dataclass(thing) and isinstance(begin, FunctionType):
+                if not hasattr(begin, "__shape_checked__"):
+                    thing.__init__ = quick_checks(begin)  # type: ignore[misc]
+                return thing
+        elif isinstance(thing, FunctionType) and not (
+            inspect.isgeneratorfunction(thing) or inspect.iscoroutinefunction(thing)
+        ):
+            return quick_checks(thing)
+        return slow(thing, typechecker=typechecker)
+
+    return jaxtyped
+
+
 def install_shape_checks() -> None:
     if any(name.partition(".")[0] == "oodometer" for name in sys.modules):
         raise RuntimeError("oodometer was imported before tests/conftest.py could install the shape checks")
@@ -43,6 +152,7 @@ def install_shape_checks() -> None:
     home = ModuleType("oodometer_type_checks")  # the hook finds its checker by the name of a module
     home.check_types = check_types  # type: ignore[attr-defined]
     sys.modules[home.__name__] = home
+    jaxtyping.jaxtyped = checked_shapes(jaxtyping.jaxtyped)  # the hook decorates with what stands here
     floors = [f"oodometer.{floor}" for floor in CHECKED_FLOORS]
     jaxtyping.install_import_hook(floors, f"{home.__name__}.check_types")
 

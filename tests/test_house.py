@@ -363,6 +363,108 @@ def test_annotations_are_checked_under_test() -> None:
         margin("no array")  # type: ignore[arg-type]
 
 
+HINTED = """
+from __future__ import annotations
+import dataclasses
+import typing
+import numpy as np
+
+def same(a: Float[np.ndarray, "row class"], b: Float[np.ndarray, "row"] | None = None, *, k: int = 1) -> int:
+    return k
+
+def result(a: Float[np.ndarray, "row class"], out: object) -> Float[np.ndarray, "row"]:
+    return out
+
+def many(*a: Int[np.ndarray, "row"], **b: float) -> None:
+    inner(*a)
+
+def inner(*a: typing.Any) -> tuple[int, ...] | None:
+    def deeper(a: Int[np.ndarray, "row"], b: Int[np.ndarray, "row"]) -> Int[np.ndarray, "2 row"]:
+        return np.stack([a, b])
+    return deeper(*a).shape if len(a) == 2 else None
+
+def unknown(a: NeverHeardOf, b: int) -> NeverHeardOf:
+    return a
+
+class Box:
+    def itself(self, n: int) -> typing.Self:
+        return self
+
+    @property
+    def wrong(self) -> int:
+        return "1"
+
+    @staticmethod
+    def half(n: float) -> float:
+        return n / 2
+
+@dataclasses.dataclass
+class Pair:
+    a: Float[np.ndarray, "row"]
+    b: Float[np.ndarray, "row"]
+"""
+CALLS = """
+same(np.ones((3, 2)))
+same(np.ones((3, 2)), np.ones(3))
+same(np.ones((3, 2)), np.ones(4))
+same(np.ones((3, 2)), b=np.ones(4))
+same(np.ones(3))
+same(np.ones((3, 2), dtype=int))
+same(np.ones((3, 2)), k=2.0)
+same(np.ones((3, 2)), None, k=True)
+result(np.ones((3, 2)), np.ones(3))
+result(np.ones((3, 2)), np.ones(2))
+result(np.ones((3, 2)), None)
+many()
+many(np.arange(3), np.arange(3), c=1.5)
+many(np.arange(3), np.arange(3), c=1)
+many(np.arange(3), np.arange(3), c="1")
+many(np.arange(3), np.arange(4))
+many(np.arange(3), np.ones(3))
+inner(np.arange(3), np.arange(3))
+inner(np.arange(3), np.arange(4))
+inner(np.arange(4), np.arange(4))
+inner(np.arange(4.0), np.arange(4))
+unknown("a", 1)
+unknown("a", "b")
+Box().itself(1)
+Box().itself("1")
+Box().wrong
+Box.half(1)
+Box.half("1")
+Pair(np.ones(3), np.ones(3))
+Pair(np.ones(3), np.ones(2))
+Pair(np.ones(3), "b")
+"""
+
+
+def test_quick_checks_of_annotations_refuse_what_jaxtyping_refuses() -> None:
+    """The hook decorates with checks of our own, which cost less; jaxtyping's are what they are held against."""
+    from jaxtyping._decorator import jaxtyped as slow
+    from jaxtyping._import_hook import JaxtypingTransformer, Typechecker
+
+    checker = Typechecker("oodometer_type_checks.check_types")
+    verdicts: dict[object, list[bool]] = {}
+    for decorate in (slow, jaxtyping.jaxtyped):
+        tree = ast.fix_missing_locations(JaxtypingTransformer(typechecker=checker).visit(ast.parse(HINTED)))
+        module = ModuleType("hinted")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(sys.modules, "hinted", module)
+            patch.setattr(jaxtyping, "jaxtyped", decorate)
+            exec(compile(tree, "hinted", "exec"), module.__dict__)
+            verdicts[decorate] = []
+            for call in CALLS.split("\n")[1:-1]:
+                try:
+                    eval(call, module.__dict__)
+                    verdicts[decorate].append(True)
+                except jaxtyping.TypeCheckError:
+                    verdicts[decorate].append(False)
+    first, second = verdicts.values()
+    assert len(verdicts) == 2
+    assert first == second
+    assert first.count(False) == 18
+
+
 def test_extras_that_errors_name_exist() -> None:
     declared = set(metadata("oodometer").get_all("Provides-Extra") or ())
     named = {name for path in MODULES for name in re.findall(r"extra=\"(\w+)\"", path.read_text(encoding="utf-8"))}

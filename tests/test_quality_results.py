@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from itertools import islice
 from pathlib import Path
@@ -15,6 +16,10 @@ from benchmarks.quality import beds, run, tables
 from benchmarks.quality.tables import Case, Triple
 from benchmarks.real.data import RESULTS
 
+# Every table asks for the errors of every bed: under test they are counted once for each bed that a table makes.
+_COUNTED = functools.cached_property(tables.Summary.errors.fget)  # type: ignore[attr-defined]
+_COUNTED.__set_name__(tables.Summary, "errors")
+tables.Summary.errors = _COUNTED  # type: ignore[assignment,method-assign]
 CASES = tables.read_cases(RESULTS / "quality.json")
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,7 @@ from oodometer.predictions import Predictions
 from oodometer.store import write_predictions
 from oodometer.testing import example_record
 
+README = Path(__file__).resolve().parents[2] / "README.md"
 ESTIMATE_KEYS = {"version", "reference", "target", "headline", "estimates", "skipped", "warnings"}
 INTERVAL_KEYS = {"value", "lower", "upper", "level", "kind"}
 
@@ -265,15 +269,38 @@ def test_a_closed_pipe_is_no_error(files: Path) -> None:
     assert done.stderr == b""
 
 
-def test_demo_writes_files_and_tells_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--out", str(tmp_path / "demo")]) == 0
-    shown = capsys.readouterr().out
+@pytest.fixture(scope="module")
+def drift(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder that the demo wrote, and what it printed."""
+    folder, shown = tmp_path_factory.mktemp("drift") / "demo", io.StringIO()
+    with redirect_stdout(shown):
+        assert main(["demo", "--out", str(folder)]) == 0
+    return folder, shown.getvalue()
+
+
+def test_demo_writes_files_and_tells_where(drift: tuple[Path, str]) -> None:
+    folder, shown = drift
     assert "report" in shown
-    names = {p.name for p in (tmp_path / "demo").iterdir()}
+    names = {p.name for p in folder.iterdir()}
     assert {"reference.parquet", "target_0.parquet", "labels_5.parquet", "demo.json", "report.html"} <= names
-    found = json.loads((tmp_path / "demo" / "demo.json").read_text())
+    found = json.loads((folder / "demo.json").read_text())
     truths = np.array([s["truth"]["value"] for s in found["steps"]])
     heads = np.array([s["headline"]["value"] for s in found["steps"]])
     assert (np.diff(truths) < 0).all(), "the drift makes the model worse at each step"
     assert abs(heads[0] - truths[0]) < 0.03
     assert np.corrcoef(truths, heads)[0, 1] > 0.9
+
+
+def test_the_table_in_the_readme_is_what_the_demo_finds(drift: tuple[Path, str]) -> None:
+    """The README shows what the demo prints; it fails here when the two drift apart."""
+    table = README.read_text(encoding="utf-8").partition("<!-- demo -->")[2].partition("<!-- /demo -->")[0]
+    rows = [line for line in table.splitlines() if re.match(r"\| \d", line)]
+    steps = json.loads((drift[0] / "demo.json").read_text())["steps"]
+    assert len(rows) == len(steps)
+    for row, step in zip(rows, steps, strict=True):
+        head = step["headline"]
+        found = [100 * x for x in (head["value"], head["lower"], head["upper"], step["truth"]["value"])]
+        # another processor rounds the training differently; three points are eighteen images of 597
+        shares = [float(x) for x in re.findall(r"(\d+\.\d) %", row)]
+        assert shares == pytest.approx(found, abs=3.0), row
+        assert step["name"] in row

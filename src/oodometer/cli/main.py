@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from copy import copy
+from functools import cache
 from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from .. import plugins
 from ..errors import OodometerError
@@ -76,6 +79,15 @@ for command in (
     command.add_to(app)
 
 
+@cache
+def _parser(word: str) -> Any:
+    """The parser of the command that this word names, else of all commands: to read the hints of all takes a while."""
+    one = copy(app)
+    one.registered_commands = [command for command in app.registered_commands if command.name == word]
+    one.registered_groups = [group for group in app.registered_groups if group.name == word]
+    return get_command(one if one.registered_commands or one.registered_groups else app)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns 0 done, 1 the work failed, 2 wrong usage or input, 130 interrupted, 143 terminated."""
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -89,7 +101,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(given: list[str], debug: bool) -> int:
     try:
         with plugins.tracebacks_on(debug):
-            code = app(given, standalone_mode=False, prog_name="oodometer")
+            code = _parser(given[0] if given else "")(given, standalone_mode=False, prog_name="oodometer")
         sys.stdout.flush()
         return int(code or 0)
     except Stopped as stop:
