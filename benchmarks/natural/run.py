@@ -99,7 +99,7 @@ def measure(case: Path, cache: Path) -> Shift:
     assert found.diagnosis is not None
     evidence = Evidence(
         LEVEL,
-        shift_statistics=found.diagnosis.statistics,
+        shift_statistics=found.diagnosis.signs,
         diagnosis=found.diagnosis,
         source=found.reference["accuracy"],
         reference_rows=int(found.reference["rows"]),

@@ -236,10 +236,9 @@ def page(shifts: Sequence[Shift], command: str) -> Iterator[str]:
         " product); nothing was re-weighted or noised on purpose. Every case goes through `oodometer.estimate` with its"
         f" defaults and level {LEVEL:.0%}; the headline is that of a prior of natural shifts that was fitted without"
         " the whole source of the case (`python -m benchmarks.natural.prior`)."
-        " Errors, widths and `moved` "
-        "(the distance of the target's accuracy"
-        " from the reference's) are in points of accuracy, means over cases. The best fixed method is the one with the smallest"
-        " error over all natural shifts with probabilities; the best in hindsight is chosen for each line by the truth,"
+        " Errors, widths and `moved` (the distance of the target's accuracy from the reference's) are in points of"
+        " accuracy, means over cases. The best fixed method is the one with the smallest error over"
+        " all natural shifts with probabilities; the best in hindsight is chosen for each line by the truth,"
         " which no rule can know. A method has an error where it answered in every case. Cases that share a data set or"
         " a reference are not independent."
     )

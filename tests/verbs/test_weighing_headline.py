@@ -294,37 +294,20 @@ def headline(estimates: list[Estimate] = TWO, **options: Any) -> Headline:
     return found
 
 
-UNSEEN = "; a change of the truth itself (P(y | x)) would go unseen"
+LIFE = "the trials simulate shifts under which P(y | x) or P(x | y) stands still; life need not keep to that"
 
 
-SEEN = Finding("overlap", "", 0.8, 0.0, supports=("cbpe",), strength="strong")
-ASKED = Finding("agreement", "", -3.0, 0.001, strength="strong")
-
-
-def of_rows(rows: int) -> list[Estimate]:
-    return [replace(e, rows=rows) for e in TWO]
-
-
-def test_only_no_shift_in_rows_enough_is_trusted() -> None:
-    found = headline(of_rows(500), diagnosis=diagnosed("none"))
-    assert (found.trust, found.interval.kind) == ("high", "backtest")
+@pytest.mark.parametrize("kind", ["none", "label", "covariate", "unknown"])
+def test_what_was_right_on_simulated_shifts_says_that_it_was_simulated(kind: str) -> None:
+    found = headline(diagnosis=diagnosed(kind))
+    assert (found.trust, found.interval.kind, found.why) == ("low", "backtest", LIFE)
     assert found.method.startswith("backtest: ac ")
-    assert found.why == f"with 500 target rows most shifts that outputs can show would be seen{UNSEEN}"
-    few = headline(of_rows(499), diagnosis=diagnosed("none"))
-    assert few.trust == "low"
-    assert few.why == f"499 target rows, fewer than 500, can hide a shift that matters{UNSEEN}"
-    part = headline(of_rows(5000), diagnosis=diagnosed("none"), part=True)
-    assert part.trust == "low", "the whole target was diagnosed, not this slice"
-    assert part.why.startswith("the kind of shift was diagnosed for the whole target")
+    assert found.assumes.startswith("any shift is like those simulated")
 
 
-@pytest.mark.parametrize(("kind", "findings"), [("label", ()), ("covariate", (SEEN,)), ("covariate", (ASKED,))])
-def test_what_was_right_on_simulated_shifts_has_not_earned_high_trust(kind: str, findings: tuple[Finding, ...]) -> None:
-    found = headline(of_rows(50_000), diagnosis=diagnosed(kind, *findings))
-    assert (found.trust, found.interval.kind) == ("low", "backtest")
-    assert "natural shifts have missed them" in found.why
-    assert "kind" not in found.why, "the diagnosis has a sentence of its own"
-    assert "'none'" not in found.why
+def test_a_target_beyond_all_trials_says_so() -> None:
+    found = headline(shift_statistics={"moved": 9.0, "unexplained": 9.0})
+    assert found.why == "the target moved further than any shift that was simulated from the reference"
 
 
 @given(
@@ -340,53 +323,6 @@ def test_the_weights_told_add_up_to_one_hundred(weights: dict[str, float], panel
     assert all(percents), "what is nothing is not told"
 
 
-def test_a_covariate_shift_of_inputs_that_nobody_saw_is_not_trusted() -> None:
-    """From 0.80 to about 0.70 by the outputs alone: it may be twice as bad, and the interval says so."""
-    found = headline(diagnosis=diagnosed("covariate"))
-    assert (found.trust, found.interval.kind) == ("low", "backtest")
-    assert "give `features`" in found.why
-    move = 0.8 - found.interval.value
-    assert found.interval.lower == pytest.approx(found.interval.value - move)
-    assert found.interval.upper == pytest.approx(0.8)
-    assert found.assumes.startswith("the true change of accuracy is at most twice")
-    wide = headline(diagnosis=diagnosed("covariate"), weighting=WIDE)
-    assert wide.interval.upper - wide.interval.lower > 0.3, "never narrower than the trials make it"
-
-
-ALARM = Finding("confidence alarm", "", 0.2, refutes=("ac",), strength="strong")
-
-
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        ({"diagnosis": diagnosed("unknown")}, "nothing here can tell which kind of shift it is: it is unknown"),
-        ({"diagnosis": None}, "nothing here can tell which kind of shift it is: there was no diagnosis"),
-        ({"diagnosis": diagnosed("none"), "weighting": WIDE},
-         "on simulated targets like this one the errors were large"),
-        ({"diagnosis": diagnosed("none", ALARM)}, "confidence does not see what other signs see"),
-        ({"diagnosis": diagnosed("none"), "shift_statistics": {"moved": 9.0, "unexplained": 9.0}},
-         "the target moved further than any shift that was simulated from the reference"),
-        ({"diagnosis": diagnosed("none"), "source": 1.0}, "the reference holds no errors, so the trials prove little"),
-        ({"diagnosis": diagnosed("none"), "source": 0.0},
-         "the reference holds no correct answers, so the trials prove little"),
-    ],
-)  # fmt: skip
-def test_what_is_not_quite_trusted_says_why(options: dict[str, Any], why: str) -> None:
-    if options.get("source") in (0.0, 1.0):
-        source = options["source"]
-        alike = [replace(t, source=source, truth=source, estimates={"ac": (source, source, source)})
-                 for t in made_trials(60, {})]  # fmt: skip
-        options = {
-            **options,
-            "weighting": TrialWeighting(alike, ["ac"], MANY),
-            "estimates": [made_by("ac", source)],
-        }
-    found = headline(**options)
-    assert found.trust == "low"
-    assert found.why == why + UNSEEN
-    assert found.interval.kind == "backtest"
-
-
 def test_a_reference_without_errors_leaves_room_for_some() -> None:
     alike = [replace(t, source=1.0, truth=1.0, estimates={"ac": (1.0, 1.0, 1.0)}) for t in made_trials(60, {})]
     given = {"source": 1.0, "reference_rows": 100, "diagnosis": diagnosed("none")}
@@ -395,12 +331,12 @@ def test_a_reference_without_errors_leaves_room_for_some() -> None:
     assert found.trust == "low"
 
 
+ALARM = Finding("confidence alarm", "", 0.2, refutes=("ac",), strength="strong")
 FAR = Finding("overlap", "", 0.99, 0.0, refutes=("cbpe",), strength="strong")
 APART = Finding("overlap", "", 0.9, 0.0, refutes=("cbpe",), strength="strong")
 
 
-def test_new_inputs_are_not_answered_by_reweighting() -> None:
-    """Models that agree and distances come first, then what reads distributions, then ATC; CBPE not at all."""
+def test_new_inputs_are_answered_by_what_needs_no_overlap_where_other_models_are_asked() -> None:
     near = [
         made_by("agreement", 0.6),
         made_by("threshold-distance", 0.64),
@@ -408,25 +344,12 @@ def test_new_inputs_are_not_answered_by_reweighting() -> None:
         made_by("cbpe", 0.95),
     ]
     found = headline(near, diagnosis=diagnosed("support", APART))
-    assert found.method.endswith(" of agreement, threshold-distance")
+    assert found.method == "median of agreement, threshold-distance"
     assert found.interval.value == pytest.approx(0.62)
-    assert (found.interval.lower, found.interval.upper) == pytest.approx((0.5, 0.76))
+    assert (found.interval.lower, found.interval.upper) == pytest.approx((0.5, 0.74))
     assert (found.trust, found.why, found.interval.kind) == ("low", "it is support", "empirical")
-    without = headline(near[1:], diagnosis=diagnosed("support", APART))
-    assert without.method.endswith(" of atc")
-
-
-@pytest.mark.parametrize(
-    ("finding", "values"),
-    [(FAR, (0.6, 0.62)), (APART, (0.6, 0.9))],
-    ids=["no overlap at all", "no agreement"],
-)
-def test_where_nothing_is_known_the_interval_is_everything(finding: Finding, values: tuple[float, float]) -> None:
-    estimates = [made_by("agreement", values[0]), made_by("atc-entropy", values[1])]
-    found = headline(estimates, diagnosis=diagnosed("support", finding))
-    assert (found.trust, found.interval.lower, found.interval.upper) == ("none", 0.0, 1.0)
-    assert "label some target rows" in found.why
-    assert found.why.startswith("it is support")
+    without = headline([made_by("ac", 0.7), *near[1:]], diagnosis=diagnosed("support", APART))
+    assert without.method.startswith("backtest: "), "distances alone are not heard alone: they know of no error"
 
 
 def test_new_inputs_without_a_method_for_them_are_at_most_lowly_trusted() -> None:
@@ -487,7 +410,7 @@ def test_where_nothing_overlaps_the_pessimist_has_a_voice() -> None:
     estimates = [made_by("agreement", 0.6), made_by("threshold-distance", 0.5), made_by("dis2", 0.2)]
     found = headline(estimates, diagnosis=diagnosed("support", FAR))
     assert found.interval.value == pytest.approx(0.5)
-    assert (found.interval.lower, found.interval.upper, found.trust) == (0.0, 1.0, "none")
+    assert (found.interval.lower, found.interval.upper, found.trust) == (pytest.approx(0.1), pytest.approx(0.7), "low")
 
 
 @pytest.mark.parametrize(("method", "trust"), [("doc", "low"), ("source", "none")])
@@ -538,7 +461,12 @@ def test_the_json_says_what_was_diagnosed_and_tried(target: Predictions, tried: 
     assert {f["name"] for f in found["diagnosis"]["findings"]} >= {"change", "confidence", "overlap"}
     assert found["backtest"]["trials"] == len(tried.trials)
     assert found["backtest"]["methods"] == tried.methods
-    assert found["headline"]["trust"] == "high" if target is TARGET else found["headline"]["trust"] != "high"
+    assert found["headline"]["trust"] != "high", "of a reference of this size nine in ten did not end near enough"
+    bands = found["headline"]["bands"]
+    assert list(bands) == ["unchanged", "half", "nine_in_ten"]
+    assert bands["nine_in_ten"]["lower"] <= bands["half"]["lower"] <= bands["half"]["upper"]
+    assert list(found["assumptions"]) == ["natural", "none", "label", "covariate"]
+    assert (found["assumptions"]["none"]["refuted"] is None) == (target is TARGET)
     assert found["headline"]["why"]
     assert found["headline"]["lower"] <= found["headline"]["value"] <= found["headline"]["upper"]
 
@@ -585,7 +513,8 @@ def test_a_change_of_the_truth_itself_goes_unseen_and_is_said_to(tried: Any) -> 
     assert seen[0].headline == seen[1].headline
     assert seen[0].diagnosis == seen[1].diagnosis
     assert seen[0].target["accuracy"]["value"] > seen[1].target["accuracy"]["value"] + 0.05
-    assert "a change of the truth itself (P(y | x)) would go unseen" in seen[1].headline.why
+    assert seen[1].headline.why.startswith("of public shifts that looked like this, nine in ten are expected within ")
+    assert seen[1].target["accuracy"]["value"] >= seen[1].headline.lower, "the band counts what no output shows"
 
 
 class Guest(AverageConfidence):

@@ -58,7 +58,10 @@ NO_GUARANTEE = (
 )
 
 TRUST: dict[str, tuple[str, str]] = {
-    "high": ("High trust", "No shift is seen, in rows enough to see one. Labels alone can confirm it."),
+    "high": (
+        "High trust",
+        "Nine in ten of public shifts that looked like this one ended near this number. Labels alone can confirm it.",
+    ),
     "low": ("Low trust", "This is a first guess: label some random target rows before you rely on it."),
     "none": ("No trust", "Do not act on this number. Label some random target rows first."),
 }

@@ -39,7 +39,7 @@ from .charts.models import DOMAINS, domains, leader
 from .glossary import STRENGTHS
 from .numbers import best
 from .references import reference
-from .words import anything_goes, headline_sentence, rests_on
+from .words import anything_goes, assumed, bands_text, headline_sentence, rests_on
 
 __all__ = ["SECTIONS"]
 
@@ -62,6 +62,8 @@ def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
         "sentence": headline_sentence(result),
         "rests_on": rests_on(headline),
         "anything_goes": anything_goes(headline),
+        "bands": bands_text(headline),
+        "assumed": assumed(result),
         "strengths": STRENGTHS,
         "estimates": found,
         "votes": judges.context(result),

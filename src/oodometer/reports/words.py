@@ -6,11 +6,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ..results.estimation import ASSUMPTIONS
 from .numbers import best, finite, percent, percent_range, points, rows_text
 
 __all__ = [
     "anything_goes",
     "apart",
+    "assumed",
+    "bands_text",
     "capital",
     "difference",
     "headline_sentence",
@@ -129,6 +132,36 @@ def rests_on(headline: Result) -> str:
         return ""
     assumes = sentence(headline.get("assumes"))
     return f"This rests on one assumption: {assumes}" if assumes else ""
+
+
+def bands_text(headline: Result) -> str:
+    """The three bands of a headline in one sentence; empty where it has none.
+
+    >>> ends = {"unchanged": (0.92, 0.94), "half": (0.86, 0.93), "nine_in_ten": (0.75, 0.95)}
+    >>> bands = {name: {"lower": low, "upper": high} for name, (low, high) in ends.items()}
+    >>> bands_text({"bands": bands}).replace(chr(160), " ").partition(". ")[0]
+    'If P(y | x) stood still: 92–94 %'
+    """
+    bands = headline.get("bands") or {}
+    three = [best(bands.get(name)) or bands.get(name) for name in ("unchanged", "half", "nine_in_ten")]
+    if not all(three):
+        return ""
+    still, half, most = (percent_range(one.get("lower"), one.get("upper"), 0) for one in three if one)
+    return (
+        f"If P(y | x) stood still: {still}. Half of public natural shifts like this one ended in {half}, "
+        f"nine in ten in {most}."
+    )
+
+
+def assumed(result: Result) -> list[dict[str, Any]]:
+    """Rows of the table of assumptions: what one would believe under each, and what the data say."""
+    rows = []
+    for name, one in (result.get("assumptions") or {}).items():
+        against = one.get("refuted") or one.get("why")
+        rows.append(
+            {**one, "name": ASSUMPTIONS.get(name, name), "against": against, "chosen": name == result.get("assume")}
+        )
+    return rows
 
 
 def measured(result: Result) -> str:

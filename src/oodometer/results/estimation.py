@@ -244,7 +244,12 @@ def _trust(found: Estimation) -> str:
     """How far to trust the headline and why; the diagnosis, which has a line of its own, is not said twice."""
     why = found.headline.why
     if found.diagnosis is not None and found.diagnosis.why:
-        for said in (f": {found.diagnosis.why}", f"{found.diagnosis.why}; ", found.diagnosis.why):
+        for said in (
+            f": {found.diagnosis.why}",
+            f"; {found.diagnosis.why}",
+            f"{found.diagnosis.why}; ",
+            found.diagnosis.why,
+        ):
             why = why.replace(said, "")
     return f"  trust {found.headline.trust}: {why or 'see the kind of shift'}"
 

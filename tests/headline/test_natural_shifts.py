@@ -1,0 +1,276 @@
+"""The prior of natural shifts: its value, its bands, its file, the trust that it gives, and the four assumptions."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oodometer
+from oodometer.diagnoses import Diagnosis, Finding
+from oodometer.errors import InputError, UsageError
+from oodometer.headline.assumptions import headline_under, under_assumptions
+from oodometer.headline.headline import Evidence, make_headline
+from oodometer.headline.natural_headline import HIGH_RATE, HIGH_REACH, doubt_of, natural_headline, trust_of
+from oodometer.headline.natural_shifts import NaturalShifts, ShiftSigns, packaged_prior, standard_error
+from oodometer.results import Estimate
+from oodometer.results.estimation import ASSUMPTIONS
+from oodometer.testing import example_record
+
+PRIOR = packaged_prior()
+HAND = replace(
+    PRIOR,
+    rise=0.0,
+    fall=1.5,
+    gate=0.2,
+    levels=np.array([0.05, 0.5, 0.95]),
+    chance=np.array([-2.0, 0.0, 1.0]),
+    size=np.array([-0.2, 0.0, 0.1]),
+    reach=((0.1, 50, 0.95, 0.01), (1.0, 500, 0.88, 0.08)),
+)
+STILL = ShiftSigns(0.9, 0.9, 10_000, 10_000, moved=0.0, unexplained=0.0)
+SIGNS = st.builds(
+    ShiftSigns,
+    st.floats(0, 1),
+    st.floats(0, 1),
+    st.integers(1, 10**6),
+    st.integers(1, 10**6),
+    st.none() | st.floats(0, 4),
+    st.none() | st.floats(0, 4),
+    st.booleans(),
+)
+
+
+def test_the_value_by_hand() -> None:
+    """u = 0.2 opens the gate by half: half of the estimate's move, half of what natural shifts made of such moves."""
+    fell = ShiftSigns(0.8, 0.9, 100, 100, moved=0.5, unexplained=0.2)
+    assert HAND.value(fell) == pytest.approx(0.9 - 0.5 * 0.1 - 0.5 * 1.5 * 0.1)
+    rose = replace(fell, estimate=1.0)
+    assert HAND.value(rose) == pytest.approx(0.9 + 0.5 * 0.1)
+    assert HAND.value(replace(fell, unexplained=0.0)) == pytest.approx(0.8), "class shares explain all of it"
+    assert HAND.value(replace(fell, models=True)) == pytest.approx(0.8), "other models saw the fall"
+
+
+def test_quantiles_by_hand() -> None:
+    signs = ShiftSigns(0.5, 0.5, 200, 50, moved=0.5, unexplained=0.0)
+    se = standard_error(0.5, signs)
+    assert se == pytest.approx((0.25 * (1 / 200 + 1 / 50)) ** 0.5)
+    low, middle, high = HAND.quantile(signs, np.array([0.05, 0.5, 0.95]))
+    assert (low, middle, high) == pytest.approx((0.5 - 2 * se - 0.1, 0.5, 0.5 + se + 0.05))
+    assert HAND.quantile(signs, np.array([0.0, 1.0])).tolist() == [0.0, 1.0]
+    lower, upper = HAND.interval(signs, 0.9)
+    assert lower == pytest.approx(low)
+    assert upper == pytest.approx(0.5 + max(se + 0.05, 1.6448536 * se)), "never narrower than chance"
+
+
+@given(SIGNS, st.floats(0.01, 0.999))
+def test_intervals_hold_the_value_and_lie_in_one_another(signs: ShiftSigns, level: float) -> None:
+    value, (low, high) = PRIOR.value(signs), PRIOR.interval(signs, level)
+    assert 0 <= low <= value <= high <= 1
+    inner = PRIOR.interval(signs, level / 2)
+    assert low - 1e-12 <= inner[0]
+    assert inner[1] <= high + 1e-12
+
+
+@given(SIGNS, st.integers(2, 100))
+def test_more_rows_of_the_same_kind_widen_no_band(signs: ShiftSigns, times: int) -> None:
+    """The size of a change is an effect size: it does not grow with the rows that show it."""
+    more = replace(signs, rows=signs.rows * times, reference_rows=signs.reference_rows * times)
+    for level in (0.5, 0.9):
+        assert np.diff(PRIOR.interval(more, level))[0] <= np.diff(PRIOR.interval(signs, level))[0] + 1e-12
+
+
+def test_it_is_asymmetric_and_grows_with_the_size_of_the_change() -> None:
+    moved = replace(STILL, moved=0.8, unexplained=0.5)
+    (low, high), near = PRIOR.interval(moved, 0.9), PRIOR.interval(STILL, 0.9)
+    assert 0.9 - low > 2 * (high - 0.9)
+    assert high - low > 4 * (near[1] - near[0])
+
+
+# ------------------------------------------------------------------------------------------ the file
+
+
+def test_the_packaged_file_says_where_it_comes_from() -> None:
+    about = PRIOR.about or {}
+    assert len(about["sources"]) == 15
+    assert about["cases"] == sum(row[1] for row in PRIOR.reach) == 1225
+    assert about["made_by"].startswith("python -m benchmarks.natural.prior")
+    assert NaturalShifts.from_dict(json.loads(json.dumps(PRIOR.to_dict())), "again").to_dict() == PRIOR.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[1]", "expected a prior of natural shifts of format 1, got format list"),
+        ('{"format": 7}', "expected a prior of natural shifts of format 1, got format 7"),
+        ('{"format": 1}', "got one without 'value'"),
+        ("no json", "expected a prior of natural shifts, a JSON file, got Expecting value"),
+        (None, "No such file"),
+    ],
+)
+def test_another_file_is_refused_with_a_line(content: str | None, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "prior.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(InputError, match=r"prior\.json") as caught:
+        oodometer.estimate(REFERENCE, TARGET, prior=path, backtest=None)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("spoil", [{"p": 0.5}, {"moved": None}, {"standard_error": float("nan")}])
+def test_a_spoilt_file_is_refused(spoil: dict[str, Any]) -> None:
+    plain = PRIOR.to_dict()
+    plain["quantiles"][0] |= spoil
+    with pytest.raises(InputError, match="expected a prior of natural shifts"):
+        NaturalShifts.from_dict(plain, "spoilt.json")
+
+
+def test_a_prior_of_ones_own_is_used(tmp_path: Path) -> None:
+    wide = PRIOR.to_dict()
+    for row in wide["quantiles"]:
+        row["standard_error"] *= 20
+    path = tmp_path / "wide.json"
+    path.write_text(json.dumps(wide))
+    mine, ours = (
+        oodometer.estimate(REFERENCE, TARGET, prior=p, methods=ASKED, backtest=None).headline for p in (path, None)
+    )
+    assert mine.value == ours.value
+    assert mine.interval.width > 1.5 * ours.interval.width
+
+
+# ------------------------------------------------------------------------------------------ the headline
+
+REFERENCE = example_record(400, seed=3)
+ASKED = ["source", "doc", "im", "cbpe", "atc", "leap"]
+TARGET = example_record(500, seed=4, difficulty=1.3, labelled=False)
+
+
+def made_by(method: str, value: float) -> Estimate:
+    return Estimate(
+        method, value, max(value - 0.05, 0), min(value + 0.05, 1), 0.9, "conditional", "", "guo2017", rows=900
+    )
+
+
+FOUR = [made_by("doc", 0.7), made_by("im", 0.72), made_by("cbpe", 0.74), made_by("atc", 0.6), made_by("source", 0.8)]
+
+
+def evidence(**changes: Any) -> Evidence:
+    given: dict[str, Any] = {"shift_statistics": {"moved": 0.4, "unexplained": 0.2}, "source": 0.8,
+                             "reference_rows": 1000} | changes  # fmt: skip
+    return Evidence(0.9, **given)
+
+
+def test_the_estimate_is_the_mean_of_what_is_weighed_and_of_the_plain_middle() -> None:
+    still = make_headline(FOUR, evidence())
+    assert still is not None
+    found = natural_headline(still, FOUR, evidence(), HAND)
+    estimate = (still.value + 0.71) / 2  # the median of 0.7, 0.72, 0.74, 0.6
+    assert found.value == pytest.approx(0.8 - (0.5 + 0.5 * 1.5) * (0.8 - estimate))
+    assert (found.kind, found.level, found.method) == ("empirical", 0.9, still.method)
+    assert found.bands["unchanged"] == still.interval
+    assert found.bands["nine_in_ten"] == found.interval, "asked at the same level"
+    assert found.lower <= found.bands["half"].lower <= found.value <= found.bands["half"].upper <= found.upper
+
+
+def test_without_the_accuracy_of_the_reference_the_number_stands_alone() -> None:
+    still = make_headline(FOUR, Evidence(0.9))
+    assert still is not None
+    assert natural_headline(still, FOUR, Evidence(0.9)) is still
+
+
+def test_a_reference_without_errors_leaves_room() -> None:
+    alike = [made_by("doc", 1.0)]
+    given_ = evidence(source=1.0, reference_rows=50, shift_statistics={"moved": 0.0, "unexplained": 0.0})
+    still = make_headline(alike, given_)
+    assert still is not None
+    found = natural_headline(still, alike, given_)
+    assert found.lower <= 0.05 ** (1 / 50), "the exact lower end of 50 in 50"
+    assert (found.trust, found.why.endswith("the reference holds no errors, so nothing is known of them")) == (
+        "low",
+        True,
+    )
+
+
+def diagnosed(kind: Any, *findings: Finding) -> Diagnosis:
+    return Diagnosis(kind, findings, f"it is {kind}")
+
+
+ALARM = Finding("confidence alarm", "", 0.2, refutes=("ac",), strength="strong")
+
+
+def test_trust_says_what_was_measured() -> None:
+    level, why = trust_of(HAND, STILL, "")
+    assert level == "high"
+    assert "within 1 points (measured on 50 of them, their sources left out: 95 %)" in why
+    worse = replace(HAND, reach=((1.0, 500, HIGH_RATE - 0.01, 0.2),))
+    assert trust_of(worse, STILL, "")[0] == "low", "a band that held too seldom is not trusted, however narrow"
+    far = replace(STILL, moved=3.0)
+    assert trust_of(HAND, far, "")[0] == "none"
+    assert "more than half of all accuracies: label some target rows" in trust_of(HAND, far, "")[1]
+    reach = (HIGH_REACH + 0.01) / 0.2
+    assert trust_of(HAND, replace(STILL, moved=reach), "")[0] == "low"
+    assert trust_of(HAND, STILL, "it is so")[0] == "low"
+
+
+@pytest.mark.parametrize(
+    ("changes", "doubt"),
+    [
+        ({"diagnosis": diagnosed("none")}, ""),
+        ({"diagnosis": diagnosed("label")}, ""),
+        ({"diagnosis": diagnosed("support")}, "it is support"),
+        ({"diagnosis": diagnosed("none", ALARM)}, "confidence does not see what other signs see"),
+    ],
+)
+def test_what_speaks_against_high_trust(changes: dict[str, Any], doubt: str) -> None:
+    assert doubt_of(STILL, evidence(**changes)) == doubt
+
+
+def test_what_cannot_be_seen_is_taken_to_be_typical() -> None:
+    unseen = replace(STILL, moved=None, unexplained=None)
+    assert "a typical natural shift is assumed" in doubt_of(unseen, evidence())
+    assert PRIOR.interval(unseen, 0.9)[0] < PRIOR.interval(STILL, 0.9)[0]
+
+
+# ------------------------------------------------------------------------------------------ assumptions
+
+
+@pytest.mark.parametrize("assume", list(ASSUMPTIONS))
+def test_the_headline_is_that_of_the_assumption(assume: str) -> None:
+    found = oodometer.estimate(REFERENCE, TARGET, assume=assume, methods=ASKED, backtest=None, level=0.9)
+    chosen = found.assumptions[assume]
+    assert chosen.interval == found.headline.interval
+    assert found.to_dict()["assume"] == assume
+    natural = oodometer.estimate(REFERENCE, TARGET, methods=ASKED, backtest=None, level=0.9)
+    assert found.assumptions == natural.assumptions, "all four stand in every result"
+    assert found.headline.bands == natural.headline.bands
+    if assume != "natural":
+        assert found.headline.trust != "high"
+        assert ASSUMPTIONS[assume] in found.headline.why
+
+
+def test_an_assumption_that_no_method_can_answer_under_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"nothing can be said if the class shares changed .*; leave --assume out"):
+        oodometer.estimate(REFERENCE, TARGET, assume="label", methods=["source", "doc"], backtest=None)
+    with pytest.raises(UsageError, match=r"unknown assumption 'hope'; known: natural, none, label, covariate"):
+        oodometer.estimate(REFERENCE, TARGET, assume="hope")
+
+
+def test_data_that_refute_an_assumption_are_heard() -> None:
+    against = Finding("label shift", "no shares explain it", 9.0, 0.0, refutes=("leap", "sld"), strength="strong")
+    every = [*FOUR, made_by("leap", 0.5)]
+    still = make_headline(every, evidence())
+    assert still is not None
+    natural = natural_headline(still, every, evidence())
+    found = under_assumptions(natural, still, every, diagnosed("covariate", against))
+    assert (found["label"].method, found["label"].refuted) == ("leap", "no shares explain it")
+    assert found["covariate"].refuted is None
+    said = headline_under("label", natural, found)
+    assert (said.trust, said.value) == ("none", 0.5)
+    assert said.why.startswith("the data speak against this assumption; ")
