@@ -12,7 +12,7 @@ import pytest
 
 from oodometer.cli import reproduce as command
 from oodometer.recipes import Recipe, Step
-from oodometer.recipes.base import Tick, Workspace
+from oodometer.recipes.base import Progress, Workspace
 
 Run = Callable[..., int]
 # The packages' faces give functions of these names, so the modules are asked for by name.
@@ -32,7 +32,7 @@ class Toy(Recipe):
         return ("A", "B")
 
     def steps(self, scale: str, only: Any) -> list[Step]:
-        def work(workspace: Workspace, tick: Tick) -> None:
+        def work(workspace: Workspace, progress: Progress) -> None:
             if Toy.stop:
                 raise KeyboardInterrupt
             workspace.write_json("result.json", {"scale": scale, "only": list(only)})

@@ -756,6 +756,7 @@ def test_the_result_is_strict_json(make: Callable[[], Estimation]) -> None:
         "assumes",
         "trust",
         "why",
+        "bands",
     }
     for e in found["estimates"]:
         assert set(e) >= {
