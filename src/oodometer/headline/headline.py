@@ -32,7 +32,7 @@ class Evidence:
     """What a headline rests on besides the estimates.
 
     level : nominal coverage; weighting : weights by trials; shift_statistics, diagnosis : what is seen of the shift;
-    source, reference_rows : accuracy on the reference and its rows; part : whether it is a part of what was diagnosed.
+    source, reference_rows : accuracy on the reference and its rows.
     """
 
     level: float = 0.95
@@ -41,7 +41,6 @@ class Evidence:
     diagnosis: Diagnosis | None = None
     source: float | None = None
     reference_rows: int = 0
-    part: bool = False
 
 
 def make_headline(estimates: Sequence[Estimate], evidence: Evidence) -> Headline | None:

@@ -155,12 +155,10 @@ def _headlines(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOpt
         weighting = TrialWeighting(trials.trials, [*trials.methods, "label-shift"], len(fitted.record))
     evidence = Evidence(options.level, weighting, diagnosis=diagnosis, source=correct / rows, reference_rows=rows)
 
-    def headline_of(
-        estimates: Sequence[Estimate], states: Mapping[str, Any], part: bool = False
-    ) -> tuple[Headline, Headline]:
+    def headline_of(estimates: Sequence[Estimate], states: Mapping[str, Any]) -> tuple[Headline, Headline]:
         statistics = fitted.plan.shift_statistics
         seen = {} if statistics is None else statistics.finish(states["shift_statistics"])
-        here = replace(evidence, shift_statistics=seen, part=part)
+        here = replace(evidence, shift_statistics=seen)
         still = make_headline(estimates, here)
         assert still is not None  # there is at least one estimate
         return still, natural_headline(still, estimates, here, options.natural_shifts)
@@ -255,6 +253,6 @@ def _part(
             column=named,
             remedy=remedy,
         )
-    still, natural = headline_of(estimates, states, part=True)
+    still, natural = headline_of(estimates, states)
     headline = headline_under(options.assume, natural, under_assumptions(natural, still, estimates, None))
     return Part(place, int(states["truth"]["rows"]), headline, tuple(estimates), _truth(states, options.level))
