@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ..errors import UsageError
@@ -11,7 +11,7 @@ from ..results import Estimate, percent
 from ..results.diagnosis import Diagnosis
 from ..results.estimation import ASSUMPTIONS, Assumed, Headline
 
-__all__ = ["headline_under", "under_assumptions"]
+__all__ = ["headline_under", "under_assumptions", "under_label_shift"]
 
 
 def under_assumptions(
@@ -25,11 +25,7 @@ def under_assumptions(
     """
     by_name = {e.method: e for e in estimates}
     refuted = _refuted(by_name, diagnosis)
-    asked = sorted(
-        (e for e in estimates if ":" not in e.method and known("estimator", e.method).stable == "P(x | y)"),
-        key=lambda e: (not known("estimator", e.method).in_panel, known("estimator", e.method).order),
-    )
-    label = asked[0] if asked else None
+    label = under_label_shift(estimates)
     source = by_name.get("source")
     return {
         "natural": Assumed(natural.interval, natural.method),
@@ -37,6 +33,21 @@ def under_assumptions(
         "label": _of(label, refuted.get("label"), "no method of label shift could answer"),
         "covariate": Assumed(still.interval, still.method, refuted.get("covariate")),
     }
+
+
+def under_label_shift(estimates: Iterable[Estimate]) -> Estimate | None:
+    """The estimate to believe if only the class shares changed, or None: `leap` before those outside the panel.
+
+    >>> two = [Estimate(m, 0.5, 0.4, 0.6, 0.95, "conditional", "", "") for m in ("bbse", "leap", "doc")]
+    >>> found = under_label_shift(two)
+    >>> found.method if found else None
+    'leap'
+    """
+    asked = sorted(
+        (e for e in estimates if ":" not in e.method and known("estimator", e.method).stable == "P(x | y)"),
+        key=lambda e: (not known("estimator", e.method).in_panel, known("estimator", e.method).order),
+    )
+    return asked[0] if asked else None
 
 
 def _of(estimate: Estimate | None, refuted: str | None, why: str) -> Assumed:

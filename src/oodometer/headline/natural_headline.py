@@ -9,8 +9,10 @@ from ..intervals import clopper_pearson
 from ..registry import known
 from ..results import Estimate, Interval, percent
 from ..results.estimation import ASSUMPTIONS, Headline
+from .assumptions import under_label_shift
 from .headline import Evidence, beyond_overlap, confidence_middle
 from .natural_shifts import NaturalShifts, ShiftSigns, packaged_prior
+from .trimmed_mean import trimmed_mean_share
 
 __all__ = ["doubt_of", "natural_headline", "signs_of", "spanning", "trust_of"]
 
@@ -25,9 +27,10 @@ def natural_headline(
 ) -> Headline:
     """What natural shifts make of the number ``still``, which holds if P(y | x) stood still.
 
-    The estimate is the mean of that number and of the plain middle of confidence (`confidence_middle`); the prior
-    shrinks its rises, stretches its falls, and gives the interval and the bands. ``still`` is given back as it is where
-    the accuracy of the reference is not known, and with bands where judges spoke.
+    The estimate is the mean of that number and of the plain middle of confidence (`confidence_middle`), where the
+    diagnosis is label shift, of that number and of the estimate under label shift, which counts the more the larger the
+    reference is; the prior shrinks its rises, stretches its falls, and gives the interval and the bands. ``still`` is
+    given back as it is where the accuracy of the reference is not known, and with bands where judges spoke.
     """
     prior = packaged_prior() if prior is None else prior
     by_name = {e.method: e for e in estimates}
@@ -52,10 +55,17 @@ def signs_of(still: Headline, by_name: Mapping[str, Estimate], evidence: Evidenc
     """What the prior asks for; None where the accuracy of the reference is not known."""
     if evidence.source is None or not by_name:
         return None
-    unlike = evidence.diagnosis is not None and evidence.diagnosis.kind == "support" and bool(beyond_overlap(by_name))
+    kind = None if evidence.diagnosis is None else evidence.diagnosis.kind
+    unlike = kind == "support" and bool(beyond_overlap(by_name))
     middle = confidence_middle(by_name)
     alone = middle is None and any(known("estimator", m.partition(":")[0]).reads == "models" for m in by_name)
-    estimate = still.value if middle is None or unlike else (still.value + middle) / 2
+    label = under_label_shift(by_name.values()) if kind == "label" else None
+    if label is not None:
+        # the confidence is blind to class shares; a small reference knows too little of P(h | y) to believe it alone
+        share = trimmed_mean_share(evidence.reference_rows)
+        estimate = share * still.value + (1 - share) * label.value
+    else:
+        estimate = still.value if middle is None or unlike else (still.value + middle) / 2
     rows = max(e.rows for e in by_name.values())
     seen = evidence.shift_statistics
     return ShiftSigns(
