@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable
-from ..kernels import mix
+from ..kernels import by_chunks, mix
 from ..predictions import Predictions
 from ..registry import register
 from .base import Score
@@ -92,9 +92,9 @@ class NeighborDistance(Score):
         return out
 
 
-def _index_of(features: Array) -> _Tree | _Library:
-    """Few columns: a k-d tree of scipy, which loads quickly. Many: scikit-learn, which knows when to compare all."""
-    return _Tree(features) if features.shape[1] <= _FEW_COLUMNS else _Library(features)
+def _index_of(features: Array) -> _Tree | _All:
+    """Few columns: a k-d tree of scipy. Many: a tree would look at most rows anyhow, and all are compared."""
+    return _Tree(features) if features.shape[1] <= _FEW_COLUMNS else _All(features)
 
 
 @final
@@ -115,17 +115,28 @@ class _Tree:
 
 
 @final
-class _Library:
-    """The same from scikit-learn."""
+class _All:
+    """The same from a matrix product, |x - y|^2 = |x|^2 + |y|^2 - 2 x.y, as in scikit-learn, which loads longer."""
 
     def __init__(self, features: Array) -> None:
-        from sklearn.neighbors import NearestNeighbors
-
-        self._index = NearestNeighbors().fit(features)
+        self._rows = features.astype(np.float64)
+        self._half = np.square(self._rows).sum(axis=1) / 2
 
     def __len__(self) -> int:
-        return int(self._index.n_samples_fit_)
+        return len(self._rows)
 
     def __call__(self, features: Array, count: int) -> Array:
-        found: Array = self._index.kneighbors(features, n_neighbors=count)[0]
-        return found
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+        out = np.empty((len(features), count))
+
+        def work(start: int, stop: int) -> None:
+            some = features[start:stop].astype(np.float64)
+            half = self._half - some @ self._rows.T
+            half.partition(count - 1, axis=1)
+            squares = 2 * half[:, :count] + np.square(some).sum(axis=1, keepdims=True)
+            out[start:stop] = np.sort(np.sqrt(np.maximum(squares, 0)), axis=1)
+
+        with threadpool_limits(1):  # pieces go to the cores, not products
+            by_chunks(work, len(features), len(self._rows))
+        return out
