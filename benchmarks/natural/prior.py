@@ -24,6 +24,7 @@ import numpy as np
 from benchmarks.natural.tables import LEVEL, Shift, read_shifts
 from benchmarks.real.data import RESULTS, ROOT
 from benchmarks.real.tables import markdown
+from oodometer.headline.falls import verdict_of
 from oodometer.headline.headline import Evidence
 from oodometer.headline.natural_headline import spanning, trust_of
 from oodometer.headline.natural_shifts import NaturalShifts, ShiftSigns, standard_error
@@ -34,6 +35,7 @@ PACKAGED = ROOT / "src" / "oodometer" / "headline" / "natural_shifts.json"
 LEVELS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99)
 GATE = 0.2  # of what class shares leave unexplained, where half of the rule is believed
 STRETCHED = 0.5  # of what natural shifts ask for
+MARGINS = (0.01, 0.03, 0.05)
 REACHES = (0.04, 0.06, 0.08, 0.12, 0.2, 0.3, 1.0)
 
 
@@ -128,6 +130,20 @@ def reach_of(shifts: Sequence[Shift]) -> tuple[tuple[float, int, float, float], 
     return tuple(out)
 
 
+def verdicts_of(shifts: Sequence[Shift]) -> tuple[tuple[float, str, int, float], ...]:
+    """Margin, what was said of a fall by so much, how often, and how often that was right; sources left out."""
+    priors = {one: fit_prior([s for s in shifts if source_of(s) != one]) for one in sorted(set(map(source_of, shifts)))}
+    rows = []
+    for margin in MARGINS:
+        said = [verdict_of(priors[source_of(s)].share_below(s.signs, s.signs.source - margin)) for s in shifts]
+        fell = [s.signs.source - s.case.truth >= margin for s in shifts]
+        for verdict in ("fell", "holds"):
+            right = [one == (verdict == "fell") for one, word in zip(fell, said, strict=True) if word == verdict]
+            if right:
+                rows.append((margin, verdict, len(right), round(mean(right), 3)))
+    return tuple(rows)
+
+
 def _reach(shift: Shift) -> float:
     value, lower, upper = shift.case.headline
     return max(value - lower, upper - value)
@@ -137,7 +153,7 @@ def packaged(shifts: Sequence[Shift], date: str) -> NaturalShifts:
     """The prior of all cases, with what was measured of it with sources left out."""
     sources = sorted(set(map(source_of, shifts)))
     about = {"made_by": "python -m benchmarks.natural.prior", "date": date, "cases": len(shifts), "sources": sources}
-    return replace(fit_prior(shifts), reach=reach_of(left_out(shifts)), about=about)
+    return replace(fit_prior(shifts), reach=reach_of(left_out(shifts)), about=about, verdicts=verdicts_of(shifts))
 
 
 # ------------------------------------------------------------------------------------------ what must hold
@@ -209,6 +225,10 @@ def page(shifts: Sequence[Shift], before: Sequence[Shift], prior: NaturalShifts)
     reach = [
         [f"{100 * most:.0f}", str(cases), f"{inside:.0%}", f"{far:.0%}"] for most, cases, inside, far in prior.reach
     ]
+    said = [
+        [f"{100 * margin:.0f}", verdict, f"{cases / len(shifts):.0%}", f"{right:.1%}"]
+        for margin, verdict, cases, right in prior.verdicts
+    ]
     about = prior.about or {}
     lines = [
         "# The prior of natural shifts",
@@ -224,6 +244,9 @@ def page(shifts: Sequence[Shift], before: Sequence[Shift], prior: NaturalShifts)
         "## How far the band of 90 % reaches from the value, in points, and how many ended inside",
         "",
         *markdown(["reach up to", "cases", "inside", "missed by more than 3 points"], reach),
+        "## Did the accuracy fall by a margin: verdicts without a label",
+        "",
+        *markdown(["margin in points", "said", "of all cases", "right"], said),
     ]
     return "\n".join(lines).rstrip() + "\n"
 

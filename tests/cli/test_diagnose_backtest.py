@@ -83,7 +83,7 @@ def test_estimate_shows_the_diagnosis_and_can_do_without_a_backtest(
     assert main([*arguments, "--backtest", "none", "--json", str(out)]) == 0
     shown = capsys.readouterr().out.splitlines()
     found = json.loads(out.read_text())
-    assert f"  kind of shift: {found['diagnosis']['kind']}: {found['diagnosis']['why']}" in shown[:5]
+    assert f"  kind of shift: {found['diagnosis']['kind']}: {found['diagnosis']['why']}" in shown[:6]
     assert found.get("backtest") is None
     assert found["headline"]["kind"] != "backtest"
     assert shown[2].startswith(f"  trust {found['headline']['trust']}: ")

@@ -76,7 +76,7 @@ def test_prints_tables_and_writes_json(run: Run, tmp_path: Path, capsys: pytest.
     said = capsys.readouterr()
     assert "| scale | small |" in said.out
     assert "1 steps done" in said.out
-    assert said.err == ""  # no bar where nobody watches
+    assert said.err.splitlines() == ["  0%  doing one", "100%  done"]  # no bar where nobody watches: a line a step
     found = json.loads((tmp_path / "r.json").read_text())
     assert (found["command"], found["paper"], found["scale"]) == ("reproduce", "toy", "small")
     assert found["result"] == {"scale": "small", "only": ["B"]}

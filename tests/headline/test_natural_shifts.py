@@ -107,9 +107,10 @@ def test_the_packaged_file_says_where_it_comes_from() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("[1]", "expected a prior of natural shifts of format 1, got format list"),
-        ('{"format": 7}', "expected a prior of natural shifts of format 1, got format 7"),
-        ('{"format": 1}', "got one without 'value'"),
+        ("[1]", "expected a prior of natural shifts of format 2, got format list"),
+        ('{"format": 7}', "expected a prior of natural shifts of format 2, got format 7"),
+        ('{"format": 1}', "expected a prior of natural shifts of format 2, got format 1"),
+        ('{"format": 2}', "got one without 'value'"),
         ("no json", "expected a prior of natural shifts, a JSON file, got Expecting value"),
         (None, "No such file"),
     ],

@@ -23,8 +23,9 @@ def test_an_estimation_shows_its_summary() -> None:
     assert lines[0].startswith(f"Estimated accuracy: {percent(found.headline.value)}  [")
     assert lines[1] == f"  rests on: {found.headline.assumes}"
     assert lines[3].startswith("  if P(y | x) stood still: ")
-    assert lines[4] == f"Reference accuracy: {percent(found['source'].value)} on 300 rows"
-    assert lines[5].startswith("True accuracy: ")
+    assert lines[4].startswith("  Fell by 1 point or more: ")
+    assert lines[5] == f"Reference accuracy: {percent(found['source'].value)} on 300 rows"
+    assert lines[6].startswith("True accuracy: ")
     head = next(i for i, line in enumerate(lines) if line.startswith("method "))
     assert [line.split()[0] for line in lines[head + 1 : head + 1 + len(found.estimates)]] == [
         one.method for one in found.estimates

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..results import percent
-from ..results.estimation import ASSUMPTIONS, headline_lines
+from ..results.estimation import ASSUMPTIONS, alarm_text, alarms_sentence, headline_lines
 from . import options, output, places
 
 if TYPE_CHECKING:
@@ -65,6 +65,10 @@ def estimate(
         typer.Option(help="Another prior of natural shifts than the packaged one.", metavar="FILE"),
         places.READ,
     ] = None,
+    margin: Annotated[
+        float,
+        typer.Option(help="Say whether the accuracy fell by at least this much: target, slices and chunks."),
+    ] = 0.01,
     engine: options.Engine = "local",
     workers: options.Workers = None,
     seed: options.IntervalSeed = 0,
@@ -92,6 +96,7 @@ def estimate(
             backtest=None if backtest == "none" else backtest,
             assume=assume,
             prior=prior,
+            margin=margin,
             engine=engine,
             workers=workers,
             seed=seed,
@@ -128,10 +133,12 @@ def show(found: Estimation) -> None:
                         percent(p.headline.interval.value),
                         percent(p.headline.interval.lower),
                         percent(p.headline.interval.upper),
+                        alarm_text(p.fell),
                         truth_here,
                     ]
                 )
-            output.print_table([title[:-1], "rows", "accuracy", "lower", "upper", "truth"], rows, title)
+            output.print_table([title[:-1], "rows", "accuracy", "lower", "upper", "fell", "truth"], rows, title)
+            output.say(alarms_sentence(parts, title[:-1]))
     for answer in found.risk_coverage.extra["answers"] if found.risk_coverage is not None else ():
         output.say(_answer(answer))
     if found.risk_coverage is not None and found.diagnosis is not None and found.diagnosis.kind == "support":

@@ -61,9 +61,9 @@ def reproduce(
 
 @contextmanager
 def _bar() -> Iterator[Report | None]:
-    """A bar with what is being done, on standard error, on a terminal only."""
+    """A bar with what is being done, on standard error; where that is no terminal a line for each step."""
     if not sys.stderr.isatty():
-        yield None
+        yield _line_a_step()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
@@ -77,6 +77,18 @@ def _bar() -> Iterator[Report | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=1.0)
         yield lambda what, share: bar.update(task, description=visible(what), completed=share)
+
+
+def _line_a_step() -> Report:
+    last = ""
+
+    def tell(what: str, share: float) -> None:
+        nonlocal last
+        if what != last:
+            last = what
+            output.say(f"{share:4.0%}  {visible(what)}", error=True)
+
+    return tell
 
 
 def show(found: Reproduction) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import NotApplicable
 from ..estimators import Sums
 from ..estimators.label_counts import LabelCounts, label_counts_of
-from ..estimators.target_prior import conditionals, fit_prior, g_statistic
+from ..estimators.target_prior import conditionals, fit_prior, g_statistic, no_shift_test
 from ..predictions import Predictions
 
 __all__ = ["ShiftStatistics"]
@@ -74,3 +74,18 @@ class ShiftStatistics:
             "unexplained": float(np.sqrt(max(left - degrees * (1 + m / n), 0.0) / m)),
             "label_shift": float(prior[0] @ recall),
         }
+
+    def p_value(self, state: Sums, seed: int = 0) -> float | None:
+        """Of the test that the outputs are distributed as on the reference, fit for many looks; None without cells.
+
+        Source: the G test of `no_shift_test`, its tail by a gamma distribution (`ShiftTest.tail_p_value`).
+
+        >>> p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
+        >>> statistics = ShiftStatistics().fit(p)
+        >>> statistics.p_value(statistics.summarize(p)) > 0.05
+        True
+        """
+        label_counts, counts = self.label_counts, state["counts"]
+        if label_counts is None or not counts.sum() or len(counts) != len(label_counts):
+            return None
+        return no_shift_test(label_counts.rows, counts, seed=seed).tail_p_value

@@ -19,7 +19,7 @@ from ..errors import InputError
 
 __all__ = ["FORMAT", "NaturalShifts", "ShiftSigns", "packaged_prior"]
 
-FORMAT = 1
+FORMAT = 2
 _LEAST_RATE, _MOST_RATE = 0.02, 0.98  # where the standard error is taken: no accuracy is known to be 0 or 1
 
 
@@ -62,7 +62,8 @@ class NaturalShifts:
     rise, fall, gate : of the value. levels : the p, ascending. chance, size : a_p and b_p, shape (level,).
     unknown : moved and unexplained where they cannot be seen. reach : rows of (most points that the band of 90 %
         reaches from the value, cases, share of them inside the band, share missed by more than three points), judged
-        with their source left out.
+        with their source left out. verdicts : rows of (margin, "fell" or "holds", cases that were called so, share of
+        them that was right), judged in the same way.
     about : provenance: command, date, sources, cases.
 
     Source: `benchmarks/natural`; linear quantile regression after Koenker and Bassett (1978).
@@ -83,6 +84,7 @@ class NaturalShifts:
     unknown: Mapping[str, float]
     reach: tuple[tuple[float, int, float, float], ...] = ()
     about: Mapping[str, Any] | None = None
+    verdicts: tuple[tuple[float, str, int, float], ...] = ()
 
     def value(self, signs: ShiftSigns) -> float:
         """The accuracy to expect under a natural shift."""
@@ -94,12 +96,29 @@ class NaturalShifts:
 
     def quantile(self, signs: ShiftSigns, p: Array) -> Array:
         """Quantiles ``p`` of the truth, shape of ``p``; 0 and 1 at p = 0 and 1, linear between the fitted ones."""
+        out: Array = np.interp(p, [0.0, *self.levels, 1.0], [0.0, *self._known(signs), 1.0])
+        return out
+
+    def share_below(self, signs: ShiftSigns, accuracy: float) -> float:
+        """How likely the truth lies below this accuracy: the inverse of `quantile`, 0 and 1 outside of [0, 1].
+
+        >>> signs = ShiftSigns(0.9, 0.9, 500, 500, moved=0.3)
+        >>> round(packaged_prior().share_below(signs, packaged_prior().quantile(signs, np.array([0.25]))[0]), 6)
+        0.25
+        """
+        if not 0 < accuracy < 1:
+            return float(accuracy >= 1)
+        # quantiles that the ends of [0, 1] made equal would leave the inverse without a meaning
+        ends = np.concatenate([[0.0], self._known(signs), [1.0]])
+        ends = np.maximum.accumulate(ends + 1e-12 * np.arange(len(ends)))
+        return float(np.interp(accuracy, ends, [0.0, *self.levels, 1.0]))
+
+    def _known(self, signs: ShiftSigns) -> Array:
+        """The fitted quantiles, ascending, shape (level,)."""
         value = self.value(signs)
         moved = self.unknown["moved"] if signs.moved is None else signs.moved
-        known = np.clip(value + self.chance * standard_error(value, signs) + self.size * moved, 0.0, 1.0)
-        known = np.maximum.accumulate(known)
-        out: Array = np.interp(p, [0.0, *self.levels, 1.0], [0.0, *known, 1.0])
-        return out
+        out: Array = np.clip(value + self.chance * standard_error(value, signs) + self.size * moved, 0.0, 1.0)
+        return np.maximum.accumulate(out)
 
     def interval(self, signs: ShiftSigns, level: float) -> tuple[float, float]:
         """The central interval of this level; it holds the value, and is never narrower than chance alone makes it."""
@@ -129,6 +148,10 @@ class NaturalShifts:
                 {"points": most, "cases": cases, "inside": inside, "missed_by_3": missed}
                 for most, cases, inside, missed in self.reach
             ],
+            "verdicts": [
+                {"margin": margin, "said": said, "cases": cases, "right": right}
+                for margin, said, cases, right in self.verdicts
+            ],
         }
 
     @classmethod
@@ -143,6 +166,7 @@ class NaturalShifts:
             value, rows = plain["value"], plain["quantiles"]
             columns = [np.array([float(row[name]) for row in rows]) for name in ("p", "standard_error", "moved")]
             reach = [(r["points"], r["cases"], r["inside"], r["missed_by_3"]) for r in plain["reach"]]
+            verdicts = [(r["margin"], r["said"], r["cases"], r["right"]) for r in plain["verdicts"]]
             rise, fall, gate = (float(value[name]) for name in ("rise", "fall", "gate"))
             unknown = {name: float(plain["unknown"][name]) for name in ("moved", "unexplained")}
         except (LookupError, TypeError, ValueError) as error:
@@ -152,7 +176,7 @@ class NaturalShifts:
             raise InputError(expected, got="numbers that are missing or out of order", remedy=remedy, file=file)
         about = {name: plain[name] for name in ("made_by", "date", "cases", "sources") if name in plain}
         levels, chance, size = columns
-        return cls(rise, fall, gate, levels, chance, size, unknown, tuple(reach), about)
+        return cls(rise, fall, gate, levels, chance, size, unknown, tuple(reach), about, tuple(verdicts))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:

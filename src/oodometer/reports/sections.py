@@ -39,7 +39,7 @@ from .charts.models import DOMAINS, domains, leader
 from .glossary import STRENGTHS
 from .numbers import best
 from .references import reference
-from .words import anything_goes, assumed, bands_text, headline_sentence, rests_on
+from .words import anything_goes, assumed, bands_text, fall_text, fell_sentence, headline_sentence, rests_on
 
 __all__ = ["SECTIONS"]
 
@@ -63,6 +63,8 @@ def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
         "rests_on": rests_on(headline),
         "anything_goes": anything_goes(headline),
         "bands": bands_text(headline),
+        "fell": fell_sentence(result),
+        "fall_text": fall_text,
         "assumed": assumed(result),
         "strengths": STRENGTHS,
         "estimates": found,

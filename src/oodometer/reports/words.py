@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..results.estimation import ASSUMPTIONS
 from .numbers import best, finite, percent, percent_range, points, rows_text
 
 __all__ = [
+    "alarms",
     "anything_goes",
     "apart",
     "assumed",
     "bands_text",
     "capital",
     "difference",
+    "fall_text",
+    "fell_sentence",
     "headline_sentence",
     "measured",
     "rests_on",
@@ -167,3 +170,50 @@ def assumed(result: Result) -> list[dict[str, Any]]:
 def measured(result: Result) -> str:
     """Accuracy, said to be estimated unless labels gave it."""
     return "accuracy" if result.get("command") == "evaluate" else "estimated accuracy"
+
+
+def fall_text(fell: Result) -> str:
+    """What is said of a part's fall, for a cell: the share of public shifts like it that fell, and an alarm.
+
+    >>> fall_text({"p": 0.86, "alarm": True, "verdict": "fell"}).replace(chr(160), " "), fall_text({})
+    ('alarm (86 %)', '')
+    """
+    likely = finite(fell.get("p"))
+    if not fell or likely is None:
+        return ""
+    word = "alarm" if fell.get("alarm") else fell.get("verdict")
+    return f"{word} ({percent(likely, 0)})"
+
+
+def alarms(parts: Sequence[Result], name: str) -> str:
+    """How many of the parts raised an alarm of a fall.
+
+    >>> alarms([{"fell": {"by_at_least": 0.01, "alarm": True}}, {"fell": {"by_at_least": 0.01}}], "chunk")
+    '1 of 2 chunks raised the alarm of a fall by 1 point or more'
+    """
+    asked = [one["fell"] for one in parts if one.get("fell")]
+    many = sum(bool(one.get("alarm")) for one in asked)
+    margin = f"{100 * (finite(asked[0].get('by_at_least')) or 0):.10g}" if asked else "0"
+    plural = "" if len(asked) == 1 else "s"
+    return (
+        f"{many} of {len(asked)} {name}{plural} raised the alarm of a fall by {margin} "
+        f"point{'' if margin == '1' else 's'} or more"
+    )
+
+
+def fell_sentence(result: Result) -> str:
+    """Whether the accuracy fell, as one would say it; empty where it was not asked.
+
+    >>> fell = {"by_at_least": 0.03, "p": 0.95, "verdict": "fell", "why": "of 368 public cases 96 % had"}
+    >>> fell_sentence({"fell": fell}).replace(chr(160), " ")
+    'Did it fall by 3 points or more? Yes: 95 % likely (of 368 public cases 96 % had).'
+    """
+    fell = result.get("fell") or {}
+    likely = finite(fell.get("p"))
+    if likely is None:
+        return ""
+    margin = f"{100 * (finite(fell.get('by_at_least')) or 0):.10g}"
+    asked = f"Did it fall by {margin} point{'' if margin == '1' else 's'} or more?"
+    answer = {"fell": "Yes", "holds": "No"}.get(str(fell.get("verdict")), "That cannot be said")
+    why = f" ({fell['why']})" if fell.get("why") else ""
+    return f"{asked} {answer}: {percent(likely, 0)} likely{why}."

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UsageError
 from .diagnosis import Diagnosis
+from .fall import Fall
 from .values import Curve, Estimate, Interval, Kind, Skipped, aligned, percent, plain
 
 __all__ = ["ASSUMPTIONS", "Assumed", "Estimation", "Headline", "Part"]
@@ -100,7 +101,9 @@ class Assumed:
 class Part:
     """A slice or a chunk of the target with its own headline and estimates.
 
-    ``place`` holds ``by`` and ``value``, or ``start`` and ``end``; ``truth`` is the accuracy where rows are labelled.
+    ``place`` holds ``by`` and ``value``, or ``start`` and ``end``; ``truth`` is the accuracy where rows are labelled;
+    ``fell`` says whether it lies below that of the reference, corrected for the number of parts; ``signs`` how far the
+    outputs moved, and how much of it other class shares leave unexplained (`ShiftStatistics`).
     """
 
     place: Mapping[str, Any]
@@ -108,6 +111,8 @@ class Part:
     headline: Headline
     estimates: tuple[Estimate, ...]
     truth: Interval | None = None
+    fell: Fall | None = None
+    signs: Mapping[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
@@ -117,6 +122,8 @@ class Part:
             "headline": self.headline.to_dict(),
             "estimates": [e.to_dict() for e in self.estimates],
             "truth": None if self.truth is None else self.truth.to_dict(),
+            "fell": None if self.fell is None else self.fell.to_dict(),
+            "signs": plain(self.signs),
         }
 
 
@@ -147,6 +154,7 @@ class Estimation:
     backtest: Mapping[str, Any] | None = None
     assumptions: Mapping[str, Assumed] = field(default_factory=dict)
     assume: str = "natural"
+    fell: Fall | None = None
 
     def __repr__(self) -> str:
         return summary_of_estimation(self)
@@ -171,6 +179,7 @@ class Estimation:
             "reference": plain(self.reference),
             "target": plain(self.target),
             "headline": self.headline.to_dict(),
+            "fell": None if self.fell is None else self.fell.to_dict(),
             "assume": self.assume,
             "assumptions": {name: one.to_dict() for name, one in self.assumptions.items()},
             "estimates": [e.to_dict() for e in self.estimates],
@@ -206,6 +215,8 @@ def headline_lines(found: Estimation) -> list[str]:
     ]
     if found.headline.bands:
         lines.append(f"  {bands_sentence(found.headline)}")
+    if found.fell is not None:
+        lines.append(f"  {found.fell.sentence()}")
     if found.diagnosis is not None:
         lines.append(f"  kind of shift: {found.diagnosis.kind}: {found.diagnosis.why}")
     lines.append(f"Reference accuracy: {percent(reference['accuracy'])} on {reference['rows']} rows")
@@ -234,6 +245,28 @@ def bands_sentence(headline: Headline) -> str:
         f"in {percent(half.lower, 0)} to {percent(half.upper, 0)}, nine in ten in {percent(most.lower, 0)} to "
         f"{percent(most.upper, 0)}"
     )
+
+
+def alarm_text(fell: Fall | None) -> str:
+    """A cell of a table: whether a part fell, and whether that is an alarm.
+
+    >>> [alarm_text(Fall(0.01, 0.9, "fell", p, p < 0.05, "")) for p in (1e-9, 0.4)], alarm_text(None)
+    (['ALARM', 'likely, by chance as well'], '')
+    """
+    if fell is None or fell.verdict == "cannot say":
+        return ""
+    return "no" if fell.verdict == "holds" else "ALARM" if fell.alarm else "likely, by chance as well"
+
+
+def alarms_sentence(parts: Sequence[Part], title: str) -> str:
+    """How many parts raised an alarm, and what that means; empty where it was not asked."""
+    fell = [p.fell for p in parts if p.fell is not None]
+    if not fell:
+        return ""
+    many = sum(one.alarm for one in fell)
+    some = f"{many} of {len(fell)} {title}{'' if len(fell) == 1 else 's'}"
+    points = f"{100 * fell[0].by_at_least:.10g}"
+    return f"{some} fell by {points} point{'' if points == '1' else 's'} or more (alarm)"
 
 
 def _ends(one: Headline | Estimate) -> str:
@@ -265,8 +298,12 @@ def summary_of_estimation(found: Estimation) -> str:
     )
     for title, parts in (("slice", found.slices), ("chunk", found.chunks)):
         if parts:
-            rows = [[str(p.place.get("value", p.place.get("start"))), str(p.rows), _ends(p.headline)] for p in parts]
-            lines.append(aligned([title, "rows", "accuracy"], rows))
+            rows = [
+                [str(p.place.get("value", p.place.get("start"))), str(p.rows), _ends(p.headline), alarm_text(p.fell)]
+                for p in parts
+            ]
+            lines.append(aligned([title, "rows", "accuracy", "fell"], rows))
+            lines.append(alarms_sentence(parts, title))
     if found.skipped:
         lines.append(f"{len(found.skipped)} methods were left out; `.skipped` says why")
     return "\n".join([*lines, *(f"warning: {warning}" for warning in found.warnings)])

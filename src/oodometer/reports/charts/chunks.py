@@ -8,6 +8,7 @@ from typing import Any
 
 from ..numbers import best, finite, number, percent, percent_range
 from ..theme import ACCENT, BAND, HALO, REFERENCE, SURFACE, TRUTH, axis, data, specification
+from ..words import alarms, fall_text
 from .base import Figure, Result
 
 __all__ = ["figure", "shown"]
@@ -86,11 +87,16 @@ def figure(result: Result) -> Figure | None:
         .mark_point(shape="diamond", size=130, filled=True, color=TRUTH, opacity=1, stroke=SURFACE)
         .encode(x=middle, y=alt.Y("truth:Q", **up))
     )
+    alarms = (
+        base.transform_filter("datum.alarm")
+        .mark_point(size=size + 130, filled=False, color=REFERENCE, opacity=1, strokeWidth=2.5)
+        .encode(x=middle, y=alt.Y("value:Q", **up))
+    )
     hover = base.mark_bar(opacity=0).encode(
         x=alt.X("start", **place), x2="end", y=alt.value(0), y2=alt.value("height"), tooltip="tip:N"
     )
     finding = title(result)
-    chart = alt.layer(band, *_reference(level, up, rows), line, marks, truth_marks, hover)
+    chart = alt.layer(band, *_reference(level, up, rows), line, marks, alarms, truth_marks, hover)
     return Figure("chunks", finding, caption(result), specification(chart, height=HEIGHT, alt_text=finding))
 
 
@@ -103,6 +109,8 @@ def _rows(chunks: list[Any], spans: list[Any]) -> list[dict[str, Any]]:
         tip |= {"interval": percent_range(headline.get("lower"), headline.get("upper"))}
         tip |= {"truth": percent(truth["value"])} if truth else {}
         tip |= {"rows": number(one["rows"])} if one.get("rows") else {}
+        fell = one.get("fell") or {}
+        tip |= {"fell": fall_text(fell)} if fell else {}
         rows.append(
             {
                 "start": start,
@@ -112,6 +120,7 @@ def _rows(chunks: list[Any], spans: list[Any]) -> list[dict[str, Any]]:
                 "lower": headline.get("lower", headline["value"]),
                 "upper": headline.get("upper", headline["value"]),
                 "truth": truth.get("value"),
+                "alarm": bool(fell.get("alarm")),
                 "tip": tip,
             }
         )
@@ -141,11 +150,13 @@ def _reference(level: float | None, up: dict[str, Any], rows: list[dict[str, Any
 
 
 def title(result: Result) -> str:
-    """The lowest chunk, and how many lie wholly below the reference."""
+    """The lowest chunk, and how many raised an alarm or, in older results, lie wholly below the reference."""
     chunks = [one for one in result.get("chunks") or [] if best(one.get("headline"))]
     accuracy = finite((result.get("reference") or {}).get("accuracy"))
     lowest = min(chunks, key=lambda one: float(one["headline"]["value"]))
     text = f"Lowest in the chunk from {lowest.get('start')}: {percent(lowest['headline']['value'])}"
+    if any(one.get("fell") for one in chunks):
+        return f"{text}; {alarms(chunks, 'chunk')}"
     if accuracy is None:
         return text
     below = sum((finite(one["headline"].get("upper")) or 1) < accuracy for one in chunks)
@@ -154,6 +165,8 @@ def title(result: Result) -> str:
 
 def caption(result: Result) -> str:
     """How to read the chunks."""
-    known = any(best(one.get("truth")) for one in result.get("chunks") or [])
+    chunks = result.get("chunks") or []
+    known = any(best(one.get("truth")) for one in chunks)
     truth = " Diamonds are the accuracy where labels are known." if known else ""
-    return f"Estimated accuracy of each chunk of time with its interval.{truth}"
+    rings = " Rings are alarms." if any((one.get("fell") or {}).get("alarm") for one in chunks) else ""
+    return f"Estimated accuracy of each chunk of time with its interval.{truth}{rings}"

@@ -15,8 +15,9 @@ from ...calibrators import Choice
 from ...diagnoses import Diagnosis
 from ...errors import InputError
 from ...headline.assumptions import headline_under, under_assumptions
+from ...headline.falls import chance_of_fall, judged
 from ...headline.headline import Evidence, make_headline
-from ...headline.natural_headline import natural_headline
+from ...headline.natural_headline import natural_headline, signs_of
 from ...headline.weighing import TrialWeighting
 from ...inference.domain_classifier import compared_once, one_thread
 from ...intervals import clopper_pearson
@@ -28,7 +29,8 @@ from ...passes.slicing import WHOLE, Key
 from ...predictions import Predictions
 from ...results import Estimate, Interval, Skipped
 from ...results.backtest import Backtest
-from ...results.estimation import Estimation, Headline, Part
+from ...results.estimation import Assumed, Estimation, Headline, Part
+from ...results.fall import Fall
 from ...store import Source
 from ..reference import Reference
 from .options import EstimateOptions
@@ -36,7 +38,7 @@ from .reference_figures import ReferenceFigures
 
 __all__ = ["Fitted", "finish", "none_applies"]
 
-_Headlines = Callable[..., tuple[Headline, Headline]]
+_Headlines = Callable[..., "_Answer"]
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,21 @@ class Fitted:
         return sum(r.rows for r in self.read), sum(r.correct for r in self.read)
 
 
+@dataclass(frozen=True)
+class _Answer:
+    """What is said of the target or a part of it.
+
+    headline : under the assumption that was chosen; assumptions : under all; signs : how far the outputs moved; fell :
+    how likely the accuracy fell by the margin; changed : p-value of any change.
+    """
+
+    headline: Headline
+    assumptions: Mapping[str, Assumed]
+    signs: Mapping[str, float]
+    fell: float | None
+    changed: float | None
+
+
 def finish(
     fitted: Fitted,
     state: State,
@@ -71,12 +88,11 @@ def finish(
     if not estimates:
         raise none_applies(skipped, "data that at least one method can use", target)
     drawn = figures()
-    headline_of = _headlines(fitted, diagnosis, options)
-    still, natural = headline_of(estimates, whole)
-    assumptions = under_assumptions(natural, still, estimates, diagnosis)
-    headline = headline_under(options.assume, natural, assumptions)
+    answer_of = _answers_of(fitted, diagnosis, options)
+    answer = answer_of(estimates, whole, diagnosis)
+    headline = answer.headline
     truth = _truth(whole, level)
-    slices, chunks = _parts(plan, state, options, headline_of)
+    slices, chunks = _parts(plan, state, options, answer_of)
     warnings = [*fitted.warnings]
     if headline.trust == "none" and len(estimates) > 1:
         warnings.append(headline.why)
@@ -104,8 +120,9 @@ def finish(
         chunks=chunks,
         diagnosis=diagnosis,
         backtest=None if trials is None else _about_trials(trials),
-        assumptions=assumptions,
+        assumptions=answer.assumptions,
         assume=options.assume,
+        fell=_falls([answer], options)[0],
     )
 
 
@@ -145,26 +162,39 @@ def _about_trials(trials: Backtest) -> dict[str, Any]:
     return {"trials": len(trials.trials), "rows": rows, "families": trials.families, "methods": trials.methods}
 
 
-def _headlines(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOptions) -> _Headlines:
-    """From estimates and states to the number if P(y | x) stood still and to the headline under natural shifts.
-
-    Alike for the whole target and its parts.
-    """
+def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOptions) -> _Headlines:
+    """From estimates and states to what is said; alike for the whole target and its parts."""
     trials, (rows, correct) = fitted.trials, fitted.counts
     weighting = None
     if trials is not None:
         weighting = TrialWeighting(trials.trials, [*trials.methods, "label-shift"], len(fitted.record))
     evidence = Evidence(options.level, weighting, diagnosis=diagnosis, source=correct / rows, reference_rows=rows)
+    prior, natural_only = options.natural_shifts, options.assume == "natural"
 
-    def headline_of(estimates: Sequence[Estimate], states: Mapping[str, Any]) -> tuple[Headline, Headline]:
+    def answer_of(
+        estimates: Sequence[Estimate], states: Mapping[str, Any], diagnosis: Diagnosis | None = None
+    ) -> _Answer:
         statistics = fitted.plan.shift_statistics
         seen = {} if statistics is None else statistics.finish(states["shift_statistics"])
         here = replace(evidence, shift_statistics=seen)
         still = make_headline(estimates, here)
         assert still is not None  # there is at least one estimate
-        return still, natural_headline(still, estimates, here, options.natural_shifts)
+        natural = natural_headline(still, estimates, here, prior)
+        assumptions = under_assumptions(natural, still, estimates, diagnosis)
+        headline = headline_under(options.assume, natural, assumptions)
+        signs = signs_of(still, {e.method: e for e in estimates}, here)
+        assumed = None if natural_only else headline.interval
+        fell = chance_of_fall(prior, signs, options.margin, assumed, here.source)
+        changed = None if statistics is None else statistics.p_value(states["shift_statistics"], options.seed)
+        return _Answer(headline, assumptions, seen, fell, changed)
 
-    return headline_of
+    return answer_of
+
+
+def _falls(answers: Sequence[_Answer], options: EstimateOptions) -> list[Fall]:
+    """Whether the accuracy fell, of parts that are looked at together."""
+    chances, changes = [a.fell for a in answers], [a.changed for a in answers]
+    return judged(options.natural_shifts, options.margin, chances, changes, options.assume)
 
 
 def _answers(plan: EstimationPlan, whole: Mapping[str, Any]) -> tuple[list[Estimate], list[Skipped], Diagnosis | None]:
@@ -212,17 +242,41 @@ def _truth(states: Mapping[str, Any], level: float) -> Interval | None:
 
 
 def _parts(
-    plan: EstimationPlan, state: State, options: EstimateOptions, headline_of: _Headlines
+    plan: EstimationPlan, state: State, options: EstimateOptions, answer_of: _Headlines
 ) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
     """Slices, largest first, or chunks in order of time."""
     slices = sorted((k for k in state if k[0] == "by"), key=lambda k: (-state[k]["truth"]["rows"], str(k[1])))
     chunks = _merge_short_chunk(plan, [(k, state[k]) for k in sorted(k for k in state if k[0] == "every")])
-    made_slices = tuple(_part(plan, {"by": plan.by, "value": k[1]}, state[k], options, headline_of) for k in slices)
-    made_chunks = []
-    for first, last, states in chunks:
-        place = {"start": plan.chunk_start(first[1]), "end": plan.chunk_start(last[1] + 1)}
-        made_chunks.append(_part(plan, place, states, options, headline_of))
-    return made_slices, tuple(made_chunks)
+    sliced = [({"by": plan.by, "value": k[1]}, state[k]) for k in slices]
+    cut = [
+        ({"start": plan.chunk_start(first[1]), "end": plan.chunk_start(last[1] + 1)}, states)
+        for first, last, states in chunks
+    ]
+    return _made_parts(plan, sliced, options, answer_of), _made_parts(plan, cut, options, answer_of)
+
+
+def _made_parts(
+    plan: EstimationPlan,
+    places: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]],
+    options: EstimateOptions,
+    answer_of: _Headlines,
+) -> tuple[Part, ...]:
+    """The parts at these places, each with its states; whether they fell is judged of all together."""
+    said = [_part_estimates(plan, place, states) for place, states in places]
+    answers = [answer_of(estimates, states) for estimates, (_, states) in zip(said, places, strict=True)]
+    falls = _falls(answers, options)
+    return tuple(
+        Part(
+            place,
+            int(states["truth"]["rows"]),
+            answer.headline,
+            tuple(estimates),
+            _truth(states, options.level),
+            fell,
+            {name: seen for name, seen in answer.signs.items() if name in ("moved", "unexplained")},
+        )
+        for (place, states), estimates, answer, fell in zip(places, said, answers, falls, strict=True)
+    )
 
 
 def _merge_short_chunk(plan: EstimationPlan, chunks: list[tuple[Key, Any]]) -> list[tuple[Key, Key, Any]]:
@@ -236,13 +290,8 @@ def _merge_short_chunk(plan: EstimationPlan, chunks: list[tuple[Key, Any]]) -> l
     return out
 
 
-def _part(
-    plan: EstimationPlan,
-    place: Mapping[str, Any],
-    states: Mapping[str, Any],
-    options: EstimateOptions,
-    headline_of: _Headlines,
-) -> Part:
+def _part_estimates(plan: EstimationPlan, place: Mapping[str, Any], states: Mapping[str, Any]) -> list[Estimate]:
+    """What the methods say of a part; `InputError` where none can."""
     estimates, skipped = _estimates(plan, states, lighter=True)
     if not estimates:
         reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
@@ -254,6 +303,4 @@ def _part(
             column=named,
             remedy=remedy,
         )
-    still, natural = headline_of(estimates, states)
-    headline = headline_under(options.assume, natural, under_assumptions(natural, still, estimates, None))
-    return Part(place, int(states["truth"]["rows"]), headline, tuple(estimates), _truth(states, options.level))
+    return estimates

@@ -39,6 +39,7 @@ class EstimateOptions:
     diagnosis: bool = True
     assume: str = "natural"
     prior: str | os.PathLike[str] | None = None
+    margin: float = 0.01
     seed: int = 0
     execution: Execution = field(default_factory=Execution)
 
@@ -46,6 +47,10 @@ class EstimateOptions:
         check_level(self.level)
         if self.assume not in ASSUMPTIONS:
             raise UsageError(f"unknown assumption {self.assume!r}; known: {', '.join(ASSUMPTIONS)}")
+        if not 0 <= self.margin < 1:
+            raise UsageError(
+                f"expected a margin between 0 and 1 such as 0.03, got {self.margin}; divide percents by 100"
+            )
         if self.by is not None and self.every is not None:
             raise UsageError("give --by or --every, not both")
         for name in self.methods or ():

@@ -65,6 +65,7 @@ def estimate(
     diagnosis: bool = True,
     assume: str = "natural",
     prior: str | Path | None = None,
+    margin: float = 0.01,
     engine: str | Engine = "local",
     workers: int | None = None,
     seed: int = 0,
@@ -106,6 +107,8 @@ def estimate(
         themselves), "none", "label" (P(x | y) stood still) or "covariate" (P(y | x) did). All four are in the result.
     prior :
         A file of `python -m benchmarks.natural.prior` in place of the packaged prior of natural shifts.
+    margin :
+        "Did the accuracy fall by at least this much?" is answered for the target, each slice and each chunk (`Fall`).
     engine, workers :
         Where the passes over the target run.
     seed :
@@ -136,6 +139,7 @@ def estimate(
         diagnosis=diagnosis,
         assume=assume,
         prior=prior,
+        margin=margin,
         seed=seed,
         execution=Execution(engine, workers, progress),
     )

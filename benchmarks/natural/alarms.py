@@ -1,0 +1,292 @@
+"""Did the accuracy fall? Alarms on natural shifts and on deployed models, beside a plain rule.
+
+python -m benchmarks.natural.alarms             # results/alarms.json and alarms.md
+python -m benchmarks.natural.alarms --tables    # nothing is measured: tables from the JSON
+
+Every case of probabilities alone and every unshifted one is cut into series of 500 rows, the two deployed models of
+NannyML's sample sets into series of 1,000. Each part is asked as `oodometer.estimate` does; the prior was fitted
+without the whole source. The plain rule raises an alarm where the CBPE of a part lies more than three standard
+deviations of such parts below the accuracy of the reference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.natural.prior import MARGINS, fit_prior, source_of
+from benchmarks.natural.run import chosen, unpack, work_folder
+from benchmarks.natural.tables import LEVEL, read_shifts
+from benchmarks.real.data import RESULTS, data_folder
+from benchmarks.real.tables import markdown
+from oodometer.headline.falls import CHANGED, chance_of_fall, verdict_of
+from oodometer.headline.headline import Evidence
+from oodometer.headline.natural_headline import signs_of
+from oodometer.headline.natural_shifts import NaturalShifts, ShiftSigns, packaged_prior
+from oodometer.results.estimation import Headline
+
+__all__ = ["AskedPart", "main"]
+
+ROWS, DEPLOYED_ROWS = 500, 1000
+DEVIATIONS = 3.0
+
+
+@dataclass(frozen=True)
+class AskedPart:
+    """A whole target, or a part of its series: what was seen, its truth, and the plain rule's statistic.
+
+    series : bed and case; source : public data set; part : its number, None of the whole; fell : accuracy of the
+    reference minus that of the rows; changed : p-value of any change, corrected for the parts of the series; below :
+    standard deviations that the CBPE lies below the accuracy of the reference.
+    """
+
+    series: str
+    source: str
+    group: str
+    part: int | None
+    signs: ShiftSigns
+    fell: float
+    changed: float | None
+    below: float
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> AskedPart:
+        """The part that `asdict` wrote."""
+        return cls(**{**plain, "signs": ShiftSigns(**plain["signs"])})
+
+
+# ------------------------------------------------------------------------------------------ measuring
+
+
+def ask(series: str, source: str, group: str, tables: tuple[Any, Any, np.ndarray], rows: int) -> list[AskedPart]:
+    """The whole target and its parts; ``tables`` are reference, target and which target rows are right."""
+    import oodometer
+
+    reference, target, right = tables
+    count = max(len(target) // rows, 1)
+    number = np.minimum(np.arange(len(target)) // rows, count - 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = oodometer.estimate(
+            reference, target.assign(part=number), by="part", level=LEVEL, backtest=work_folder() / "trials", workers=1
+        )
+    assert found.diagnosis is not None
+    assert found.fell is not None
+    spread = float(np.stack(reference["probabilities"].to_numpy()).max(axis=1).std())
+    told = [(None, found.headline, found.estimates, found.diagnosis.signs, found.fell.changed)]
+    for part in found.slices:
+        assert part.fell is not None
+        told.append((int(part.place["value"]), part.headline, part.estimates, part.signs, part.fell.changed))
+    out = []
+    for which, headline, estimates, seen, changed in told:
+        inside = np.ones(len(target), bool) if which is None else number == which
+        by_name = {e.method: e for e in estimates}
+        evidence = Evidence(
+            LEVEL,
+            shift_statistics=seen,
+            diagnosis=found.diagnosis,
+            source=found.reference["accuracy"],
+            reference_rows=int(found.reference["rows"]),
+        )
+        stands = Headline(headline.bands["unchanged"], headline.method, "", "low", "")
+        signs = signs_of(stands, by_name, evidence)
+        assert signs is not None
+        below = (signs.source - by_name["cbpe"].value) / max(spread / float(inside.sum()) ** 0.5, 1e-9)
+        fell = signs.source - float(right[inside].mean())
+        out.append(AskedPart(series, source, group, which, signs, fell, changed, below))
+    return out
+
+
+def natural_series() -> Iterator[tuple[str, str, str, Path]]:
+    """Series, source, group and folder of every case of probabilities alone, and of those without a shift."""
+    for case in chosen(unpack(work_folder()), None):
+        bed = case.parent.name
+        if "+" in bed or bed.startswith("mvh-") or bed == "small-target":
+            continue
+        source = json.loads((case / "truth.json").read_text(encoding="utf-8"))["source"].partition("-")[0]
+        yield f"{bed}/{case.name}", source, "same" if bed == "same" else "natural", case
+
+
+def natural_tables(case: Path) -> tuple[Any, Any, np.ndarray]:
+    """Reference, target, and which target rows are right."""
+    reference, target, labels = (
+        pd.read_parquet(case / f"{name}.parquet") for name in ("reference", "target", "labels")
+    )
+    kept = [name for name in ("probabilities", "prediction") if name in target]
+    said = (
+        target["prediction"].to_numpy()
+        if "prediction" in target
+        else np.stack(target["probabilities"].to_numpy()).argmax(axis=1)
+    )
+    return reference[[*kept, "label"]], target[kept], said == labels["label"].to_numpy()
+
+
+def deployed_tables() -> Iterator[tuple[str, tuple[Any, Any, np.ndarray]]]:
+    """The two deployed models: name, and reference, target and which target rows are right."""
+    folder = data_folder() / "deployed"
+    for name, truth, label, columns in (
+        ("car_loan", "car_loan_analysis_target", "repaid", ["y_pred_proba"]),
+        ("mc", "mc_analysis_gt", "y_true",
+         [f"y_pred_proba_{c}_card" for c in ("prepaid", "highstreet", "upmarket")]),
+    ):  # fmt: skip
+        here, there = (pd.read_csv(folder / f"{name}_{which}.csv.xz") for which in ("reference", "analysis"))
+        there = there.merge(pd.read_csv(folder / f"{truth}.csv.xz"), on="id", validate="one_to_one")
+        names = [column.removeprefix("y_pred_proba_") for column in columns]
+        sides = []
+        for side in (here, there):
+            share = side[columns].to_numpy()
+            share = np.hstack([1 - share, share]) if len(columns) == 1 else share / share.sum(axis=1, keepdims=True)
+            code = side[label].astype(int) if len(columns) == 1 else side[label].map(names.index)
+            sides.append(pd.DataFrame({"probabilities": list(share), "label": code}))
+        said = np.stack(sides[1]["probabilities"].to_numpy()).argmax(axis=1)
+        yield name, (sides[0], sides[1][["probabilities"]], said == sides[1]["label"].to_numpy())
+
+
+def measure() -> list[AskedPart]:
+    """All series; each is kept on disk as it is done, and not measured again."""
+    kept = work_folder() / "alarms.jsonl"
+    done: dict[str, list[AskedPart]] = {}
+    for line in kept.read_text().splitlines() if kept.exists() else ():
+        parts = [AskedPart.from_dict(one) for one in json.loads(line)]
+        done[parts[0].series] = parts
+    jobs = [(*one[:3], one[3]) for one in natural_series()]
+    start = time.perf_counter()
+    with kept.open("a") as file:
+        for i, (series, source, group, case) in enumerate(jobs, 1):
+            if series not in done:
+                done[series] = ask(series, source, group, natural_tables(case), ROWS)
+                file.write(json.dumps([asdict(p) for p in done[series]]) + "\n")
+                file.flush()
+            if i % 50 == 0:
+                print(f"{i} of {len(jobs)} series, {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
+        for name, tables in deployed_tables():
+            if name not in done:
+                done[name] = ask(name, name, "deployed", tables, DEPLOYED_ROWS)
+                file.write(json.dumps([asdict(p) for p in done[name]]) + "\n")
+                file.flush()
+    return [part for parts in done.values() for part in parts]
+
+
+# ------------------------------------------------------------------------------------------ judging
+
+
+@cache
+def _priors() -> dict[str, NaturalShifts]:
+    shifts, _ = read_shifts(RESULTS / "natural.json")
+    return {one: fit_prior([s for s in shifts if source_of(s) != one]) for one in set(map(source_of, shifts))}
+
+
+def alarms(parts: Sequence[AskedPart], margin: float) -> np.ndarray:
+    """Which parts raise an alarm, as `oodometer.headline.falls.judged` has it; the prior without their source."""
+    out = []
+    for part in parts:
+        prior = _priors().get(part.source, packaged_prior())
+        verdict = verdict_of(chance_of_fall(prior, part.signs, margin, None, None))
+        out.append(verdict == "fell" and part.changed is not None and part.changed <= CHANGED)
+    return np.array(out)
+
+
+def rates(alarm: np.ndarray, fell: np.ndarray) -> list[str]:
+    """Cells: share of the falls that were detected, of the others that raised an alarm, of alarms that are right."""
+    shares = [alarm[fell], alarm[~fell], fell[alarm]]
+    return [f"{one.mean():.0%}" if len(one) else "-" for one in shares]
+
+
+def table(parts: Sequence[AskedPart]) -> list[str]:
+    """A group and a margin a line: the plain rule, ours, and the plain rule at our rate of false alarms."""
+    rows = []
+    for title, some in (
+        ("natural shifts, whole targets", [p for p in parts if p.group == "natural" and p.part is None]),
+        (f"natural shifts, parts of {ROWS} rows", [p for p in parts if p.group == "natural" and p.part is not None]),
+        (f"deployed models, parts of {DEPLOYED_ROWS:,} rows",
+         [p for p in parts if p.group == "deployed" and p.part is not None]),
+        ("all parts, unshifted ones as well", [p for p in parts if p.part is not None]),
+    ):  # fmt: skip
+        below = np.array([p.below for p in some])
+        for margin in MARGINS:
+            fell = np.array([p.fell >= margin for p in some])
+            alarm = alarms(some, margin)
+            strict = np.quantile(below[~fell], 1 - alarm[~fell].mean(), method="higher")
+            rows.append([title, f"{100 * margin:.0f}", str(len(some)), f"{fell.mean():.0%}", *rates(alarm, fell),
+                         *rates(below > DEVIATIONS, fell), f"{(below > strict)[fell].mean():.0%}"])  # fmt: skip
+    return markdown(
+        ["parts", "margin in points", "count", "fell", "detected", "false alarms", "alarms that are right",
+         "plain rule: detected", "false alarms", "alarms that are right", "detected at our false alarms"], rows
+    )  # fmt: skip
+
+
+def still_table(parts: Sequence[AskedPart]) -> list[str]:
+    """Series without a shift: how many raise any alarm."""
+    same = [p for p in parts if p.group == "same" and p.part is not None]
+    names = sorted({p.series for p in same})
+    rows = []
+    for margin in MARGINS:
+        raised = {p.series for p, one in zip(same, alarms(same, margin), strict=True) if one}
+        rows.append([f"{100 * margin:.0f}", str(len(names)), f"{len(raised) / len(names):.1%}"])
+    plain = {p.series for p in same if p.below > DEVIATIONS}
+    rows.append(["plain rule", str(len(names)), f"{len(plain) / len(names):.1%}"])
+    return markdown(["margin in points", "series without a shift", "with any alarm"], rows)
+
+
+def page(parts: Sequence[AskedPart]) -> str:
+    """The whole of alarms.md."""
+    whole = [p for p in parts if p.group == "natural"]
+    lines = [
+        "# Alarms: did the accuracy fall?",
+        "",
+        f"Made by `python -m benchmarks.natural.alarms` from {len({p.series for p in whole})} natural shifts of "
+        f"{len({p.source for p in whole})} sources (probabilities alone), unshifted series and two deployed models. "
+        "The prior of each case was fitted without its whole source. An alarm says that the accuracy fell by the "
+        f"margin or more; the plain rule says that the CBPE lies {DEVIATIONS:.0f} standard deviations of such parts "
+        "below the accuracy of the reference. The last column moves its threshold until it raises as many false alarms "
+        "as ours.",
+        "",
+        *table(parts),
+        "## Without a shift",
+        "",
+        *still_table(parts),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.natural.alarms", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--tables", action="store_true", help="measure nothing, make the tables again")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for alarms.json and alarms.md")
+    options = parser.parse_args(arguments)
+    kept = options.out / "alarms.json"
+    if options.tables:
+        parts = [AskedPart.from_dict(one) for one in json.loads(kept.read_text(encoding="utf-8"))["parts"]]
+    else:
+        parts = measure()
+        kept.write_text(json.dumps({"parts": [_short(p) for p in parts]}) + "\n", encoding="utf-8")
+    (options.out / "alarms.md").write_text(page(parts), encoding="utf-8")
+    print(page(parts))
+    return 0
+
+
+def _short(part: AskedPart) -> dict[str, Any]:
+    plain = asdict(part)
+    numbers = {k: float(f"{v:.6g}") for k, v in plain["signs"].items() if isinstance(v, float)}
+    for name in ("fell", "changed", "below"):
+        if isinstance(plain[name], float):
+            plain[name] = float(f"{plain[name]:.6g}")
+    return {**plain, "signs": {**plain["signs"], **numbers}}
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

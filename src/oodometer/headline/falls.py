@@ -1,0 +1,84 @@
+"""Falls: did the accuracy fall by at least a margin, how often is such an answer right, and when is it an alarm?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import NormalDist
+
+from ..diagnoses.base import holm
+from ..results import Interval, percent
+from ..results.fall import Fall, FallVerdict
+from .natural_shifts import NaturalShifts, ShiftSigns
+
+__all__ = ["CHANGED", "FELL", "HOLDS", "chance_of_fall", "judged", "verdict_of"]
+
+FELL = 0.8  # at this chance and above the accuracy is said to have fallen: of public cases, 19 in 20 had
+HOLDS = 0.1  # at this chance and below it is said to hold
+CHANGED = 0.05  # false alarms without any change, over all parts that are looked at together
+
+
+def chance_of_fall(
+    prior: NaturalShifts, signs: ShiftSigns | None, margin: float, assumed: Interval | None, source: float | None
+) -> float | None:
+    """How likely the accuracy lies at least ``margin`` below the reference's.
+
+    Under the prior of natural shifts, or, where another assumption was chosen, from its interval ``assumed``, taken as
+    a normal distribution. None where the accuracy of the reference is not known.
+    """
+    if assumed is not None and source is not None:
+        z = NormalDist().inv_cdf((1 + assumed.level) / 2)
+        deviation = max((assumed.upper - assumed.lower) / (2 * z), 1e-9)
+        return NormalDist(assumed.value, deviation).cdf(source - margin)
+    return None if signs is None else prior.share_below(signs, signs.source - margin)
+
+
+def verdict_of(chance: float | None) -> FallVerdict:
+    """The verdict at a chance of a fall.
+
+    >>> verdict_of(0.9), verdict_of(0.5), verdict_of(0.02), verdict_of(None)
+    ('fell', 'cannot say', 'holds', 'cannot say')
+    """
+    if chance is None:
+        return "cannot say"
+    return "fell" if chance >= FELL else "holds" if chance <= HOLDS else "cannot say"
+
+
+def judged(
+    prior: NaturalShifts, margin: float, chances: Sequence[float | None], changes: Sequence[float | None], assume: str
+) -> list[Fall]:
+    """The falls of parts that are looked at together, such as all chunks of a series.
+
+    An alarm asks for two things: the verdict "fell", and a change of the outputs that is more than chance at 5 % after
+    Holm's correction for all parts. So however many chunks there are, a series in which nothing changes raises any
+    alarm in at most 5 % of cases. Natural shifts that look like a fall and are none are not corrected for: the chunks
+    of a series share them, and how often that happens was measured (``why``).
+
+    >>> from oodometer.headline.natural_shifts import packaged_prior
+    >>> two = judged(packaged_prior(), 0.01, [0.9, 0.9], [1e-9, 0.03], "natural")
+    >>> [one.verdict for one in two], [one.alarm for one in two]
+    (['fell', 'fell'], [True, True])
+    >>> [one.alarm for one in judged(packaged_prior(), 0.01, [0.9] * 2, [1e-9, 0.06], "natural")]
+    [True, False]
+    """
+    adjusted = holm({str(i): p for i, p in enumerate(changes) if p is not None})
+    out = []
+    for i, chance in enumerate(chances):
+        verdict, changed = verdict_of(chance), adjusted.get(str(i))
+        alarm = verdict == "fell" and changed is not None and changed <= CHANGED
+        out.append(Fall(margin, chance, verdict, changed, alarm, _why(prior, margin, verdict, chance, assume)))
+    return out
+
+
+def _why(prior: NaturalShifts, margin: float, verdict: FallVerdict, chance: float | None, assume: str) -> str:
+    if chance is None:
+        return "the accuracy of the reference, or what the outputs say, is not known"
+    if assume != "natural":
+        return "under the assumption that was chosen"
+    if verdict == "cannot say":
+        return "a few labels decide it (`oodometer audit`)"
+    rows = [row for row in prior.verdicts if row[1] == verdict]
+    if not rows:
+        return ""
+    _, _, cases, right = min(rows, key=lambda row: abs(row[0] - margin))
+    said = "had" if verdict == "fell" else "had not fallen so far"
+    return f"of {cases} public cases called so, their sources left out, {percent(right, 0)} {said}"
