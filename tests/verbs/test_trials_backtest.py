@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import oodometer
 from oodometer import Predictions
 from oodometer.backtests import trial_store
 from oodometer.backtests.run import BacktestOptions, run_backtest
@@ -413,11 +414,14 @@ def test_a_trial_in_which_slow_methods_take_no_part_is_not_reused_where_they_do(
     assert some.trials[0] == every.trials[0]
 
 
-def test_of_a_large_reference_a_sample_is_read_and_the_result_says_so() -> None:
+def test_of_a_large_reference_a_sample_is_read_and_the_result_says_so(tmp_path: Path) -> None:
     found = backtest(example_record(6_000), methods=["source"], families=["none"], repeats=1, cache=None)
     assert [t.rows for t in found.trials] == [833]
     assert found.warnings == ("the trials read a seeded sample of 5000 of the 6000 labelled rows",)
     assert found.reference["rows"] == 6_000
+    estimated = oodometer.estimate(example_record(6_000), RECORD, methods=["ac", "doc", "im", "atc"], backtest=tmp_path)
+    assert estimated.backtest is not None
+    assert estimated.backtest["rows"] == 5_000
 
 
 def test_methods_of_a_trial_tell_target_from_reference_once(monkeypatch: pytest.MonkeyPatch) -> None:
