@@ -330,9 +330,21 @@ def test_the_rows_of_a_large_reference_are_thinned(monkeypatch: pytest.MonkeyPat
     own = score.leave_one_out(record)
     assert np.isfinite(own).all()
     kept = {tuple(row) for row in score._index._tree.data.tolist()}
+    assert score._neighbors == 7  # the share that 25 of 400 rows have, and no fewer
     for i in (0, 1, 2, 3, 50, 399):
         rest = [row for row in kept if row != tuple(features[i].tolist())]
-        assert own[i] == pytest.approx(slow_distances(rest, [features[i].tolist()])[0])
+        assert own[i] == pytest.approx(slow_distances(rest, [features[i].tolist()], 7)[0])
+
+
+@pytest.mark.parametrize(("rows", "neighbors"), [(10, 10), (300, 25), (4_000, 25), (8_000, 13), (30_000, 5)])
+def test_a_sample_of_the_reference_has_as_many_neighbours_as_its_share(rows: int, neighbors: int) -> None:
+    """A row's region is as large as in the whole reference, so its mean distance hardly depends on the thinning."""
+    features = np.random.default_rng(rows).standard_normal((rows, 2))
+    score = NeighborDistance().fit(Predictions.from_arrays(features=features))
+    assert score._neighbors == neighbors
+    target = np.random.default_rng(1).standard_normal((40, 2))
+    whole = slow_distances(features.tolist(), target.tolist(), max(25, round(25 * rows / 20_000)))
+    assert score(Predictions.from_arrays(features=target)).mean() == pytest.approx(np.mean(whole), rel=0.2)
 
 
 def test_neighbours_need_a_fit_and_as_many_features() -> None:

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import oodometer
 from oodometer import Predictions
 from oodometer.backtests import trial_store
 from oodometer.backtests.run import BacktestOptions, run_backtest
@@ -387,6 +388,51 @@ def test_what_backtest_refuses() -> None:
             backtest(RECORD, repeats=repeats, cache=None)
     with pytest.raises(UsageError):
         backtest(RECORD, level=1.5, cache=None)
+
+
+def test_slow_methods_are_tried_in_some_repeats_and_the_result_says_so() -> None:
+    found = backtest(example_record(120), families=["none"], cache=None)
+    cases = {row.method: row.cases for row in found.rows}
+    assert {cases[m] for m in ("doc", "atc", "cbpe")} == {8}
+    assert {cases[m] for m in ("cot", "importance", "pape")} == {3}
+    (said,) = (one for one in found.warnings if "slow" in one)
+    assert "tried in 3 of 8 repeats" in said
+    assert "cot, cott" in said
+    assert "doc" not in said
+    for asked in ({"repeats": 4}, {"methods": ["doc", "cot"]}):
+        every = backtest(example_record(120), families=["none"], cache=None, **asked)  # type: ignore[arg-type]
+        assert {row.cases for row in every.rows} == {asked.get("repeats", 8)}
+        assert not every.warnings
+
+
+def test_a_trial_in_which_slow_methods_take_no_part_is_not_reused_where_they_do(tmp_path: Path) -> None:
+    methods = ["doc", "cot"]
+    some = run_backtest(RECORD, BacktestOptions(families=["none"], cache=tmp_path))
+    every = run_backtest(RECORD, BacktestOptions(families=["none"], repeats=8, cache=tmp_path))
+    assert (some.reused, every.reused) == (0, 0)
+    assert [{row.method: row.cases for row in one.rows}[m] for one in (some, every) for m in methods] == [8, 3, 8, 8]
+    assert some.trials[0] == every.trials[0]
+
+
+def test_of_a_large_reference_a_sample_is_read_and_the_result_says_so(tmp_path: Path) -> None:
+    found = backtest(example_record(6_000), methods=["source"], families=["none"], repeats=1, cache=None)
+    assert [t.rows for t in found.trials] == [833]
+    assert found.warnings == ("the trials read a seeded sample of 5000 of the 6000 labelled rows",)
+    assert found.reference["rows"] == 6_000
+    estimated = oodometer.estimate(example_record(6_000), RECORD, methods=["ac", "doc", "im", "atc"], backtest=tmp_path)
+    assert estimated.backtest is not None
+    assert estimated.backtest["rows"] == 5_000
+
+
+def test_methods_of_a_trial_tell_target_from_reference_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    import oodometer.inference.domain_classifier as module
+
+    asked, compare = [], module.compare_domains
+    monkeypatch.setattr(module, "compare_domains", lambda *given: asked.append(1) or compare(*given))
+    methods = ["importance", "pape"]
+    found = backtest(RECORD, methods=methods, families=["none"], repeats=2, cache=None)
+    assert {row.method for row in found.rows} == set(methods)
+    assert len(asked) == 2
 
 
 def test_eighty_rows_are_enough() -> None:

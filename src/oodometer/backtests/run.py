@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,11 @@ from ..passes.folding import Progress
 from ..passes.guarding import Failed, guarded
 from ..passes.plan import EstimationPlan
 from ..predictions import Predictions
-from ..registry import broken, create, find, names
+from ..registry import broken, create, find, known, names
 from ..results import Skipped
 from ..results.backtest import Backtest, Trial
 from .trial_store import TrialStore, cache_folder, fingerprint
-from .trials import MOST_ROWS, Key, run_trials, trial_keys
+from .trials import MOST_ROWS, SLOW_REPEATS, Key, run_trials, trial_keys
 
 __all__ = ["REPEATS", "BacktestOptions", "run_backtest"]
 
@@ -29,11 +29,15 @@ REPEATS = 8
 
 @dataclass(frozen=True)
 class BacktestOptions:
-    """What a backtest was asked for: methods and families (all that apply by default), trials, level, seed, cache."""
+    """What a backtest was asked for: methods and families (all that apply by default), trials, level, seed, cache.
+
+    Without ``repeats`` there are 8 of each family and severity, and methods that are slow take part in the first 3 of
+    them where no method was named.
+    """
 
     methods: Sequence[str] | None = None
     families: Sequence[str] | None = None
-    repeats: int = REPEATS
+    repeats: int | None = None
     level: float = 0.95
     calibrator: str = "auto"
     seed: int = 0
@@ -41,19 +45,24 @@ class BacktestOptions:
 
     def __post_init__(self) -> None:
         check_level(self.level)
-        if self.repeats < 1:
+        if self.repeats is not None and self.repeats < 1:
             raise UsageError(f"expected at least one repeat, got {self.repeats}")
         for name in self.methods or ():
             find("estimator", name)
         for name in self.families or ():
             find("simulation", name)
 
+    @property
+    def slow_repeats(self) -> int | None:
+        """Repeats in which slow methods take part; None for all."""
+        return SLOW_REPEATS if self.repeats is None and self.methods is None else None
+
     def store(self, record: Predictions, methods: Sequence[str]) -> TrialStore:
         """Where trials of these methods on this record are kept."""
         folder = cache_folder() if self.cache == "auto" else None if self.cache is None else Path(self.cache)
         if folder is None:
             return TrialStore(None, "")
-        asked = {"level": self.level, "calibrator": self.calibrator, "seed": self.seed}
+        asked = {name: getattr(self, name) for name in ("level", "calibrator", "seed", "slow_repeats")}
         return TrialStore(folder, fingerprint(record, methods=methods, **asked))
 
 
@@ -63,10 +72,11 @@ def run_backtest(
     """A backtest on a labelled record in memory; ``progress`` is called with (trials done, trials in all)."""
     options = BacktestOptions() if options is None else options
     methods = list(dict.fromkeys(options.methods or default_methods()))
-    if len(record) > MOST_ROWS:  # no trial looks at more
+    rows = len(record)
+    if rows > MOST_ROWS:  # no trial looks at more
         record = record.take(seeded_sample(len(record), MOST_ROWS))
     families, skipped = _families(record, options.families)
-    keys = trial_keys(families, options.repeats)
+    keys = trial_keys(families, options.repeats or REPEATS)
     store = options.store(record, methods)
     kept, unable = store.read()
     asked = set(keys)
@@ -90,7 +100,10 @@ def run_backtest(
     waiting: list[tuple[Key, Trial | None]] = []
     left = [key for key in keys if key not in done]
     try:
-        for i, (key, trial) in enumerate(run_trials(record, fit, left, seed=options.seed, on_failure=on_failure)):
+        trials_left = run_trials(
+            record, fit, left, seed=options.seed, slow_repeats=options.slow_repeats, on_failure=on_failure
+        )
+        for i, (key, trial) in enumerate(trials_left):
             done[key] = trial
             if trial is not None or key[0] not in failed:  # a family that is mended is to be tried again
                 waiting.append((key, trial))
@@ -104,7 +117,22 @@ def run_backtest(
         store.append(waiting, noted)  # also where the run is interrupted: what was done is not done again
     trials = tuple(t for key in keys if (t := done[key]) is not None)
     left_out = (*skipped, *failed.values(), *unfitted.values())
-    return Backtest({"rows": len(record)}, tuple(families), trials, left_out, options.level, options.seed, reused)
+    found = Backtest({"rows": len(record)}, tuple(families), trials, left_out, options.level, options.seed, reused)
+    return replace(found, warnings=tuple(_sampled(found, rows, options)))
+
+
+def _sampled(found: Backtest, rows: int, options: BacktestOptions) -> list[str]:
+    """What is to be said of what the trials did not read, and of the methods that were not tried in all of them."""
+    said = []
+    if rows > MOST_ROWS:
+        said.append(f"the trials read a seeded sample of {MOST_ROWS} of the {rows} labelled rows")
+    slow = [m for m in found.methods if known("estimator", m).cost == "slow"]
+    if options.slow_repeats is not None and slow:
+        said.append(
+            f"methods that are slow were tried in {options.slow_repeats} of {REPEATS} repeats ({', '.join(slow)}); "
+            f"--repeats {REPEATS} tries them in all"
+        )
+    return said
 
 
 def _families(record: Predictions, asked: Sequence[str] | None) -> tuple[list[str], list[Skipped]]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from .. import plugins
 from ..diagnoses import ShiftStatistics
+from ..inference.domain_classifier import compared_once, one_thread
+from ..kernels import cores, side_by_side
 from ..passes.guarding import Failed, checked_estimate, guarded, unless_failed
 from ..passes.plan import EstimationPlan
 from ..passes.slicing import WHOLE
@@ -18,11 +22,12 @@ from ..registry import create
 from ..results.backtest import Key, Trial, Triple
 from ..simulations import Simulation
 
-__all__ = ["LEAST_REFERENCE", "MOST_ROWS", "Key", "Trial", "run_trials", "trial_keys"]
+__all__ = ["LEAST_REFERENCE", "MOST_ROWS", "SLOW_REPEATS", "Key", "Trial", "run_trials", "trial_keys"]
 
 LEAST_REFERENCE = 80  # labelled rows; with fewer, half of them say too little about any method
 _FITTED_SHARE = 0.5
-MOST_ROWS = 20_000  # of the reference: half is fitted on, half is drawn from
+MOST_ROWS = 5_000  # of the reference: half is fitted on, half is drawn from
+SLOW_REPEATS = 3  # of each family and severity in which methods that are slow take part, unless more are asked for
 _SPLITS = 4
 
 
@@ -48,24 +53,27 @@ def run_trials(
     keys: Sequence[Key],
     *,
     seed: int = 0,
+    slow_repeats: int | None = None,
     on_failure: Callable[[str, str], None] | None = None,
 ) -> Iterator[tuple[Key, Trial | None]]:
     """Run these trials, one after another; None where a family cannot be drawn from this reference.
 
     The reference is split in four ways (by the number of the repeat); of each, one half is fitted on and the other is
     drawn from. A trial has a seed of its own, so that it does not matter which were run before: an interrupted run goes
-    on with the keys that are left. A family that fails is told to ``on_failure`` (its name, why).
+    on with the keys that are left. Slow methods take part in the first ``slow_repeats`` of each family and severity, in
+    all by default. A family that fails is told to ``on_failure`` (its name, why).
     """
     simulations: dict[str, Simulation] = {}
-    part, plan, statistics, pool, source = -1, None, ShiftStatistics(), None, 0.0
+    part, pool, begun = -1, None, None
+    waiting: list[tuple[Key, Callable[[], Trial | None]]] = []
     for key in keys:
         family, severity, repeat = key
         if repeat % _SPLITS != part:
             part = repeat % _SPLITS
             fitting, pool = _split(record, np.random.default_rng([seed, 0x51, part]))
-            plan, source = fit(fitting), fitting.accuracy
-            statistics = ShiftStatistics().fit(plan.choice.apply(fitting))
-        assert plan is not None
+            plan = fit(fitting)
+            begun = _Begun(plan, ShiftStatistics().fit(plan.choice.apply(fitting)), fitting.accuracy)
+        assert begun is not None
         assert pool is not None
         simulation = simulations.setdefault(family, create("simulation", family))
         rng = np.random.default_rng([seed, repeat, round(1000 * abs(severity)), *family.encode(), *[1][: severity < 0]])
@@ -74,7 +82,40 @@ def run_trials(
             if on_failure is not None:
                 on_failure(family, target.why)
             target = None
-        yield key, None if target is None else _try(plan, statistics, source, target, key)
+        slowly = slow_repeats is None or repeat < slow_repeats
+        waiting.append((key, partial(_try, begun if slowly else begun.quick, target, key)))
+        if not (slowly and begun.is_slow) or len(waiting) == cores():
+            yield from _tried(waiting)
+    yield from _tried(waiting)
+
+
+class _Begun(NamedTuple):
+    """What was fitted on one part of the reference, and the accuracy of that part."""
+
+    plan: EstimationPlan
+    statistics: ShiftStatistics
+    source: float
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether trials take so long that threads pay."""
+        return any(method.cost == "slow" for method in self.plan.methods.values())
+
+    @property
+    def quick(self) -> _Begun:
+        """The same without the slow methods."""
+        methods = {name: method for name, method in self.plan.methods.items() if method.cost == "quick"}
+        return self._replace(plan=replace(self.plan, methods=methods))
+
+
+def _tried(waiting: list[tuple[Key, Callable[[], Trial | None]]]) -> Iterator[tuple[Key, Trial | None]]:
+    """The trials that wait, side by side where there are several; the list is empty afterwards."""
+    keys, jobs = [key for key, _ in waiting], [job for _, job in waiting]
+    waiting.clear()
+    # the limit of one thread for linear algebra is the process's own: set here, so that none lifts it for the others
+    with one_thread() if len(jobs) > 1 else nullcontext():
+        found = side_by_side(jobs)
+    yield from zip(keys, found, strict=True)
 
 
 def _drawn(simulation: Simulation, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
@@ -97,18 +138,21 @@ def _split(record: Predictions, rng: np.random.Generator) -> tuple[Predictions, 
     return record.take(np.sort(fitted)), record.take(np.sort(pool))
 
 
-def _try(plan: EstimationPlan, statistics: ShiftStatistics, source: float, target: Predictions, key: Key) -> Trial:
+def _try(begun: _Begun, target: Predictions | None, key: Key) -> Trial | None:
+    if target is None:
+        return None
     truth = target.accuracy
     hidden = replace(target.without_labels(), first_row=0)
-    plan, _ = plan.restricted_to(hidden)
+    plan, _ = begun.plan.restricted_to(hidden)
     state = plan.summarize(hidden)[WHOLE]
     estimates: dict[str, Triple] = {}
-    for name, method in plan.methods.items():
-        try:
-            found = checked_estimate(method, method.finish(unless_failed(state[name])))
-        except plugins.FAILURES as error:
-            plugins.why_failed(name, method, error)  # raises what is meant for the user
-            continue
-        estimates[name] = (found.value, found.lower, found.upper)
-    seen = statistics.finish(statistics.summarize(plan.choice.apply(hidden)))
-    return Trial(*key, len(target), truth, source, estimates, seen)
+    with compared_once():
+        for name, method in plan.methods.items():
+            try:
+                found = checked_estimate(method, method.finish(unless_failed(state[name])))
+            except plugins.FAILURES as error:
+                plugins.why_failed(name, method, error)  # raises what is meant for the user
+                continue
+            estimates[name] = (found.value, found.lower, found.upper)
+    seen = begun.statistics.finish(begun.statistics.summarize(plan.choice.apply(hidden)))
+    return Trial(*key, len(target), truth, begun.source, estimates, seen)

@@ -33,7 +33,10 @@ def backtest(
     family: Annotated[
         list[str] | None, typer.Option("--family", help="Only this family of shifts; may be repeated.")
     ] = None,
-    repeats: Annotated[int, typer.Option(help="Trials of each family and severity.")] = 8,
+    repeats: Annotated[
+        int | None,
+        typer.Option(help="Trials of each family and severity, for all methods; by default 8, and 3 for slow methods."),
+    ] = None,
     level: Annotated[float, typer.Option(help="Nominal coverage of the intervals that are judged.")] = 0.95,
     cache: Annotated[
         str | None,

@@ -7,6 +7,7 @@ from typing import Any, Self, final
 import numpy as np
 
 from ..arrays import Array
+from ..inference.folds import seeded_sample
 from ..intervals import wilson_from_variance
 from ..predictions import Predictions
 from ..registry import create, register
@@ -18,6 +19,7 @@ from .threshold import fit_threshold, total_credit
 __all__ = ["DistanceThreshold"]
 
 _ENOUGH_ROWS = 20
+_MOST_ROWS = 10_000  # of the reference, to fit the gate and the threshold on
 _QUANTILE = 0.01  # of the score, that is, the 0.99 quantile of the distance
 
 
@@ -26,8 +28,9 @@ _QUANTILE = 0.01  # of the score, that is, the 0.99 quantile of the distance
 class DistanceThreshold(Estimator):
     """``threshold-distance:<score>``: mean_T [s >= t and d <= q_h(x)].
 
-    d is the mean distance to the 25 nearest reference features, q_k the 0.99 quantile of d among reference
-    rows predicted as k (the global one below 20 rows). Samples beyond it count as errors; t is fitted on the
+    d is the mean distance to the nearest reference features (`neighbor_distance`), q_k the 0.99 quantile of d among
+    reference rows predicted as k (the global one below 20 rows); gate and threshold are fitted on a seeded sample of
+    10,000 rows of a larger reference. Samples beyond it count as errors; t is fitted on the
     reference with the gate closed in the same way, so that the reference is matched (the paper fits t first).
     Needs `features`, a predicted class and the score's fields, else `NotApplicable`. Source: Roschewitz and
     Glocker (2023).
@@ -64,6 +67,8 @@ class DistanceThreshold(Estimator):
 
     def _fit(self, reference: Predictions) -> None:
         self._score, self._distance = self._score.fit(reference), self._distance.fit(reference)
+        if len(reference) > _MOST_ROWS:
+            reference = reference.take(seeded_sample(len(reference), _MOST_ROWS))
         nearness, predicted = self._distance.leave_one_out(reference), reference.predicted
         gates = np.full(reference.num_classes, np.quantile(nearness, _QUANTILE))
         for k in np.flatnonzero(np.bincount(predicted, minlength=len(gates)) >= _ENOUGH_ROWS):

@@ -48,6 +48,7 @@ _FARTHEST = 5.0  # standard deviations: squares of outliers would rule the fit
 _WIDEST_RATIO = 100.0
 _CHOICE_ROWS = 6_000  # above this many one fold is enough to choose a learner
 _BOOSTING_ROWS = (1_000, 6_000)  # with fewer it only overfits, more it need not see
+_LOGISTIC_ROWS = 14_000  # more teach a classifier of at most 200 columns nothing
 _NO_OVERLAP = 0.99
 _LEAST_EFFECTIVE, _FEW_EFFECTIVE = 30, 100
 _LEAST_COVERED, _HALF_COVERED = 0.1, 0.5
@@ -214,7 +215,7 @@ def _cross_fit(x: Array, y: Array, fold: Array) -> tuple[Array, str]:
     made, losses = {}, {}
     for name, learn in learners.items():
         trees = name == "boosting"
-        most = _BOOSTING_ROWS[1] if trees else len(y)
+        most = _BOOSTING_ROWS[1] if trees else _LOGISTIC_ROWS
         columns = x if trees else squared
         made[name] = _held_out(learn, columns, y, fold, first, most)
         losses[name] = _log_losses(made[name], y)
@@ -227,7 +228,7 @@ def _cross_fit(x: Array, y: Array, fold: Array) -> tuple[Array, str]:
     useful = losses[best].mean() < _log_losses(share, y).mean()
     if len(first) < _FOLDS:
         trees = best == "boosting"
-        most = _BOOSTING_ROWS[1] if trees else len(y)
+        most = _BOOSTING_ROWS[1] if trees else _LOGISTIC_ROWS
         rest = _held_out(learners[best], x if trees else squared, y, fold, range(len(first), _FOLDS), most)
         log_odds = np.where(np.isfinite(rest), rest, log_odds)
     return log_odds, best if useful else "none"

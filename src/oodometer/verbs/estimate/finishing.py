@@ -158,7 +158,8 @@ def _about_calibration(choice: Choice) -> dict[str, Any]:
 
 
 def _about_trials(trials: Backtest) -> dict[str, Any]:
-    return {"trials": len(trials.trials), "families": trials.families, "methods": trials.methods}
+    rows = trials.reference.get("rows")  # that the trials read, which may be a sample
+    return {"trials": len(trials.trials), "rows": rows, "families": trials.families, "methods": trials.methods}
 
 
 def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOptions) -> _Headlines:
