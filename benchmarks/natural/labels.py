@@ -149,10 +149,10 @@ def page(found: dict[str, list[dict[str, Any]]], cases: int) -> Iterator[str]:
     yield (
         f"Made by `python -m benchmarks.natural.labels` from {cases} cases of `natural.json`; the figures are in"
         f" `labels.json`. Believed intervals of {LEVEL:.0%} from n random rows, beside Clopper-Pearson's of the same"
-        " rows: expectations over every number of hits that the rows of the target can give. The prior is"
-        " fitted without the whole source of a case. `worth`: how many random labels Clopper-Pearson needs for the same mean"
-        " width; `said`: the median over cases of what an audit with the likeliest number of hits says; `error`: of the"
-        " median of the posterior, in points. Cases whose target has no more rows than labels are left out."
+        " rows: expectations over every number of hits that the rows of the target can give. The prior is fitted"
+        " without the whole source of a case. `worth`: how many random labels Clopper-Pearson needs for the same"
+        " mean width; `said`: the median over cases of what an audit with the likeliest number of hits says; `error`:"
+        " of the median of the posterior, in points. Cases whose target has no more rows than labels are left out."
     )
     yield ""
     yield from markdown(["figure", "found", "promise", "holds"], list(promises(found)))
