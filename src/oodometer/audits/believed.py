@@ -66,7 +66,8 @@ def prior_cdf(levels: Array, quantiles: Array) -> Array:
     mirrored = np.where(x < 0, -inside, np.where(x > 1, 2 - inside, inside))
     out: Array = (1 - FLOOR) * (weights @ mirrored) / weights.sum() + FLOOR * even
     out -= out[0]
-    return out / out[-1]
+    out /= out[-1]
+    return out
 
 
 def likelihood_labels(sampled: SampledRows, score: Array) -> tuple[float, float]:

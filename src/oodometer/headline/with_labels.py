@@ -39,9 +39,7 @@ def signs_of_result(found: Estimation) -> ShiftSigns | None:
     signs = signs_of(stands, {e.method: e for e in found.estimates}, evidence)
     if signs is None:
         return None
-    seen = {name: getattr(signs, name) for name in ("moved", "unexplained")}
-    unseen = {name: None for name, value in seen.items() if value is not None and not math.isfinite(value)}
-    return replace(signs, **unseen)
+    return replace(signs, moved=_seen(signs.moved), unexplained=_seen(signs.unexplained))
 
 
 def with_labels(
@@ -64,6 +62,10 @@ def with_labels(
     drawn = "with the chances that --suggest wrote down" if sampled.weighted else "at random"
     assumes = f"the shift is like {_provenance(prior)}, and the labelled rows were drawn {drawn}"
     return believe(prior_cdf(prior.levels, quantiles), sampled, score, found.level, assumes)
+
+
+def _seen(sign: float | None) -> float | None:
+    return sign if sign is not None and math.isfinite(sign) else None
 
 
 def _provenance(prior: NaturalShifts) -> str:

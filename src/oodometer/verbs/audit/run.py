@@ -78,9 +78,9 @@ def audit(
     suggest, out :
         How many rows to label next, and the file (.csv, .parquet, .jsonl, ...) to write them to.
     suggest_by :
-        "random": all rows are equally likely, which is what a believed interval gains most from; "confidence": rows are
-        drawn more often where the model is unsure, if that is predicted to make the exact interval narrower, as it may
-        from about a hundred labels on.
+        "random": all rows are equally likely, and nothing that was tried shrinks the believed interval faster;
+        "confidence": rows are drawn more often where the model (or its judges) is unsure, if that is predicted to make
+        the exact interval narrower, as it may from about a hundred labels on.
     level, seed :
         Nominal coverage; seed of the order of bets and of the suggestion.
     expected_widths :
