@@ -164,7 +164,8 @@ def believe(prior: Array, sampled: SampledRows, score: Array, level: float, assu
     hits, labels = likelihood_labels(sampled, score)
     small = not sampled.weighted and inside <= SMALL_TARGET * len(sampled)
     value, lower, upper = believed_interval(prior, hits, labels, level, inside if small else None)
-    value = (value * inside + float(score[sampled.gaps].sum())) / rows
-    lower, upper = lower * inside / rows, (upper * inside + gaps) / rows
+    if gaps:
+        value = (value * inside + float(score[sampled.gaps].sum())) / rows
+        lower, upper = lower * inside / rows, (upper * inside + gaps) / rows
     worth = effective_labels(value, upper - lower, level, rows)
     return Believed(Interval(value, lower, upper, level, "empirical"), assumes, worth)
