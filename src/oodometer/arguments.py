@@ -244,6 +244,7 @@ CHECKS: dict[str, Check] = {
             "every",
             "key",
             "assume",
+            "suggest_by",
             "calibrator",
             "score",
             "grid",

@@ -204,6 +204,22 @@ def test_gaps_widen_the_interval_by_what_they_could_hide() -> None:
     assert "5 suggested rows were passed over" in b.warnings[0]
 
 
+@pytest.mark.parametrize("rows", [400, 40_000])
+def test_even_rows_passed_over_may_hold_any_truth(rows: int) -> None:
+    """Random rows that were suggested and skipped: whoever skips the hard ones must not gain by it."""
+    row, score = np.arange(40), np.full(rows, 0.9)
+    ones = np.ones(40)
+    gaps = np.arange(100, 100 + rows // 10)
+    whole = SampledRows(row, np.ones(40), ones, ones * np.nan, np.zeros(0, dtype=np.int64))
+    holed = SampledRows(row, np.ones(40), ones, ones * np.nan, gaps)
+    a, b = judge(whole, score, 0.0, 0.9), judge(holed, score, 0.0, 0.9)
+    for one, other in zip(a.intervals, b.intervals, strict=True):
+        assert other.lower == pytest.approx(0.9 * one.lower, abs=0.01)
+        assert other.upper == 1
+    assert b.effective_labels < a.effective_labels
+    assert refutes(holed, score, 0.0, 0.6, 0.9, 0.9) == 1.0 > refutes(whole, score, 0.0, 0.6, 0.9, 0.9)
+
+
 def test_suggested_labels_refute_too() -> None:
     rng = np.random.default_rng(6)
     score, row = rng.uniform(0.6, 1, size=500), np.arange(40)

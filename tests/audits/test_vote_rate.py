@@ -191,7 +191,7 @@ def test_votes_alone_will_do_for_an_audit() -> None:
 def test_suggestions_follow_the_votes() -> None:
     """Rows that some judge rejects are drawn more often."""
     reference, target = outputs(1500, 0.9, 0.95, 0.9, seed=4), outputs(1500, 0.7, 0.95, 0.9, seed=5)
-    found = audit(reference, target.without_labels(), suggest=200, methods=["votes"])
+    found = audit(reference, target.without_labels(), suggest=200, suggest_by="confidence", methods=["votes"])
     assert found.suggestion is not None
     doubted = target.votes.min(axis=0) == 0
     assert found.suggestion.share < 1

@@ -61,6 +61,35 @@ def test_it_prints_a_verdict_and_writes_json(files: Path, tmp_path: Path, capsys
     assert found["argv"].startswith("oodometer")
 
 
+def test_the_believed_interval_is_printed_beside_the_exact_one(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "audit.json"
+    assert call(files, "--labels", str(files / "few.csv"), "--json", str(out)) == 0
+    shown = capsys.readouterr().out
+    believed = json.loads(out.read_text())["believed"]
+    assert believed["kind"] == "empirical"
+    assert believed["lower"] <= TARGET.accuracy <= believed["upper"]
+    assert "(95 % exact interval" in shown
+    assert "(95 % empirical interval, natural shifts and labels)" in shown
+    assert f"your 40 labels are worth {believed['effective_labels']:.0f}" in shown
+
+
+def test_rows_are_suggested_at_random_or_by_confidence(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shares = []
+    for how in ("random", "confidence"):
+        out = tmp_path / f"{how}.csv"
+        assert call(files, "--suggest", "300", "--suggest-by", how, "--out", str(out)) == 0
+        shares.append(float(out.read_text().splitlines()[1].rsplit(",", 1)[1]))
+    assert shares[0] == 1
+    assert shares[1] < 1
+    capsys.readouterr()
+    assert call(files, "--suggest", "3", "--suggest-by", "entropy", "--out", str(tmp_path / "x.csv")) == 2
+    assert "known: random, confidence" in capsys.readouterr().err
+
+
 def test_json_on_standard_output_is_nothing_but_json(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(files, "--labels", str(files / "few.csv"), "--json", "-") == 0
     assert json.loads(capsys.readouterr().out)["command"] == "audit"

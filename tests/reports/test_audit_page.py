@@ -59,6 +59,9 @@ def make_audit() -> dict[str, Any]:
                     "highest": 0.55 + 0.05 * s, "labels": 4, "correct": 3 + (s > 2), "suggested": s}
                    for s in range(10)],
         "outlook": {"accuracy": 0.915, "widths": widths}, "suggested": None, "warnings": ["be careful"],
+        "suggest_by": "confidence",
+        "believed": {**interval(0.931, 0.861, 0.968, "empirical"), "assumes": "the shift is like public ones",
+                     "effective_labels": 82.4, "why": None},
     }  # fmt: skip
 
 
@@ -228,6 +231,24 @@ def test_curve_is_read_between_its_points(found: dict[str, Any]) -> None:
     assert expected(found, 5000) is None
     assert halving(found) == 130  # (1/0.09)^2 = 123.5, rounded up to two digits
     assert halving({**found, "estimate": interval(0.5, 0.49, 0.51)}) is None
+
+
+def test_random_rows_are_planned_by_their_own_curve(found: dict[str, Any]) -> None:
+    assert expected({**found, "suggest_by": "random"}, 50) == pytest.approx(1.1 / 50**0.5)
+
+
+def test_the_believed_interval_is_never_taken_for_the_exact_one(found: dict[str, Any]) -> None:
+    text = text_of(render(found))
+    assert "With what public shifts teach, your 40 labels are worth 82" in text
+    assert "Your 40 labels are worth 61 by the exact interval" in text
+    assert "the model is right on 86.1–96.8 % with 95 % confidence" in text
+    assert "Empirical. This rests on: the shift is like public ones." in text
+    found["believed"] = {"assumes": "", "effective_labels": None, "why": "the reference is not known"}
+    text = text_of(render(found))
+    assert "There is no believed interval" in text
+    assert "The reference is not known." in text
+    assert "Your 40 labels are worth 61" in text
+    assert "by the exact interval" not in text
 
 
 def test_the_next_command_drops_what_was_asked_for_once(found: dict[str, Any]) -> None:

@@ -131,14 +131,14 @@ def test_everything_labelled_is_the_truth() -> None:
 @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
 def test_label_audit_label_again(tmp_path: Path, ending: str) -> None:
     out = tmp_path / f"next.{ending}"
-    first = audit(SOURCE, EASY, methods=["doc"], suggest=50, out=out)
+    first = audit(SOURCE, EASY, methods=["doc"], suggest=50, suggest_by="confidence", out=out)
     assert first.estimate is None
     assert first.labels == 0
     assert first.suggestion is not None
     assert as_json(first)["suggested"] == first.suggestion.row.tolist()
     filled = fill(out, tmp_path / f"first.{ending}")
     again = tmp_path / f"again.{ending}"
-    second = audit(SOURCE, EASY, methods=["doc"], labels=filled, suggest=150, out=again)
+    second = audit(SOURCE, EASY, methods=["doc"], labels=filled, suggest=150, suggest_by="confidence", out=again)
     assert second.labels == 50
     assert second.suggestion is not None
     assert not set(second.suggestion.row) & set(first.suggestion.row)
@@ -166,7 +166,7 @@ def fill(path: Path, to: Path) -> Path:
 
 def test_a_suggestion_cut_off_early_still_counts(tmp_path: Path) -> None:
     out = tmp_path / "next.csv"
-    audit(SOURCE, EASY, methods=["doc"], suggest=200, out=out)
+    audit(SOURCE, EASY, methods=["doc"], suggest=200, suggest_by="confidence", out=out)
     lines = out.read_text().splitlines()
     for i, line in enumerate(lines[1:], start=1):
         row = int(line.split(",")[2])
@@ -181,7 +181,7 @@ def test_a_suggestion_cut_off_early_still_counts(tmp_path: Path) -> None:
 
 def test_a_suggestion_for_another_target_is_refused(tmp_path: Path) -> None:
     out = tmp_path / "next.csv"
-    audit(SOURCE, EASY, methods=["doc"], suggest=200, out=out)
+    audit(SOURCE, EASY, methods=["doc"], suggest=200, suggest_by="confidence", out=out)
     other = slim(example_record(2000, seed=9, difficulty=1.6), "probabilities")
     with pytest.raises(InputError, match="chances that this reference and target give"):
         audit(SOURCE, other, labels=fill(out, tmp_path / "f.csv"), methods=["doc"])

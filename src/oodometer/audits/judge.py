@@ -69,28 +69,46 @@ def judge(sampled: SampledRows, score: Array, slope: float, level: float, seed: 
     if labels < 10:
         warnings.append(f"only {labels} labels: the interval is valid, and wide")
     worth = effective_labels(chosen.value, chosen.upper - chosen.lower, level, rows)
-    if not sampled.weighted and chosen.method == "clopper-pearson":
+    if not sampled.weighted and chosen.method == "clopper-pearson" and not len(sampled.gaps):
         worth = float(labels)
     return Judgement(chosen, label_only, tuple(intervals), worth, tuple(warnings))
 
 
 def _even(sampled: SampledRows, score: Array, slope: float, level: float) -> list[Estimate]:
     labels, rows, hits = len(sampled), len(score), int(sampled.correct.sum())
-    share = hits / labels
-    ends = clopper_pearson(hits, labels, level)
-    out = [_estimate("clopper-pearson", share, ends, level, "exact", _RANDOM, "clopper1934", labels)]
-    if rows <= SMALL_TARGET * labels:
-        ends = hypergeometric(hits, labels, rows, level)
-        out.append(_estimate("hypergeometric", share, ends, level, "exact", _RANDOM, "clopper1934", labels))
+    inside = rows - len(sampled.gaps)
+
+    def alone(name: str, ends: tuple[float, float]) -> Estimate:
+        value, *ends_of_all = _with_gaps((hits / labels, *ends), sampled, score)
+        return _estimate(name, value, (ends_of_all[0], ends_of_all[1]), level, "exact", _RANDOM, "clopper1934", labels)
+
+    out = [alone("clopper-pearson", clopper_pearson(hits, labels, level))]
+    if inside <= SMALL_TARGET * labels:
+        out.append(alone("hypergeometric", hypergeometric(hits, labels, inside, level)))
     if slope > 0 and labels <= _MOST_ROUNDS:
         out.append(_betting("ppi-betting", sampled, score, slope, level))
     mean = float(score.mean())
     if slope > 0 and labels >= _LARGE and labels * min(mean, 1 - mean) >= _FEW_ERRORS:
-        value, *found = ppi_plus_plus(sampled.correct, score[sampled.row], mean, rows, level)
+        three = ppi_plus_plus(sampled.correct, score[sampled.row], mean, rows, level)
+        value, *found = _with_gaps(three, sampled, score)
         assumes = f"{_RANDOM}, and there are enough of them for the normal law"
         ends = (found[0], found[1])
         out.append(_estimate("ppi++", value, ends, level, "asymptotic", assumes, "angelopoulos2023", labels))
     return out
+
+
+def _with_gaps(three: tuple[float, float, float], sampled: SampledRows, score: Array) -> tuple[float, float, float]:
+    """Value and ends for all rows: those that were drawn and passed over may hold any truth."""
+    rows, gaps = len(score), len(sampled.gaps)
+    if not gaps:
+        return three
+    value, low, high = three
+    inside = rows - gaps
+    return (
+        (value * inside + float(score[sampled.gaps].sum())) / rows,
+        low * inside / rows,
+        (high * inside + gaps) / rows,
+    )
 
 
 def _weighted(sampled: SampledRows, score: Array, slope: float, level: float) -> list[Estimate]:
@@ -136,9 +154,11 @@ def refutes(sampled: SampledRows, score: Array, slope: float, lower: float, uppe
     >>> refutes(SampledRows.evenly(np.arange(10), np.zeros(10, dtype=int)), np.ones(99), 1.0, 0.9, 1.0, 0.95) < 1e-6
     True
     """
-    if not sampled.weighted:
-        return exact_p_value(int(sampled.correct.sum()), len(sampled), len(score), lower, upper)
     rows, gaps = len(score), len(sampled.gaps)
     inside = rows - gaps
-    low, high = max((lower * rows - gaps) / inside, 0.0), min(upper * rows / inside, 1.0)
+    low, high = lower, upper
+    if gaps:
+        low, high = max((lower * rows - gaps) / inside, 0.0), min(upper * rows / inside, 1.0)
+    if not sampled.weighted:
+        return exact_p_value(int(sampled.correct.sum()), len(sampled), inside, low, max(high, low))
     return betting_p_value(sampled.game(score, slope), low, max(high, low), level)

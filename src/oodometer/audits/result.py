@@ -9,6 +9,7 @@ from typing import Any
 from ..deprecation import warn_old
 from ..results import Estimate, aligned, percent, plain
 from ..results.estimation import Headline
+from .believed import Believed
 from .expected_width import ExpectedWidths
 from .label_only import effective_labels
 from .power import Noticeable
@@ -25,14 +26,15 @@ class Audit:
     labels : labelled target rows; rows : target rows. estimate : the interval to believe, None without labels;
     label_only : from the labels alone; intervals : all of them. effective_labels : how many random labels
     Clopper and Pearson would need for so short an interval. headline : the label-free estimate; p_value : of "the truth
-    lies in its interval"; refuted : p_value < 1 - level. suggestion : rows to label next, where asked for.
+    lies in its interval"; refuted : p_value < 1 - level. believed : the interval to expect if the shift is like public
+    ones, which promises less than ``estimate`` does. suggestion : rows to label next, where asked for.
 
     reference, target : names, rows, the reference's accuracy. correct : labelled rows that are right; weighted :
     whether some rows were more likely to be labelled than others. slope, explained : how far the audit leans on the
     proxy, and the share of a label's variance that this is predicted to take away. proxy : what stands for labels that
     are missing, "confidence" or the judges' "votes". noticeable : accuracies at which the test would speak (even draws
     only). strata : tenths of the target by the proxy. expected_widths : the width to expect of more labels, where asked
-    for. A page: `oodometer.write_report(audit, path)`.
+    for. suggest_by : how rows were suggested. A page: `oodometer.write_report(audit, path)`.
     """
 
     labels: int
@@ -58,6 +60,8 @@ class Audit:
     strata: tuple[Stratum, ...] = ()
     expected_widths: ExpectedWidths | None = None
     proxy: str = "confidence"
+    believed: Believed | None = None
+    suggest_by: str = "random"
 
     def __repr__(self) -> str:
         return summary_of_audit(self)
@@ -94,6 +98,7 @@ class Audit:
             "assumes": None if chosen is None else chosen.assumes,
             "label_only": None if self.label_only is None else self.label_only.interval.to_dict(),
             "effective_labels": plain(self.effective_labels),
+            "believed": plain(self.believed),
             "headline": self.headline.to_dict(),
             "refuted": self.refuted,
             "p_value": plain(self.p_value),
@@ -103,6 +108,7 @@ class Audit:
             "proxy": self.proxy,
             "strata": plain(self.strata),
             "outlook": plain(self.expected_widths),
+            "suggest_by": self.suggest_by,
             "suggested": None if self.suggestion is None else plain(self.suggestion.row),
             "warnings": list(self.warnings),
         }
@@ -121,7 +127,7 @@ def _ends(one: Headline | Estimate) -> str:
 
 
 def audit_lines(found: Audit) -> list[str]:
-    """The label-free estimate, the interval of the labels, what they are worth, whether they refute the estimate."""
+    """The label-free estimate, the interval of the labels, the believed one, whether the labels refute the estimate."""
     lines = [f"Label-free estimate: {_ends(found.headline)}  ({found.headline.method})"]
     chosen = found.estimate
     if chosen is None or found.p_value is None:
@@ -131,8 +137,26 @@ def audit_lines(found: Audit) -> list[str]:
     if found.effective_labels is not None:
         worth = f"worth {found.effective_labels:.0f} drawn at random and read alone"
         lines.append(f"  {found.labels} labels of {found.rows} rows, {worth}")
+    lines += believed_lines(found)
     verdict = "REFUTED: the labels contradict" if found.refuted else "Not refuted: the labels do not contradict"
     return [*lines, f"{verdict} the label-free interval (p = {found.p_value:.2g})"]
+
+
+def believed_lines(found: Audit) -> list[str]:
+    """The believed interval, what it rests on and what the labels are worth by it, or why there is none."""
+    believed = found.believed
+    if believed is None:
+        return []
+    one = believed.interval
+    if one is None or believed.effective_labels is None:
+        return [f"Believed accuracy:   none: {believed.why}"]
+    made = f"{percent(one.level, None)} {one.kind} interval, natural shifts and labels"
+    are = "label is" if found.labels == 1 else "labels are"
+    return [
+        f"Believed accuracy:   {percent(one.value)}  [{percent(one.lower)}, {percent(one.upper)}]  ({made})",
+        f"  rests on: {believed.assumes}",
+        f"  your {found.labels} {are} worth {believed.effective_labels:.0f}",
+    ]
 
 
 def summary_of_audit(found: Audit) -> str:

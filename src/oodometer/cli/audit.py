@@ -38,6 +38,13 @@ def audit(
     key: options.Key = None,
     level: options.Level = 0.95,
     suggest: Annotated[int, typer.Option(help="Draw so many unlabelled rows to label next.")] = 0,
+    suggest_by: Annotated[
+        str,
+        typer.Option(
+            help="How they are drawn: random (all rows alike) or confidence (more often where the model is unsure, if "
+            "that is predicted to make the exact interval narrower)."
+        ),
+    ] = "random",
     out: Annotated[
         str | None,
         typer.Option(
@@ -72,6 +79,7 @@ def audit(
             labels=labels or None,
             key=key,
             suggest=suggest,
+            suggest_by=suggest_by,
             out=out,
             level=level,
             methods=method or None,

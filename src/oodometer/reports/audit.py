@@ -164,6 +164,7 @@ def worth(result: Result) -> dict[str, str] | None:
     if value is None or not labels:
         return None
     title = f"Your {_count(labels)} {'is' if labels == 1 else 'are'} worth {number(round(value))}"
+    title += " by the exact interval" if (result.get("believed") or {}).get("effective_labels") else ""
     text = "That many random labels, read alone, would give an equally short interval at this accuracy. "
     method, rows = result.get("method"), finite((result.get("target") or {}).get("rows"))
     explained = finite((result.get("confidence") or {}).get("explained"))
@@ -184,6 +185,33 @@ def worth(result: Result) -> dict[str, str] | None:
         if value < labels - EVEN:
             text += " With these labels, being valid at every number of them costs more than that."
     return {"title": title, "text": text.strip()}
+
+
+def believed(result: Result) -> dict[str, str] | None:
+    """What to believe if the shift is like public ones, and what the labels are worth by it; or why there is nothing.
+
+    >>> interval = {"value": 0.83, "lower": 0.74, "upper": 0.9, "level": 0.9, "kind": "empirical"}
+    >>> found = {"labels": 25, "believed": {**interval, "assumes": "public shifts", "effective_labels": 50.2}}
+    >>> believed(found)["title"].replace(chr(160), " ")
+    'With what public shifts teach, your 25 labels are worth 50'
+    """
+    known, labels = result.get("believed") or {}, finite(result.get("labels"))
+    found, value = best(known), finite(known.get("effective_labels"))
+    if not labels:
+        return None
+    if not found or value is None:
+        why = str(known.get("why") or "")
+        return {"title": "There is no believed interval", "text": capital(why) + ".", "rests": ""} if why else None
+    level, span = percent(found.get("level"), 0), percent_range(found.get("lower"), found.get("upper"), digits(found))
+    text = f"If this shift is like those of public data, the model is right on {span} with {level} confidence; "
+    text += f"best guess {percent(found['value'], digits(found))}. That is not the exact interval above, which holds "
+    text += "under any shift: this one was right as often as it says where it could be checked, and promises no more."
+    are = "is" if labels == 1 else "are"
+    return {
+        "title": f"With what public shifts teach, your {_count(labels)} {are} worth {number(round(value))}",
+        "text": text,
+        "rests": f"Empirical. This rests on: {known.get('assumes')}.",
+    }
 
 
 def next_command(result: Result) -> dict[str, Any] | None:
@@ -234,6 +262,7 @@ def context(result: Result) -> dict[str, Any]:
         "verdict": verdict(result),
         "power": power(result),
         "worth": worth(result),
+        "believed": believed(result),
         "estimates": found,
         "meanings": {name: text.format(proxy=proxy(result)) for name, text in MEANINGS.items()},
         "steps": steps(result),

@@ -18,7 +18,7 @@ GAP = 19
 LINES = (
     ("alone", "labels alone", QUIET),
     ("random", "as audited", ACCENT),
-    ("suggested", "suggested", TRUTH),
+    ("suggested", "by confidence", TRUTH),
 )
 SAME = 0.02  # lines that are never further apart than this share of the width are one line
 TICKS = (10, 20, 50, 100, 200, 500, 1000)
@@ -78,8 +78,11 @@ def halving(result: Result) -> int | None:
 
 
 def _suggested(result: Result) -> list[tuple[int, float]]:
-    """The curve of rows drawn as suggested, as far as it is above 0."""
-    return [(one["labels"], value) for one in steps(result) if (value := finite(one.get("suggested")))]
+    """The curve of rows drawn as `--suggest` draws them, as far as it is above 0."""
+    found = steps(result)
+    by_chance = result.get("suggest_by") != "confidence" and all("random" in one for one in found)
+    key = "random" if by_chance else "suggested"
+    return [(one["labels"], value) for one in found if (value := finite(one.get(key)))]
 
 
 def _drawn(found: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
@@ -213,7 +216,9 @@ def caption(result: Result, lines: list[tuple[str, str, str]]) -> str:
     if len(lines) > 1 and "random" in drawn:
         text += " As audited: random rows, and the interval that an audit would print."
     if len(lines) > 1 and "suggested" in drawn:
-        text += " Suggested: rows drawn more often where the model is unsure, if that pays."
+        text += (
+            " By confidence: rows drawn more often where the model is unsure (`--suggest-by confidence`), if that pays."
+        )
     if all(finite(one.get("widest")) is not None for one in steps(result)):
         span = "today's interval" if today(result) else "the label-free interval"
         text += f" The band runs over the accuracies in {span}, for labels read alone."

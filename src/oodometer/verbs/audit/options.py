@@ -11,7 +11,9 @@ from ...errors import UsageError
 from ...intervals import check_level
 from ...passes.folding import Execution
 
-__all__ = ["AuditOptions"]
+__all__ = ["SUGGEST_BY", "AuditOptions"]
+
+SUGGEST_BY = ("random", "confidence")  # how `--suggest` draws rows
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class AuditOptions:
     labels: Any = None
     key: str | None = None
     suggest: int = 0
+    suggest_by: str = "random"
     out: str | os.PathLike[str] | None = None
     level: float = 0.95
     methods: Sequence[str] | None = None
@@ -34,6 +37,8 @@ class AuditOptions:
         check_level(self.level)
         if self.suggest < 0:
             raise UsageError(f"expected a number of rows to suggest, 1 or more, got {self.suggest}")
+        if self.suggest_by not in SUGGEST_BY:
+            raise UsageError(f"unknown way to suggest rows {self.suggest_by!r}; known: {', '.join(SUGGEST_BY)}")
         if self.out is not None and not self.suggest:
             raise UsageError("an output file is for suggested rows: say how many with --suggest")
 

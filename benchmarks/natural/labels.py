@@ -1,0 +1,200 @@
+"""What few random labels are worth beside the prior of natural shifts; writes results/labels.json and labels.md.
+
+python -m benchmarks.natural.labels     # from results/natural.json, some minutes; no estimate is made anew
+
+For each case of `python -m benchmarks.natural` and each number of labels, the believed interval and Clopper-Pearson's
+are worked out for every number of hits that random rows of the target can give, and weighed by its chance
+(hypergeometric). The prior is fitted without the whole source of the case.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom, hypergeom
+
+from benchmarks.natural.prior import fit_prior, source_of
+from benchmarks.natural.tables import GROUPS, LEVEL, Shift, read_shifts
+from benchmarks.real.data import RESULTS
+from benchmarks.real.tables import markdown
+from oodometer.audits.believed import believed_interval, prior_cdf
+from oodometer.audits.label_only import SMALL_TARGET, effective_labels
+from oodometer.headline.natural_shifts import NaturalShifts
+from oodometer.intervals import clopper_pearson
+
+__all__ = ["labelled", "main"]
+
+LABELS = (10, 25, 50, 100)
+PROMISED = {10: (0.55, 30), 25: (0.68, 50), 50: (0.77, 80)}  # width of Clopper-Pearson's; worth in labels
+COVERAGE = 0.88
+LIKELY = 1e-6  # chance of a number of hits below which it is left out
+COUNTS = np.unique(np.round(np.geomspace(5, 2000, 60))).astype(int)  # of labels, for what a width is worth
+Case = dict[str, Any]
+
+
+@cache
+def exact(hits: int, labels: int) -> tuple[float, float]:
+    """Clopper-Pearson's interval."""
+    return clopper_pearson(hits, labels, LEVEL)
+
+
+def labelled(shift: Shift, prior: NaturalShifts, labels: int) -> Case | None:
+    """Expected coverage and width of both intervals in a case; None where the target has no more rows than that."""
+    rows, truth = shift.case.rows, shift.case.truth
+    if rows <= labels:
+        return None
+    hits = np.arange(labels + 1)
+    chance = hypergeom.pmf(hits, rows, round(truth * rows), labels)
+    known = prior_cdf(prior.levels, prior.quantile(shift.signs, prior.levels))
+    small = rows if rows <= SMALL_TARGET * labels else None
+    out, said = np.zeros(4), 0.0
+    for k in hits[chance > LIKELY].tolist():
+        value, low, high = believed_interval(known, k, labels, LEVEL, small)
+        least, most = exact(k, labels)
+        inside = low - 1e-9 <= truth <= high + 1e-9
+        out += chance[k] * np.array([inside, high - low, most - least, abs(value - truth)])
+        if k == int(chance.argmax()):
+            said = effective_labels(value, high - low, LEVEL, rows)
+    names = ("coverage", "width", "exact_width", "error")
+    return {**dict(zip(names, (out / chance[chance > LIKELY].sum()).tolist(), strict=True)), "said": said}
+
+
+def exact_widths(truth: float) -> np.ndarray:
+    """Expected width of Clopper-Pearson's interval at each of `COUNTS`."""
+    out = []
+    for n in COUNTS.tolist():
+        chance = binom.pmf(np.arange(n + 1), n, truth)
+        likely = np.flatnonzero(chance > LIKELY)
+        out.append(sum(chance[k] * (exact(k, n)[1] - exact(k, n)[0]) for k in likely.tolist()) / chance[likely].sum())
+    return np.array(out)
+
+
+def measure(task: tuple[str, Sequence[Shift], NaturalShifts]) -> list[Case]:
+    """All cases of one source, at every number of labels, under a prior without it."""
+    source, shifts, prior = task
+    out = []
+    for shift in shifts:
+        widths = exact_widths(shift.case.truth)
+        for labels in LABELS:
+            found = labelled(shift, prior, labels)
+            if found is not None:
+                out.append({"source": source, "group": shift.group, "labels": labels, "widths": widths, **found})
+    return out
+
+
+def figures(cases: Sequence[Case]) -> dict[str, Any]:
+    """Means over cases; ``worth`` is how many labels Clopper-Pearson needs for so short a mean width."""
+    width, whole = mean(c["width"] for c in cases), mean(c["exact_width"] for c in cases)
+    curve = np.mean([c["widths"] for c in cases], axis=0)
+    worth = float(np.exp(np.interp(-width, -curve, np.log(COUNTS))))
+    return {
+        "cases": len(cases),
+        "coverage": round(mean(c["coverage"] for c in cases), 4),
+        "width": round(width, 4),
+        "exact_width": round(whole, 4),
+        "ratio": round(width / whole, 4),
+        "worth": round(worth, 1),
+        "said": round(float(np.median([c["said"] for c in cases])), 1),
+        "error": round(mean(c["error"] for c in cases), 4),
+    }
+
+
+def summary(cases: Sequence[Case]) -> dict[str, list[dict[str, Any]]]:
+    """Lines by group of beds and by source."""
+    natural = [c for c in cases if c["group"] != "same"]
+    few = {"natural shifts": natural} | {g: [c for c in cases if c["group"] == g] for g in GROUPS}
+    sources = {one: [c for c in natural if c["source"] == one] for one in sorted({c["source"] for c in natural})}
+    return {
+        title: [
+            {"cases of": name, "labels": n, **figures([c for c in some if c["labels"] == n])}
+            for name, some in found.items()
+            for n in LABELS
+            if any(c["labels"] == n for c in some)
+        ]
+        for title, found in (("groups", few), ("sources", sources))
+    }
+
+
+def promises(found: dict[str, list[dict[str, Any]]]) -> Iterator[list[str]]:
+    """What is promised of natural shifts: figure, found, promise, whether it holds."""
+    for line in found["groups"]:
+        if line["cases of"] == "natural shifts" and line["labels"] in PROMISED:
+            n, (ratio, worth) = line["labels"], PROMISED[line["labels"]]
+            yield [f"coverage, {n} labels", f"{line['coverage']:.3f}", f"at least {COVERAGE}",
+                   _held(line["coverage"] >= COVERAGE)]  # fmt: skip
+            yield [f"width of Clopper-Pearson's, {n} labels", f"{line['ratio']:.3f}", f"at most {ratio}",
+                   _held(line["ratio"] <= ratio)]  # fmt: skip
+            yield [f"worth, {n} labels", f"{line['worth']:.0f}", f"at least {worth}", _held(line["worth"] >= worth)]
+
+
+def _held(good: bool) -> str:
+    return "yes" if good else "**NO**"
+
+
+def page(found: dict[str, list[dict[str, Any]]], cases: int) -> Iterator[str]:
+    """The whole of labels.md."""
+    yield "# Few labels beside the prior of natural shifts"
+    yield ""
+    yield (
+        f"Made by `python -m benchmarks.natural.labels` from {cases} cases of `natural.json`; the figures are in"
+        f" `labels.json`. Believed intervals of {LEVEL:.0%} from n random rows, beside Clopper-Pearson's of the same"
+        " rows: expectations over every number of hits that the rows of the target can give. The prior is fitted"
+        " without the whole source of a case. `worth`: how many random labels Clopper-Pearson needs for the same"
+        " mean width; `said`: the median over cases of what an audit with the likeliest number of hits says; `error`:"
+        " of the median of the posterior, in points. Cases whose target has no more rows than labels are left out."
+    )
+    yield ""
+    yield from markdown(["figure", "found", "promise", "holds"], list(promises(found)))
+    header = ["cases of", "labels", "cases", "coverage", "width in points", "of Clopper-Pearson's", "worth", "said",
+              "error"]  # fmt: skip
+    for title, name in (("By group of beds", "groups"), ("Natural shifts, by source", "sources")):
+        yield from (f"## {title}", "")
+        yield from markdown(header, [
+            [c["cases of"], str(c["labels"]), str(c["cases"]), f"{c['coverage']:.1%}", f"{100 * c['width']:.1f}",
+             f"{c['ratio']:.2f}", f"{c['worth']:.0f}", f"{c['said']:.0f}", f"{100 * c['error']:.1f}"]
+            for c in found[name]
+        ])  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Work out every case, write the JSON and the page."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.natural.labels", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--workers", type=int, default=1, help="processes")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder for labels.json and labels.md")
+    options = parser.parse_args(arguments)
+    start = time.perf_counter()
+    shifts, _ = read_shifts(RESULTS / "natural.json")
+    sources = sorted(set(map(source_of, shifts)))
+    tasks = [
+        (one, [s for s in shifts if source_of(s) == one], fit_prior([s for s in shifts if source_of(s) != one]))
+        for one in sources
+    ]
+    with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
+        cases = [c for some in pool.map(measure, tasks) for c in some]
+    found = summary(cases)
+    rows = {title: ",\n".join("  " + json.dumps(line) for line in lines) for title, lines in found.items()}
+    body = ",\n".join(f' "{title}": [\n{lines}\n ]' for title, lines in rows.items())
+    (options.out / "labels.json").write_text(f'{{\n "level": {LEVEL},\n{body}\n}}\n', encoding="utf-8")
+    text = "\n".join(page(found, len(shifts))).rstrip() + "\n"
+    (options.out / "labels.md").write_text(text, encoding="utf-8")
+    for name, value, asked, held in promises(found):
+        print(f"{held:6s} {name}: {value} ({asked})")
+    print(f"{time.perf_counter() - start:.0f} s", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

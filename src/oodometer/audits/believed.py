@@ -1,0 +1,171 @@
+"""Believed: what to expect of the accuracy when few labels are added to what natural shifts lead one to expect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..intervals import clopper_pearson
+from ..results import Interval
+from .label_only import SMALL_TARGET, effective_labels
+from .sampling import SampledRows
+
+__all__ = ["Believed", "believe", "believed_interval", "likelihood_labels", "prior_cdf"]
+
+FLOOR = 0.03  # of the prior is spread evenly over all accuracies, so that labels can prove any of them
+BLUR = 0.03  # of accuracy, the standard deviation by which the prior is blurred: its corners are not known so well
+_CELLS = 1000  # of equal width over all accuracies
+_FINE = 400  # more of them where the labels point to
+_POINT = 1e-8  # chance left outside the finer cells
+_CERTAIN = 1e-12  # posterior mass at either end that counts as none
+_TAILS = 200  # ways to share what an interval leaves out between its sides
+
+
+@dataclass(frozen=True)
+class Believed:
+    """The believed interval: never one of the exact ones, whose promise it does not share.
+
+    interval : of kind "empirical", None where it cannot be given, and then ``why`` says so. assumes : what it rests on.
+    effective_labels : how many labels drawn at random Clopper and Pearson would need for so short an interval at the
+    same rate: "your 25 labels are worth 50".
+    """
+
+    interval: Interval | None
+    assumes: str = ""
+    effective_labels: float | None = None
+    why: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        made = {} if self.interval is None else self.interval.to_dict()
+        return {**made, "assumes": self.assumes, "effective_labels": self.effective_labels, "why": self.why}
+
+
+def prior_cdf(levels: Array, quantiles: Array) -> Array:
+    """The prior's distribution function at even accuracies from 0 to 1, shape (1001,).
+
+    F(x) = (1 - floor) E[F_0(x + blur Z)] + floor x: F_0 is linear between the given quantiles, goes from 0 at
+    accuracy 0 to 1 at accuracy 1, and is mirrored at both; Z is normal. So no accuracy has a density below ``floor``,
+    and without labels this is what is believed. levels and quantiles have shape (level,), both ascending.
+
+    >>> cdf = prior_cdf(np.array([0.05, 0.5, 0.95]), np.array([0.6, 0.8, 0.9]))
+    >>> float(cdf[0]), round(float(cdf[500]), 3), round(float(cdf[800]), 2), round(float(cdf[-1]), 9)
+    (0.0, 0.055, 0.53, 1.0)
+    """
+    at = np.concatenate([[0.0], np.maximum.accumulate(np.clip(quantiles, 0.0, 1.0)), [1.0]])
+    at += 1e-9 * np.arange(len(at))  # quantiles that coincide are a step, which interpolation does not like
+    below = np.concatenate([[0.0], levels, [1.0]])
+    even = np.linspace(0.0, 1.0, _CELLS + 1)
+    places = np.linspace(-3, 3, 49)
+    weights = np.exp(-0.5 * places**2)
+    x = even + BLUR * places[:, None]
+    inside = np.interp(np.abs(np.where(x > 1, 2 - x, x)), at, below)
+    mirrored = np.where(x < 0, -inside, np.where(x > 1, 2 - inside, inside))
+    out: Array = (1 - FLOOR) * (weights @ mirrored) / weights.sum() + FLOOR * even
+    out -= out[0]
+    out /= out[-1]
+    return out
+
+
+def likelihood_labels(sampled: SampledRows, score: Array) -> tuple[float, float]:
+    """Hits and labels as a likelihood may count them: rows drawn evenly as they are, suggested ones by their weights.
+
+    With the weights w = 1/(chance x rows left) of a draw, k = m sum(w y)/sum(w) of m = sum(w)^2/sum(w^2) labels: the
+    weighted rate, at the number of even labels that would be as uncertain. Source: Kish (1965) for m.
+
+    >>> likelihood_labels(SampledRows.evenly(np.array([4, 2]), np.array([1, 0])), np.full(9, 0.8))
+    (1.0, 2.0)
+    """
+    if not sampled.weighted:
+        return float(sampled.correct.sum()), float(len(sampled))
+    left = len(score) - len(sampled.gaps) - np.arange(len(sampled))
+    weight = 1 / (sampled.chances(score) * left)
+    labels = float(weight.sum() ** 2 / np.square(weight).sum())
+    return labels * float(weight @ sampled.correct / weight.sum()), labels
+
+
+def believed_interval(
+    prior: Array, hits: float, labels: float, level: float, rows: int | None = None
+) -> tuple[float, float, float]:
+    """Median and shortest interval of the accuracy given a `prior_cdf` and ``hits`` right among ``labels`` random rows.
+
+    Posterior = prior x likelihood on a grid. The likelihood is binomial, p^k (1 - p)^(n - k), or, for a target
+    of ``rows`` rows, hypergeometric on the accuracies m/rows that can be. The interval is the shortest that holds
+    ``level`` of the posterior.
+
+    >>> prior = prior_cdf(np.array([0.05, 0.25, 0.5, 0.75, 0.95]), np.array([0.6, 0.75, 0.8, 0.85, 0.9]))
+    >>> few, many = (believed_interval(prior, 0.9 * n, n, 0.9) for n in (10, 1000))
+    >>> [round(x, 2) for x in few], [round(x, 2) for x in many]
+    ([0.83, 0.72, 0.94], [0.9, 0.88, 0.91])
+    """
+    points, edges = _grid(hits, labels, rows)
+    mass = np.diff(np.interp(edges, np.linspace(0.0, 1.0, len(prior)), prior))
+    logs = _log_likelihood(points, hits, labels, rows)
+    weight = mass * np.exp(logs - logs.max())
+    total = np.concatenate([[0.0], np.cumsum(weight)]) / weight.sum()
+    kept = (total > _CERTAIN) & (total < 1 - _CERTAIN)
+    first, last = int(np.argmax(kept)), len(kept) - int(np.argmax(kept[::-1]))
+    total, edges = total[max(first - 1, 0) : last + 1], edges[max(first - 1, 0) : last + 1]
+    tail = np.linspace(0.0, 1 - level, _TAILS + 1)
+    low, high = np.interp(tail, total, edges), np.interp(tail + level, total, edges)
+    best = int(np.argmin(high - low))
+    value = float(np.interp(0.5, total, edges))
+    lower, upper = float(low[best]), float(high[best])
+    if rows is not None:  # what is labelled is certain
+        certain = (hits / rows, (rows - labels + hits) / rows)
+        value, lower, upper = (min(max(x, certain[0]), certain[1]) for x in (value, lower, upper))
+    return value, min(lower, value), max(upper, value)
+
+
+def _grid(hits: float, labels: float, rows: int | None) -> tuple[Array, Array]:
+    """Accuracies, and the edges of the cells around them from 0 to 1; finer where the labels point to."""
+    low, high = clopper_pearson(hits, labels, 1 - _POINT)
+    edges = np.union1d(np.linspace(0.0, 1.0, _CELLS + 1), np.linspace(low, high, _FINE + 1))
+    if rows is None:
+        return (edges[1:] + edges[:-1]) / 2, edges
+    right = np.unique(np.rint(edges * rows))
+    points = right / rows
+    return points, np.concatenate([[0.0], (points[1:] + points[:-1]) / 2, [1.0]])
+
+
+def _log_likelihood(points: Array, hits: float, labels: float, rows: int | None) -> Array:
+    """Up to a constant; -inf where the labels rule an accuracy out."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    if rows is None:
+        out: Array = xlogy(hits, points) + xlog1py(labels - hits, -points)
+        return out
+    right = np.rint(points * rows)
+    wrong, misses = rows - right, labels - hits
+    possible = (right >= hits) & (wrong >= misses)
+    a, b = np.maximum(right, hits), np.maximum(wrong, misses)
+    ways = gammaln(a + 1) - gammaln(a - hits + 1) + gammaln(b + 1) - gammaln(b - misses + 1)
+    return np.where(possible, ways, -np.inf)
+
+
+def believe(prior: Array, sampled: SampledRows, score: Array, level: float, assumes: str) -> Believed:
+    """The believed interval of an audit, and what its labels are worth by it.
+
+    Rows that were suggested and passed over may hold any truth, as in the exact interval. score is f on all target
+    rows, shape (sample,); prior that of `prior_cdf`.
+
+    >>> rows = np.arange(25)
+    >>> drawn = SampledRows.evenly(rows, (rows % 5 > 0).astype(int))
+    >>> prior = prior_cdf(np.array([0.05, 0.5, 0.95]), np.array([0.65, 0.8, 0.9]))
+    >>> found = believe(prior, drawn, np.full(5000, 0.9), 0.9, "the shift is like public ones")
+    >>> found.interval.kind, round(found.effective_labels) > 25
+    ('empirical', True)
+    """
+    rows, gaps = len(score), len(sampled.gaps)
+    inside = rows - gaps
+    hits, labels = likelihood_labels(sampled, score)
+    small = not sampled.weighted and inside <= SMALL_TARGET * len(sampled)
+    value, lower, upper = believed_interval(prior, hits, labels, level, inside if small else None)
+    if gaps:
+        value = (value * inside + float(score[sampled.gaps].sum())) / rows
+        lower, upper = lower * inside / rows, (upper * inside + gaps) / rows
+    worth = effective_labels(value, upper - lower, level, rows)
+    return Believed(Interval(value, lower, upper, level, "empirical"), assumes, worth)

@@ -1,0 +1,127 @@
+"""Few labels beside the prior of natural shifts: in `oodometer.audit`, on odd references, and as it was measured."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import oodometer
+from oodometer.audits.sampling import SampledRows
+from oodometer.errors import UsageError
+from oodometer.headline.natural_shifts import packaged_prior
+from oodometer.headline.with_labels import signs_of_result, with_labels
+from oodometer.results.estimation import Estimation
+from oodometer.testing import example_record
+
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
+REFERENCE, TARGET = example_record(800, seed=1), example_record(900, seed=2, difficulty=1.4)
+ROWS = np.random.default_rng(5).permutation(900)[:25]
+
+
+def audited(reference: Any = REFERENCE, **more: Any) -> oodometer.Audit:
+    goal = {"probabilities": TARGET.probabilities}
+    labels = {"row": ROWS, "label": TARGET.label[ROWS]}
+    given = {"probabilities": reference.probabilities, "label": reference.label}
+    return oodometer.audit(given, goal, **{"labels": labels, "methods": ["doc", "source"], **more})
+
+
+def estimated() -> Estimation:
+    given = {"probabilities": REFERENCE.probabilities, "label": REFERENCE.label}
+    return oodometer.estimate(given, {"probabilities": TARGET.probabilities}, methods=["doc", "source"])
+
+
+def test_the_believed_interval_stands_beside_the_exact_one() -> None:
+    found = audited()
+    assert found.believed is not None
+    assert found.believed.interval is not None
+    assert found.estimate is not None
+    assert found.believed.interval.kind == "empirical"
+    assert found.estimate.kind == "exact"
+    assert all(e.kind != "empirical" for e in found.intervals)
+    lower, upper = found.believed.interval.lower, found.believed.interval.upper
+    assert upper - lower < found.estimate.upper - found.estimate.lower
+    assert lower <= TARGET.accuracy <= upper
+    plain = json.loads(json.dumps(found.to_dict()))["believed"]
+    assert {"value", "lower", "upper", "level", "kind", "assumes", "effective_labels"} <= set(plain)
+    assert plain["effective_labels"] > 25
+    assert "1225 public cases of 15 sources (adult, " in plain["assumes"]
+    text = repr(found)
+    assert "Believed accuracy:" in text
+    assert f"your 25 labels are worth {plain['effective_labels']:.0f}" in text
+
+
+def test_the_signs_are_those_of_the_headline() -> None:
+    """What an audit reads from a result is what gave the headline its value."""
+    found = estimated()
+    signs = signs_of_result(found)
+    assert signs is not None
+    assert packaged_prior().value(signs) == pytest.approx(found.headline.value)
+
+
+def test_without_labels_there_is_only_the_estimate() -> None:
+    found = audited(labels=None, suggest=5)
+    assert found.believed is not None
+    assert found.believed.interval is None
+    assert "no label yet" in str(found.believed.why)
+    assert found.to_dict()["believed"]["effective_labels"] is None
+
+
+def test_without_a_known_reference_the_reason_is_given() -> None:
+    found = replace(estimated(), reference={"rows": 0})
+    drawn = SampledRows.evenly(np.arange(10), np.ones(10, dtype=int))
+    said = with_labels(found, drawn, np.full(900, 0.8))
+    assert said.interval is None
+    assert "reference" in str(said.why)
+
+
+@pytest.mark.parametrize("name", ["moved", "unexplained"])
+def test_a_sign_that_is_no_number_was_not_seen(name: str) -> None:
+    found = estimated()
+    assert found.diagnosis is not None
+    signs = {**found.diagnosis.signs, name: float("nan")}
+    odd = replace(found, diagnosis=replace(found.diagnosis, signs=signs))
+    seen = signs_of_result(odd)
+    assert seen is not None
+    assert getattr(seen, name) is None
+    drawn = SampledRows.evenly(np.arange(20), (np.arange(20) > 3).astype(int))
+    said = with_labels(odd, drawn, np.full(900, 0.8))
+    assert said.interval is not None
+    assert 0 < said.interval.lower < said.interval.upper < 1
+
+
+def test_a_reference_without_errors_or_of_50_rows_still_answers() -> None:
+    right = example_record(400, seed=3)
+    perfect = right.take(np.flatnonzero(right.verdicts == 1))
+    for reference in (perfect, example_record(50, seed=4)):
+        found = audited(reference)
+        assert found.believed is not None
+        assert found.believed.interval is not None
+        ends = found.believed.interval
+        assert 0 <= ends.lower < ends.value < ends.upper <= 1
+
+
+def test_suggested_rows_are_random_unless_confidence_is_asked_for() -> None:
+    assert audited(labels=None, suggest=300).suggestion.share == 1  # type: ignore[union-attr]
+    bold = audited(labels=None, suggest=300, suggest_by="confidence")
+    assert bold.suggestion is not None
+    assert bold.suggestion.share < 1
+    assert bold.to_dict()["suggest_by"] == "confidence"
+    with pytest.raises(UsageError, match="random, confidence"):
+        audited(suggest=5, suggest_by="entropy")
+
+
+def test_what_was_measured_holds_what_is_promised() -> None:
+    lines = json.loads((RESULTS / "labels.json").read_text())["groups"]
+    found = {c["labels"]: c for c in lines if c["cases of"] == "natural shifts"}
+    for labels, (ratio, worth) in {10: (0.55, 30), 25: (0.68, 50), 50: (0.77, 80)}.items():
+        assert found[labels]["cases"] > 1000
+        assert found[labels]["coverage"] >= 0.88
+        assert found[labels]["ratio"] <= ratio
+        assert found[labels]["worth"] >= worth
+    members = {c["labels"]: c for c in lines if c["cases of"] == "+members"}
+    assert members[25]["worth"] >= 50
