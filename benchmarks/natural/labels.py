@@ -143,7 +143,7 @@ def _held(good: bool) -> str:
 
 
 def page(found: dict[str, list[dict[str, Any]]], cases: int) -> Iterator[str]:
-    """The whole of labels.md."""
+    """The whole of labels.md; `wrong` is a share of all cases."""
     yield "# Few labels beside the prior of natural shifts"
     yield ""
     yield (

@@ -55,6 +55,20 @@ def test_the_believed_interval_stands_beside_the_exact_one() -> None:
     assert f"your 25 labels are worth {plain['effective_labels']:.0f}" in text
 
 
+def test_whether_it_fell_is_believed_with_the_labels() -> None:
+    """Labels that are nearly all wrong make it sure, labels that are all right refute it, and a margin is a fraction."""
+    wrong = {"row": ROWS, "correct": np.arange(25) < 5}
+    right = {"row": ROWS, "correct": np.ones(25, dtype=bool)}
+    said = [audited(labels=one, margin=0.1).believed for one in (wrong, right)]
+    falls = [one.fell for one in said if one is not None and one.fell is not None]
+    assert [one.verdict for one in falls] == ["fell", "holds"]
+    assert [one.alarm for one in falls] == [True, False]
+    assert falls[0].by_at_least == 0.1
+    assert "Fell by 10 points or more: yes" in repr(audited(labels=wrong, margin=0.1))
+    with pytest.raises(UsageError, match="margin between 0 and 1"):
+        audited(margin=3)
+
+
 def test_the_signs_are_those_of_the_headline() -> None:
     """What an audit reads from a result is what gave the headline its value."""
     found = estimated()

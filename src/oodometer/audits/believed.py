@@ -10,10 +10,19 @@ import numpy as np
 from ..arrays import Array
 from ..intervals import clopper_pearson
 from ..results import Interval
+from ..results.fall import Fall
 from .label_only import SMALL_TARGET, effective_labels
 from .sampling import SampledRows
 
-__all__ = ["Believed", "believe", "believed_interval", "likelihood_labels", "prior_cdf"]
+__all__ = [
+    "Believed",
+    "believe",
+    "believed_below",
+    "believed_interval",
+    "below_with_labels",
+    "likelihood_labels",
+    "prior_cdf",
+]
 
 FLOOR = 0.03  # of the prior is spread evenly over all accuracies, so that labels can prove any of them
 BLUR = 0.03  # of accuracy, the standard deviation by which the prior is blurred: its corners are not known so well
@@ -30,18 +39,21 @@ class Believed:
 
     interval : of kind "empirical", None where it cannot be given, and then ``why`` says so. assumes : what it rests on.
     effective_labels : how many labels drawn at random Clopper and Pearson would need for so short an interval at the
-    same rate: "your 25 labels are worth 50".
+    same rate: "your 25 labels are worth 50". fell : whether the accuracy fell by a margin, believed in the same way.
     """
 
     interval: Interval | None
     assumes: str = ""
     effective_labels: float | None = None
     why: str | None = None
+    fell: Fall | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
         made = {} if self.interval is None else self.interval.to_dict()
-        return {**made, "assumes": self.assumes, "effective_labels": self.effective_labels, "why": self.why}
+        fell = None if self.fell is None else self.fell.to_dict()
+        said = {"assumes": self.assumes, "effective_labels": self.effective_labels, "why": self.why}
+        return {**made, **said, "fell": fell}
 
 
 def prior_cdf(levels: Array, quantiles: Array) -> Array:
@@ -101,11 +113,7 @@ def believed_interval(
     >>> [round(x, 2) for x in few], [round(x, 2) for x in many]
     ([0.83, 0.72, 0.94], [0.9, 0.88, 0.91])
     """
-    points, edges = _grid(hits, labels, rows)
-    mass = np.diff(np.interp(edges, np.linspace(0.0, 1.0, len(prior)), prior))
-    logs = _log_likelihood(points, hits, labels, rows)
-    weight = mass * np.exp(logs - logs.max())
-    total = np.concatenate([[0.0], np.cumsum(weight)]) / weight.sum()
+    edges, total = _posterior(prior, hits, labels, rows)
     kept = (total > _CERTAIN) & (total < 1 - _CERTAIN)
     first, last = int(np.argmax(kept)), len(kept) - int(np.argmax(kept[::-1]))
     total, edges = total[max(first - 1, 0) : last + 1], edges[max(first - 1, 0) : last + 1]
@@ -118,6 +126,45 @@ def believed_interval(
         certain = (hits / rows, (rows - labels + hits) / rows)
         value, lower, upper = (min(max(x, certain[0]), certain[1]) for x in (value, lower, upper))
     return value, min(lower, value), max(upper, value)
+
+
+def believed_below(prior: Array, hits: float, labels: float, accuracy: float, rows: int | None = None) -> float:
+    """Share of the posterior of `believed_interval` below an accuracy: how likely the truth lies there.
+
+    >>> prior = prior_cdf(np.array([0.05, 0.25, 0.5, 0.75, 0.95]), np.array([0.6, 0.75, 0.8, 0.85, 0.9]))
+    >>> [round(believed_below(prior, k, 25, 0.8), 2) for k in (15, 20, 25)]
+    [0.96, 0.48, 0.01]
+    """
+    edges, total = _posterior(prior, hits, labels, rows)
+    return float(np.interp(accuracy, edges, total))
+
+
+def below_with_labels(prior: Array, sampled: SampledRows, score: Array, accuracy: float) -> float:
+    """How likely the accuracy of all target rows lies below this one, given few labels of them.
+
+    Rows that were suggested and passed over count as their predicted rate of being right; the arguments are those of
+    `believe`.
+
+    >>> drawn = SampledRows.evenly(np.arange(25), (np.arange(25) % 5 > 0).astype(int))
+    >>> prior = prior_cdf(np.array([0.05, 0.5, 0.95]), np.array([0.65, 0.8, 0.9]))
+    >>> [round(below_with_labels(prior, drawn, np.full(5000, 0.9), a), 2) for a in (0.6, 0.8, 0.99)]
+    [0.0, 0.5, 1.0]
+    """
+    rows, gaps = len(score), len(sampled.gaps)
+    inside = rows - gaps
+    hits, labels = likelihood_labels(sampled, score)
+    small = not sampled.weighted and inside <= SMALL_TARGET * len(sampled)
+    of_inside = (accuracy * rows - float(score[sampled.gaps].sum())) / inside if gaps else accuracy
+    return believed_below(prior, hits, labels, of_inside, inside if small else None)
+
+
+def _posterior(prior: Array, hits: float, labels: float, rows: int | None) -> tuple[Array, Array]:
+    """Edges of cells of accuracy, and the posterior's distribution function there, both of shape (cell + 1,)."""
+    points, edges = _grid(hits, labels, rows)
+    mass = np.diff(np.interp(edges, np.linspace(0.0, 1.0, len(prior)), prior))
+    logs = _log_likelihood(points, hits, labels, rows)
+    weight = mass * np.exp(logs - logs.max())
+    return edges, np.concatenate([[0.0], np.cumsum(weight)]) / weight.sum()
 
 
 def _grid(hits: float, labels: float, rows: int | None) -> tuple[Array, Array]:

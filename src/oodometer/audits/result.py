@@ -156,6 +156,7 @@ def believed_lines(found: Audit) -> list[str]:
         f"Believed accuracy:   {percent(one.value)}  [{percent(one.lower)}, {percent(one.upper)}]  ({made})",
         f"  rests on: {believed.assumes}",
         f"  your {found.labels} {are} worth {believed.effective_labels:.0f}",
+        *([] if believed.fell is None else [f"  {believed.fell.sentence()}"]),
     ]
 
 

@@ -53,6 +53,9 @@ def audit(
         ),
         places.WRITTEN,
     ] = None,
+    margin: Annotated[
+        float, typer.Option(help="Say whether the accuracy is believed to have fallen by at least this much.")
+    ] = 0.01,
     method: Annotated[
         list[str] | None, typer.Option("--method", help="Label-free methods to hear; may be repeated.")
     ] = None,
@@ -82,6 +85,7 @@ def audit(
             suggest_by=suggest_by,
             out=out,
             level=level,
+            margin=margin,
             methods=method or None,
             mapping=output.parse_mapping(rename or []),
             classes=output.parse_classes(classes),

@@ -6,15 +6,22 @@ from collections.abc import Sequence
 from statistics import NormalDist
 
 from ..diagnoses.base import holm
+from ..errors import UsageError
 from ..results import Interval, percent
 from ..results.fall import Fall, FallVerdict
 from .natural_shifts import NaturalShifts, ShiftSigns
 
-__all__ = ["CHANGED", "FELL", "HOLDS", "chance_of_fall", "judged", "verdict_of"]
+__all__ = ["CHANGED", "FELL", "HOLDS", "chance_of_fall", "check_margin", "judged", "verdict_of"]
 
 FELL = 0.8  # at this chance and above the accuracy is said to have fallen: of public cases, 19 in 20 had
 HOLDS = 0.1  # at this chance and below it is said to hold
 CHANGED = 0.05  # false alarms without any change, over all parts that are looked at together
+
+
+def check_margin(margin: float) -> None:
+    """`UsageError` for what is no margin: it lies between 0 and 1."""
+    if not 0 <= margin < 1:
+        raise UsageError(f"expected a margin between 0 and 1 such as 0.03, got {margin}; divide percents by 100")
 
 
 def chance_of_fall(

@@ -8,9 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import Array
-from ..audits.believed import Believed, believe, prior_cdf
+from ..audits.believed import Believed, believe, below_with_labels, prior_cdf
 from ..audits.sampling import SampledRows
 from ..results.estimation import Estimation, Headline
+from ..results.fall import Fall
+from .falls import verdict_of
 from .headline import Evidence
 from .natural_headline import signs_of
 from .natural_shifts import NaturalShifts, ShiftSigns, packaged_prior
@@ -43,11 +45,15 @@ def signs_of_result(found: Estimation) -> ShiftSigns | None:
 
 
 def with_labels(
-    found: Estimation, sampled: SampledRows | None, score: Array, prior: NaturalShifts | None = None
+    found: Estimation,
+    sampled: SampledRows | None,
+    score: Array,
+    prior: NaturalShifts | None = None,
+    margin: float = 0.01,
 ) -> Believed:
     """The believed interval: the prior of natural shifts, given what was seen without labels, times the labels.
 
-    score is f on all target rows, shape (sample,). Without labels, or where the prior has nothing to go by, there is
+    score is f on all target rows, shape (sample,); ``margin`` that of `Fall`. Without labels, or where the prior has nothing to go by, there is
     no interval, and `Believed.why` says so.
     """
     prior = packaged_prior() if prior is None else prior
@@ -61,7 +67,12 @@ def with_labels(
         return Believed(None, why="what was seen of the shift without labels is no number")
     drawn = "with the chances that --suggest wrote down" if sampled.weighted else "at random"
     assumes = f"the shift is like {_provenance(prior)}, and the labelled rows were drawn {drawn}"
-    return believe(prior_cdf(prior.levels, quantiles), sampled, score, found.level, assumes)
+    known = prior_cdf(prior.levels, quantiles)
+    chance = below_with_labels(known, sampled, score, signs.source - margin)
+    verdict = verdict_of(chance)
+    why = "label more rows to decide it" if verdict == "cannot say" else "by public shifts and your labels together"
+    fell = Fall(margin, chance, verdict, None, verdict == "fell", why)
+    return replace(believe(known, sampled, score, found.level, assumes), fell=fell)
 
 
 def _seen(sign: float | None) -> float | None:

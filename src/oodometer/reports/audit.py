@@ -10,7 +10,7 @@ from .charts.base import Result
 from .charts.widths import expected, halving, steps, today
 from .numbers import best, digits, finite, number, percent, percent_range, points, rows_text
 from .references import reference
-from .words import capital
+from .words import capital, fell_sentence
 
 __all__ = ["context", "sentence", "verdict", "worth"]
 
@@ -201,7 +201,11 @@ def believed(result: Result) -> dict[str, str] | None:
         return None
     if not found or value is None:
         why = str(known.get("why") or "")
-        return {"title": "There is no believed interval", "text": capital(why) + ".", "rests": ""} if why else None
+        return (
+            {"title": "There is no believed interval", "text": capital(why) + ".", "fell": "", "rests": ""}
+            if why
+            else None
+        )
     level, span = percent(found.get("level"), 0), percent_range(found.get("lower"), found.get("upper"), digits(found))
     text = f"If this shift is like those of public data, the model is right on {span} with {level} confidence; "
     text += f"best guess {percent(found['value'], digits(found))}. That is not the exact interval above, which holds "
@@ -210,6 +214,7 @@ def believed(result: Result) -> dict[str, str] | None:
     return {
         "title": f"With what public shifts teach, your {_count(labels)} {are} worth {number(round(value))}",
         "text": text,
+        "fell": fell_sentence(known),
         "rests": f"Empirical. This rests on: {known.get('assumes')}.",
     }
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import UsageError
+from ...headline.falls import check_margin
 from ...intervals import check_level
 from ...passes.folding import Execution
 
@@ -29,12 +30,14 @@ class AuditOptions:
     methods: Sequence[str] | None = None
     classes: Sequence[int | str] | None = None
     mapping: Mapping[str, str] | None = None
+    margin: float = 0.01
     expected_widths: bool = False
     seed: int = 0
     execution: Execution = field(default_factory=Execution)
 
     def __post_init__(self) -> None:
         check_level(self.level)
+        check_margin(self.margin)
         if self.suggest < 0:
             raise UsageError(f"expected a number of rows to suggest, 1 or more, got {self.suggest}")
         if self.suggest_by not in SUGGEST_BY:

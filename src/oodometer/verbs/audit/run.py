@@ -53,6 +53,7 @@ def audit(
     suggest_by: str = "random",
     out: str | os.PathLike[str] | None = None,
     level: float = 0.95,
+    margin: float = 0.01,
     methods: Sequence[str] | None = None,
     classes: Sequence[int | str] | None = None,
     mapping: Mapping[str, str] | None = None,
@@ -83,6 +84,8 @@ def audit(
         the exact interval narrower, as it may from about a hundred labels on.
     level, seed :
         Nominal coverage; seed of the order of bets and of the suggestion.
+    margin :
+        "Did the accuracy fall by at least this much?" is answered as it is believed with the labels (`Fall`).
     expected_widths :
         Whether to work out the width to expect of 10 to 1,000 labels, which takes seconds; a page draws it.
 
@@ -106,6 +109,7 @@ def audit(
         suggest_by=suggest_by,
         out=out,
         level=level,
+        margin=margin,
         methods=methods,
         classes=classes,
         mapping=mapping,
@@ -164,7 +168,7 @@ def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
         explained=_explained(rows.score, learnt.slope),
         strata=_strata(rows.score, sampled, suggestion),
         expected_widths=expected,
-        believed=with_labels(found, sampled, rows.score),
+        believed=with_labels(found, sampled, rows.score, margin=options.margin),
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError
+from ...headline.falls import check_margin
 from ...headline.natural_shifts import NaturalShifts, packaged_prior
 from ...intervals import check_level
 from ...passes.folding import Execution
@@ -47,10 +48,7 @@ class EstimateOptions:
         check_level(self.level)
         if self.assume not in ASSUMPTIONS:
             raise UsageError(f"unknown assumption {self.assume!r}; known: {', '.join(ASSUMPTIONS)}")
-        if not 0 <= self.margin < 1:
-            raise UsageError(
-                f"expected a margin between 0 and 1 such as 0.03, got {self.margin}; divide percents by 100"
-            )
+        check_margin(self.margin)
         if self.by is not None and self.every is not None:
             raise UsageError("give --by or --every, not both")
         for name in self.methods or ():
