@@ -28,8 +28,9 @@ from benchmarks.natural.prior import fit_prior, source_of
 from benchmarks.natural.tables import GROUPS, LEVEL, Shift, read_shifts
 from benchmarks.real.data import RESULTS
 from benchmarks.real.tables import markdown
-from oodometer.audits.believed import believed_interval, prior_cdf
+from oodometer.audits.believed import believed_below, believed_interval, prior_cdf
 from oodometer.audits.label_only import SMALL_TARGET, effective_labels
+from oodometer.headline.falls import verdict_of
 from oodometer.headline.natural_shifts import NaturalShifts
 from oodometer.intervals import clopper_pearson
 
@@ -38,6 +39,7 @@ __all__ = ["labelled", "main"]
 LABELS = (10, 25, 50, 100)
 PROMISED = {10: (0.55, 30), 25: (0.68, 50), 50: (0.77, 80)}  # width of Clopper-Pearson's; worth in labels
 COVERAGE = 0.88
+MARGINS = (0.01, 0.03, 0.05)
 LIKELY = 1e-6  # chance of a number of hits below which it is left out
 COUNTS = np.unique(np.round(np.geomspace(5, 2000, 60))).astype(int)  # of labels, for what a width is worth
 Case = dict[str, Any]
@@ -67,7 +69,22 @@ def labelled(shift: Shift, prior: NaturalShifts, labels: int) -> Case | None:
         if k == int(chance.argmax()):
             said = effective_labels(value, high - low, LEVEL, rows)
     names = ("coverage", "width", "exact_width", "error")
-    return {**dict(zip(names, (out / chance[chance > LIKELY].sum()).tolist(), strict=True)), "said": said}
+    told = {"said": said, "falls": falls(shift, known, labels, chance)}
+    return {**dict(zip(names, (out / chance[chance > LIKELY].sum()).tolist(), strict=True)), **told}
+
+
+def falls(shift: Shift, known: np.ndarray, labels: int, chance: np.ndarray) -> dict[float, tuple[float, float]]:
+    """Margin -> chance that the labels decide whether the accuracy fell by so much, and that they decide it wrongly."""
+    source, out = shift.signs.source, {}
+    likely = np.flatnonzero(chance > LIKELY)
+    for margin in MARGINS:
+        fell = source - shift.case.truth >= margin
+        said = [verdict_of(believed_below(known, int(k), labels, source - margin)) for k in likely]
+        decided = np.array([one != "cannot say" for one in said])
+        wrong = np.array([one == ("holds" if fell else "fell") for one in said])
+        weight = chance[likely] / chance[likely].sum()
+        out[margin] = (float(weight @ decided), float(weight @ wrong))
+    return out
 
 
 def exact_widths(truth: float) -> np.ndarray:
@@ -107,6 +124,11 @@ def figures(cases: Sequence[Case]) -> dict[str, Any]:
         "worth": round(worth, 1),
         "said": round(float(np.median([c["said"] for c in cases])), 1),
         "error": round(mean(c["error"] for c in cases), 4),
+        **{
+            f"{what}_{100 * margin:.0f}": round(mean(c["falls"][margin][i] for c in cases), 4)
+            for margin in MARGINS
+            for i, what in enumerate(("decided", "wrong"))
+        },
     }
 
 
@@ -165,6 +187,13 @@ def page(found: dict[str, list[dict[str, Any]]], cases: int) -> Iterator[str]:
              f"{c['ratio']:.2f}", f"{c['worth']:.0f}", f"{c['said']:.0f}", f"{100 * c['error']:.1f}"]
             for c in found[name]
         ])  # fmt: skip
+    yield from ("## Did the accuracy fall by a margin: decided with labels", "")
+    yield from markdown(["cases of", "labels", *(f"{what}, {100 * m:.0f} points" for m in MARGINS
+                                                 for what in ("decided", "wrong"))], [
+        [c["cases of"], str(c["labels"]), *(f"{c[f'{what}_{100 * m:.0f}']:.1%}" for m in MARGINS
+                                            for what in ("decided", "wrong"))]
+        for c in found["groups"]
+    ])  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

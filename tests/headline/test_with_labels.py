@@ -56,7 +56,7 @@ def test_the_believed_interval_stands_beside_the_exact_one() -> None:
 
 
 def test_whether_it_fell_is_believed_with_the_labels() -> None:
-    """Labels that are nearly all wrong make it sure, labels that are all right refute it, and a margin is a fraction."""
+    """Labels that are nearly all wrong make it sure, labels that are all right refute it; a margin is a fraction."""
     wrong = {"row": ROWS, "correct": np.arange(25) < 5}
     right = {"row": ROWS, "correct": np.ones(25, dtype=bool)}
     said = [audited(labels=one, margin=0.1).believed for one in (wrong, right)]

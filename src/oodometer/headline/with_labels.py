@@ -53,8 +53,8 @@ def with_labels(
 ) -> Believed:
     """The believed interval: the prior of natural shifts, given what was seen without labels, times the labels.
 
-    score is f on all target rows, shape (sample,); ``margin`` that of `Fall`. Without labels, or where the prior has nothing to go by, there is
-    no interval, and `Believed.why` says so.
+    score is f on all target rows, shape (sample,); ``margin`` that of `Fall`. Without labels, or where the prior has
+    nothing to go by, there is no interval, and `Believed.why` says so.
     """
     prior = packaged_prior() if prior is None else prior
     if sampled is None:
