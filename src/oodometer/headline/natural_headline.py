@@ -63,9 +63,9 @@ def signs_of(still: Headline, by_name: Mapping[str, Estimate], evidence: Evidenc
     # other models are not misled by class shares: where they were asked, the trials have heard them
     label = under_label_shift(by_name.values()) if kind == "label" and not others else None
     if label is not None:
-        # the confidence is blind to class shares; a small reference knows too little of P(h | y) to believe it alone
-        share = trimmed_mean_share(evidence.reference_rows)
-        estimate = share * still.value + (1 - share) * label.value
+        # the confidence is blind to class shares; a small reference knows too little of P(h | y) to be believed
+        share = (1 - trimmed_mean_share(evidence.reference_rows)) ** 2
+        estimate = (1 - share) * still.value + share * label.value
     else:
         estimate = still.value if middle is None or unlike else (still.value + middle) / 2
     rows = max(e.rows for e in by_name.values())
