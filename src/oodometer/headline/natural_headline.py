@@ -27,10 +27,11 @@ def natural_headline(
 ) -> Headline:
     """What natural shifts make of the number ``still``, which holds if P(y | x) stood still.
 
-    The estimate is the mean of that number and of the plain middle of confidence (`confidence_middle`), where the
-    diagnosis is label shift, of that number and of the estimate under label shift, which counts the more the larger the
-    reference is; the prior shrinks its rises, stretches its falls, and gives the interval and the bands. ``still`` is
-    given back as it is where the accuracy of the reference is not known, and with bands where judges spoke.
+    The estimate is the mean of that number and of the plain middle of confidence (`confidence_middle`); where the
+    diagnosis is label shift and no other model was asked, of that number and of the estimate under label shift, which
+    counts the more the larger the reference is. The prior shrinks its rises, stretches its falls, and gives the
+    interval and the bands. ``still`` is given back as it is where the accuracy of the reference is not known, and with
+    bands where judges spoke.
     """
     prior = packaged_prior() if prior is None else prior
     by_name = {e.method: e for e in estimates}
@@ -58,12 +59,13 @@ def signs_of(still: Headline, by_name: Mapping[str, Estimate], evidence: Evidenc
     kind = None if evidence.diagnosis is None else evidence.diagnosis.kind
     unlike = kind == "support" and bool(beyond_overlap(by_name))
     middle = confidence_middle(by_name)
-    alone = middle is None and any(known("estimator", m.partition(":")[0]).reads == "models" for m in by_name)
-    label = under_label_shift(by_name.values()) if kind == "label" else None
+    others = any(known("estimator", m.partition(":")[0]).reads == "models" for m in by_name)
+    # other models are not misled by class shares: where they were asked, the trials have heard them
+    label = under_label_shift(by_name.values()) if kind == "label" and not others else None
     if label is not None:
-        # the confidence is blind to class shares; a small reference knows too little of P(h | y) to believe it alone
-        share = trimmed_mean_share(evidence.reference_rows)
-        estimate = share * still.value + (1 - share) * label.value
+        # the confidence is blind to class shares; a small reference knows too little of P(h | y) to be believed
+        share = (1 - trimmed_mean_share(evidence.reference_rows)) ** 2
+        estimate = (1 - share) * still.value + share * label.value
     else:
         estimate = still.value if middle is None or unlike else (still.value + middle) / 2
     rows = max(e.rows for e in by_name.values())
@@ -75,7 +77,7 @@ def signs_of(still: Headline, by_name: Mapping[str, Estimate], evidence: Evidenc
         rows,
         seen.get("moved"),
         seen.get("unexplained"),
-        models=unlike or alone,
+        models=unlike or (others and middle is None),
     )
 
 
