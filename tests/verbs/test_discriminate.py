@@ -593,7 +593,7 @@ def test_judges_from_scratch_read_every_token(trained: Any) -> None:
 
 
 def test_pretraining_goes_before_the_judges_and_on_after_an_interruption(torch: Any, tmp_path: Path) -> None:
-    pairs = written(tmp_path / "early.jsonl", bracketed(300, 0))
+    pairs = written(tmp_path / "early.jsonl", bracketed(120, 0))
     options = {**QUICK, "epochs": 3, "pretraining": 3}
     whole = train_judges(pairs, tmp_path / "whole", **options)
     assert whole.settings["pretraining"] == 3
