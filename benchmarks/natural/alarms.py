@@ -285,6 +285,7 @@ def _short(part: AskedPart) -> dict[str, Any]:
     for name in ("fell", "changed", "below"):
         if isinstance(plain[name], float):
             plain[name] = float(f"{plain[name]:.6g}")
+    plain["signs"].pop("still")  # no verdict looks at it
     return {**plain, "signs": {**plain["signs"], **numbers}}
 
 

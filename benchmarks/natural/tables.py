@@ -85,6 +85,7 @@ class Shift:
     def to_dict(self) -> dict[str, Any]:
         """A plain mapping, numbers of five digits."""
         signs = {k: round(v, DIGITS) if isinstance(v, float) else v for k, v in asdict(self.signs).items()}
+        signs.pop("still")  # stands beside it
         more = {"source": self.source, "reference": round(self.reference, DIGITS)}
         bands = {"still": [round(v, DIGITS) for v in self.still], "half": [round(v, DIGITS) for v in self.half]}
         return self.case.to_dict() | more | {"signs": signs, "doubt": self.doubt, **bands}
@@ -98,7 +99,7 @@ class Shift:
         still, half = plain["still"], plain["half"]
         return cls(
             *head,
-            ShiftSigns(**plain["signs"]),
+            ShiftSigns(**plain["signs"], still=(still[1], still[2])),
             plain["doubt"],
             (still[0], still[1], still[2]),
             (half[0], half[1], half[2]),

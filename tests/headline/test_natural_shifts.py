@@ -86,6 +86,18 @@ def test_more_rows_of_the_same_kind_widen_no_band(signs: ShiftSigns, times: int)
         assert np.diff(PRIOR.interval(more, level))[0] <= np.diff(PRIOR.interval(signs, level))[0] + 1e-12
 
 
+def test_where_the_change_is_unexplained_the_band_reaches_towards_what_stood_still() -> None:
+    """u = gate: half of the way times 2 level - 1; explained changes and the band of 50 % leave it alone."""
+    moved = ShiftSigns(0.8, 0.9, 10_000, 10_000, moved=0.5, unexplained=0.2)
+    low, high = HAND.interval(moved, 0.9)
+    still = replace(moved, still=(low - 0.1, high + 0.05))
+    assert HAND.interval(still, 0.9) == pytest.approx((low - 0.1 * 0.8 / 2, high + 0.05 * 0.8 / 2))
+    assert HAND.interval(replace(moved, still=(low + 0.01, high - 0.01)), 0.9) == (low, high)
+    assert HAND.interval(still, 0.5) == HAND.interval(moved, 0.5)
+    explained = replace(still, unexplained=0.0)
+    assert HAND.interval(explained, 0.9) == HAND.interval(replace(explained, still=None), 0.9)
+
+
 def test_it_is_asymmetric_and_grows_with_the_size_of_the_change() -> None:
     moved = replace(STILL, moved=0.8, unexplained=0.5)
     (low, high), near = PRIOR.interval(moved, 0.9), PRIOR.interval(STILL, 0.9)

@@ -11,10 +11,11 @@ from ..results import Interval, percent
 from ..results.fall import Fall, FallVerdict
 from .natural_shifts import NaturalShifts, ShiftSigns
 
-__all__ = ["CHANGED", "FELL", "HOLDS", "chance_of_fall", "check_margin", "judged", "verdict_of"]
+__all__ = ["CHANGED", "FELL", "HOLDS", "LEAST_RIGHT", "chance_of_fall", "check_margin", "judged", "verdict_of"]
 
 FELL = 0.8  # at this chance and above the accuracy is said to have fallen: of public cases, 19 in 20 had
 HOLDS = 0.1  # at this chance and below it is said to hold
+LEAST_RIGHT = 0.8  # of the public cases that were called so; a verdict that was right less often is not given
 CHANGED = 0.05  # false alarms without any change, over all parts that are looked at together
 
 
@@ -71,6 +72,9 @@ def judged(
     out = []
     for i, chance in enumerate(chances):
         verdict, changed = verdict_of(chance), adjusted.get(str(i))
+        measured = _measured(prior, margin, verdict)
+        if assume == "natural" and measured is not None and measured[1] < LEAST_RIGHT:
+            verdict = "cannot say"
         alarm = verdict == "fell" and changed is not None and changed <= CHANGED
         out.append(Fall(margin, chance, verdict, changed, alarm, _why(prior, margin, verdict, chance, assume)))
     return out
@@ -83,9 +87,16 @@ def _why(prior: NaturalShifts, margin: float, verdict: FallVerdict, chance: floa
         return "under the assumption that was chosen"
     if verdict == "cannot say":
         return "a few labels decide it (`oodometer audit`)"
-    rows = [row for row in prior.verdicts if row[1] == verdict]
-    if not rows:
+    measured = _measured(prior, margin, verdict)
+    if measured is None:
         return ""
-    _, _, cases, right = min(rows, key=lambda row: abs(row[0] - margin))
+    cases, right = measured
     said = "had" if verdict == "fell" else "had not fallen so far"
     return f"of {cases} public cases called so, their sources left out, {percent(right, 0)} {said}"
+
+
+def _measured(prior: NaturalShifts, margin: float, verdict: FallVerdict) -> tuple[int, float] | None:
+    """How many public cases were called so at the nearest margin that was tried, and how often that was right."""
+    rows = [row for row in prior.verdicts if row[1] == verdict]
+    nearest = min(rows, key=lambda row: abs(row[0] - margin)) if rows else None
+    return None if nearest is None else (nearest[2], nearest[3])

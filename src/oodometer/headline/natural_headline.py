@@ -78,6 +78,7 @@ def signs_of(still: Headline, by_name: Mapping[str, Estimate], evidence: Evidenc
         seen.get("moved"),
         seen.get("unexplained"),
         models=unlike or (others and middle is None),
+        still=(still.lower, still.upper),
     )
 
 

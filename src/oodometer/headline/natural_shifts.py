@@ -34,6 +34,7 @@ class ShiftSigns:
     moved, unexplained : how far the outputs moved, and how much of it other class shares leave unexplained
         (`ShiftStatistics`); both are effect sizes, which do not grow with the rows. None where that cannot be seen.
     models : whether other models answered in the estimate: then a fall was seen, and not only felt by confidence.
+    still : ends of the interval that holds if P(y | x) stood still, or None.
     """
 
     estimate: float
@@ -43,6 +44,7 @@ class ShiftSigns:
     moved: float | None = None
     unexplained: float | None = None
     models: bool = False
+    still: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ class NaturalShifts:
     and quantile p of the truth is value + a_p se + b_p moved, with
     se = sqrt(value (1 - value) (1 / reference_rows + 1 / rows)). Without a shift that can be seen both extra terms go,
     and what is left is chance. It is asymmetric: of the shifts that life made, more ended far below than far above.
+    As far as the change is unexplained, the interval reaches towards both ends of ``still``, too: in some public
+    sources P(y | x) did stand still.
 
     Parameters
     ----------
@@ -89,8 +93,7 @@ class NaturalShifts:
     def value(self, signs: ShiftSigns) -> float:
         """The accuracy to expect under a natural shift."""
         apart = signs.estimate - signs.source
-        left = self.unknown["unexplained"] if signs.unexplained is None else signs.unexplained
-        gate = 0.0 if signs.models else left**2 / (left**2 + self.gate**2)
+        gate = 0.0 if signs.models else self._gate(signs)
         natural = self.rise * max(apart, 0.0) - self.fall * max(-apart, 0.0)
         return float(np.clip(signs.source + (1 - gate) * apart + gate * natural, 0.0, 1.0))
 
@@ -113,6 +116,11 @@ class NaturalShifts:
         ends = np.maximum.accumulate(ends + 1e-12 * np.arange(len(ends)))
         return float(np.interp(accuracy, ends, [0.0, *self.levels, 1.0]))
 
+    def _gate(self, signs: ShiftSigns) -> float:
+        """How much of the change is unexplained, from 0 to 1."""
+        left = self.unknown["unexplained"] if signs.unexplained is None else signs.unexplained
+        return left**2 / (left**2 + self.gate**2)
+
     def _known(self, signs: ShiftSigns) -> Array:
         """The fitted quantiles, ascending, shape (level,)."""
         value = self.value(signs)
@@ -121,11 +129,19 @@ class NaturalShifts:
         return np.maximum.accumulate(out)
 
     def interval(self, signs: ShiftSigns, level: float) -> tuple[float, float]:
-        """The central interval of this level; it holds the value, and is never narrower than chance alone makes it."""
+        """The interval of this level; it holds the value, and is never narrower than chance alone makes it.
+
+        The central one, which reaches by max(2 level - 1, 0) u^2 / (u^2 + gate^2) of the way towards ends of
+        ``signs.still`` that lie outside of it, u being what is unexplained. The band of 50 % stays as it is.
+        """
         value = self.value(signs)
-        low, high = self.quantile(signs, np.array([(1 - level) / 2, (1 + level) / 2]))
+        low, high = map(float, self.quantile(signs, np.array([(1 - level) / 2, (1 + level) / 2])))
         half = _z(level) * standard_error(value, signs)
-        return max(min(float(low), value - half), 0.0), min(max(float(high), value + half), 1.0)
+        low, high = max(min(low, value - half), 0.0), min(max(high, value + half), 1.0)
+        if signs.still is None:
+            return low, high
+        share = max(2 * level - 1, 0.0) * self._gate(signs)
+        return low - share * max(low - signs.still[0], 0.0), high + share * max(signs.still[1] - high, 0.0)
 
     def held(self, signs: ShiftSigns) -> tuple[float, int, float, float] | None:
         """The row of ``reach`` that the band of 90 % falls in: what was measured of public shifts like this one."""
