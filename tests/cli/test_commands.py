@@ -45,7 +45,7 @@ def run(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with redirect_stdout(out), redirect_stderr(err):
         code = main([*map(str, arguments)])
-    printed = [stream.buffer.getvalue() for stream in (out, err)]  # type: ignore[attr-defined]
+    printed = [stream.buffer.getvalue() for stream in (out, err)]
     return subprocess.CompletedProcess(arguments, code, *printed)
 
 

@@ -21,7 +21,8 @@ ROWS = "prob_a,prob_b,label\n" + "0.9,0.1,a\n0.4,0.6,a\n" * 60
 NO_PLACES = {
     "score", "weights", "grid", "by", "every", "calibrator", "engine", "kind", "source", "head", "metric", "device",
     "paper", "scale", "method", "rename", "classes", "name", "family", "only", "task", "judge", "judge_label",
-    "input", "label", "id", "keep", "gives", "on_error", "member", "filter", "assume", "suggest_by",  # columns, words, models
+    "input", "label", "id", "keep", "gives", "on_error", "member", "filter", "assume",  # columns, words, models
+    "suggest_by",
     "backtest", "cache",  # folders whose files go by the hash of their content
 }  # fmt: skip
 
