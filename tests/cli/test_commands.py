@@ -9,7 +9,7 @@ import pickle
 import re
 import subprocess
 import sys
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -40,15 +40,19 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(
-    *arguments: str | Path, stdin: bytes | None = None, cwd: Path | None = None
-) -> subprocess.CompletedProcess[bytes]:
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
+    """A command in this process, as `run_apart` tells of one in its own: its code and the bytes that it printed."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    with redirect_stdout(out), redirect_stderr(err):
+        code = main([*map(str, arguments)])
+    printed = [stream.buffer.getvalue() for stream in (out, err)]
+    return subprocess.CompletedProcess(arguments, code, *printed)
+
+
+def run_apart(*arguments: str | Path, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+    """A command in a process of its own: for what only a process has, and one of each way to end."""
     return subprocess.run(
-        [sys.executable, "-m", "oodometer", *map(str, arguments)],
-        input=stdin,
-        capture_output=True,
-        cwd=cwd,
-        timeout=120,
+        [sys.executable, "-m", "oodometer", *map(str, arguments)], input=stdin, capture_output=True, timeout=120
     )
 
 
@@ -74,7 +78,7 @@ def test_estimate_prints_a_table_and_writes_json(
 
 
 def test_json_on_standard_output_is_nothing_but_json(files: Path) -> None:
-    done = run("estimate", files / "reference.parquet", files / "target.parquet", "--json", "-")
+    done = run_apart("estimate", files / "reference.parquet", files / "target.parquet", "--json", "-")
     assert done.returncode == 0
     assert json.loads(done.stdout)["target"]["rows"] == 400
     assert done.stderr == b""
@@ -91,7 +95,7 @@ def test_csv_and_parquet_give_the_same_numbers(files: Path) -> None:
 
 
 def test_standard_input_is_a_file(files: Path) -> None:
-    done = run("estimate", files / "reference.csv", "-", "--json", "-", stdin=(files / "target.csv").read_bytes())
+    done = run_apart("estimate", files / "reference.csv", "-", "--json", "-", stdin=(files / "target.csv").read_bytes())
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["target"]["rows"] == 400
 
@@ -155,7 +159,7 @@ def test_methods_and_cite() -> None:
 
 
 def test_version_and_help() -> None:
-    assert run("--version").stdout.startswith(b"oodometer ")
+    assert run_apart("--version").stdout.startswith(b"oodometer ")
     shown = run("--help").stdout.decode()
     assert all(command in shown for command in ("estimate", "evaluate", "methods", "cite", "demo"))
 
@@ -174,13 +178,13 @@ def fails_with_one_line(done: subprocess.CompletedProcess[bytes], code: int = 2)
 
 
 def test_missing_file(files: Path) -> None:
-    assert "nowhere.csv" in fails_with_one_line(run("estimate", "nowhere.csv", files / "target.csv"))
+    assert "nowhere.csv" in fails_with_one_line(run_apart("estimate", "nowhere.csv", files / "target.csv"))
 
 
 def test_wrong_usage() -> None:
     assert "target" in fails_with_one_line(run("estimate", "only-one.csv")).lower()
     fails_with_one_line(run("estimate", "a", "b", "--no-such-option"))
-    fails_with_one_line(run("no-such-command"))
+    fails_with_one_line(run_apart("no-such-command"))
 
 
 def test_unknown_method_names_near_ones(files: Path) -> None:
@@ -243,7 +247,7 @@ def test_failed_input_leaves_an_earlier_result_alone(files: Path, tmp_path: Path
 
 
 def test_debug_shows_the_traceback(files: Path) -> None:
-    done = run("estimate", "nowhere.csv", files / "target.csv", "--debug")
+    done = run_apart("estimate", "nowhere.csv", files / "target.csv", "--debug")
     assert b"Traceback" in done.stderr
 
 

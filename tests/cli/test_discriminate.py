@@ -18,7 +18,7 @@ from oodometer.errors import UsageError
 
 entrance = importlib.import_module("oodometer.cli.main")  # the package's face gives a function of this name
 INTERVAL = {"value", "lower", "upper", "level", "kind"}
-QUICK = ("--judges", "2", "--epochs", "4", "--batch-size", "16")
+QUICK = ("--judges", "2", "--epochs", "3", "--batch-size", "16")
 
 
 def run(*arguments: Any) -> int:
@@ -50,7 +50,7 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch = pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
     torch.set_num_threads(1)
     home = tmp_path_factory.mktemp("judges")
-    pairs = bracketed(home / "early.jsonl", 300, 0)
+    pairs = bracketed(home / "early.jsonl", 200, 0)
     assert run("train", pairs, "--out", home / "judges", "--json", home / "train.json", *QUICK) == 0
     return home / "judges"
 

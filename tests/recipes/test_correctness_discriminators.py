@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -139,8 +140,6 @@ def test_results_hold_no_text_of_the_data(finished: Any) -> None:
 
 def test_self_training_by_hand(finished: Any, tmp_path: Path) -> None:
     """Judges that accept what is right and a little more: rows, purity and gains recomputed from the file."""
-    from dataclasses import replace
-
     from oodometer.recipes.correctness_discriminators import self_training
     from oodometer.recipes.correctness_discriminators.data import TaskData
     from oodometer.recipes.correctness_discriminators.files import read_judged
@@ -155,7 +154,9 @@ def test_self_training_by_hand(finished: Any, tmp_path: Path) -> None:
     votes = np.stack([right | lucky, right | lucky, np.ones(60, dtype=bool)]).astype(np.int8)
     # A record is never written over the file it was read from; one that says of no file that it came from it is new.
     write_predictions(replace(record, votes=votes, source=None, _cache={}), home / "cogs/predictions/gen.parquet")
-    data, steps = TaskData(tiny_tasks("small")[0]), []
+    task = tiny_tasks("small")[0]
+    shorter = {**task.config.parser_plan, "epochs": 8}  # the parsers need not be as good as that of the run
+    data, steps = TaskData(replace(task, config=replace(task.config, parser_plan=shorter))), []
     self_training.self_train(data, Workspace(home), "cogs", lambda a, b: steps.append(a / b))
     said = json.loads((home / "cogs/self_training.json").read_text())
     learn, judge = halves(np.asarray(record.columns["type"]).astype(str), seed=0)
@@ -272,6 +273,9 @@ def test_a_parser_without_mistakes_says_what_to_do(tiny: Any, tmp_path: Path, mo
     def perfect(folders: Any, inputs: Any, outputs: Any, **options: Any) -> Any:
         raise InputError("wrong outputs of the first checkpoints", got="none", remedy="keep earlier checkpoints")
 
+    task = tiny_tasks("small")[1]
+    short = replace(task.config, parser_plan={**task.config.parser_plan, "epochs": 5})
+    monkeypatch.setattr(RECIPE, "lineup", lambda scale: (replace(task, config=short),))
     monkeypatch.setattr(work, "collect", perfect)
     with pytest.raises(InputError, match="keep earlier checkpoints"):
         reproduce(PAPER, out=tmp_path, tasks=["pos-cogs"])

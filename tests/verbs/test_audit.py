@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,14 @@ def run(**options: Any) -> Audit:
     return audit(SOURCE, GOAL, methods=["doc", "atc"], **options)
 
 
+@cache
+def usual() -> Audit:
+    """The audit with few labels, which many tests compare theirs with: made once."""
+    return run(labels=FEW)
+
+
 def test_the_usual_case() -> None:
-    found = run(labels=FEW)
+    found = usual()
     assert found.labels == 60
     assert found.rows == 900
     assert found.estimate is not None
@@ -64,7 +71,7 @@ def test_all_forms_of_the_same_labels_agree() -> None:
     for row in ROWS.tolist():
         label[row] = int(TARGET.label[row])
         correct[row] = bool(TARGET.verdicts[row])
-    few = run(labels=FEW)
+    few = usual()
     held = Predictions.from_probabilities(TARGET.probabilities, label=label)
     backwards = {"row": ROWS[::-1], "correct": TARGET.verdicts[ROWS[::-1]].astype(bool)}
     halves = [{k: v[:30] for k, v in FEW.items()}, {k: v[30:] for k, v in FEW.items()}]
@@ -77,16 +84,16 @@ def test_all_forms_of_the_same_labels_agree() -> None:
 
 def test_columns_of_the_labels_are_renamed_too() -> None:
     renamed = {"row": ROWS, "truth": FEW["label"]}
-    assert as_json(run(labels=renamed, mapping={"truth": "label"})) == as_json(run(labels=FEW))
+    assert as_json(run(labels=renamed, mapping={"truth": "label"})) == as_json(usual())
     halves = [slice(None, 20), slice(20, None)]
-    usual = [{"row": ROWS[half], "label": FEW["label"][half]} for half in halves]
-    both = [{"row": ROWS[:20], "truth": FEW["label"][:20]}, usual[1]]
-    assert run(labels=both, mapping={"truth": "label"}).estimate == run(labels=usual).estimate
+    plain = [{"row": ROWS[half], "label": FEW["label"][half]} for half in halves]
+    both = [{"row": ROWS[:20], "truth": FEW["label"][:20]}, plain[1]]
+    assert run(labels=both, mapping={"truth": "label"}).estimate == run(labels=plain).estimate
 
 
 def test_labels_do_not_move_the_headline() -> None:
     alone = oodometer.estimate(SOURCE, GOAL, methods=["doc", "atc"])
-    assert run(labels=FEW).headline == alone.headline
+    assert usual().headline == alone.headline
 
 
 def test_ten_labels_refute_what_every_confidence_says() -> None:
@@ -195,7 +202,7 @@ def test_several_references_and_names_of_classes() -> None:
     goal = Predictions.from_probabilities(TARGET.probabilities[:, ::-1], classes=names[::-1])
     labels = {"row": ROWS, "label": [names[i] for i in TARGET.label[ROWS]]}
     found = audit([p.slice(0, 400), p.slice(400, 800)], goal, labels=labels, methods=["doc", "atc"])
-    assert found.label_only == run(labels=FEW).label_only
+    assert found.label_only == usual().label_only
 
 
 def test_classes_alone_will_do() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import random
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -538,6 +541,51 @@ def test_bounds_hold_the_truth_on_new_rows(trained: Any, tmp_path: Path) -> None
     assert np.array_equal(found.record.votes, again.record.votes)
 
 
+class _Asked(BaseException):
+    """The network was called; carries the functions that were then being run, from the command on."""
+
+
+def _returns(code: CodeType) -> int:
+    """Return statements of a function, those of functions inside it aside."""
+    lines = {line for _, _, line in code.co_lines() if line is not None}
+    tree = ast.parse(Path(code.co_filename).read_text(encoding="utf-8"))
+    inner = [one for one in code.co_consts if isinstance(one, CodeType)]
+    others = {line for one in inner for _, _, line in one.co_lines() if line != one.co_firstlineno}
+    return sum(isinstance(one, ast.Return) and one.lineno in lines - others for one in ast.walk(tree))
+
+
+@pytest.mark.parametrize("head", ["tokens", "mark"])
+def test_outputs_travel_straight_to_the_network(
+    trained: Any, head: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the command to the network the outputs pass at most 7 files and 5 returns."""
+    import oodometer
+    from oodometer.cli import discriminate
+    from oodometer.cli.main import main
+
+    judges = trained.folder
+    if head == "mark":
+        few = written(tmp_path / "few.jsonl", bracketed(60, 0))
+        judges = train_judges(few, tmp_path / "marks", **{**QUICK, "judges": 1, "epochs": 1, "head": head}).folder
+
+    def called(*given: Any, **more: Any) -> None:
+        frame, codes = sys._getframe(1), []
+        while frame is not None and frame.f_code is not discriminate.predict.__code__:
+            codes.append(frame.f_code)
+            frame = frame.f_back
+        raise _Asked([*codes, discriminate.predict.__code__])
+
+    net = type(open_judges(judges)[0].members[0].model.net)
+    monkeypatch.setattr(net, "forward", called)
+    rows = written(tmp_path / "new.jsonl", bracketed(20, 7))
+    with pytest.raises(_Asked) as found:
+        main(["discriminate", "predict", str(judges), str(rows)])
+    ours = [one for one in found.value.args[0] if Path(one.co_filename).is_relative_to(Path(oodometer.__file__).parent)]
+    assert discriminate.predict.__code__ in ours
+    assert len({one.co_filename for one in ours}) <= 7
+    assert sum(map(_returns, ours)) <= 5
+
+
 def test_judges_from_scratch_read_every_token(trained: Any) -> None:
     assert trained.settings["head"] == "tokens"
     assert {one.model.kind for one in trained.panel.members} == {"token-encoder"}
@@ -545,7 +593,7 @@ def test_judges_from_scratch_read_every_token(trained: Any) -> None:
 
 
 def test_pretraining_goes_before_the_judges_and_on_after_an_interruption(torch: Any, tmp_path: Path) -> None:
-    pairs = written(tmp_path / "early.jsonl", bracketed(300, 0))
+    pairs = written(tmp_path / "early.jsonl", bracketed(120, 0))
     options = {**QUICK, "epochs": 3, "pretraining": 3}
     whole = train_judges(pairs, tmp_path / "whole", **options)
     assert whole.settings["pretraining"] == 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,12 @@ def numbers(found: Estimation) -> dict[str, tuple[float, float, float]]:
     return {e.method: (e.value, e.lower, e.upper) for e in found.estimates}
 
 
+@cache
+def usual(*, slim_only: bool = False) -> Estimation:
+    """The estimate by default, which many tests compare theirs with: made once."""
+    return estimate(slim(REFERENCE), slim(UNLABELLED)) if slim_only else estimate(REFERENCE, UNLABELLED)
+
+
 def same(one: Estimation, other: Estimation) -> None:
     a, b = numbers(one), numbers(other)
     assert a.keys() == b.keys()
@@ -61,7 +68,7 @@ def same(one: Estimation, other: Estimation) -> None:
 
 
 def test_by_default_every_method_that_the_data_can_feed_is_run() -> None:
-    found = estimate(REFERENCE, UNLABELLED)
+    found = usual()
     answered = [e.method for e in found.estimates]
     assert answered == [m for m in default_methods() if m in answered]
     assert {s.method for s in found.skipped} <= {"importance", "pape", "mandoline"}, "these need overlap"
@@ -106,7 +113,7 @@ def test_files_give_what_memory_gives(endings: tuple[str, str], tmp_path: Path) 
     for record, path in zip((slim(REFERENCE), slim(UNLABELLED)), paths, strict=True):
         write_predictions(record, path)
     found = estimate(*paths, workers=1)
-    same(found, estimate(slim(REFERENCE), slim(UNLABELLED)))
+    same(found, usual(slim_only=True))
     assert found.reference["name"] == str(paths[0])
     assert found.target["name"] == str(paths[1])
     assert found.target["rows"] == 400
@@ -139,7 +146,7 @@ def test_classes_are_matched_by_name_and_not_by_position() -> None:
 def test_renamed_columns() -> None:
     reference = {"p": REFERENCE.probabilities, "truth": REFERENCE.label}
     found = estimate(reference, {"p": UNLABELLED.probabilities}, mapping={"p": "probabilities", "truth": "label"})
-    same(found, estimate(slim(REFERENCE), slim(UNLABELLED)))
+    same(found, usual(slim_only=True))
 
 
 def test_columns_of_the_labels_are_renamed_too() -> None:
@@ -151,7 +158,7 @@ def test_columns_of_the_labels_are_renamed_too() -> None:
 def test_several_references_are_one() -> None:
     parts = [slim(REFERENCE).slice(a, b) for a, b in ((0, 100), (100, 101), (101, 600))]
     found = estimate(parts, slim(UNLABELLED))
-    same(found, estimate(slim(REFERENCE), slim(UNLABELLED)))
+    same(found, usual(slim_only=True))
     assert found.reference["rows"] == 600
     with pytest.raises(UsageError, match=r"give at least one reference"):
         estimate([], UNLABELLED)
@@ -190,7 +197,7 @@ def test_unknown_methods(method: str, message: str) -> None:
 
 
 def test_methods_that_do_not_apply_are_skipped_with_a_reason() -> None:
-    found = estimate(slim(REFERENCE), slim(UNLABELLED))
+    found = usual(slim_only=True)
     skipped = {s.method: s.why for s in found.skipped}
     assert skipped["gde"] == "needs `members`; there are only label, probabilities"
     assert skipped["gde-soft"] == "needs `member_probabilities`; there are only label, probabilities"
@@ -398,7 +405,7 @@ def test_wrong_cuts() -> None:
 
 
 def test_labels_of_the_target_change_no_estimate() -> None:
-    hidden, shown = estimate(REFERENCE, UNLABELLED), estimate(REFERENCE, TARGET)
+    hidden, shown = usual(), estimate(REFERENCE, TARGET)
     same(hidden, shown)
     assert shown.target["labelled"] == 400
     assert shown.target["accuracy"]["value"] == pytest.approx(TARGET.accuracy)
@@ -418,7 +425,7 @@ def test_labels_from_elsewhere(tmp_path: Path) -> None:
         found = estimate(slim(REFERENCE), slim(UNLABELLED), labels=labels)
         assert found.target["labelled"] == 100
         assert found.target["accuracy"]["value"] == pytest.approx(known.accuracy)
-        same(found, estimate(slim(REFERENCE), slim(UNLABELLED)))
+        same(found, usual(slim_only=True))
 
 
 def test_labels_go_with_a_piece_of_a_record() -> None:
@@ -688,7 +695,7 @@ def test_parts_without_rows_are_no_harm() -> None:
             return iter(())
 
     source: Source = Gappy(slim(UNLABELLED))
-    same(estimate(slim(REFERENCE), source), estimate(slim(REFERENCE), slim(UNLABELLED)))
+    same(estimate(slim(REFERENCE), source), usual(slim_only=True))
 
 
 # ------------------------------------------------------------------------------------------ pictures and JSON

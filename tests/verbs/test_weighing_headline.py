@@ -188,9 +188,9 @@ def test_intervals_cover_as_often_as_they_say(level: float) -> None:
     """Errors N(0, 0.02) on the trials and on the target alike."""
     rng = np.random.default_rng(3)
     held, halves = [], []
-    for seed in range(3):
-        weighting = TrialWeighting(made_trials(300, {"ac": 0.02}, seed=seed), ["ac"], MANY)
-        for _ in range(60):
+    for seed in range(6):
+        weighting = TrialWeighting(made_trials(150, {"ac": 0.02}, seed=seed), ["ac"], MANY)
+        for _ in range(30):
             truth = float(np.clip(0.7 + 0.1 * rng.standard_normal(), 0.05, 0.95))
             found = weigh(weighting, {"ac": float(np.clip(truth + 0.02 * rng.standard_normal(), 0, 1))}, level=level)
             held.append(abs(found.value - truth) <= found.half)

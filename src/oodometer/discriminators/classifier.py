@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self, final
 
 from ..arrays import Array
 from ..errors import UsageError
-from ..models.base import Classifier, Progress
+from ..models.base import Answers, Classifier, Progress
 from ..models.registry import load_model
 from ..models.text.frozen_encoder import FrozenEncoder
 from ..models.text.network import TextClassifier
 from ..models.torch.training import TrainingConfig
 from .pair_encoder import pair_encoder
-from .trained import CLASSES, TrainedDiscriminator, class_log_odds
+from .trained import CLASSES, TrainedDiscriminator
 
 __all__ = ["ClassifierDiscriminator"]
 
@@ -131,11 +131,14 @@ class ClassifierDiscriminator(TrainedDiscriminator):
         if dev is not None and isinstance(self.model, TextClassifier):
             more["dev"] = list(zip(dev[0], dev[1], strict=True)), [CLASSES[int(one)] for one in dev[2]]
         self.model.fit(pairs, labels, **more)
-        return int(getattr(self.model, "truncated", 0))
+        return self._cut()
 
-    def _margins(self, inputs: list[str], outputs: list[str], progress: Progress | None) -> tuple[Array, int]:
-        answers = self.model.ask(list(zip(inputs, outputs, strict=True)), progress=progress)
-        return class_log_odds(answers.logits_of(self.model.kind), 0, 1), int(getattr(self.model, "truncated", 0))
+    @property
+    def _ask(self) -> Callable[..., Answers]:
+        return self.model.ask
+
+    def _cut(self) -> int:
+        return int(getattr(self.model, "truncated", 0))
 
     def _save_network(self, folder: Path) -> None:
         self.model.save(folder)

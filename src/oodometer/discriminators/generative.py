@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, Self, final
@@ -11,13 +11,13 @@ import numpy as np
 
 from ..arrays import Array
 from ..models.artifacts import fingerprint
-from ..models.base import Progress
+from ..models.base import Answers, Progress
 from ..models.seq2seq import EncoderDecoder
 from ..models.seq2seq.pretrained import load_tokenizer
 from ..models.seq2seq.scoring import IGNORED, token_scores
 from ..models.seq2seq.start import new_tokens
 from ..models.text.truncation import cut_longer_side
-from ..models.torch.asking import in_batches
+from ..models.torch.asking import Asking
 from ..models.torch.batches import padded, token_batches
 from ..models.torch.best import Best
 from ..models.torch.library import torch as load_torch
@@ -55,6 +55,7 @@ class GenerativeDiscriminator(TrainedDiscriminator):
     """
 
     kind = "generative"
+    _long = 0  # pairs of the last call that were cut
 
     def __init__(
         self,
@@ -71,7 +72,7 @@ class GenerativeDiscriminator(TrainedDiscriminator):
         device: str | None = None,
     ) -> None:
         super().__init__(share=share)
-        self.model = EncoderDecoder(
+        self.model: EncoderDecoder = EncoderDecoder(
             source,
             config=config,
             tokens=tokens,
@@ -119,16 +120,25 @@ class GenerativeDiscriminator(TrainedDiscriminator):
         name = fingerprint({**self.options(), "texts": texts, "held": held}, correct, right)
 
         def loss() -> float:
-            return float(np.logaddexp(0, np.where(right, -1, 1) * self._log_odds(held, None)).mean())
+            odds = class_log_odds(self._logits(held, None), 0, 1)
+            return float(np.logaddexp(0, np.where(right, -1, 1) * odds).mean())
 
         best = Best(lambda: self.model.net, loss, name=name, folder=checkpoint)
         self.model.fit(texts, answers, checkpoint=checkpoint, progress=best.watching(progress))
         best.restore()
         return cut
 
-    def _margins(self, inputs: list[str], outputs: list[str], progress: Progress | None) -> tuple[Array, int]:
-        texts, cut = self._texts(inputs, outputs, self.model.tokenizer)
-        return self._log_odds(texts, progress), cut
+    @property
+    def _ask(self) -> Callable[..., Answers]:
+        return self._answers
+
+    def _answers(self, pairs: list[tuple[str, str]], *, progress: Progress | None = None) -> Answers:
+        inputs, outputs = ([pair[part] for pair in pairs] for part in (0, 1))
+        texts, self._long = self._texts(inputs, outputs, self.model.tokenizer)
+        return Answers(CLASSES, self._logits(texts, progress))
+
+    def _cut(self) -> int:
+        return self._long
 
     def _tokenizer_for(self, inputs: list[str], outputs: list[str]) -> Any:
         """The tokenizer that the training will use, or one that counts as it does."""
@@ -143,35 +153,34 @@ class GenerativeDiscriminator(TrainedDiscriminator):
         inputs, outputs, cut = cut_longer_side(tokenizer, inputs, outputs, room)
         return [f"{given}{BETWEEN}{output}" for given, output in zip(inputs, outputs, strict=True)], cut
 
-    def _log_odds(self, texts: list[str], progress: Progress | None) -> Array:
-        """log p(Correct) - log p(Incorrect) of each text, shape (sample,): the encoder reads it once."""
+    def _logits(self, texts: list[str], progress: Progress | None) -> Array:
+        """log p(Incorrect) and log p(Correct) of each text, shape (sample, 2): the encoder reads it once."""
         torch = load_torch()
         codec, device = self.model.ready()
         net = self.model.net
         read, written = codec.read(texts), codec.written(CLASSES)
         labels, _ = padded(written, np.arange(len(CLASSES)), IGNORED)
         answers = torch.from_numpy(labels).to(device)
-
-        def one(batch: Array) -> tuple[Any]:
-            ids, real = padded(read, batch, codec.padding)
-            mask = torch.from_numpy(real).to(device).long()
-            states = net.get_encoder()(
-                input_ids=torch.from_numpy(ids).to(device), attention_mask=mask, return_dict=True
-            )
-            states.last_hidden_state = states.last_hidden_state.repeat_interleave(len(CLASSES), 0)
-            found = token_scores(
-                net,
-                answers.repeat(len(batch), 1),
-                encoder_outputs=states,
-                attention_mask=mask.repeat_interleave(len(CLASSES), 0),
-            )
-            return (found.sum(1).reshape(len(batch), len(CLASSES)),)
-
         order = np.argsort(-read.lengths, kind="stable")
         most = self.model.batch_tokens if device != "cpu" else min(self.model.batch_tokens, CPU_TOKENS)
         batches = token_batches(read.lengths + answers.numel(), order, most)
-        (found,) = in_batches(batches, len(texts), one, progress)
-        return class_log_odds(found, 0, 1)
+        with Asking(batches, len(texts), progress) as asking:
+            for batch in asking:
+                ids, real = padded(read, batch, codec.padding)
+                mask = torch.from_numpy(real).to(device).long()
+                states = net.get_encoder()(
+                    input_ids=torch.from_numpy(ids).to(device), attention_mask=mask, return_dict=True
+                )
+                states.last_hidden_state = states.last_hidden_state.repeat_interleave(len(CLASSES), 0)
+                found = token_scores(
+                    net,
+                    answers.repeat(len(batch), 1),
+                    encoder_outputs=states,
+                    attention_mask=mask.repeat_interleave(len(CLASSES), 0),
+                )
+                asking.take(found.sum(1).reshape(len(batch), len(CLASSES)))
+        (out,) = asking.found
+        return out
 
     def _save_network(self, folder: Path) -> None:
         self.model.save(folder)

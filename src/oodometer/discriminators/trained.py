@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import UsageError
-from ..models.base import Progress
+from ..models.base import Answers, Progress
 from ..models.torch.training import TrainingConfig
 from .base import Dev, Discriminator, check_pairs, check_verdicts
 from .odds import fit_temperature, probability
@@ -25,6 +25,8 @@ MODEL = "model"  # the folder of the network in a saved discriminator's
 
 class TrainedDiscriminator(Discriminator):
     """A discriminator whose network gives the log odds of Correct; a kind says how to train and ask the network."""
+
+    model: Any
 
     def __init__(self, *, share: float | None = 0.5) -> None:
         if share is not None and not 0 < share < 1:
@@ -47,9 +49,14 @@ class TrainedDiscriminator(Discriminator):
     ) -> int:
         """Train the network on checked pairs; returns how many of them were cut."""
 
+    @property
     @abstractmethod
-    def _margins(self, inputs: list[str], outputs: list[str], progress: Progress | None) -> tuple[Array, int]:
-        """Log odds of Correct, shape (sample,), and the number of pairs that were cut."""
+    def _ask(self) -> Callable[..., Answers]:
+        """What asks the network: pairs and ``progress=`` -> answers with the logits of `CLASSES`."""
+
+    @abstractmethod
+    def _cut(self) -> int:
+        """Pairs that were cut in the last call of it."""
 
     @abstractmethod
     def _save_network(self, folder: Path) -> None:
@@ -88,8 +95,8 @@ class TrainedDiscriminator(Discriminator):
         cut = self._train(given, found, verdicts, held, folder, progress)
         self.trained_share, self.temperature = float(verdicts.mean()), 1.0
         if held is not None:
-            margins, _ = self._margins(held[0], held[1], None)
-            self.temperature = fit_temperature(margins, held[2], trained=self.trained_share)
+            answers = self._ask(list(zip(held[0], held[1], strict=True)))
+            self.temperature = fit_temperature(self._margins(answers), held[2], trained=self.trained_share)
         self._count_truncated(cut, len(given), self.max_length)
         return self
 
@@ -99,9 +106,14 @@ class TrainedDiscriminator(Discriminator):
         """P(Correct) of each pair; see `Discriminator.probabilities`. `UsageError` before training."""
         self._must_be_fitted()
         given, found = check_pairs(inputs, outputs)
-        margins, cut = self._margins(given, found, progress)
-        self._count_truncated(cut, len(given), self.max_length)
+        answers = self._ask(list(zip(given, found, strict=True)), progress=progress)
+        margins = self._margins(answers)
+        self._count_truncated(self._cut(), len(given), self.max_length)
         return probability(margins, trained=self.trained_share, share=self.share, temperature=self.temperature)
+
+    def _margins(self, answers: Answers) -> Array:
+        """Log odds of Correct, shape (sample,)."""
+        return class_log_odds(answers.logits_of(self.model.kind), 0, 1)
 
     def _fitted(self) -> bool:
         return bool(self.trained_share)

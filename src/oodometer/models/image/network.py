@@ -70,8 +70,8 @@ class ImageClassifier(TorchClassifier):
         height, width = encoded.at(np.zeros(1, dtype=np.int64))[0].shape[:2]
         return sorted_batches(encoded.lengths, max(1, min(2 * self.training.batch_size, _PIXELS // (height * width))))
 
-    def _forward(self, net: Any, encoded: Images, batch: Array, device: str) -> Any:
-        return self._scores(net, self._tensor(encoded.at(batch), device))
+    def _tensors(self, encoded: Images, batch: Array, device: str) -> tuple[Any]:
+        return (self._tensor(encoded.at(batch), device),)
 
     def _view(self, inputs: Any, seed: Sequence[int]) -> Any:
         return augmented(inputs, seed)

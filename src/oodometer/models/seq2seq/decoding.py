@@ -9,7 +9,7 @@ import numpy as np
 
 from ...arrays import Array, Ragged
 from ..base import Progress
-from ..torch.asking import in_batches
+from ..torch.asking import Asking
 from ..torch.batches import padded, token_batches
 from ..torch.library import torch as load_torch
 from .search import search
@@ -83,25 +83,22 @@ def decode(net: Any, inputs: Ragged, how: DecodingOptions, *, progress: Progress
         """Decode some samples as far as ``cap`` tokens; returns those that are not done then."""
         lengths = np.stack([inputs.lengths, np.full(len(inputs), cap)], axis=1)
         again = [waiting[:0]]
-
-        def one(batch: Array) -> tuple[()]:
-            nonlocal done
-            ids, real = padded(inputs, batch, how.padding)
-            mask = torch.from_numpy(real).to(device).long()
-            states = net.get_encoder()(
-                input_ids=torch.from_numpy(ids).to(device), attention_mask=mask, return_dict=True
-            )
-            found = search(net, states, mask, beams=how.beams, cap=cap)
-            written, logprobs, own, total, ended = (part.cpu().numpy() for part in found)
-            finished = ended | (cap == how.max_output_length)
-            out.take(batch[finished], *(part[finished] for part in (written, logprobs, own, total)))
-            again.append(batch[~finished])
-            done += int(finished.sum())
-            if progress is not None and finished.any():
-                progress(done, len(inputs))
-            return ()
-
-        in_batches(token_batches(lengths, waiting, max(1, how.batch_tokens // how.beams)), len(inputs), one)
+        nonlocal done
+        with Asking(token_batches(lengths, waiting, max(1, how.batch_tokens // how.beams)), len(inputs)) as asking:
+            for batch in asking:
+                ids, real = padded(inputs, batch, how.padding)
+                mask = torch.from_numpy(real).to(device).long()
+                states = net.get_encoder()(
+                    input_ids=torch.from_numpy(ids).to(device), attention_mask=mask, return_dict=True
+                )
+                found = search(net, states, mask, beams=how.beams, cap=cap)
+                written, logprobs, own, total, ended = (part.cpu().numpy() for part in found)
+                finished = ended | (cap == how.max_output_length)
+                out.take(batch[finished], *(part[finished] for part in (written, logprobs, own, total)))
+                again.append(batch[~finished])
+                done += int(finished.sum())
+                if progress is not None and finished.any():
+                    progress(done, len(inputs))
         return np.concatenate(again)
 
     waiting = np.argsort(-inputs.lengths, kind="stable")

@@ -9,7 +9,7 @@ import numpy as np
 from ...arrays import Array, Ragged
 from ...errors import WorkError
 from ..base import Progress
-from ..torch.asking import in_batches
+from ..torch.asking import Asking
 from ..torch.batches import padded, token_batches
 from ..torch.library import torch as load_torch
 
@@ -63,19 +63,17 @@ def score(
         for batch in token_batches(lengths[:, 1], large, max(1, most_logits // vocabulary))
     ]
 
-    def one(batch: Array) -> tuple[()]:
-        ids, real = padded(inputs, batch, padding)
-        labels, own = padded(outputs, batch, IGNORED)
-        found = token_scores(
-            net,
-            torch.from_numpy(labels).to(device),
-            input_ids=torch.from_numpy(ids).to(device),
-            attention_mask=torch.from_numpy(real).to(device).long(),
-        )
-        values[_places(outputs, batch)] = found.cpu().numpy()[own]
-        return ()
-
-    in_batches(batches, len(outputs), one, progress)
+    with Asking(batches, len(outputs), progress) as asking:
+        for batch in asking:
+            ids, real = padded(inputs, batch, padding)
+            labels, own = padded(outputs, batch, IGNORED)
+            found = token_scores(
+                net,
+                torch.from_numpy(labels).to(device),
+                input_ids=torch.from_numpy(ids).to(device),
+                attention_mask=torch.from_numpy(real).to(device).long(),
+            )
+            values[_places(outputs, batch)] = found.cpu().numpy()[own]
     return Ragged(values, outputs.offsets)
 
 

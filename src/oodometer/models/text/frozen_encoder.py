@@ -16,7 +16,7 @@ from ...store.artifact_cache import made_anew
 from ..artifacts import WEIGHTS, fingerprint
 from ..base import Answers, Classifier, Progress, Request, Text, check_texts
 from ..hub import load_pretrained
-from ..torch.asking import in_batches
+from ..torch.asking import Asking
 from ..torch.batches import padded, sorted_batches
 from ..torch.checkpoint import read_tensors, write_tensors
 from ..torch.library import choose_device
@@ -117,20 +117,19 @@ class FrozenEncoder(Classifier):
         batches = sorted_batches(sequences.lengths, self.batch_size)
         kept = None if checkpoint is None else _Kept(Path(checkpoint), self.options(), sequences.values)
         places = {int(batch[0]): place for place, batch in enumerate(batches, 1)}
-
-        def one(batch: Array) -> tuple[Any, ...]:
-            part = None if kept is None else kept.read(places[int(batch[0])])
-            if part is None:
-                ids, real = padded(sequences, batch, int(self.tokenizer.pad_token_id))
-                mask = torch.from_numpy(real).to(device)
-                held = self.net(input_ids=torch.from_numpy(ids).to(device), attention_mask=mask.long())
-                summed = (held.last_hidden_state * mask[:, :, None]).sum(1)
-                part = (summed / mask.sum(1, keepdim=True)).float().cpu().numpy()
-                if kept is not None:
-                    kept.write(places[int(batch[0])], part)
-            return (part,)
-
-        (out,) = in_batches(batches, len(texts), one, progress)
+        with Asking(batches, len(texts), progress) as asking:
+            for batch in asking:
+                part = None if kept is None else kept.read(places[int(batch[0])])
+                if part is None:
+                    ids, real = padded(sequences, batch, int(self.tokenizer.pad_token_id))
+                    mask = torch.from_numpy(real).to(device)
+                    held = self.net(input_ids=torch.from_numpy(ids).to(device), attention_mask=mask.long())
+                    summed = (held.last_hidden_state * mask[:, :, None]).sum(1)
+                    part = (summed / mask.sum(1, keepdim=True)).float().cpu().numpy()
+                    if kept is not None:
+                        kept.write(places[int(batch[0])], part)
+                asking.take(part)
+        (out,) = asking.found
         return out
 
     def ask(

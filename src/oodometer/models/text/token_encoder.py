@@ -58,19 +58,21 @@ class TokenEncoder(TransformerClassifier):
             raise UsageError("a token encoder reads pairs of texts, got single texts; use Encoder")
         return super()._ids(texts)
 
-    def _odds(self, net: Any, ids: Any, real: Any) -> tuple[Any, Any]:
-        """Log odds that a token is right, and which tokens count, both (sample, position)."""
-        torch = load_torch()
-        found = net(input_ids=ids, attention_mask=real.long(), **self._types(net, ids)).logits
-        separators = (ids == self.tokenizer.sep_token_id).long()
-        return found[..., 0].float() + START, ((separators.cumsum(1) - separators) > 0) & torch.as_tensor(real)
-
     def _scores(self, net: Any, ids: Any, real: Any) -> Any:
-        return _joined(*self._odds(net, ids, real))
+        heads = net(input_ids=ids, attention_mask=real.long(), **self._types(net, ids)).logits
+        return _joined(*self._odds(heads, ids, real))
+
+    def _odds(self, heads: Any, ids: Any, real: Any) -> tuple[Any, Any]:
+        """Log odds that a token is right, and which tokens count, both (sample, position), of what the heads say."""
+        torch = load_torch()
+        separators = (ids == self.tokenizer.sep_token_id).long()
+        return heads[..., 0].float() + START, ((separators.cumsum(1) - separators) > 0) & torch.as_tensor(real)
 
     def _loss(self, encoded: Tokens, batch: Array, truth: Any, device: str) -> Any:
         torch = load_torch()
-        odds, own = self._odds(self.net, *self._padded(encoded, batch, device))
+        ids, real = self._tensors(encoded, batch, device)
+        heads = self.net(input_ids=ids, attention_mask=real.long(), **self._types(self.net, ids)).logits
+        odds, own = self._odds(heads, ids, real)
         whole = torch.nn.functional.cross_entropy(_joined(odds, own), truth[batch])
         wrong, _ = padded(Ragged(self._known, encoded.ids.offsets), batch, -1, least=self.least_width)
         faults = torch.from_numpy(wrong).to(device)

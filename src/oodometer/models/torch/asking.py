@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,16 +13,11 @@ from ...errors import UsageError, WorkError
 from ..base import Progress
 from .library import torch as load_torch
 
-__all__ = ["in_batches", "last_linear", "only_dropout", "reading"]
+__all__ = ["Asking", "last_linear", "only_dropout", "reading"]
 
 
-def in_batches(
-    batches: Sequence[Array],
-    rows: int,
-    one: Callable[[Array], tuple[Any, ...]],
-    progress: Progress | None = None,
-) -> tuple[Array, ...]:
-    """Ask batch after batch, without gradients; what comes back is put where its samples stand.
+class Asking:
+    """Batch after batch, without gradients; what comes back is put where its samples stand.
 
     Parameters
     ----------
@@ -30,32 +25,53 @@ def in_batches(
         Positions of samples; all together hold each of ``rows`` once.
     rows :
         Number of samples.
-    one :
-        Gives tensors or arrays for the samples at some positions, the sample axis first, the same number each time.
     progress :
         Called with (samples done, samples).
 
     Raises `WorkError` where the device has not enough memory for one batch.
+
+    >>> with Asking([np.array([2, 0]), np.array([1])], 3) as asking:
+    ...     for batch in asking:
+    ...         asking.take(batch * 10)
+    >>> asking.found
+    (array([ 0, 10, 20]),)
     """
-    torch = load_torch()
-    out: list[Array] = []
-    done = 0
-    with torch.inference_mode():
-        for batch in batches:
-            try:
-                found = [_plain(value) for value in one(batch)]
-            except torch.OutOfMemoryError as error:
-                raise WorkError(
-                    f"the device has not enough memory for {len(batch)} samples at once; ask for smaller batches"
-                ) from error
-            if not out:
-                out = [np.empty((rows, *value.shape[1:]), dtype=value.dtype) for value in found]
-            for whole, value in zip(out, found, strict=True):
-                whole[batch] = value
+
+    found: tuple[Array, ...] = ()
+    """What was taken, in the order of the samples."""
+
+    def __init__(self, batches: Sequence[Array], rows: int, progress: Progress | None = None) -> None:
+        self._batches, self._rows, self._progress = batches, rows, progress
+        self._batch = np.arange(0)
+        self._without_gradients = load_torch().inference_mode()
+
+    def __enter__(self) -> Self:
+        self._without_gradients.__enter__()
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        self._without_gradients.__exit__(kind, error, trace)
+        if isinstance(error, load_torch().OutOfMemoryError):
+            raise WorkError(
+                f"the device has not enough memory for {len(self._batch)} samples at once; ask for smaller batches"
+            ) from error
+
+    def __iter__(self) -> Iterator[Array]:
+        done = 0
+        for batch in self._batches:
+            self._batch = batch
+            yield batch
             done += len(batch)
-            if progress is not None:
-                progress(done, rows)
-    return tuple(out)
+            if self._progress is not None:
+                self._progress(done, self._rows)
+
+    def take(self, *values: Any) -> None:
+        """Keep tensors or arrays of the batch in hand, the sample axis first; the same number each time."""
+        plain = [_plain(value) for value in values]
+        if not self.found:
+            self.found = tuple(np.empty((self._rows, *one.shape[1:]), dtype=one.dtype) for one in plain)
+        for whole, one in zip(self.found, plain, strict=True):
+            whole[self._batch] = one
 
 
 def _plain(value: Any) -> Array:
@@ -77,23 +93,23 @@ def last_linear(net: Any) -> Any:
 
 
 @contextmanager
-def reading(net: Any, wanted: bool) -> Iterator[Callable[[], Any]]:
-    """Inside, what the last linear layer of a network read in its last call can be had; None where not wanted.
+def reading(net: Any, wanted: bool) -> Iterator[Callable[[], tuple[Any, ...]]]:
+    """Inside, what the last linear layer of a network read in its last call can be had; nothing where not wanted.
 
     Raises `UsageError` for a layer that reads more than one vector a sample.
     """
     if not wanted:
-        yield lambda: None
+        yield tuple
         return
     seen: list[Any] = []
     hook = last_linear(net).register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
 
-    def had() -> Any:
+    def had() -> tuple[Any]:
         found = seen.pop()
         seen.clear()
         if found.ndim != 2:
             raise UsageError("the last linear layer of this model reads several vectors a sample; leave features out")
-        return found
+        return (found,)
 
     try:
         yield had
@@ -102,8 +118,10 @@ def reading(net: Any, wanted: bool) -> Iterator[Callable[[], Any]]:
 
 
 @contextmanager
-def only_dropout(net: Any) -> Iterator[None]:
-    """Inside, the dropout layers of a network are in training mode and nothing else is.
+def only_dropout(net: Any, seed: int) -> Iterator[Callable[[], tuple[Any, ...]]]:
+    """Inside, the dropout layers of a network are in training mode and nothing else is; they draw by a seed.
+
+    What it gives says what `reading` says where nothing is wanted.
 
     Raises `UsageError` where it has no dropout, or one that never leaves anything out: all passes would be one.
     """
@@ -122,6 +140,8 @@ def only_dropout(net: Any) -> Iterator[None]:
     for one in layers:
         one.train()
     try:
-        yield
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            yield tuple
     finally:
         net.eval()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -14,7 +15,7 @@ from ...arrays import Array, softmax
 from ...datasets import Dataset
 from ..artifacts import WEIGHTS, fingerprint
 from ..base import Answers, Classifier, Progress, Request
-from .asking import in_batches, only_dropout, reading
+from .asking import Asking, only_dropout, reading
 from .batches import sorted_batches, token_batches
 from .best import Best
 from .checkpoint import load_weights, read_tensors, weights, write_tensors
@@ -66,8 +67,11 @@ class TorchClassifier(Classifier):
         """The torch module, its weights drawn by torch's seed."""
 
     @abstractmethod
-    def _forward(self, net: Any, encoded: Any, batch: Array, device: str) -> Any:
-        """Logits, a tensor of shape (sample, class), of the samples at some positions."""
+    def _tensors(self, encoded: Any, batch: Array, device: str) -> tuple[Any, ...]:
+        """What the network reads of the samples at some positions."""
+
+    _scores: Callable[..., Any]
+    """Logits, a tensor of shape (sample, class), by a network of what `_tensors` gives: (net, *tensors)."""
 
     @abstractmethod
     def _view(self, inputs: Any, seed: Sequence[int]) -> Any:
@@ -91,7 +95,8 @@ class TorchClassifier(Classifier):
     def _loss(self, encoded: Any, batch: Array, truth: Any, device: str) -> Any:
         """The loss of a batch in training; ``truth`` is that of all samples."""
         functional = load_torch().nn.functional
-        return functional.cross_entropy(self._forward(self.net, encoded, batch, device).float(), truth[batch])
+        scores = self._scores(self.net, *self._tensors(encoded, batch, device)).float()
+        return functional.cross_entropy(scores, truth[batch])
 
     def _asking_batches(self, encoded: Any) -> list[Array]:
         """Batches twice as large as those of training, which must hold gradients too; the longest first."""
@@ -144,14 +149,10 @@ class TorchClassifier(Classifier):
         """Mean cross-entropy of labelled samples."""
         functional = load_torch().nn.functional
         answers, total = load_torch().from_numpy(truth).to(device), 0.0
-
-        def one(batch: Array) -> tuple[Any, ...]:
-            nonlocal total
-            scores = self._forward(self.net, encoded, batch, device).float()
-            total += float(functional.cross_entropy(scores, answers[batch], reduction="sum"))
-            return ()
-
-        in_batches(self._asking_batches(encoded), len(truth), one)
+        with Asking(self._asking_batches(encoded), len(truth)) as asking:
+            for batch in asking:
+                scores = self._scores(self.net, *self._tensors(encoded, batch, device)).float()
+                total += float(functional.cross_entropy(scores, answers[batch], reduction="sum"))
         return total / len(truth)
 
     def _fitted(self) -> bool:
@@ -172,8 +173,20 @@ class TorchClassifier(Classifier):
         given = self._inputs(inputs)
         device = choose_device(self.device)
         self.net.to(device).eval()
-        passes = 1 + request.views
-        rows = len(given)
+        cast = autocast(self.training.precision, device.partition(":")[0])
+        said = _Said(request)
+        for encoded, mode, told in self._passes(given, request, progress):
+            with mode as features, Asking(self._asking_batches(encoded), len(given), told) as asking:
+                for batch in asking:
+                    with cast():
+                        logits = self._scores(self.net, *self._tensors(encoded, batch, device))
+                    asking.take(logits, *features())
+            said.take(*asking.found)
+        return said.answers(self.classes)
+
+    def _passes(self, given: Any, request: Request, progress: Progress | None) -> Iterator[_Pass]:
+        """The inputs as they are, then views of them, or they again with dropout."""
+        rows, passes = len(given), 1 + request.views
 
         def told(turn: int) -> Progress | None:
             if progress is None:
@@ -181,45 +194,13 @@ class TorchClassifier(Classifier):
             return lambda done, _: progress(turn * rows + done, passes * rows)
 
         encoded = self._encode(given)
-        with reading(self.net, request.features) as features:
-            found = self._asked(encoded, device, features if request.features else None, told(0))
-        answers: dict[str, Any] = {"logits": found[0]}
-        if request.features:
-            answers["features"] = found[1]
-        if request.views:
-            seeds = [(request.seed, view, request.first_row) for view in range(request.views)]
-            views = [
-                self._asked(self._encode(self._view(given, seed)), device, None, told(turn))[0].argmax(1)
-                for turn, seed in enumerate(seeds, 1)
-            ]
-            answers["views"] = np.stack(views)
-        if request.dropout:
-            answers |= self._with_dropout(encoded, request, device)
-        return Answers(self.classes, **answers)
-
-    def _asked(self, encoded: Any, device: str, features: Any, progress: Progress | None) -> tuple[Array, ...]:
-        cast = autocast(self.training.precision, device.partition(":")[0])
-
-        def one(batch: Array) -> tuple[Any, ...]:
-            with cast():
-                logits = self._forward(self.net, encoded, batch, device)
-            return (logits,) if features is None else (logits, features())
-
-        return in_batches(self._asking_batches(encoded), len(encoded.lengths), one, progress)
-
-    def _with_dropout(self, encoded: Any, request: Request, device: str) -> dict[str, Any]:
-        """The mean of the probabilities of several passes in which dropout is on, and the classes of each."""
-        torch = load_torch()
-        total: Array | None = None
-        classes = []
-        with torch.random.fork_rng(), only_dropout(self.net):
-            for turn in range(request.dropout):
-                torch.manual_seed((request.seed * 1_000_003 + turn) * 1_000_003 + request.first_row)
-                p = softmax(self._asked(encoded, device, None, None)[0])
-                classes.append(p.argmax(1))
-                total = p if total is None else total + p
-        assert total is not None
-        return {"logits": None, "probabilities": total / request.dropout, "views": np.stack(classes)}
+        yield encoded, reading(self.net, request.features), told(0)
+        for view in range(request.views):
+            seed = (request.seed, view, request.first_row)
+            yield self._encode(self._view(given, seed)), reading(self.net, False), told(view + 1)
+        for turn in range(request.dropout):
+            draw = (request.seed * 1_000_003 + turn) * 1_000_003 + request.first_row
+            yield encoded, only_dropout(self.net, draw), None
 
     # ---------------------------------------------------------------- keeping
 
@@ -244,3 +225,37 @@ class TorchClassifier(Classifier):
         load_weights(model.net, read_tensors(folder / WEIGHTS)[0])
         model.net.eval()
         return model
+
+
+_Pass = tuple[Any, AbstractContextManager[Callable[[], tuple[Any, ...]]], Progress | None]
+"""Encoded inputs, in which mode the network is and what more it gives, whom to tell how far it is."""
+
+
+class _Said:
+    """What the passes of a request said, pass after pass: of all but the first no more than the answers need."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.first: tuple[Array, ...] = ()
+        self.views: list[Array] = []
+        self.total: Array | None = None  # of the probabilities with dropout
+
+    def take(self, logits: Array, *features: Array) -> None:
+        """Take the logits of the next pass, and of the first the features that were asked for."""
+        if not self.first:
+            self.first = (logits, *features)
+        elif not self.request.dropout:
+            self.views.append(logits.argmax(1))
+        else:
+            p = softmax(logits)
+            self.views.append(p.argmax(1))
+            self.total = p if self.total is None else self.total + p
+
+    def answers(self, classes: tuple[int | str, ...]) -> Answers:
+        """All of it; with dropout the mean of the probabilities of the passes in place of the logits."""
+        found: dict[str, Any] = dict(zip(("logits", "features"), self.first, strict=False))
+        if self.views:
+            found["views"] = np.stack(self.views)
+        if self.total is not None:
+            found |= {"logits": None, "probabilities": self.total / self.request.dropout}
+        return Answers(classes, **found)

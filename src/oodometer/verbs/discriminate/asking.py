@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +16,15 @@ from ...discriminators import Discriminator, PretrainedDiscriminator, RuleDiscri
 from ...discriminators.base import check_pairs
 from ...errors import InputError
 from ...models.artifacts import fingerprint
+from ...models.base import Progress
 from ...store.artifact_cache import read_artifact, write_artifact
 from .folder import noting_cuts
 from .training import idle_threads
 
-__all__ = ["Asked", "ask_judges", "existing_judges", "forget", "judging_home", "stamp"]
+__all__ = ["Asked", "asking", "existing_judges", "forget", "judging_home", "stamp"]
 
 STEPS = 1000  # of the progress of one judge
 MOST = 2  # labels of a classifier among which 1 may be taken for Correct
-
-Asked = tuple[Array, int, list[str]]
-"""P(Correct), axes (judge, sample); pairs that were cut, at the judge that cut most; what was said of them."""
 
 
 def existing_judges(
@@ -70,46 +68,85 @@ def judging_home(out: str | os.PathLike[str]) -> Path:
     return path.with_name(f".{path.name}.judging")
 
 
-def ask_judges(
+@contextmanager
+def asking(
     members: Sequence[tuple[Discriminator, str]],
     inputs: Sequence[str],
     outputs: Sequence[str],
     *,
     home: Path | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Asked:
-    """P(Correct) by each judge, 0 for an empty output; ``members`` come with a name that tells them apart.
+    progress: Progress | None = None,
+) -> Iterator[Asked]:
+    """Inside, judges are asked for P(Correct), no more threads than there are idle cores.
 
-    With ``home`` an interrupted judging goes on behind the last judge that answered; the caller removes it.
+    ``members`` come with a name that tells them apart. With ``home`` an interrupted judging goes on behind the last
+    judge that answered; the caller removes it.
     """
-    inputs, outputs = check_pairs(inputs, outputs)
-    pairs = fingerprint({"pairs": [inputs, outputs]})
-    asked = [row for row, output in enumerate(outputs) if output.strip()]
-    given, found = [inputs[row] for row in asked], [outputs[row] for row in asked]
-    said = np.zeros((len(members), len(inputs)), dtype=np.float32)
-    most = 0
+    given, found = check_pairs(inputs, outputs)
     rules = all(isinstance(judge, RuleDiscriminator) for judge, _ in members)
     with nullcontext() if rules else idle_threads(), noting_cuts(home) as cuts:
-        for place, (judge, name) in enumerate(members):
+        yield Asked(members, given, found, home, progress, cuts)
 
-            def tell(done: int, total: int, place: int = place) -> None:
-                if progress is not None:
-                    progress(place * STEPS + STEPS * done // max(total, 1), STEPS * len(members))
 
-            path = None if home is None else home / f"judge-{fingerprint({'judge': name, 'pairs': pairs})}.json"
-            known = None if path is None else _kept(path, len(inputs))
-            if known is None:
-                answers = np.zeros(len(inputs), dtype=np.float32)
+class Asked:
+    """What judges said: ``said`` is P(Correct), axes (judge, sample), 0 for an empty output, which nobody is asked.
+
+    ``inputs`` and ``outputs`` are the pairs to ask of; ``cut`` is the number of those that were cut, at the judge that
+    cut most, ``cuts`` what was said of them.
+    """
+
+    def __init__(
+        self,
+        members: Sequence[tuple[Discriminator, str]],
+        inputs: list[str],
+        outputs: list[str],
+        home: Path | None,
+        progress: Progress | None,
+        cuts: list[str],
+    ) -> None:
+        self.members, self.home, self.progress, self.cuts = members, home, progress, cuts
+        self._pairs = fingerprint({"pairs": [inputs, outputs]})
+        self._rows = [row for row, output in enumerate(outputs) if output.strip()]
+        self.inputs, self.outputs = [inputs[row] for row in self._rows], [outputs[row] for row in self._rows]
+        self.said = np.zeros((len(members), len(inputs)), dtype=np.float32)
+        self.cut = 0
+        self._place = 0  # of the judge that is asked
+
+    def unanswered(self) -> Iterator[tuple[Discriminator, Progress]]:
+        """The judges to ask, one after the other, and whom each tells how far it is; those that answered are left out.
+
+        What `take` was given is kept in ``home`` before the next judge comes.
+        """
+        for place, (judge, name) in enumerate(self.members):
+            self._place = place
+            path = self._path(name)
+            known = None if path is None else _kept(path, self.said.shape[1])
+            if known is not None:
+                self.said[place], cut = known["probabilities"], known["cut"]
+            else:
                 judge.truncated = 0
-                if asked:
-                    answers[asked] = judge.probabilities(given, found, progress=tell)
-                known = {"probabilities": answers, "cut": judge.truncated}
+                if self._rows:
+                    yield judge, self._tell
+                cut = judge.truncated
                 if path is not None:
                     path.parent.mkdir(parents=True, exist_ok=True)
-                    write_artifact(path, "answers", {"probabilities": answers.tolist(), "cut": judge.truncated})
-            tell(1, 1)
-            said[place], most = known["probabilities"], max(most, known["cut"])
-    return said, most, cuts
+                    write_artifact(path, "answers", {"probabilities": self.said[place].tolist(), "cut": cut})
+            self._tell(1, 1)
+            self.cut = max(self.cut, cut)
+
+    def take(self, probabilities: Array) -> None:
+        """Take the answers of the judge that is asked."""
+        self.said[self._place, self._rows] = probabilities
+
+    def _path(self, name: str) -> Path | None:
+        """Where the answers of a judge are kept."""
+        if self.home is None:
+            return None
+        return self.home / f"judge-{fingerprint({'judge': name, 'pairs': self._pairs})}.json"
+
+    def _tell(self, done: int, total: int) -> None:
+        if self.progress is not None:
+            self.progress(self._place * STEPS + STEPS * done // max(total, 1), STEPS * len(self.members))
 
 
 def forget(home: Path | None) -> None:

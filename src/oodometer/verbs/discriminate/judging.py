@@ -21,7 +21,7 @@ from ...predictions import Predictions
 from ...store import refuse_clashes, when_written, write_predictions
 from ...store.files import format_of
 from ..opening import Opener
-from .asking import ask_judges, existing_judges, forget, judging_home, stamp
+from .asking import asking, existing_judges, forget, judging_home, stamp
 from .folder import open_judges, revived
 from .judged import JudgedOutputs, metric_numbers, vote_numbers
 from .options import JudgingOptions
@@ -107,11 +107,13 @@ def judge_outputs(
     check_agree(agree, len(jury.members) + further)
     texts = [one or "" for one in rows.outputs or ()]
     home = None if out is None else judging_home(out)
-    said, cut, cuts = ask_judges(jury.members, rows.inputs, texts, home=home, progress=progress)
+    with asking(jury.members, rows.inputs, texts, home=home, progress=progress) as asked:
+        for judge, told in asked.unanswered():
+            asked.take(judge.probabilities(asked.inputs, asked.outputs, progress=told))
     empty = sum(not one.strip() for one in texts)
     if empty:
         warnings.append(f"{empty} of {len(texts)} outputs are empty: they are judged Incorrect without asking")
-    record, numbers, more = _judged(_with_truth(record, rows), rows, said, jury, options)
+    record, numbers, more = _judged(_with_truth(record, rows), rows, asked.said, jury, options)
     warnings += more
     names = record.names["judge"] if jury.metric == "exact" else jury.names
     if out is not None:
@@ -128,8 +130,8 @@ def judge_outputs(
         judges=tuple(names),
         **numbers,
         empty=empty,
-        cut=cut,
-        warnings=(*warnings, *cuts),
+        cut=asked.cut,
+        warnings=(*warnings, *asked.cuts),
         level=level,
         seed=seed,
         record=record,
