@@ -14,8 +14,9 @@ from scipy import stats
 
 import oodometer
 from oodometer.cli.main import main
+from oodometer.diagnoses.shift_statistics import _without_sparse
 from oodometer.errors import UsageError
-from oodometer.estimators.target_prior import ShiftTest
+from oodometer.estimators.target_prior import ShiftTest, no_shift_test
 from oodometer.headline.falls import FELL, HOLDS, LEAST_RIGHT, chance_of_fall, judged
 from oodometer.headline.natural_shifts import ShiftSigns, packaged_prior
 from oodometer.results import Interval
@@ -193,3 +194,16 @@ def test_the_tail_of_the_gamma_is_that_of_scipy() -> None:
             assert wanted / 1.5 <= found <= wanted * 5, (shape, wanted)  # far out a little too careful
     assert ShiftTest(0.0, np.zeros(10)).tail_p_value == 1
     assert replace(ShiftTest(1.0, np.ones(10))).tail_p_value == 1
+
+
+@pytest.mark.parametrize(("cells", "rows", "few"), [(20, 2000, 500), (2000, 20_000, 800)])
+def test_the_test_of_change_keeps_its_level_with_sparse_cells_too(cells: int, rows: int, few: int) -> None:
+    """Of 60 unchanged targets 5 % are to be called changed; with thousands of cells it would be every fourth."""
+    rng = np.random.default_rng(1)
+    share = rng.dirichlet(np.ones(cells))
+    found = []
+    for seed in range(60):
+        both = _without_sparse(rng.multinomial(rows, share), rng.multinomial(few, share))
+        assert [side.sum() for side in both] == [rows, few]
+        found.append(no_shift_test(*both, seed=seed).tail_p_value)
+    assert np.mean(np.array(found) < 0.05) <= 0.12

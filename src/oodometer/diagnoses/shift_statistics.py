@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import NotApplicable
 from ..estimators import Sums
 from ..estimators.label_counts import LabelCounts, label_counts_of
@@ -14,6 +15,8 @@ from ..estimators.target_prior import conditionals, fit_prior, g_statistic, no_s
 from ..predictions import Predictions
 
 __all__ = ["ShiftStatistics"]
+
+_LEAST_EXPECTED = 5  # target rows in a cell of a test
 
 
 class ShiftStatistics:
@@ -78,7 +81,9 @@ class ShiftStatistics:
     def p_value(self, state: Sums, seed: int = 0) -> float | None:
         """Of the test that the outputs are distributed as on the reference, fit for many looks; None without cells.
 
-        Source: the G test of `no_shift_test`, its tail by a gamma distribution (`ShiftTest.tail_p_value`).
+        Cells in which fewer than five target rows are expected are taken together, from the rarest on: with thousands
+        of sparse cells the test would see changes where there are none. Source: the G test of `no_shift_test`, its tail
+        by a gamma distribution (`ShiftTest.tail_p_value`).
 
         >>> p = Predictions.from_classes([0, 1] * 100, label=[0, 1] * 100)
         >>> statistics = ShiftStatistics().fit(p)
@@ -88,4 +93,20 @@ class ShiftStatistics:
         label_counts, counts = self.label_counts, state["counts"]
         if label_counts is None or not counts.sum() or len(counts) != len(label_counts):
             return None
-        return no_shift_test(label_counts.rows, counts, seed=seed).tail_p_value
+        here, there = _without_sparse(label_counts.rows, counts)
+        return no_shift_test(here, there, seed=seed).tail_p_value
+
+
+def _without_sparse(here: Array, there: Array) -> tuple[Array, Array]:
+    """Counts of both sides in cells of five expected target rows or more, grouped by the sum of both sides alone.
+
+    >>> here, there = _without_sparse(np.array([50, 1, 1, 2, 46]), np.array([52, 0, 1, 0, 47]))
+    >>> here.tolist(), there.tolist()
+    ([4, 46, 50], [1, 47, 52])
+    """
+    both = here + there
+    order = np.argsort(both, kind="stable")
+    expected = both[order] * (there.sum() / max(both.sum(), 1))
+    group = np.floor(np.cumsum(expected) / _LEAST_EXPECTED).astype(np.int64)
+    group = np.unique(group, return_inverse=True)[1]
+    return np.bincount(group, here[order]).astype(np.int64), np.bincount(group, there[order]).astype(np.int64)
