@@ -29,8 +29,8 @@ from benchmarks.natural.tables import LEVEL, Shift, read_shifts, renew_guide, wr
 from benchmarks.quality.tables import Case
 from benchmarks.real.data import RESULTS, data_folder
 from oodometer.headline.headline import Evidence
-from oodometer.headline.natural_headline import doubt_of, signs_of
-from oodometer.results.estimation import Headline
+from oodometer.headline.natural_headline import doubt_of
+from oodometer.headline.with_labels import signs_of_result
 
 __all__ = ["main", "measure"]
 
@@ -96,16 +96,7 @@ def measure(case: Path, cache: Path) -> Shift:
     )
     still = found.assumptions["covariate"]
     assert still.interval is not None
-    assert found.diagnosis is not None
-    evidence = Evidence(
-        LEVEL,
-        shift_statistics=found.diagnosis.signs,
-        diagnosis=found.diagnosis,
-        source=found.reference["accuracy"],
-        reference_rows=int(found.reference["rows"]),
-    )
-    stands = Headline(still.interval, still.method, "", "low", "")
-    signs = signs_of(stands, {e.method: e for e in found.estimates}, evidence)
+    signs, evidence = signs_of_result(found), Evidence(LEVEL, diagnosis=found.diagnosis)
     assert signs is not None
     three = (still.interval.value, still.interval.lower, still.interval.upper)
     return Shift(said, truth["source"], found.reference["accuracy"], signs, doubt_of(signs, evidence), three)

@@ -58,8 +58,8 @@ def judged(
 
     An alarm asks for two things: the verdict "fell", and a change of the outputs that is more than chance at 5 % after
     Holm's correction for all parts. So however many chunks there are, a series in which nothing changes raises any
-    alarm in at most 5 % of cases. Natural shifts that look like a fall and are none are not corrected for: the chunks
-    of a series share them, and how often that happens was measured (``why``).
+    alarm in about 5 % of cases at most. Natural shifts that look like a fall and are none are not corrected for: the
+    chunks of a series share them, and how often that happens was measured (``why``).
 
     >>> from oodometer.headline.natural_shifts import packaged_prior
     >>> two = judged(packaged_prior(), 0.01, [0.9, 0.9], [1e-9, 0.03], "natural")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..results.estimation import ASSUMPTIONS
+from ..results.fall import points_or_more
 from .numbers import best, finite, percent, percent_range, points, rows_text
 
 __all__ = [
@@ -193,12 +194,9 @@ def alarms(parts: Sequence[Result], name: str) -> str:
     """
     asked = [one["fell"] for one in parts if one.get("fell")]
     many = sum(bool(one.get("alarm")) for one in asked)
-    margin = f"{100 * (finite(asked[0].get('by_at_least')) or 0):.10g}" if asked else "0"
+    margin = points_or_more(finite(asked[0].get("by_at_least")) or 0 if asked else 0)
     plural = "" if len(asked) == 1 else "s"
-    return (
-        f"{many} of {len(asked)} {name}{plural} raised the alarm of a fall by {margin} "
-        f"point{'' if margin == '1' else 's'} or more"
-    )
+    return f"{many} of {len(asked)} {name}{plural} raised the alarm of a fall by {margin}"
 
 
 def fell_sentence(result: Result) -> str:
@@ -212,8 +210,7 @@ def fell_sentence(result: Result) -> str:
     likely = finite(fell.get("p"))
     if likely is None:
         return ""
-    margin = f"{100 * (finite(fell.get('by_at_least')) or 0):.10g}"
-    asked = f"Did it fall by {margin} point{'' if margin == '1' else 's'} or more?"
+    asked = f"Did it fall by {points_or_more(finite(fell.get('by_at_least')) or 0)}?"
     answer = {"fell": "Yes", "holds": "No"}.get(str(fell.get("verdict")), "That cannot be said")
     why = f" ({fell['why']})" if fell.get("why") else ""
     return f"{asked} {answer}: {percent(likely, 0)} likely{why}."

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import UsageError
 from .diagnosis import Diagnosis
-from .fall import Fall
+from .fall import Fall, points_or_more
 from .values import Curve, Estimate, Interval, Kind, Skipped, aligned, percent, plain
 
 __all__ = ["ASSUMPTIONS", "Assumed", "Estimation", "Headline", "Part"]
@@ -265,8 +265,7 @@ def alarms_sentence(parts: Sequence[Part], title: str) -> str:
         return ""
     many = sum(one.alarm for one in fell)
     some = f"{many} of {len(fell)} {title}{'' if len(fell) == 1 else 's'}"
-    points = f"{100 * fell[0].by_at_least:.10g}"
-    return f"{some} fell by {points} point{'' if points == '1' else 's'} or more (alarm)"
+    return f"{some} fell by {points_or_more(fell[0].by_at_least)} (alarm)"
 
 
 def _ends(one: Headline | Estimate) -> str:

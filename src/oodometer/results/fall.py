@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from .values import percent, plain
 
-__all__ = ["Fall", "FallVerdict"]
+__all__ = ["Fall", "FallVerdict", "points_or_more"]
 
 FallVerdict = Literal["fell", "holds", "cannot say"]
 
@@ -55,9 +55,18 @@ class Fall:
         >>> Fall(0.01, 0.86, "fell", 1e-9, True, "of 90 such, 95 % had").sentence()
         'Fell by 1 point or more: yes (86 % likely; of 90 such, 95 % had)'
         """
-        points = f"{100 * self.by_at_least:.10g}"
-        asked = f"Fell by {points} point{'' if points == '1' else 's'} or more"
+        asked = f"Fell by {points_or_more(self.by_at_least)}"
         said = {"fell": "yes", "holds": "no", "cannot say": "cannot say"}[self.verdict]
         likely = "" if self.p is None else f"{percent(self.p, 0)} likely"
         more = "; ".join(part for part in (likely, self.why) if part)
         return f"{asked}: {said}" + (f" ({more})" if more else "")
+
+
+def points_or_more(margin: float) -> str:
+    """A margin as sentences say it.
+
+    >>> points_or_more(0.01), points_or_more(0.025)
+    ('1 point or more', '2.5 points or more')
+    """
+    points = f"{100 * margin:.10g}"
+    return f"{points} point{'' if points == '1' else 's'} or more"
