@@ -48,21 +48,21 @@ def _no_images(got: str) -> InputError:
     )
 
 
-def in_one_size(images: Any, size: int) -> Array:
-    """The images as one array (sample, size, size, 3): those of another size are resized, bilinear, to fit it.
+def in_one_size(images: Any, sides: tuple[int, int]) -> Array:
+    """The images as one array (sample, height, width, 3) of some sides: others are resized, bilinear, to fit them.
 
     Raises `MissingExtraError` where one has to be resized and pillow is missing.
     """
-    if isinstance(images, np.ndarray) and images.shape[1:3] == (size, size):
+    if isinstance(images, np.ndarray) and images.shape[1:3] == tuple(sides):
         return images
     try:
         from PIL import Image
     except ImportError as error:
         raise MissingExtraError("resizing images", "pillow", extra="image") from error
-    out = np.empty((len(images), size, size, 3), dtype=np.uint8)
+    out = np.empty((len(images), *sides, 3), dtype=np.uint8)
     for row, one in enumerate(images):
         whole = Image.fromarray(np.ascontiguousarray(one))
-        out[row] = np.asarray(whole.resize((size, size), Image.Resampling.BILINEAR))
+        out[row] = np.asarray(whole.resize(sides[::-1], Image.Resampling.BILINEAR))
     return out
 
 

@@ -25,24 +25,28 @@ _FILE = "pixels.json"
 class ResNet(ImageClassifier):
     """Logits W mean_xy(h) + b of the last states h of a residual network; shape (sample, class).
 
-    A first convolution, three stages of (depth - 2) / 6 blocks with ``width``, 2 ``width`` and 4 ``width`` channels,
-    the later two at half the sides of the one before, batch normalisation, the mean over positions, a linear layer.
+    A first convolution (the stem), stages of (depth - 2) / (2 stages) blocks of two convolutions with ``width``,
+    2 ``width``, 4 ``width``, ... channels, each but the first at half the sides of the one before, batch normalisation,
+    the mean over positions, a linear layer. ``ResNet(depth=18, stages=4, width=64)`` is the ResNet-18 for small images.
 
     Parameters
     ----------
-    depth : layers; 8, 14, 20, 26, ...
+    depth : layers; with three stages 8, 14, 20, 26, ..., with four 10, 18, 26, ...
     width : channels of the first stage, a multiple of 8.
-    image_size : sides of the images that are read; others are resized to it.
+    stages : number of stages.
+    stem_stride : step of the first convolution; 2 looks at a quarter of the positions and is four times as fast.
+    image_size : side of the images that are read, or their height and width; others are resized to it.
     augment : whether training mirrors images and shifts them by up to an eighth of their sides.
     dropout : share of the states before the linear layer that training leaves out; Monte Carlo dropout needs some.
     training, device : how and where to train; by default SGD with Nesterov momentum and a cosine schedule.
 
-    Source: He et al. (2016), the networks for CIFAR-10.
+    Source: He et al. (2016), the networks for CIFAR-10; with four stages that of its ImageNet networks, with a stem for
+    small images.
 
     >>> from oodometer.models import ResNet
     >>> ResNet(depth=9)
     Traceback (most recent call last):
-    oodometer.errors.UsageError: expected a depth of 6 n + 2 (8, 14, 20, ...), got 9
+    oodometer.errors.UsageError: expected a depth of 6 n + 2 (8, 14, 20, ...) with 3 stages, got 9
     """
 
     kind = "resnet"
@@ -52,16 +56,23 @@ class ResNet(ImageClassifier):
         *,
         depth: int = 8,
         width: int = 16,
-        image_size: int = 32,
+        stages: int = 3,
+        stem_stride: int = 1,
+        image_size: int | tuple[int, int] = 32,
         augment: bool = True,
         dropout: float = 0.0,
         training: TrainingConfig | None = None,
         device: str | None = None,
     ) -> None:
-        if depth < 8 or depth % 6 != 2:
-            raise UsageError(f"expected a depth of 6 n + 2 (8, 14, 20, ...), got {depth}")
+        if stages < 1 or stem_stride not in (1, 2):
+            raise UsageError(f"expected at least 1 stage and a stem_stride of 1 or 2, got {stages} and {stem_stride}")
+        step = 2 * stages
+        if depth <= 2 or depth % step != 2 % step:
+            known = ", ".join(str(step * blocks + 2) for blocks in (1, 2, 3))
+            raise UsageError(f"expected a depth of {step} n + 2 ({known}, ...) with {stages} stages, got {depth}")
+        height, width_of_image = (image_size, image_size) if isinstance(image_size, int) else image_size
         # torch 2.13's convolutions damage memory with 4 channels on one CPU thread.
-        if width < 8 or width % 8 or image_size < 8 or not 0 <= dropout < 1:
+        if width < 8 or width % 8 or min(height, width_of_image) < 8 or not 0 <= dropout < 1:
             raise UsageError(
                 "expected a width of 8, 16, ..., an image_size of at least 8 and a dropout in [0, 1), got "
                 f"{width}, {image_size} and {dropout}"
@@ -77,7 +88,9 @@ class ResNet(ImageClassifier):
             schedule="cosine",
         )
         super().__init__(training=training or usual, device=device)
-        self.depth, self.width, self.image_size = depth, width, image_size
+        self.depth, self.width, self.stages, self.stem_stride = depth, width, stages, stem_stride
+        self.image_size: int | tuple[int, int] = image_size if isinstance(image_size, int) else (height, width_of_image)
+        self._sides = (height, width_of_image)
         self.augment, self.dropout = augment, dropout
         self._mean: Array = np.zeros(3, dtype=np.float32)
         self._spread: Array = np.ones(3, dtype=np.float32)
@@ -85,10 +98,12 @@ class ResNet(ImageClassifier):
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor."""
         names = ("depth", "width", "image_size", "augment", "dropout")
-        return {name: getattr(self, name) for name in names}
+        later = {"stages": 3, "stem_stride": 1}  # left out as usual: a training that was kept before is still this one
+        told = {name: getattr(self, name) for name in names}
+        return told | {name: had for name, usual in later.items() if (had := getattr(self, name)) != usual}
 
     def _learn(self, inputs: Any) -> None:
-        pixels = in_one_size(inputs, self.image_size).reshape(-1, 3)
+        pixels = in_one_size(inputs, self._sides).reshape(-1, 3)
         total = len(pixels)
         mean = pixels.sum(0, dtype=np.int64) / total
         square = np.einsum("ic,ic->c", pixels, pixels, dtype=np.float64) / total
@@ -96,12 +111,11 @@ class ResNet(ImageClassifier):
         self._spread = (np.sqrt(np.maximum(square - mean**2, 1.0)) / 255).astype(np.float32)
 
     def _encode(self, inputs: Any) -> Images:
-        return Images(in_one_size(inputs, self.image_size))
+        return Images(in_one_size(inputs, self._sides))
 
     def _build(self) -> Any:
-        return _network(self.depth, self.width, len(self.classes), self.dropout).to(
-            memory_format=load_torch().channels_last
-        )
+        shape = (self.width, self.stages, (self.depth - 2) // (2 * self.stages), self.stem_stride)
+        return _network(*shape, len(self.classes), self.dropout).to(memory_format=load_torch().channels_last)
 
     def _tensor(self, images: Any, device: str) -> Any:
         torch = load_torch()
@@ -113,14 +127,13 @@ class ResNet(ImageClassifier):
     def _moved(self, images: Any) -> Any:
         """Each image mirrored or not and shifted, by torch's random numbers, which training seeds at every step."""
         torch = load_torch()
-        most = self.image_size // 8
+        (height, width), (down, right) = self._sides, (side // 8 for side in self._sides)
         count, device = len(images), images.device
         flip = torch.rand(count, device=device) < 0.5
         images = torch.where(flip[:, None, None, None], images.flip(3), images)
-        padded = torch.nn.functional.pad(images, (most, most, most, most))
-        sides = torch.arange(self.image_size, device=device)
-        rows = sides + torch.randint(2 * most + 1, (count, 1), device=device)
-        columns = sides + torch.randint(2 * most + 1, (count, 1), device=device)
+        padded = torch.nn.functional.pad(images, (right, right, down, down))
+        rows = torch.arange(height, device=device) + torch.randint(2 * down + 1, (count, 1), device=device)
+        columns = torch.arange(width, device=device) + torch.randint(2 * right + 1, (count, 1), device=device)
         which = torch.arange(count, device=device)[:, None, None]
         # Indexed with the channels last, so that they stay so in memory.
         moved = padded.permute(0, 2, 3, 1)[which, rows[:, :, None], columns[:, None, :]]
@@ -138,7 +151,7 @@ class ResNet(ImageClassifier):
         self._mean, self._spread = (np.array(about[name], dtype=np.float32) for name in ("mean", "spread"))
 
 
-def _network(depth: int, width: int, classes: int, dropout: float) -> Any:
+def _network(width: int, number: int, blocks: int, stride: int, classes: int, dropout: float) -> Any:
     nn = load_torch().nn
 
     class Block(nn.Module):  # type: ignore[misc, name-defined]
@@ -164,14 +177,14 @@ def _network(depth: int, width: int, classes: int, dropout: float) -> Any:
 
     stages: list[Any] = []
     before = width
-    for stage in range(3):
-        for block in range((depth - 2) // 6):
+    for stage in range(number):
+        for block in range(blocks):
             after = width * 2**stage
             stages.append(Block(before, after, 2 if stage and not block else 1))
             before = after
     head = [nn.Dropout(dropout)] if dropout else []
     net = nn.Sequential(
-        nn.Conv2d(3, width, 3, 1, 1, bias=False),
+        nn.Conv2d(3, width, 3, stride, 1, bias=False),
         nn.BatchNorm2d(width),
         nn.ReLU(inplace=True),
         *stages,

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...datasets import Table
-from ...errors import InputError, MissingExtraError, UsageError, WorkError
+from ...errors import InputError, MissingExtraError, WorkError
 from ..hub import class_names, load_pretrained
 from ..image.pixels import in_one_size
 from ..text.truncation import counted_ids
@@ -148,10 +148,8 @@ class OnnxClassifier(OutsideClassifier):
             found: Array = self._processor(list(images), return_tensors="np")["pixel_values"]
             return found.astype(np.float32)
         last = shape[3] == 3
-        sides = {one for one in (shape[1:3] if last else shape[2:4]) if isinstance(one, int)}
-        if len(sides) > 1:
-            raise UsageError(f"{self.name} wants images that are not square; give a function")
-        pixels = in_one_size(images, sides.pop()) if sides else images
+        sides = [one for one in (shape[1:3] if last else shape[2:4]) if isinstance(one, int)]
+        pixels = in_one_size(images, (sides[0], sides[-1])) if sides else images
         array = np.asarray(pixels, dtype=np.float32) / 255
         return array if last else np.ascontiguousarray(array.transpose(0, 3, 1, 2))
 
