@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..deprecation import moved
+from ..errors import UsageError
 from ..intervals import normal_quantile, wilson_from_variance
 from ..kernels import count_passed
 from ..predictions import Predictions
@@ -23,6 +24,7 @@ __all__ = [
     "ThresholdOfScore",
     "Thresholded",
     "find_threshold",
+    "find_threshold_on_grid",
     "fit_threshold",
     "total_credit",
 ]
@@ -70,6 +72,21 @@ def find_threshold(sorted_scores: Array, count: float, *, within_gap: bool = Fal
             inside = float(threshold) - count / total * (float(threshold) - float(below))
             return ScoreThreshold(inside if inside > below else float(threshold), 1.0)
     return ScoreThreshold(float(threshold), float((count - above) / (at_or_above - above)))
+
+
+def find_threshold_on_grid(sorted_scores: Array, count: float, ends: tuple[float, float], steps: int) -> ScoreThreshold:
+    """The first t of low + (high - low) k / steps, k = 0, ..., steps - 1, for which about ``count`` scores are >= t.
+
+    It minimises |mean(scores >= t) - count / n| over a grid that leaves out its upper end. Source: the code that
+    Trivedi et al. (2023) published; `find_threshold` needs no grid.
+
+    >>> find_threshold_on_grid(np.array([0.1, 0.5, 0.5, 0.9]), 2, (0.0, 1.0), 10)
+    ScoreThreshold(threshold=0.2, share_of_ties=1.0)
+    """
+    low, high = ends
+    grid = low + (high - low) * np.arange(steps) / steps
+    reached = len(sorted_scores) - np.searchsorted(sorted_scores, grid, side="left")
+    return ScoreThreshold(float(grid[np.argmin(np.abs(reached - count))]), 1.0)
 
 
 def thresholds_with_band(
@@ -189,9 +206,11 @@ class Threshold(ThresholdOfScore):
     Parameters
     ----------
     score : name of a score, such as ``"margin"``, ``"energy"``, ``"vote_share"``.
+    grid : None for the exact threshold; a number for the best of so many even steps between 0 and 1 (the extremes of
+        the reference's scores where those are no probabilities), as in the published code (``threshold:margin:100``).
 
-    `UsageError` for an unknown score, `NotApplicable` where the record lacks its fields. Source: Garg et al. (2022);
-    Trivedi et al. (2023), who compare scores under this one mechanism.
+    `UsageError` for an unknown score or a grid of no steps, `NotApplicable` where the record lacks the score's fields.
+    Source: Garg et al. (2022); Trivedi et al. (2023), who compare scores under this one mechanism.
 
     >>> reference = Predictions.from_probabilities([[0.9, 0.1], [0.6, 0.4]], label=[0, 1])
     >>> Threshold(score="margin").fit(reference).estimate(reference).value
@@ -204,13 +223,28 @@ class Threshold(ThresholdOfScore):
     runs_as = ("threshold:margin", "threshold:energy")
     citation = "trivedi2023"
 
-    def __init__(self, *, score: str = "max_probability", level: float = 0.95, seed: int = 0) -> None:
+    def __init__(
+        self, *, score: str = "max_probability", grid: int | None = None, level: float = 0.95, seed: int = 0
+    ) -> None:
         super().__init__(level=level, seed=seed)
         create("score", score)  # an unknown name fails here, not at the fit
-        self.score_name = score
-        self.name = f"threshold:{score}"  # type: ignore[misc]  # the instance's own, longer name
+        if grid is not None and grid < 1:
+            raise UsageError(f"expected a grid of at least 1 step, got {grid}")
+        self.score_name, self.grid = score, grid
+        self.name = f"threshold:{score}" + (f":{grid}" if grid else "")  # type: ignore[misc]  # its own, longer name
 
     @classmethod
     def from_argument(cls, argument: str, **options: Any) -> Self:
-        """``threshold:<score>``."""
-        return cls(score=argument, **options)
+        """``threshold:<score>`` or ``threshold:<score>:<grid>``."""
+        score, _, grid = argument.partition(":")
+        if grid and not grid.isdecimal():
+            raise UsageError(f"expected threshold:SCORE:STEPS with a whole number of steps, got {grid!r}")
+        return cls(score=score, grid=int(grid) if grid else None, **options)
+
+    def _fit(self, reference: Predictions) -> None:
+        super()._fit(reference)
+        if self.grid is not None:
+            scores = np.sort(self._score.leave_one_out(reference))
+            ends = (0.0, 1.0) if self._score.is_probability else (float(scores[0]), float(scores[-1]))
+            found = find_threshold_on_grid(scores, float(reference.verdicts.sum()), ends, self.grid)
+            self._thresholds = (found, *self._thresholds[1:])
