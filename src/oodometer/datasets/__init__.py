@@ -5,10 +5,13 @@ from __future__ import annotations
 from .amr import little_prince, news_amr
 from .base import Dataset, Dialogue, Table
 from .cfq import cfq
+from .cifar import cifar10, cifar10_1, cifar10n
 from .cogs import cogs, pos_cogs
 from .folder import data_folder
+from .mnist import mnist
 from .penn import penn_tags, penn_trees
 from .reviews import imdb, sst2
+from .stl10 import stl10
 from .tagging import ud_tags, wsj_tags
 from .topv2 import topv2
 from .trees import gum_trees, wsj_trees
@@ -19,17 +22,22 @@ __all__ = [
     "Dialogue",
     "Table",
     "cfq",
+    "cifar10",
+    "cifar10_1",
+    "cifar10n",
     "cogs",
     "data_folder",
     "gum_trees",
     "imdb",
     "little_prince",
+    "mnist",
     "news_amr",
     "numbered",
     "penn_tags",
     "penn_trees",
     "pos_cogs",
     "sst2",
+    "stl10",
     "topv2",
     "ud_tags",
     "with_signatures",

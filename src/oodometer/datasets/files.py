@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import InputError
 
-__all__ = ["read_lines", "read_member", "read_objects"]
+__all__ = ["missing_file", "read_lines", "read_member", "read_objects"]
 
 _BROKEN = (lzma.LZMAError, zlib.error, tarfile.TarError, EOFError, UnicodeDecodeError, OSError)
 
@@ -28,7 +28,7 @@ def read_lines(path: Path) -> Iterator[str]:
             for line in file:
                 yield line.rstrip("\r\n")
     except FileNotFoundError:
-        raise _missing(path) from None
+        raise missing_file(path) from None
     except _BROKEN as error:
         kind = "an .xz file of text" if path.suffix == ".xz" else "a file of text in UTF-8"
         raise _broken(kind, path, error) from error
@@ -70,7 +70,7 @@ def read_member(path: Path, member: str) -> list[str]:
                 raise KeyError(member)
             return [line.rstrip("\r") for line in file.read().decode("utf-8").removesuffix("\n").split("\n")]
     except FileNotFoundError:
-        raise _missing(path) from None
+        raise missing_file(path) from None
     except KeyError as error:
         raise InputError(
             f"a file {member} in the archive", got="none", remedy="fetch the archive again", file=str(path)
@@ -79,7 +79,8 @@ def read_member(path: Path, member: str) -> list[str]:
         raise _broken("a .tar.xz archive of text", path, error) from error
 
 
-def _missing(path: Path) -> InputError:
+def missing_file(path: Path) -> InputError:
+    """The error for a file that the folder of data does not hold."""
     return InputError(
         "a data file in the folder of OODOMETER_DATA",
         got="no such file",

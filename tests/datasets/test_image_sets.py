@@ -1,0 +1,250 @@
+"""Image sets: CIFAR-10, CIFAR-10.1, CIFAR-10N, MNIST and STL10 by folder, path and hub; every fault in one line."""
+
+from __future__ import annotations
+
+import io
+import lzma
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oodometer.datasets import cifar10, cifar10_1, cifar10n, mnist, stl10
+from oodometer.datasets.cifar import CIFAR10_CLASSES, find_cifar10_1
+from oodometer.datasets.stl10 import STL10_CLASSES, find_stl10
+from oodometer.errors import InputError, UsageError, WorkError
+
+Image = pytest.importorskip("PIL.Image", reason="needs the extra image: pip install 'oodometer[image]'")
+RNG = np.random.default_rng(0)
+FLAT = np.repeat(np.arange(6, dtype=np.uint8) * 40, 32 * 32 * 3).reshape(6, 32, 32, 3)
+LABELS = np.array([0, 1, 2, 3, 9, 6], dtype=np.uint8)
+
+
+def jpeg(image: Any) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(image).save(file, "JPEG", quality=95)
+    return file.getvalue()
+
+
+def write_jpegs(path: Path, files: list[bytes], labels: Any, **instead: Any) -> None:
+    offset = np.cumsum([0, *map(len, files)])
+    file = io.BytesIO()
+    arrays = {"jpeg": np.frombuffer(b"".join(files), dtype=np.uint8), "offset": offset, "label": labels}
+    np.savez(file, **{**arrays, **instead})
+    path.write_bytes(lzma.compress(file.getvalue(), preset=0))
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "images"
+    folder.mkdir()
+    for part in ("train", "test"):
+        write_jpegs(folder / f"{part}_jpegs.npz.xz", [jpeg(one) for one in FLAT], LABELS)
+    digits = RNG.integers(256, size=(4, 28, 28), dtype=np.uint8)
+    np.savez(folder / "mnist_test.npz", x=digits, y=np.arange(4, dtype=np.uint8))
+    names = ("aggre_label", "worse_label", "random_label1", "random_label2", "random_label3")
+    np.savez(folder / "cifar10n_labels.npz", clean_label=LABELS, **dict.fromkeys(names, LABELS[::-1]))
+    monkeypatch.setenv("OODOMETER_DATA", str(tmp_path))
+    return tmp_path
+
+
+def test_images_and_labels_are_those_of_the_files(here: Path) -> None:
+    found = cifar10("train")
+    assert (found.inputs.shape, found.inputs.dtype, found.modality) == ((6, 32, 32, 3), np.uint8, "image")
+    assert np.abs(found.inputs.astype(int) - FLAT).max() <= 1  # a flat JPEG is exact but for rounding
+    assert (found.targets, found.ids[1]) == (tuple(LABELS.tolist()), "train/1")
+    assert CIFAR10_CLASSES[found.targets[5]] == "frog"
+    digits = mnist("test")
+    assert (digits.inputs.shape, digits.targets) == ((4, 28, 28, 1), (0, 1, 2, 3))
+
+
+def test_labels_of_people_go_with_the_same_images(here: Path) -> None:
+    found = cifar10n("random2")
+    assert (found.name, found.targets) == ("cifar10n-random2", tuple(LABELS[::-1].tolist()))
+    np.testing.assert_array_equal(found.inputs, cifar10("train").inputs)
+    np.savez(here / "images" / "cifar10n_labels.npz", clean_label=LABELS[::-1], aggre_label=LABELS)
+    with pytest.raises(InputError, match="labels in the order of the training images, got another order"):
+        cifar10n()
+
+
+def test_the_new_test_set_is_found_by_name_or_path(here: Path, tmp_path: Path) -> None:
+    assert find_cifar10_1() is None
+    with pytest.raises(InputError, match=r"expected CIFAR-10\.1 .*got no such file; name its folder"):
+        cifar10_1()
+    with pytest.raises(InputError, match=r"nowhere: expected CIFAR-10\.1"):
+        cifar10_1(tmp_path / "nowhere")
+    place = here / "images" / "cifar10.1"
+    place.mkdir()
+    np.save(place / "cifar10.1_v6_data.npy", FLAT)
+    with pytest.raises(InputError, match=r"cifar10\.1_v6_labels\.npy: expected a data file"):
+        cifar10_1()
+    np.save(place / "cifar10.1_v6_labels.npy", LABELS.astype(np.int64))
+    for path in (None, place, place / "cifar10.1_v6_data.npy"):
+        found = cifar10_1(path)
+        assert (found.name, found.targets, found.ids[0]) == ("cifar10.1-v6", tuple(LABELS.tolist()), "v6/0")
+        np.testing.assert_array_equal(found.inputs, FLAT)
+    assert find_cifar10_1(version="v4") is None
+    with pytest.raises(UsageError, match="expected version v4 or v6, got 'v5'"):
+        cifar10_1(version="v5")
+
+
+def published(folder: Path, images: Any, labels: Any) -> None:
+    """The two binary files, each image by channel, column and row, written pixel by pixel."""
+    raw = bytearray()
+    for image in images:
+        for channel in range(3):
+            for column in range(96):
+                raw += bytes(image[:, column, channel])
+    (folder / "test_X.bin").write_bytes(bytes(raw))
+    (folder / "test_y.bin").write_bytes(bytes(labels))
+
+
+def test_photographs_come_in_the_classes_and_the_size_of_cifar(here: Path) -> None:
+    images = RNG.integers(256, size=(10, 96, 96, 3), dtype=np.uint8)
+    folder = here / "stl10_binary"
+    folder.mkdir()
+    assert find_stl10() is None
+    published(folder, images, range(1, 11))
+    assert find_stl10() == folder / "test_X.bin"
+    found = stl10()
+    assert [CIFAR10_CLASSES[one] for one in found.targets] == [
+        "airplane", "bird", "automobile", "cat", "deer", "dog", "horse", "ship", "truck",
+    ]  # fmt: skip
+    assert "test/7" not in found.ids, "monkeys are left out"
+    means = np.delete(images, 7, axis=0).reshape(9, 32, 3, 32, 3, 3).mean((2, 4))
+    assert np.abs(found.inputs - means).max() <= 1  # pillow rounds after the columns and after the rows
+    np.savez(here / "stl10_test.npz", x=images, y=np.arange(10))
+    again = stl10(here / "stl10_test.npz")
+    assert again.targets == found.targets
+    np.testing.assert_array_equal(again.inputs, found.inputs)
+
+
+def test_damaged_photographs_are_named(here: Path) -> None:
+    published(here, np.zeros((2, 96, 96, 3), dtype=np.uint8), [1, 0])
+    with pytest.raises(InputError, match=r"test_y\.bin: row 2: expected a label from 1 to 10, got 0"):
+        stl10()
+    (here / "test_X.bin").write_bytes(b"123")
+    with pytest.raises(InputError, match=r"test_X\.bin: expected images of 27648 bytes, got 3 bytes"):
+        stl10()
+    published(here, np.zeros((2, 96, 96, 3), dtype=np.uint8), [8, 8])
+    with pytest.raises(InputError, match="got monkeys alone"):
+        stl10()
+    (here / "test_y.bin").unlink()
+    with pytest.raises(InputError, match=r"test_y\.bin: expected the labels of STL10"):
+        stl10()
+    with pytest.raises(InputError, match=r"expected STL10 \(train_X\.bin"):
+        stl10(part="train")
+
+
+GOOD = [jpeg(one) for one in FLAT]
+
+
+@pytest.mark.parametrize(
+    ("files", "labels", "instead", "message"),
+    [
+        (
+            [*GOOD[:2], b"no image", *GOOD[3:]],
+            LABELS,
+            {},
+            "row 3: expected an image of 32 x 32 pixels, got it does not",
+        ),
+        ([*GOOD[:5], jpeg(FLAT[0, :16])], LABELS, {}, r"row 6: .* got an image of shape \(16, 32, 3\)"),
+        (GOOD, LABELS + 5, {}, "row 5: expected a label from 0 to 9, got 14"),
+        (GOOD, LABELS[:5], {}, r"expected 6 labels, one an image, got uint8 of shape \(5,\)"),
+        (GOOD, LABELS.astype(float), {}, "labels, one an image, got float64"),
+        (GOOD, LABELS, {"offset": np.array([0, 9, 5])}, "column offset: expected offsets that rise"),
+        (GOOD, LABELS, {"offset": np.array([0, 10**9])}, "column offset: expected offsets that rise"),
+    ],
+)
+def test_faults_name_file_and_row(here: Path, files: Any, labels: Any, instead: Any, message: str) -> None:
+    write_jpegs(here / "images" / "test_jpegs.npz.xz", files, labels, **instead)
+    with pytest.raises(InputError, match=message) as found:
+        cifar10("test")
+    assert "test_jpegs.npz.xz" in str(found.value)
+
+
+def test_broken_and_missing_files_are_one_line(here: Path) -> None:
+    with pytest.raises(UsageError, match="expected train or test, got 'dev'"):
+        cifar10("dev")
+    with pytest.raises(InputError, match=r"mnist_train\.npz: expected a data file in the folder of OODOMETER_DATA"):
+        mnist("train")
+    (here / "images" / "mnist_test.npz").write_bytes(b"no archive")
+    with pytest.raises(InputError, match=r"mnist_test\.npz: expected an NPZ file with the arrays x, y, got ValueError"):
+        mnist("test")
+    np.savez(here / "images" / "mnist_test.npz", x=FLAT, y=LABELS)
+    with pytest.raises(InputError, match=r"expected uint8 images of shape \(sample, 28, 28, 1\), got uint8 of shape"):
+        mnist("test")
+    np.save(here / "cifar10.1_v6_data.npy", np.array([{}], dtype=object), allow_pickle=True)
+    np.save(here / "cifar10.1_v6_labels.npy", LABELS)
+    with pytest.raises(InputError, match=r"cifar10\.1_v6_data\.npy: expected an NPY file of numbers"):
+        cifar10_1()
+
+
+class Rows(dict[str, Any]):
+    """Rows of a data set of the hub: columns by name, their number and their names."""
+
+    column_names = property(lambda self: list(self))
+    features: Any = None
+
+    def __len__(self) -> int:
+        return len(self["label"])
+
+
+def test_the_hub_stands_in_where_there_is_no_folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, str]] = []
+    small = Rows(img=[{"bytes": one} for one in GOOD], label=LABELS.tolist())
+    digits = Rows(image=[Image.fromarray(FLAT[0, :28, :28, 0])], label=[3])
+    large = Rows(image=[np.zeros((96, 96, 3), np.uint8)] * 2, label=[0, 1])
+    large.features = {"label": SimpleNamespace(names=[*STL10_CLASSES[1:], STL10_CLASSES[0]])}  # birds come first
+    sets = {
+        "uoft-cs/cifar10": small,
+        "ylecun/mnist": digits,
+        "a/cifar": small,
+        "a/stl": large,
+        "a/text": Rows(label=[]),
+    }
+
+    def load(source: str, split: str) -> Any:
+        asked.append((source, split))
+        return sets[source]
+
+    fake = ModuleType("datasets")
+    fake.load_dataset = load  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "datasets", fake)
+    local = cifar10("test")
+    for module in ("cifar", "mnist", "pixel_files"):
+        monkeypatch.setattr(sys.modules[f"oodometer.datasets.{module}"], "data_folder", lambda: None)
+    np.testing.assert_array_equal(cifar10("test").inputs, local.inputs)
+    assert cifar10("test").ids == local.ids
+    assert mnist("test").inputs.shape == (1, 28, 28, 1)
+    assert cifar10_1(hub="a/cifar").targets == local.targets
+    assert [CIFAR10_CLASSES[one] for one in stl10(hub="a/stl").targets] == ["bird", "automobile"]
+    assert asked[-1] == ("a/stl", "test")
+    with pytest.raises(InputError, match="a/text: expected columns image and label, got label"):
+        cifar10_1(hub="a/text")
+    with pytest.raises(InputError, match="expected STL10"):
+        stl10()  # no network without a name
+    with pytest.raises(WorkError, match="CIFAR-10N is not on the hub"):
+        cifar10n()
+    large.features = {"label": SimpleNamespace(names=["table", "chair"])}
+    with pytest.raises(InputError, match=r"expected the classes airplane, .*, got table, chair"):
+        stl10(hub="a/stl")
+
+
+def test_real_sets(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OODOMETER_DATA", str(data_dir))
+    test = cifar10("test")
+    assert test.inputs.shape == (10_000, 32, 32, 3)
+    assert np.bincount(test.targets).tolist() == [1000] * 10
+    # The means of the channels that everyone normalises CIFAR-10 with are 125.3, 123.0 and 113.9 (of its training set).
+    np.testing.assert_allclose(test.inputs.mean((0, 1, 2)), [125.3, 123.0, 113.9], atol=1.5)
+    # 40 people named each test image: their favourite is the label of all but a few.
+    with np.load(data_dir / "images" / "cifar10h_counts.npz") as held:
+        assert (held["counts"].argmax(1) == np.array(test.targets)).mean() > 0.98
+    for part, rows in (("train", 60_000), ("test", 10_000)):
+        digits = mnist(part)
+        assert digits.inputs.shape == (rows, 28, 28, 1)
+        np.testing.assert_allclose(digits.inputs.mean() / 255, 0.1307, atol=0.003)
