@@ -2,8 +2,8 @@
 
 A method registers itself where it is defined; importing a floor (``oodometer.scores``) fills the table. A
 plugin package names its class under the entry-point group ``oodometer.scores``, ``oodometer.estimators``,
-``oodometer.metrics``, ``oodometer.calibrators``, ``oodometer.rankers`` or ``oodometer.simulations``. A name may
-carry an argument after a colon: ``threshold:margin``.
+``oodometer.metrics``, ``oodometer.calibrators``, ``oodometer.rankers``, ``oodometer.simulations`` or
+``oodometer.shifts``. A name may carry an argument after a colon: ``threshold:margin``.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from .errors import UsageError
 
 __all__ = ["broken", "create", "find", "names", "register"]
 
-MethodKind = Literal["score", "estimator", "metric", "calibrator", "ranker", "simulation"]
-METHOD_KINDS: tuple[MethodKind, ...] = ("score", "estimator", "metric", "calibrator", "ranker", "simulation")
+MethodKind = Literal["score", "estimator", "metric", "calibrator", "ranker", "simulation", "shift"]
+METHOD_KINDS: tuple[MethodKind, ...] = ("score", "estimator", "metric", "calibrator", "ranker", "simulation", "shift")
 _FLOORS = {"ranker": "accuracy_proxies"}  # of the kinds that are not named after their floor
 C = TypeVar("C", bound=type)
 

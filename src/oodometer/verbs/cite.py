@@ -9,12 +9,12 @@ from ..registry import MethodKind, find
 
 __all__ = ["cite"]
 
-_KINDS: tuple[MethodKind, ...] = ("estimator", "score", "metric", "calibrator")
+_KINDS: tuple[MethodKind, ...] = ("estimator", "score", "metric", "calibrator", "shift")
 
 
 @checked()
 def cite(method: str) -> str:
-    """BibTeX of the paper behind a method (an estimator, score, metric or calibrator), or under a key.
+    """BibTeX of the paper behind a method (an estimator, score, metric, calibrator or shift), or under a key.
 
     Raises `UsageError` for a name that is neither.
 

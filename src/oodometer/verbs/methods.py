@@ -8,6 +8,7 @@ from typing import Any
 from ..arguments import checked, one_of
 from ..predictions import Predictions
 from ..registry import METHOD_KINDS, MethodKind, find, names
+from ..shifts import ImageShift
 
 __all__ = ["methods"]
 
@@ -21,6 +22,8 @@ def _needs(cls: Any, what: MethodKind) -> str:
     if what == "simulation":  # it is asked, and names no fields by itself
         why = cls().why_not(Predictions.from_classes([0, 0]))
         return (why or "").removeprefix("needs ")
+    if what == "shift":
+        return "images" if issubclass(cls, ImageShift) else ""
     if cls.__name__ == "Threshold":
         return "what the score needs"
     return ", ".join(need.replace("|", " or ") for need in cls.needs if need != "class")

@@ -1,0 +1,121 @@
+"""Data of a run: training images as they are and compromised, images for the threshold, and the shifted ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, final
+
+import numpy as np
+
+from ...arrays import Array
+from ...datasets import Dataset
+from ...datasets.cifar import CIFAR10_CLASSES, cifar10, cifar10_1, find_cifar10_1
+from ...datasets.mnist import mnist
+from ...datasets.stl10 import find_stl10, stl10
+from ...shifts import IMAGE_SHIFTS, find_image_shift
+from ...shifts.training import dominoes, flip_labels, measurement_noise, under_sample
+from .run_config import RunConfig
+
+__all__ = ["COMPROMISED", "NATURAL", "RunData", "Target"]
+
+COMPROMISED = ("measurement-noise", "under-sampling", "label-noise")
+NATURAL = ("cifar10.1", "stl10")
+_LABEL_NOISE = 0.05
+_DROPPED = tuple(CIFAR10_CLASSES.index(one) for one in ("automobile", "bird"))
+
+Target = tuple[str, Array, Array]
+"""Name, images, labels."""
+
+
+@final
+class RunData:
+    """The images of a run, read once and when they are first needed."""
+
+    def __init__(self, config: RunConfig) -> None:
+        self.config = config
+        self.train = cache(lambda: cifar10("train").sample(config.train_rows, config.seed))
+        self._halves = cache(self._split)
+
+    def _split(self) -> tuple[Dataset, Dataset]:
+        """The images of the threshold, and those that are shifted."""
+        test, config = cifar10("test"), self.config
+        first, second = (test, test) if config.overlap else test.halves(config.seed)
+        rows = config.validation_rows if config.validation_rows is not None else len(first)
+        return first.sample(rows, config.seed), second.sample(config.rows, config.seed + 1)
+
+    @property
+    def validation(self) -> Dataset:
+        """The labelled images on which thresholds are fitted."""
+        return self._halves()[0]
+
+    @property
+    def held(self) -> Dataset:
+        """The images that are shifted."""
+        return self._halves()[1]
+
+    def compromised(self, condition: str, flipped: float, member: int) -> Dataset:
+        """The training set under a condition; then each member's own share of flipped labels."""
+        data, seed = self.train(), self.config.seed
+        if condition == "measurement-noise":
+            data = measurement_noise(data, seed=seed)
+        elif condition == "under-sampling":
+            data = under_sample(data, _DROPPED, seed=seed)
+        elif condition == "label-noise":
+            data = flip_labels(data, _LABEL_NOISE, seed).data
+        return flip_labels(data, flipped, seed + 1_000 + member).data if flipped else data
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Corruptions, in the order of CIFAR-10-C."""
+        return tuple(IMAGE_SHIFTS) if self.config.kinds is None else self.config.kinds
+
+    def corrupted(self, severity: int) -> Iterator[Target]:
+        """The held images under every corruption of a severity."""
+        labels = np.asarray(self.held.targets)
+        for kind in self.kinds:
+            images = find_image_shift(kind).apply(self.held.inputs, severity, seed=self.config.seed)
+            yield f"{kind}-{severity}", images, labels
+
+    def natural(self) -> Iterator[Target]:
+        """CIFAR-10.1 and STL10, where they are."""
+        if find_cifar10_1() is not None:
+            yield "cifar10.1", *_both(cifar10_1())
+        if find_stl10() is not None:
+            yield "stl10", *_both(stl10())
+
+    @staticmethod
+    def present() -> tuple[str, ...]:
+        """Which of the two natural shifts are at hand."""
+        found = {"cifar10.1": find_cifar10_1(), "stl10": find_stl10()}
+        return tuple(name for name in NATURAL if found[name] is not None)
+
+    def dominoes(self, part: str, correlation: float, *, randomized: bool = False) -> Dataset:
+        """MNIST above CIFAR-10: ``train``, ``validation``, or ``target``, whose lower half is shifted."""
+        config, seed = self.config.dominoes, self.config.seed
+        if part == "train":
+            return dominoes(mnist("train"), self.train().sample(config.train_rows, seed), correlation, seed)
+        digits = mnist("test").halves(seed)[part == "target"]
+        below = self._far() if part == "target" else self.validation
+        return dominoes(digits, below, correlation, seed + 1, randomized=randomized)
+
+    def _far(self) -> Dataset:
+        """STL10 where it is, else the held images, each under one of the corruptions in turn."""
+        if find_stl10() is not None:
+            return stl10()
+        held = self.held
+        images = held.inputs.copy()
+        for place, kind in enumerate(self.kinds):
+            rows = slice(place, None, len(self.kinds))
+            shift = find_image_shift(kind)
+            images[rows] = shift.apply(images[rows], self.config.dominoes.severity, seed=self.config.seed)
+        return Dataset("cifar10-corrupted", images, held.targets, source=held.source, modality="image")
+
+    def fingerprints(self) -> dict[str, Any]:
+        """Rows and fingerprint of each part."""
+        parts = {"train": self.train(), "validation": self.validation, "held": self.held}
+        return {name: {"rows": len(one), "fingerprint": one.fingerprint} for name, one in parts.items()}
+
+
+def _both(data: Dataset) -> tuple[Array, Array]:
+    return data.inputs, np.asarray(data.targets)

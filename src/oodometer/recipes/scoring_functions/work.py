@@ -1,0 +1,110 @@
+"""Work: train a member of an ensemble, and ask all of them about sets of images."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Array
+from ...datasets import Dataset
+from ...models import Classifier, ResNet, load_model
+from ...models.base import Request
+from ...models.image.randaugment import randaugment
+from ...models.torch.library import use_threads
+from ..base import Progress, Workspace
+from .data import Target
+from .run_config import RunConfig
+
+__all__ = ["MODEL_FILES", "Answers", "ask_all", "load_answers", "load_members", "train_member"]
+
+MODEL_FILES = ("oodometer_model.json", "pixels.json", "weights.safetensors")
+
+Answers = Mapping[str, Array]
+"""``probabilities`` (model, sample, class), ``label`` (sample,), ``views`` (base, view, sample), ``features``."""
+
+
+def train_member(
+    data: Dataset,
+    config: RunConfig,
+    epochs: int,
+    member: int,
+    *,
+    workspace: Workspace,
+    folder: str,
+    progress: Progress,
+    **network: Any,
+) -> None:
+    """Train one network and save it; interrupted, it goes on from its checkpoint."""
+    use_threads()
+    training = replace(config.training, epochs=epochs, seed=config.seed + member)
+    model = ResNet(**{**config.network, **network}, training=training)
+    checkpoint = workspace / f"checkpoints/{folder}"
+    classes = tuple(range(10))
+    model.fit(data.inputs, data.targets, classes=classes, checkpoint=checkpoint, progress=progress)
+    model.save(workspace / folder)
+    shutil.rmtree(checkpoint, ignore_errors=True)
+
+
+def load_members(workspace: Workspace, folders: Sequence[str]) -> list[Classifier]:
+    """The trained networks."""
+    use_threads()
+    return [load_model(workspace.folder / one) for one in folders]
+
+
+def ask_all(
+    models: Sequence[Classifier],
+    targets: Iterable[Target],
+    *,
+    workspace: Workspace,
+    folder: str,
+    names: Sequence[str],
+    progress: Progress,
+    bases: int = 0,
+    views: int = 0,
+    features: int = 0,
+    seed: int = 0,
+) -> None:
+    """Ask every model about every set; an NPZ file each.
+
+    ``bases``: how many of the models see ``views`` copies of each image too, the same copies for all of them.
+    ``features``: of how many of the models what the last layer reads is kept.
+    """
+    for done, (name, images, label) in enumerate(targets, 1):
+        found: dict[str, Any] = {"label": label}
+        said = [model.ask(images, Request(features=i < features)) for i, model in enumerate(models)]
+        found["probabilities"] = np.stack([one.distribution for one in said]).astype(np.float32)
+        if features:
+            found["features"] = np.stack([one.features for one in said[:features]])
+        if views:
+            found["views"] = _views(models[:bases], images, views, seed)
+        _store(workspace / f"{folder}/{name}.npz", found)
+        progress(done, len(names))
+
+
+def _views(models: Sequence[Classifier], images: Array, views: int, seed: int) -> Array:
+    """The class that each model gives each copy of each image, uint8, shape (model, view, sample)."""
+    out = np.empty((len(models), views, len(images)), dtype=np.uint8)
+    for view in range(views):
+        copies = randaugment(images, (seed, view, 0))
+        for place, model in enumerate(models):
+            out[place, view] = model.logits(copies).argmax(1)
+    return out
+
+
+def _store(path: Path, arrays: Mapping[str, Any]) -> None:
+    """An NPZ file, there whole or not at all."""
+    part = path.with_name(f"{path.name}.part")
+    with part.open("wb") as file:
+        np.savez(file, **arrays)
+    part.replace(path)
+
+
+def load_answers(workspace: Workspace, folder: str, name: str) -> dict[str, Array]:
+    """What `ask_all` left of a set."""
+    with np.load(workspace.folder / folder / f"{name}.npz", allow_pickle=False) as held:
+        return {key: held[key] for key in held.files}

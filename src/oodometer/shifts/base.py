@@ -1,0 +1,126 @@
+"""The contract of a shift: an example in, a shifted example out, seeded, with a severity."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import InputError, UsageError
+from .draws import Draws
+
+__all__ = ["ImageShift", "Shift"]
+
+_VALUES = 200_000  # pixel values that are worked on at once: what stays in a processor's cache
+_ROUNDING = 2.0**-10  # what float32 may lack to a whole number, before it is cut to one
+NATIVE = 32  # side of the images that lengths in pixels are stated for
+
+
+class Shift(ABC):
+    """One kind of shift. A subclass sets ``name``, ``about`` (one sentence), ``severities`` and ``citation``.
+
+    ``deviation`` says what differs from the published form; empty where nothing does.
+    """
+
+    name: ClassVar[str]
+    about: ClassVar[str]
+    severities: ClassVar[tuple[int, ...]] = (1, 2, 3, 4, 5)
+    deviation: ClassVar[str] = ""
+    citation: ClassVar[str]
+
+    def check_severity(self, severity: Any) -> int:
+        """The severity, where it is one of ``severities``; `UsageError` otherwise."""
+        if isinstance(severity, bool) or not isinstance(severity, (int, np.integer)) or severity not in self.severities:
+            first, last = self.severities[0], self.severities[-1]
+            raise UsageError(f"expected a severity from {first} to {last} of {self.name}, got {severity!r}; choose one")
+        return int(severity)
+
+
+class ImageShift(Shift):
+    """A corruption of images: ``apply(images, severity)`` gives as many images of the same sizes.
+
+    A subclass is final and defines ``constants``, one for each severity, and ``_shifted``. Lengths in pixels are those
+    of CIFAR-10-C, for a side of 32; for other images they are multiplied by the shorter side / 32.
+    """
+
+    constants: ClassVar[tuple[Any, ...]]
+
+    def apply(self, images: Any, severity: int, *, seed: int = 0, first_row: int = 0) -> Any:
+        """Shift images; the draw of image i depends on (seed, kind, first_row + i) alone, not on its batch.
+
+        images : uint8, shape (sample, height, width, channel) with 3 channels or 1, or (sample, height, width); or a
+        list of single images, whose sizes may differ. Gives uint8 of the same shape, or a list. The draws of a row are
+        the same at every severity, which scales them. Raises `UsageError` for a severity that there is not, and
+        `InputError` for what are no images.
+        """
+        severity = self.check_severity(severity)
+        for name, given in (("seed", seed), ("first_row", first_row)):
+            if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 0:
+                raise UsageError(f"expected {name} to be a whole number from 0 on, got {given!r}")
+        if isinstance(images, np.ndarray) and images.dtype != object:
+            return self._batch(
+                _checked(images), severity, int(seed), range(int(first_row), int(first_row) + len(images))
+            )
+        return self._of_sizes([np.asarray(one) for one in images], severity, int(seed), int(first_row))
+
+    def _of_sizes(self, images: Sequence[Array], severity: int, seed: int, first_row: int) -> list[Array]:
+        """Images of several sizes: those of one size together."""
+        places: dict[tuple[int, ...], list[int]] = {}
+        for place, one in enumerate(images):
+            if one.ndim not in (2, 3):
+                raise _no_images(f"shape {one.shape} at position {place}")
+            _checked(one[None])
+            places.setdefault(one.shape, []).append(place)
+        out: list[Array] = list(images)
+        for same in places.values():
+            shifted = self._batch(np.stack([images[i] for i in same]), severity, seed, [first_row + i for i in same])
+            for place, one in zip(same, shifted, strict=True):
+                out[place] = one
+        return out
+
+    def _batch(self, images: Array, severity: int, seed: int, rows: Sequence[int]) -> Array:
+        pixels = images[..., None] if images.ndim == 3 else images
+        out = np.empty(pixels.shape, dtype=np.uint8)
+        step = max(1, _VALUES // max(1, int(np.prod(pixels.shape[1:]))))
+        for start in range(0, len(pixels), step):
+            part = slice(start, min(start + step, len(pixels)))
+            draws = Draws(seed, self.name, rows[part])
+            out[part] = _whole(self._shifted(pixels[part], self.constants[severity - 1], draws))
+        return out.reshape(images.shape)
+
+    @abstractmethod
+    def _shifted(self, pixels: Array, constant: Any, draws: Draws) -> Array:
+        """Pixels uint8 (row, height, width, channel) shifted: uint8, or float32 from 0 to 255, which is cut."""
+
+
+def scale(pixels: Array) -> float:
+    """What a length in pixels is multiplied by: shorter side / 32."""
+    return min(pixels.shape[1:3]) / NATIVE
+
+
+def _whole(values: Array) -> Array:
+    """Floats as uint8: cut to [0, 255], then to whole numbers, as the published files were."""
+    if values.dtype == np.uint8:
+        return values
+    values = values + np.float32(_ROUNDING)
+    return np.clip(values, 0, 255, out=values).astype(np.uint8)
+
+
+def _checked(images: Array) -> Array:
+    if images.dtype != np.uint8 or images.ndim not in (3, 4) or (images.ndim == 4 and images.shape[-1] not in (1, 3)):
+        raise _no_images(f"{images.dtype} of shape {images.shape}")
+    if 0 in images.shape[1:]:
+        raise _no_images(f"images without pixels, shape {images.shape}")
+    return images
+
+
+def _no_images(got: str) -> InputError:
+    return InputError(
+        "uint8 images of shape (sample, height, width, 3)",
+        got=got,
+        remedy="give arrays of 0 to 255 with the channels last",
+        column="image",
+    )

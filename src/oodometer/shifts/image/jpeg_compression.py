@@ -1,0 +1,48 @@
+"""JPEG compression: the traces of a strongly compressed file."""
+
+from __future__ import annotations
+
+import io
+from typing import final
+
+import numpy as np
+
+from ...arrays import Array
+from ...errors import MissingExtraError
+from ...registry import register
+from ..base import ImageShift
+from ..draws import Draws
+
+__all__ = ["JpegCompression"]
+
+
+@final
+@register("shift")
+class JpegCompression(ImageShift):
+    """Written as JPEG of quality c and read again; c = 80, 65, 58, 50, 40. No chance is in it; needs pillow.
+
+    Blocks are 8 pixels wide whatever the size of the image. Source: Hendrycks and Dietterich (2019).
+
+    >>> plain = np.full((1, 16, 16, 3), 80, dtype=np.uint8)
+    >>> bool((abs(JpegCompression().apply(plain, 5).astype(int) - 80) <= 2).all())
+    True
+    """
+
+    name = "jpeg_compression"
+    about = "the picture bears the traces of a strongly compressed file"
+    citation = "hendrycks2019"
+    constants = (80, 65, 58, 50, 40)
+
+    def _shifted(self, pixels: Array, constant: int, draws: Draws) -> Array:
+        try:
+            from PIL import Image
+        except ImportError as error:
+            raise MissingExtraError("jpeg_compression", "pillow", extra="image") from error
+        out = np.empty_like(pixels)
+        one = pixels.shape[3] == 1
+        for place, image in enumerate(pixels):
+            file = io.BytesIO()
+            Image.fromarray(image[..., 0] if one else np.ascontiguousarray(image)).save(file, "JPEG", quality=constant)
+            with Image.open(file) as whole:
+                out[place] = np.asarray(whole).reshape(image.shape)
+        return out

@@ -1,0 +1,42 @@
+"""Zoom blur: the mean of an image at several magnifications, as when the camera comes nearer."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from ...arrays import Array
+from ...registry import register
+from ..base import ImageShift
+from ..draws import Draws
+from .filters import zoomed
+
+__all__ = ["ZoomBlur"]
+
+
+@final
+@register("shift")
+class ZoomBlur(ImageShift):
+    """Mean of the image and of its middle enlarged 1, 1.01, 1.02, ... times, bilinear.
+
+    The last is 1.06, 1.11, 1.15, 1.20, 1.25: ranges of floats, of which the first two hold their end by rounding.
+    No chance is in it. Source: Hendrycks and Dietterich (2019).
+
+    >>> plain = np.full((1, 8, 8, 3), 77, dtype=np.uint8)
+    >>> bool((ZoomBlur().apply(plain, 3) == 77).all())
+    True
+    """
+
+    name = "zoom_blur"
+    about = "the mean of an image at several magnifications, as when the camera comes nearer"
+    citation = "hendrycks2019"
+    constants = (6, 11, 15, 20, 25)
+
+    def _shifted(self, pixels: Array, constant: int, draws: Draws) -> Array:
+        image = pixels.astype(np.float32)
+        out = image.copy()
+        for hundredths in range(constant + 1):
+            out += zoomed(image, 1 + hundredths / 100)
+        out /= constant + 2
+        return out
