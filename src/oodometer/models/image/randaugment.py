@@ -31,11 +31,13 @@ def _around_one(share: Array, side: Array) -> Array:
 
 
 def _bits(share: Array, _: Array) -> Array:
-    return 8 - np.rint(4 * share)
+    bits: Array = 8 - np.rint(4 * share)
+    return bits
 
 
 def _threshold(share: Array, _: Array) -> Array:
-    return np.rint(256 * (1 - share))
+    threshold: Array = np.rint(256 * (1 - share))
+    return threshold
 
 
 def _none(share: Array, _: Array) -> Array:
