@@ -57,6 +57,10 @@ def predict(
     features: Annotated[bool, typer.Option("--features", help="Write what the last linear layer reads.")] = False,
     views: Annotated[int, typer.Option(help="Augmented copies of each input to ask.")] = 0,
     dropout: Annotated[int, typer.Option(help="Passes with dropout left on; probabilities are their mean.")] = 0,
+    augmentation: Annotated[
+        str,
+        typer.Option(help="How views are made: shift (mirrored and moved; texts with words left out) or randaugment."),
+    ] = "shift",
     seed: Annotated[int, typer.Option(help="Seed of views and dropout.")] = 0,
     gives: Annotated[str | None, typer.Option(help="What a model from outside gives: logits or probabilities.")] = None,
     classes: options.Classes = None,
@@ -96,6 +100,7 @@ def predict(
             views=views,
             dropout=dropout,
             seed=seed,
+            augmentation=augmentation,
             gives=gives,
             classes=output.parse_classes(classes),
             max_length=max_length,

@@ -17,13 +17,28 @@ from ..errors import InputError, UsageError
 from ..predictions import Predictions
 from .artifacts import Artifact
 
-__all__ = ["Answers", "Classifier", "Progress", "Request", "Text", "check_texts", "class_codes", "joined"]
+__all__ = [
+    "AUGMENTATIONS",
+    "Answers",
+    "Classifier",
+    "Progress",
+    "Request",
+    "Text",
+    "check_texts",
+    "class_codes",
+    "joined",
+    "only_shift",
+]
 
 Text = str | tuple[str, str]
 """A sequence to be classified, or a pair of them (premise and hypothesis, context and reply)."""
 
 Progress = Callable[[int, int], None]
 """Called with (steps done, steps in all)."""
+
+
+AUGMENTATIONS = ("shift", "randaugment")
+"""How views are made: of images mirrored and moved, of texts with words left out; or, of images, by RandAugment."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +53,7 @@ class Request:
         the classes of the passes stand among the views. Source: Gal and Ghahramani (2016).
     seed : of the augmentation and of dropout.
     first_row : position of the first input in the whole data set: draws depend on it, not on how the rows are batched.
+    augmentation : how views are made, one of `AUGMENTATIONS`.
 
     >>> Request(views=2, dropout=2)
     Traceback (most recent call last):
@@ -49,12 +65,15 @@ class Request:
     dropout: int = 0
     seed: int = 0
     first_row: int = 0
+    augmentation: str = "shift"
 
     def __post_init__(self) -> None:
         if min(self.views, self.dropout) < 0:
             raise UsageError(f"expected counts from 0 on, got {self.views} views and {self.dropout} passes")
         if self.views and self.dropout:
             raise UsageError("expected views or dropout, got both; ask for one of them")
+        if self.augmentation not in AUGMENTATIONS:
+            raise UsageError(f"expected augmentation {' or '.join(AUGMENTATIONS)}, got {self.augmentation!r}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,6 +268,17 @@ class Classifier(Artifact):
         if len(targets) != len(inputs):
             raise _other_number(len(inputs), len(targets))
         return Dataset("", inputs, targets, modality=self.reads[0])
+
+
+def only_shift(augmentation: str, what: str) -> None:
+    """`UsageError` for an augmentation of images that is asked of something else.
+
+    >>> only_shift("randaugment", "texts")
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: the augmentation randaugment is of images; leave it out for texts
+    """
+    if augmentation != "shift":
+        raise UsageError(f"the augmentation {augmentation} is of images; leave it out for {what}")
 
 
 def joined(text: Text, between: str = " ") -> str:

@@ -13,6 +13,7 @@ from ..torch.batches import sorted_batches
 from ..torch.classifier import TorchClassifier
 from ..torch.library import choose_device
 from .pixels import augmented, check_images
+from .randaugment import randaugment
 
 __all__ = ["ImageClassifier", "Images"]
 
@@ -73,5 +74,5 @@ class ImageClassifier(TorchClassifier):
     def _tensors(self, encoded: Images, batch: Array, device: str) -> tuple[Any]:
         return (self._tensor(encoded.at(batch), device),)
 
-    def _view(self, inputs: Any, seed: Sequence[int]) -> Any:
-        return augmented(inputs, seed)
+    def _view(self, inputs: Any, seed: Sequence[int], augmentation: str = "shift") -> Any:
+        return randaugment(inputs, seed) if augmentation == "randaugment" else augmented(inputs, seed)

@@ -14,8 +14,9 @@ from ...arrays import Array, as_numpy
 from ...datasets import Dataset, Table
 from ...datasets.base import Modality
 from ...errors import InputError, UsageError
-from ..base import Answers, Classifier, Progress, Request
+from ..base import Answers, Classifier, Progress, Request, only_shift
 from ..image.pixels import augmented, check_images
+from ..image.randaugment import randaugment
 from ..text.views import with_words_dropped
 
 __all__ = ["Gives", "OutsideClassifier"]
@@ -66,7 +67,7 @@ class OutsideClassifier(Classifier):
         given = self._inputs(inputs)
         found = self._all(given, progress)
         views = [
-            self._all(self._view(given, (request.seed, view, request.first_row)), None).argmax(1)
+            self._all(self._view(given, (request.seed, view, request.first_row), request.augmentation), None).argmax(1)
             for view in range(request.views)
         ]
         seen = np.stack(views) if views else None
@@ -129,12 +130,13 @@ class OutsideClassifier(Classifier):
             file=self.name,
         )
 
-    def _view(self, inputs: Any, seed: Sequence[int]) -> Any:
+    def _view(self, inputs: Any, seed: Sequence[int], augmentation: str) -> Any:
         if isinstance(inputs, Table):
             raise UsageError("views are of images and texts; leave them out for a table")
         if isinstance(inputs[0], (str, tuple)):
+            only_shift(augmentation, "texts")
             return with_words_dropped(inputs, seed)
-        return augmented(inputs, seed)
+        return randaugment(inputs, seed) if augmentation == "randaugment" else augmented(inputs, seed)
 
     def _checked(self, inputs: Any) -> Any:
         if isinstance(inputs, Mapping):

@@ -14,7 +14,7 @@ from ...datasets import Dataset
 from ...errors import InputError, UsageError
 from ...store.artifact_cache import made_anew
 from ..artifacts import WEIGHTS, fingerprint
-from ..base import Answers, Classifier, Progress, Request, Text, check_texts
+from ..base import Answers, Classifier, Progress, Request, Text, check_texts, only_shift
 from ..hub import load_pretrained
 from ..torch.asking import Asking
 from ..torch.batches import padded, sorted_batches
@@ -144,6 +144,7 @@ class FrozenEncoder(Classifier):
         self._must_be_fitted()
         if request.dropout:
             raise UsageError("a frozen encoder has no dropout: every pass would say the same; leave it out")
+        only_shift(request.augmentation, "texts")
         given = self._inputs(inputs)
         states = self.states(given, progress=progress)
         logits = states @ self.weights.T + self.bias

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array, Ragged
-from ..base import Text
+from ..base import Text, only_shift
 from ..torch.batches import padded, token_batches
 from ..torch.classifier import TorchClassifier
 from ..torch.library import torch as load_torch
@@ -67,5 +67,6 @@ class TextClassifier(TorchClassifier):
         lengths = encoded.lengths
         return token_batches(lengths, np.argsort(-lengths, kind="stable"), self.asking_tokens)
 
-    def _view(self, inputs: Any, seed: Sequence[int]) -> list[Text]:
+    def _view(self, inputs: Any, seed: Sequence[int], augmentation: str = "shift") -> list[Text]:
+        only_shift(augmentation, "texts")
         return with_words_dropped(inputs, seed)

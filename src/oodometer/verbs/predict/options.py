@@ -38,6 +38,8 @@ class PredictOptions:
     def __post_init__(self) -> None:
         if self.average and not self.members:
             raise UsageError("--average is of several models: name the others with --member")
+        if self.request.augmentation != "shift" and not self.request.views:
+            raise UsageError("--augmentation is of views: say with --views how many")
         if self.batch_rows < 1:
             raise UsageError(f"expected batches of at least 1 row, got {self.batch_rows}")
         if self.max_length is not None and self.max_length < 2:
@@ -55,6 +57,7 @@ class PredictOptions:
             "views": request.views,
             "dropout": request.dropout,
             "seed": request.seed,
+            "augmentation": request.augmentation,
             "members": [str(one) for one in self.members],
             "average": self.average,
             "gives": self.gives,

@@ -16,7 +16,7 @@ from ...datasets.reading import Batch, Columns, Examples, open_examples
 from ...errors import InputError, UsageError
 from ...intervals import clopper_pearson
 from ...models.artifacts import fingerprint
-from ...models.base import Classifier, Request
+from ...models.base import AUGMENTATIONS, Classifier, Request, only_shift
 from ...models.ensemble import Ensemble
 from ...models.opening import open_classifier
 from ...predictions import Predictions
@@ -41,6 +41,7 @@ EXAMPLES = 3  # inputs that could not be read, which are named
     keep=texts_or_one,
     members=several_or_none,
     on_error=one_of("refuse", "skip"),
+    augmentation=one_of(*AUGMENTATIONS),
     gives=one_of("logits", "probabilities"),
     filter=CHECKS["metric"],
 )
@@ -60,6 +61,7 @@ def predict(
     views: int = 0,
     dropout: int = 0,
     seed: int = 0,
+    augmentation: str = "shift",
     gives: str | None = None,
     classes: Sequence[int | str] | None = None,
     max_length: int | None = None,
@@ -91,6 +93,9 @@ def predict(
         Further models of the same classes; whether the mean of all is judged, else the first.
     features, views, dropout, seed :
         What the last linear layer reads; augmented copies to ask; passes with dropout on; the seed of both.
+    augmentation :
+        How the copies are made: "shift" (images mirrored and moved, texts with words left out) or, of images,
+        "randaugment".
     gives, classes :
         "logits" or "probabilities", of a model from outside; class names in the order of its outputs.
     max_length :
@@ -115,7 +120,7 @@ def predict(
     """
     options = PredictOptions(
         columns=Columns(as_names(inputs), label, id, as_names(keep)),
-        request=Request(features, views, dropout, seed),
+        request=Request(features, views, dropout, seed, augmentation=augmentation),
         members=tuple(members),
         average=average,
         gives=gives,
@@ -139,6 +144,8 @@ def predict(
             "this model tells the columns of a table by their order alone, and another file may have another: name "
             "them in the order that it wants, with --input a --input b"
         )
+    if examples.modality != "image":
+        only_shift(augmentation, "a table" if examples.modality == "table" else "texts")
     if out is not None:
         _check_out(Path(out))
     parts = Parts(*_job(model, examples, options, out))

@@ -1,0 +1,112 @@
+"""RandAugment: seeded row by row, uniform over its operations, stronger with its magnitude, quick."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from oodometer.datasets import cifar10
+from oodometer.errors import InputError, UsageError
+from oodometer.models.image import randaugment as module
+from oodometer.models.image.randaugment import OPERATIONS, randaugment
+
+
+def images(rows: int, height: int = 16, width: int = 12, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).integers(256, size=(rows, height, width, 3), dtype=np.uint8)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(1, 30), st.integers(0, 29), st.integers(1, 4), st.floats(0, 10), st.integers(0, 2**32 - 1))
+def test_a_row_draws_by_its_place(rows: int, cut: int, operations: int, magnitude: float, seed: int) -> None:
+    some, cut = images(rows), min(cut, rows - 1)
+    before = some.copy()
+    whole = randaugment(some, (seed, 1, 5), operations, magnitude)
+    late = randaugment(some[cut:], (seed, 1, 5 + cut), operations, magnitude)
+    np.testing.assert_array_equal(late, whole[cut:])
+    np.testing.assert_array_equal(some, before)
+    assert (whole.shape, whole.dtype) == (some.shape, np.uint8)
+
+
+def test_images_of_several_sizes_are_changed_as_one_by_one() -> None:
+    some = [*images(5), *images(4, 8, 8), *images(3)]
+    found = randaugment(some, (3, 0, 0))
+    for row, one in enumerate(some):
+        np.testing.assert_array_equal(found[row], randaugment(one[None], (3, 0, row))[0])
+
+
+def test_seed_view_and_row_all_count() -> None:
+    same = np.repeat(images(1), 200, axis=0)
+    one = randaugment(same, (0, 0, 0))
+    for other in (randaugment(same, (1, 0, 0)), randaugment(same, (0, 1, 0)), one[::-1]):
+        assert (one != other).any((1, 2, 3)).mean() > 0.9
+    assert len({view.tobytes() for view in one}) > 150
+
+
+def test_operations_are_drawn_uniformly_with_magnitudes_as_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: dict[str, list[float]] = {name: [] for name in OPERATIONS}
+    counted = {
+        name: (lambda some, by, name=name: told[name].extend(by.tolist()) or some, strength)
+        for name, (_, strength) in OPERATIONS.items()
+    }
+    monkeypatch.setattr(module, "OPERATIONS", counted)
+    randaugment(np.zeros((5000, 1, 1, 3), np.uint8), (0, 0, 0), operations=2, magnitude=3, spread=0.5)
+    counts = [len(one) for one in told.values()]
+    assert sum(counts) == 10_000
+    assert stats.chisquare(counts).pvalue > 0.001
+    degrees = np.array(told["rotate"])
+    assert stats.binomtest(int((degrees > 0).sum()), len(degrees)).pvalue > 0.001
+    assert stats.kstest(np.abs(degrees) / 3, "norm", (3, 0.5)).pvalue > 0.001
+    factors = np.array(told["brightness"])
+    assert stats.kstest(np.abs(factors - 1) / 0.09, "norm", (3, 0.5)).pvalue > 0.001
+    assert np.mean(np.abs(told["translate_x"])) == pytest.approx(0.135, abs=0.005)
+    assert np.mean(np.abs(told["shear_y"])) == pytest.approx(0.09, abs=0.005)
+    assert set(told["posterize"]) <= {6.0, 7.0}
+    assert np.mean(told["solarize"]) == pytest.approx(256 * 0.7, abs=2)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_larger_magnitude_is_a_stronger_change(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "OPERATIONS", {name: OPERATIONS[name]})
+    waves = 128 + 60 * np.sin(np.arange(32) / 4)[:, None, None] * np.cos(np.arange(32) / 5)[:, None] * [1.0, 0.6, 0.3]
+    some = np.clip(waves + np.random.default_rng(0).normal(0, 10, (60, 32, 32, 3)), 0, 255).astype(np.uint8)
+    change = [
+        float(np.abs(randaugment(some, (0, 0, 0), 1, magnitude, spread=0).astype(int) - some).mean())
+        for magnitude in (0, 2, 5, 10)
+    ]
+    if name in ("identity", "autocontrast", "equalize"):
+        assert len(set(change)) == 1, "it has no strength"
+    else:
+        assert change[0] == 0
+        assert change == sorted(change)
+        assert change[-1] > change[1]
+
+
+def test_faults_are_one_line() -> None:
+    some = images(2)
+    for wrong in (-1, 10.5, math.nan):
+        with pytest.raises(UsageError, match=r"expected a magnitude in \[0, 10\]"):
+            randaugment(some, magnitude=wrong)
+    with pytest.raises(UsageError, match="expected a spread from 0 on and operations from 1 on, got -1 and 2"):
+        randaugment(some, spread=-1)
+    with pytest.raises(UsageError, match="operations from 1 on"):
+        randaugment(some, operations=0)
+    with pytest.raises(InputError, match="uint8 images of shape"):
+        randaugment(some.astype(float))
+
+
+def test_real_images_and_speed(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OODOMETER_DATA", str(data_dir))
+    some = cifar10("test").inputs
+    start = time.process_time()
+    found = randaugment(some, (0, 0, 0))
+    assert time.process_time() - start < 6, "ten views of 10,000 images take well under a minute of one core"
+    change = np.abs(found.astype(int) - some).mean((1, 2, 3))
+    assert 0.003 < (change == 0).mean() < 0.15  # the identity twice, and what is too weak to be seen

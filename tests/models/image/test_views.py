@@ -1,0 +1,95 @@
+"""Views by RandAugment: asked of models of images from wherever, refused where there is no image."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oodometer import predict
+from oodometer.cli import main
+from oodometer.errors import UsageError
+from oodometer.models import FrozenEncoder
+from oodometer.models.base import Request
+from oodometer.models.image.randaugment import randaugment
+from oodometer.models.opening import open_classifier
+
+PIXELS = np.random.default_rng(0).integers(256, size=(30, 12, 12, 3), dtype=np.uint8)
+
+
+def by_corner(images: Any) -> Any:
+    """Probabilities by the first pixel, so that nearly every change is seen."""
+    bright = np.array([one[0, 0, 0] / 255 for one in images])
+    return np.stack([1 - bright, bright], 1)
+
+
+def test_a_model_is_asked_about_the_changed_images() -> None:
+    model = open_classifier(by_corner)
+    found = model.ask(PIXELS, Request(views=3, seed=4, first_row=10, augmentation="randaugment")).views
+    wanted = [by_corner(randaugment(PIXELS, (4, view, 10))).argmax(1) for view in range(3)]
+    np.testing.assert_array_equal(found, wanted)
+    shifted = model.ask(PIXELS, Request(views=3, seed=4, first_row=10)).views
+    assert (shifted != found).any()
+
+
+def test_only_images_are_changed_so(tiny_encoder: Path, reviews: Any) -> None:
+    wanted = Request(views=2, augmentation="randaugment")
+    words = "the augmentation randaugment is of images; leave it out for texts"
+    with pytest.raises(UsageError, match=words):
+        open_classifier(lambda texts: np.full((len(texts), 2), 0.5)).ask(["a", "b"], wanted)
+    with pytest.raises(UsageError, match=words):
+        FrozenEncoder(str(tiny_encoder), max_length=16).fit(reviews[0][:40], reviews[1][:40]).ask(["a"], wanted)
+    with pytest.raises(UsageError, match="expected augmentation shift or randaugment, got 'mixup'"):
+        Request(views=2, augmentation="mixup")
+    data = {"text": ["a", "b"], "label": [0, 1]}
+    with pytest.raises(UsageError, match=words):
+        predict(lambda texts: np.full((len(texts), 2), 0.5), data, views=2, augmentation="randaugment")
+    table = {"a": [0.1, 0.2], "label": [0, 1]}
+    with pytest.raises(UsageError, match="leave it out for a table"):
+        predict(lambda rows: np.full((len(rows), 2), 0.5), table, inputs=["a"], views=2, augmentation="randaugment")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with images in an NPZ file and a module with a model."""
+    np.savez(tmp_path / "images.npz", image=PIXELS, label=(PIXELS[:, 0, 0, 0] > 127).astype(int))
+    (tmp_path / "cornered.py").write_text(
+        "import numpy as np\n\ndef model(images):\n"
+        "    bright = np.array([one[0, 0, 0] / 255 for one in images])\n"
+        "    return np.stack([1 - bright, bright], 1)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_command_asks_by_randaugment(home: Path) -> None:
+    from oodometer.store import read_predictions
+
+    arguments = ["predict", "cornered:model", "images.npz", "--views", "3", "--seed", "4", "--out", "out.parquet"]
+    assert main([*arguments, "--augmentation", "randaugment", "--batch-rows", "7"]) == 0
+    found = read_predictions(home / "out.parquet").views
+    wanted = [by_corner(randaugment(PIXELS, (4, view, 0))).argmax(1) for view in range(3)]
+    np.testing.assert_array_equal(found, wanted)
+    assert main(arguments) == 0
+    assert (read_predictions(home / "out.parquet").views != found).any()
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            ["--views", "2", "--augmentation", "mixup"],
+            "expected augmentation to be one of shift, randaugment, got 'mixup'",
+        ),
+        (["--augmentation", "randaugment"], "--augmentation is of views: say with --views how many"),
+    ],
+)
+def test_bad_use_is_one_line(home: Path, capsys: pytest.CaptureFixture[str], more: list[str], said: str) -> None:
+    assert main(["predict", "cornered:model", "images.npz", "--out", "out.parquet", *more]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert len(err.strip().splitlines()) == 1
+    assert not (home / "out.parquet").exists()
