@@ -10,11 +10,13 @@ import pytest
 
 from oodometer import predict
 from oodometer.cli import main
+from oodometer.datasets import Dataset
 from oodometer.errors import UsageError
-from oodometer.models import FrozenEncoder
+from oodometer.models import BagOfWords, FrozenEncoder, ResNet
 from oodometer.models.base import Request
 from oodometer.models.image.randaugment import randaugment
 from oodometer.models.opening import open_classifier
+from oodometer.models.torch.training import TrainingConfig
 
 PIXELS = np.random.default_rng(0).integers(256, size=(30, 12, 12, 3), dtype=np.uint8)
 
@@ -32,6 +34,25 @@ def test_a_model_is_asked_about_the_changed_images() -> None:
     np.testing.assert_array_equal(found, wanted)
     shifted = model.ask(PIXELS, Request(views=3, seed=4, first_row=10)).views
     assert (shifted != found).any()
+
+
+def test_a_network_is_asked_about_the_changed_images(torch: Any) -> None:
+    """Its views are its classes of what `randaugment` makes of the images, however they are batched."""
+    targets = tuple((PIXELS[:, :6].mean((1, 2, 3)) > PIXELS[:, 6:].mean((1, 2, 3))).astype(int).tolist())
+    quick = TrainingConfig(epochs=2, batch_size=8, learning_rate=5e-3)
+    model = ResNet(width=8, image_size=12, training=quick).fit(Dataset("noise", PIXELS, targets, modality="image"))
+    found = model.ask(PIXELS, Request(views=3, seed=4, augmentation="randaugment")).views
+    wanted = [model.logits(randaugment(PIXELS, (4, view, 0))).argmax(1) for view in range(3)]
+    np.testing.assert_array_equal(found, wanted)
+    late = model.ask(PIXELS[11:], Request(views=3, seed=4, first_row=11, augmentation="randaugment")).views
+    np.testing.assert_array_equal(late, np.array(wanted)[:, 11:])
+    assert (model.ask(PIXELS, Request(views=3, seed=4)).views != found).any()
+
+
+def test_a_network_of_texts_refuses_it(torch: Any, reviews: Any) -> None:
+    model = BagOfWords(training=TrainingConfig(epochs=1)).fit(reviews[0][:40], reviews[1][:40])
+    with pytest.raises(UsageError, match="randaugment is of images; leave it out for texts"):
+        model.ask(["a"], Request(views=2, augmentation="randaugment"))
 
 
 def test_only_images_are_changed_so(tiny_encoder: Path, reviews: Any) -> None:

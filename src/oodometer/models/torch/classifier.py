@@ -74,7 +74,7 @@ class TorchClassifier(Classifier):
     """Logits, a tensor of shape (sample, class), by a network of what `_tensors` gives: (net, *tensors)."""
 
     @abstractmethod
-    def _view(self, inputs: Any, seed: Sequence[int]) -> Any:
+    def _view(self, inputs: Any, seed: Sequence[int], augmentation: str = "shift") -> Any:
         """An augmented copy of each input; row i draws by ``(*seed, i)`` or by its content."""
 
     @abstractmethod
@@ -197,7 +197,7 @@ class TorchClassifier(Classifier):
         yield encoded, reading(self.net, request.features), told(0)
         for view in range(request.views):
             seed = (request.seed, view, request.first_row)
-            yield self._encode(self._view(given, seed)), reading(self.net, False), told(view + 1)
+            yield self._encode(self._view(given, seed, request.augmentation)), reading(self.net, False), told(view + 1)
         for turn in range(request.dropout):
             draw = (request.seed * 1_000_003 + turn) * 1_000_003 + request.first_row
             yield encoded, only_dropout(self.net, draw), None
