@@ -19,6 +19,7 @@ __all__ = ["RECIPES", "Reproduction", "find_recipe", "reproduce"]
 RECIPES = {
     "selective-answering": "selective_answering",
     "correctness-discriminators": "correctness_discriminators",
+    "scoring-functions": "scoring_functions",
 }
 """Name of the paper -> folder of its recipe, which loads when it is asked for."""
 

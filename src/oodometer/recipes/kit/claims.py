@@ -84,8 +84,14 @@ def judged(claims: Sequence[Claim]) -> list[dict[str, Any]]:
     return out
 
 
-def claims_table(claims: Iterable[Mapping[str, Any]]) -> str:
-    """Each claim with its verdict, what was seen and how it was tested, and which verdicts stand among all claims."""
+_OVER_ROWS = "Tests are over rows: what another training would give they do not say."
+
+
+def claims_table(claims: Iterable[Mapping[str, Any]], over: str = _OVER_ROWS) -> str:
+    """Each claim with its verdict, what was seen and how it was tested, and which verdicts stand among all claims.
+
+    ``over`` says what the tests take for their sample.
+    """
     claims = list(claims)
     heads = ["the paper says", "here", "what was seen", "test", "p for", "p against", "p among all claims"]
     rows = [[one["claim"], one["verdict"], one["evidence"], *_tested(one)] for one in claims]
@@ -94,7 +100,7 @@ def claims_table(claims: Iterable[Mapping[str, Any]]) -> str:
     firm = sum(one["p_all"] <= LEVEL for one in decided)
     words = "**The paper's findings here.** A claim holds, or does not, where its p-value is at most "
     words += f"{LEVEL}, corrected for the looks of the claim (partial conjunction); else it is undecided. "
-    words += "Tests are over rows: what another training would give they do not say. "
+    words += f"{over} "
     words += f"Of {len(tested)} claims tested {len(decided)} are decided; {firm} of these verdicts also stand when "
     words += "corrected for the number of claims (Holm)."
     return section(words, heads, rows)

@@ -72,10 +72,9 @@ class RunData:
 
     def corrupted(self, severity: int) -> Iterator[Target]:
         """The held images under every corruption of a severity."""
-        labels = np.asarray(self.held.targets)
+        labels, held = np.asarray(self.held.targets), self.held.inputs
         for kind in self.kinds:
-            images = find_image_shift(kind).apply(self.held.inputs, severity, seed=self.config.seed)
-            yield f"{kind}-{severity}", images, labels
+            yield f"{kind}-{severity}", find_image_shift(kind).apply(held, severity, seed=self.config.seed), labels
 
     def natural(self) -> Iterator[Target]:
         """CIFAR-10.1 and STL10, where they are."""

@@ -1,0 +1,197 @@
+"""The steps of each task: train every member, ask all of them about every set, and judge what the scores say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any, final
+
+import numpy as np
+
+from ..base import Progress, Step, Workspace
+from .data import RunData
+from .estimators import study_estimators
+from .published import published_agreement
+from .run_config import RunConfig
+from .simplicity import TARGETS, ask_dominoes, folder_of, study_dominoes, train_dominoes
+from .study import FORM, VARIANTS, study_condition
+from .work import MODEL_FILES, ask_all, load_members, train_member
+
+__all__ = ["TASKS", "steps_of"]
+
+TASKS = ("clean", "measurement-noise", "under-sampling", "label-noise", "dominoes")
+_TRAIN, _ASK = 45.0, 30.0  # about how many seconds a step takes at the small scale; only the bar depends on it
+
+
+def steps_of(task: str, config: RunConfig, data: RunData) -> list[Step]:
+    """The steps of a task, whose files lie in its own folder."""
+    made = _Dominoes(config, data) if task == "dominoes" else _Condition(task, config, data)
+    return made.steps()
+
+
+@final
+class _Condition:
+    """Two ensembles trained on clean or compromised data: the plain one, and the one with labels flipped by member."""
+
+    def __init__(self, name: str, config: RunConfig, data: RunData) -> None:
+        self.name, self.config, self.data = name, config, data
+        clean = name == "clean"
+        self.epochs = config.training.epochs if clean else config.compromised_epochs
+        self.members = {"ma": config.clean_members if clean else config.members, "ma-diverse": config.members}
+        near_and_far = (min(config.severities), max(config.severities))
+        self.severities = config.severities if clean else tuple(dict.fromkeys(near_and_far))
+        self.network = {"network": dict(config.network), "training": config.training, "epochs": self.epochs}
+
+    def steps(self) -> list[Step]:
+        """Trainings, answers, and the study."""
+        out: list[Step] = []
+        asked = []
+        for variant in VARIANTS:
+            out += [self._train(variant, member) for member in range(self.members[variant])]
+            parts = [self._ask(variant, part) for part in ("source", *map(str, self.severities))]
+            out += parts
+            asked += [one.name for one in parts]
+        out.append(self._study(asked))
+        if self.name == "clean":
+            out += self._beyond()
+        return out
+
+    def _folder(self, variant: str, member: int) -> str:
+        return f"{self.name}/models/{variant}-{member}"
+
+    def _train(self, variant: str, member: int) -> Step:
+        config, folder = self.config, self._folder(variant, member)
+        flipped = config.flipped if variant == "ma-diverse" else 0.0
+
+        def work(workspace: Workspace, progress: Progress) -> None:
+            data = self.data.compromised(self.name, flipped, member)
+            told: dict[str, Any] = {"workspace": workspace, "folder": folder, "progress": progress}
+            train_member(data, config, self.epochs, member, **told)
+
+        settings = {**self.network, "condition": self.name, "flipped": flipped, "seed": config.seed + member}
+        settings["data"] = self.data.train().fingerprint
+        about = f"{self.name}: training model {member + 1} of {self.members[variant]} ({variant})"
+        files = tuple(f"{folder}/{one}" for one in MODEL_FILES)
+        return Step(f"{self.name}/train-{variant}-{member}", about, files, work, settings, weight=_TRAIN)
+
+    def _names(self, part: str) -> tuple[str, ...]:
+        """Sets that a step asks about: those as they are, or the corruptions of a severity."""
+        if part == "source":
+            return ("validation", *self.data.present())
+        return tuple(f"{kind}-{part}" for kind in self.data.kinds)
+
+    def _ask(self, variant: str, part: str) -> Step:
+        config, names = self.config, self._names(part)
+        folders = [self._folder(variant, member) for member in range(self.members[variant])]
+        smooth = variant == "ma"
+
+        def work(workspace: Workspace, progress: Progress) -> None:
+            held = self.data.validation
+            first = [("validation", held.inputs, np.asarray(held.targets))]
+            targets = chain(first, self.data.natural()) if part == "source" else self.data.corrupted(int(part))
+            ask_all(
+                load_members(workspace, folders),
+                targets,
+                workspace=workspace,
+                folder=f"{self.name}/answers-{variant}",
+                names=names,
+                progress=progress,
+                bases=config.bases if smooth else 0,
+                views=config.views if smooth else 0,
+                seed=config.seed,
+            )
+
+        files = tuple(f"{self.name}/answers-{variant}/{one}.npz" for one in names)
+        needs = tuple(f"{self.name}/train-{variant}-{i}" for i in range(self.members[variant]))
+        settings: dict[str, Any] = {"rows": config.rows, "overlap": config.overlap, "seed": config.seed}
+        settings |= {"validation": self.data.validation.fingerprint, "held": self.data.held.fingerprint}
+        settings |= {"bases": config.bases, "views": config.views} if smooth else {}
+        about = f"{self.name}: asking about {part if part == 'source' else f'severity {part}'} ({variant})"
+        return Step(f"{self.name}/ask-{variant}-{part}", about, files, work, settings, needs, _ASK)
+
+    def _targets(self, variant: str) -> list[str]:
+        found = chain.from_iterable(self._names(part) for part in ("source", *map(str, self.severities)))
+        return [one for one in found if one != "validation"]
+
+    def _study(self, asked: Sequence[str]) -> Step:
+        names = {variant: self._targets(variant) for variant in VARIANTS}
+
+        def work(workspace: Workspace, progress: Progress) -> None:
+            study_condition(self.data, self.name, names, workspace=workspace, progress=progress)
+
+        settings = {"form": FORM, "grid": self.config.grid, "subsets": self.config.subsets}
+        about = f"{self.name}: judging the scores"
+        return Step(f"{self.name}/study", about, (f"{self.name}/result.json",), work, settings, tuple(asked), 5.0)
+
+    def _beyond(self) -> list[Step]:
+        """Every estimator on the middle and the ends of the severities, and published models."""
+        known = self.config.severities
+        chosen = list(dict.fromkeys((known[0], known[len(known) // 2], known[-1])))
+        parts = ("source", *map(str, chosen))
+        names = [one for part in parts for one in self._names(part) if one != "validation"]
+        needs = tuple(f"clean/ask-ma-{part}" for part in parts)
+
+        def work(workspace: Workspace, progress: Progress) -> None:
+            study_estimators(self.data, "clean/answers-ma", names, workspace=workspace, progress=progress)
+
+        def published(workspace: Workspace, progress: Progress) -> None:
+            workspace.write_json("clean/published.json", published_agreement())
+            progress(1, 1)
+
+        settings = {"form": FORM, "names": names, "bases": self.config.bases}
+        files = ("clean/estimators.json",)
+        return [
+            Step("clean/estimators", "clean: every estimator", files, work, settings, needs, 200.0),
+            Step("clean/published", "published models", ("clean/published.json",), published, {"form": FORM}),
+        ]
+
+
+@final
+class _Dominoes:
+    """Networks trained on a simple image above a complex one, for each correlation of the two."""
+
+    def __init__(self, config: RunConfig, data: RunData) -> None:
+        self.config, self.data = config, data
+
+    def steps(self) -> list[Step]:
+        """Trainings, answers, and the study."""
+        out: list[Step] = []
+        asked = []
+        for correlation in self.config.dominoes.correlations:
+            trained = [self._train(correlation, i) for i in range(self.config.dominoes.members)]
+            out += [*trained, self._ask(correlation, [one.name for one in trained])]
+            asked.append(out[-1].name)
+
+        def study(workspace: Workspace, progress: Progress) -> None:
+            study_dominoes(self.data, workspace=workspace, progress=progress)
+
+        draws = self.config.dominoes
+        settings = {"form": FORM, "grid": self.config.grid, "labels": draws.labels, "draws": draws.draws}
+        about, files = "dominoes: judging the scores and the alarms", ("dominoes/result.json",)
+        return [*out, Step("dominoes/study", about, files, study, settings, tuple(asked), 120.0)]
+
+    def _train(self, correlation: float, member: int) -> Step:
+        config = self.config
+        work: Callable[..., None] = partial(_in_order, train_dominoes, self.data, correlation, member)
+        settings = {"network": dict(config.network), "training": config.training, "epochs": config.dominoes.epochs}
+        settings |= {"rows": config.dominoes.train_rows, "data": self.data.train().fingerprint}
+        settings |= {"correlation": correlation, "seed": config.seed + member}
+        files = tuple(f"{folder_of(correlation, member)}/{one}" for one in MODEL_FILES)
+        about = f"dominoes: training at correlation {correlation:g}, model {member + 1}"
+        return Step(f"dominoes/train-{correlation:g}-{member}", about, files, work, settings, weight=25.0)
+
+    def _ask(self, correlation: float, needs: Sequence[str]) -> Step:
+        config = self.config
+        work: Callable[..., None] = partial(_in_order, ask_dominoes, self.data, correlation)
+        files = tuple(f"dominoes/answers/{correlation:g}/{one}.npz" for one in ("validation", *TARGETS))
+        settings = {"severity": config.dominoes.severity, "views": config.views, "seed": config.seed}
+        settings |= {"held": self.data.held.fingerprint, "far": list(self.data.present())}
+        about = f"dominoes: asking at correlation {correlation:g}"
+        return Step(f"dominoes/ask-{correlation:g}", about, files, work, settings, tuple(needs), 25.0)
+
+
+def _in_order(work: Callable[..., None], *given: Any) -> None:
+    """Call a piece of work whose workspace and progress have names."""
+    *first, workspace, progress = given
+    work(*first, workspace=workspace, progress=progress)

@@ -1,0 +1,48 @@
+"""Tables: the results of all finished tasks as one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...version import __version__
+from ..base import Workspace
+from .study import FORM
+
+__all__ = ["combine", "joined"]
+
+_MORE = ("estimators", "published")
+
+
+def combine(workspace: Workspace, scale: str, tasks: Sequence[str]) -> dict[str, Any]:
+    """One result of the tasks that have one of this form, in the order given."""
+    done = {name: one for name in tasks if (one := _read(workspace, f"{name}/result.json"))}
+    if "clean" in done:
+        done["clean"] |= {name: _read(workspace, f"clean/{name}.json") for name in _MORE}
+    return {
+        "form": FORM,
+        "paper": "scoring-functions",
+        "scale": scale,
+        "version": __version__,
+        "cores": os.cpu_count(),
+        "tasks": done,
+        "missing": [name for name in tasks if name not in done],
+    }
+
+
+def _read(workspace: Workspace, name: str) -> dict[str, Any] | None:
+    """A result that is there and of this form; what has no form is taken as it is."""
+    try:
+        one = workspace.read_json(name)
+    except (OSError, ValueError):
+        return None
+    return one if isinstance(one, dict) and one.get("form", FORM) == FORM else None
+
+
+def joined(old: Mapping[str, Any] | None, new: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The new result with those tasks of an old one of the same form that it lacks, in the order of ``names``."""
+    kept = old["tasks"] if old is not None and old["form"] == new["form"] else {}
+    both = {**kept, **new["tasks"]}
+    done = {name: both[name] for name in names if name in both}
+    return {**new, "tasks": done, "missing": [name for name in names if name not in both]}
