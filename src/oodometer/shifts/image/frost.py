@@ -51,6 +51,7 @@ class Frost(ImageShift):
         which, top, left = draws.bits(3).astype(np.int64).T
         which, top, left = which * len(_LOOKS) >> 16, top * _SIDE >> 16, left * _SIDE >> 16
         out = _cuts(which, top, left, pixels.shape[1:3], scale(pixels))
+        out = out.mean(axis=3, keepdims=True) if pixels.shape[3] == 1 else out
         out *= np.float32(added)
         out += np.float32(kept) * pixels.astype(np.float32)
         return out
