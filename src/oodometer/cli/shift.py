@@ -34,11 +34,6 @@ def image(
         typer.Argument(metavar="DATA", help="A folder of images, or an NPZ file with an array of uint8 images."),
         places.READ,
     ],
-    kind: Annotated[
-        list[str],
-        typer.Option(help="Kind of shift, such as fog; may be repeated; all: the fifteen of CIFAR-10-C."),
-    ],
-    severity: Annotated[list[int], typer.Option(help="1 to 5; may be repeated.")],
     out: Annotated[
         str,
         typer.Option(
@@ -47,6 +42,11 @@ def image(
         ),
         places.FOLDER,
     ],
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(help="Kind of shift, such as fog; may be repeated; all: the fifteen of CIFAR-10-C."),
+    ] = None,
+    severity: Annotated[list[int] | None, typer.Option(help="1 to 5; may be repeated.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
     on_error: Annotated[
         str, typer.Option(help="Images that do not decode: refuse, or skip and count them.")
@@ -64,8 +64,8 @@ def image(
     ):
         found = run(
             data,
-            kind=kind,
-            severity=severity,
+            kind=kind or [],
+            severity=severity or [],
             out=out,
             seed=seed,
             on_error=on_error,

@@ -22,11 +22,12 @@ _VALUES = 2**24  # pixel values that are shifted and written at once
 
 def shift_arrays(job: Job, name: str | None) -> tuple[int, tuple[()], list[tuple[Path, Path]]]:
     """Shift an NPZ file; rows of a copy, nothing left out, and the place and manifest of each copy."""
-    if job.source.exists() and job.source.suffix.lower() != ".npz":
+    if not job.source.is_file() or job.source.suffix.lower() != ".npz":
+        other = f"a file that ends in {job.source.suffix or 'nothing'}"
         raise InputError(
             "a folder of images or an NPZ file",
-            got=f"a file that ends in {job.source.suffix or 'nothing'}",
-            remedy="put images into a folder",
+            got=other if job.source.exists() else "no such file",
+            remedy="put images into a folder" if job.source.exists() else "check the path",
             file=str(job.source),
         )
     if not job.several and job.out.suffix.lower() != ".npz":

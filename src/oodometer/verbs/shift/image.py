@@ -26,6 +26,7 @@ def _whole_or_several(name: str, value: Any) -> Any:
 
 
 @checked(
+    data=CHECKS["out"],
     kind=texts_or_one,
     severity=_whole_or_several,
     on_error=one_of("refuse", "skip"),
@@ -103,7 +104,7 @@ def _asked(kind: str | Sequence[str], severity: Any) -> tuple[tuple[ImageShift, 
     names = list(dict.fromkeys(one for name in names for one in (IMAGE_SHIFTS if name == ALL else (name,))))
     levels = list(severity) if isinstance(severity, (list, tuple, range)) else [severity]
     if not names or not levels:
-        raise UsageError("expected a kind of shift and a severity, got none; name at least one of each")
+        raise UsageError("expected a kind of shift and a severity; name both, such as --kind fog --severity 3")
     shifts = [find_image_shift(name) for name in names]
     return tuple(dict.fromkeys((shift, shift.check_severity(one)) for shift in shifts for one in levels))
 
