@@ -7,7 +7,7 @@ of matrices and Fourier transforms, whose order a library chooses by the shape, 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ...errors import MissingExtraError
 
 __all__ = ["correlated", "gaussian_blurred", "pillow_image", "streaked", "zoom_blurred", "zoom_taps", "zoomed"]
 
+Border = Literal["nearest", "reflect"]
 _SMALLEST = 1e-4  # taps of less weight change no pixel by a tenth of a grey level: they are left out
 _MANY_TAPS = 50  # from here on the Fourier transform is faster
 
@@ -47,7 +48,7 @@ def correlated(images: Array, kernel: Array) -> Array:
     return out
 
 
-def gaussian_blurred(images: Array, sigma: float, mode: str = "nearest", truncate: float = 4.0) -> Array:
+def gaussian_blurred(images: Array, sigma: float, mode: Border = "nearest", truncate: float = 4.0) -> Array:
     """Gaussian blur of height and width, float32; sigma in pixels, border as in scipy.ndimage."""
     if int(truncate * sigma + 0.5) < 1:
         return images.astype(np.float32)
@@ -70,7 +71,7 @@ _DENSE = 256  # sides up to which a product with a full matrix is faster than a 
 
 
 @lru_cache(maxsize=16)
-def _blur_matrix(side: int, channels: int, sigma: float, mode: str, truncate: float) -> Array:
+def _blur_matrix(side: int, channels: int, sigma: float, mode: Border, truncate: float) -> Array:
     """The blur of one axis as a matrix (from, to): what the filter makes of each unit vector, for each channel."""
     from scipy.ndimage import gaussian_filter1d
 

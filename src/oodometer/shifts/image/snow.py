@@ -52,7 +52,7 @@ class Snow(ImageShift):
         flakes = np.rint(streaked(flakes, radius * size, sigma * size, draws.uniform(-135.0, -45.0)))
         image = pixels.astype(np.float32)
         grey = sum(image[..., i : i + 1] * share for i, share in enumerate(_LUMA)) if image.shape[3] == 3 else image
-        out = np.maximum(image, grey * np.float32(1.5) + np.float32(127.5))
+        out: Array = np.maximum(image, grey * np.float32(1.5) + np.float32(127.5))
         out *= np.float32(1 - kept)
         out += np.float32(kept) * image
         out += flakes + flakes[:, ::-1, ::-1]
