@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import itertools
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oodometer import InputError, methods
+from oodometer import InputError, methods, registry
 from oodometer.errors import UsageError
 from oodometer.registry import names
-from oodometer.shifts import IMAGE_SHIFTS, find_image_shift
+from oodometer.shifts import IMAGE_SHIFTS, ImageShift, find_image_shift
 from oodometer.shifts.draws import Draws
 from oodometer.verbs.cite import cite
 
@@ -192,3 +194,33 @@ def test_nothing_heavy_is_loaded_with_the_floor() -> None:
     code = "import sys, oodometer.shifts; print([m for m in ('scipy', 'PIL', 'torch', 'pandas') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+class Inverted(ImageShift):
+    """A shift as a plugin defines it."""
+
+    name = "test-inverted"
+    about = "light becomes dark"
+    citation = "hendrycks2019"
+    constants = (1, 2, 3, 4, 5)
+
+    def _shifted(self, pixels: Any, constant: int, draws: Draws) -> Any:
+        return 255 - pixels
+
+
+def test_a_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = [
+        SimpleNamespace(name="good", value="plugin:Inverted", load=lambda: Inverted),
+        SimpleNamespace(name="bad", value="plugin:Draws", load=lambda: Draws),
+    ]
+    monkeypatch.setattr(
+        importlib.metadata, "entry_points", lambda group: entries if group == "oodometer.shifts" else []
+    )
+    monkeypatch.setattr(registry, "_plugins_loaded", set())
+    monkeypatch.setattr(registry, "_broken", {kind: {} for kind in registry.METHOD_KINDS})
+    try:
+        with pytest.warns(UserWarning, match="expected a class that derives from Shift"):
+            shift = find_image_shift("test-inverted")
+        assert (shift.apply(np.full((2, 4, 4, 3), 55, np.uint8), 1) == 200).all()
+    finally:
+        registry.unregister("shift", "test-inverted")
