@@ -48,6 +48,7 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     train_judges: {"pairs": {"input": ["a"], "gold": ["A"], "output": ["B"]}, "out": "/dev/null/judges"},
     judge_outputs: {"judges": None, "outputs": {"input": ["a"], "output": ["B"]}},
     oodometer.predict: {"model": told, "data": {"text": ["a", "b"]}},
+    oodometer.shift_image: {"data": "none.npz", "kind": "fog", "severity": 1, "out": "/dev/null/out"},
     reproduce: {"paper": "selective-answering", "out": "/dev/null/out"},
 }  # fmt: skip
 WRONG: list[Any] = [

@@ -31,6 +31,7 @@ __all__ = [
     "methods",
     "predict",
     "read",
+    "shift_image",
     "write",
     "write_report",
 ]
@@ -58,6 +59,7 @@ _HOMES = {
     "methods": ("verbs.methods", "methods"),
     "predict": ("verbs.predict", "predict"),
     "read": ("store", "read_predictions"),
+    "shift_image": ("verbs.shift", "shift_image"),
     "write": ("store", "write_predictions"),
     "write_report": ("reports", "write_report"),
 }
@@ -93,3 +95,4 @@ if TYPE_CHECKING:
     from .verbs.evaluate import Evaluation, evaluate
     from .verbs.methods import methods
     from .verbs.predict import predict
+    from .verbs.shift import shift_image

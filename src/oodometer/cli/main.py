@@ -28,6 +28,7 @@ from . import (
     output,
     predict,
     reproduce,
+    shift,
 )
 from .places import INTERRUPTED, Commands, Stopped
 
@@ -71,6 +72,7 @@ for command in (
     evaluate,
     compare,
     discriminate,
+    shift,
     reproduce,
     methods,
     cite,

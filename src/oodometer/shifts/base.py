@@ -57,14 +57,10 @@ class ImageShift(Shift):
         `InputError` for what are no images.
         """
         severity = self.check_severity(severity)
-        for name, given in (("seed", seed), ("first_row", first_row)):
-            if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 0:
-                raise UsageError(f"expected {name} to be a whole number from 0 on, got {given!r}")
+        seed, first_row = _from_zero("seed", seed), _from_zero("first_row", first_row)
         if isinstance(images, np.ndarray) and images.dtype != object:
-            return self._batch(
-                _checked(images), severity, int(seed), range(int(first_row), int(first_row) + len(images))
-            )
-        return self._of_sizes([np.asarray(one) for one in images], severity, int(seed), int(first_row))
+            return self._batch(_checked(images), severity, seed, range(first_row, first_row + len(images)))
+        return self._of_sizes([np.asarray(one) for one in images], severity, seed, first_row)
 
     def _of_sizes(self, images: Sequence[Array], severity: int, seed: int, first_row: int) -> list[Array]:
         """Images of several sizes: those of one size together."""
@@ -98,7 +94,14 @@ class ImageShift(Shift):
 
 def scale(pixels: Array) -> float:
     """What a length in pixels is multiplied by: shorter side / 32."""
-    return min(pixels.shape[1:3]) / NATIVE
+    shorter: int = min(pixels.shape[1:3])
+    return shorter / NATIVE
+
+
+def _from_zero(name: str, given: Any) -> int:
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)) or given < 0:
+        raise UsageError(f"expected {name} to be a whole number from 0 on, got {given!r}")
+    return int(given)
 
 
 def _whole(values: Array) -> Array:

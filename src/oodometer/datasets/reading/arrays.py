@@ -65,6 +65,11 @@ class ArrayExamples(Examples):
                 )
 
     @property
+    def input(self) -> str:
+        """Name of the array of inputs."""
+        return self._input
+
+    @property
     def stamp(self) -> Any:
         """Path, size and time of change of the file."""
         assert self.file is not None

@@ -46,4 +46,5 @@ def _raised(constant: float) -> Array:
     largest, own = np.arange(256)[:, None], np.arange(256)[None, :]
     raised = np.minimum(largest + 255 * constant, 255)
     out = np.where(largest > 0, own * (raised / np.maximum(largest, 1)), raised)
-    return np.minimum(out + 1e-9, 255).astype(np.uint8).reshape(-1)
+    found: Array = np.minimum(out + 1e-9, 255).astype(np.uint8).reshape(-1)
+    return found

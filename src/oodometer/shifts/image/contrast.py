@@ -32,7 +32,9 @@ class Contrast(ImageShift):
 
     def _shifted(self, pixels: Array, constant: float, draws: Draws) -> Array:
         out = pixels.astype(np.float32)
-        means = out.mean(axis=(1, 2), keepdims=True)
+        columns = pixels.sum(axis=1, keepdims=True, dtype=np.uint32)  # whole numbers: the order does not matter
+        total = columns.sum(axis=2, keepdims=True, dtype=np.uint64)
+        means = (total / (pixels.shape[1] * pixels.shape[2])).astype(np.float32)
         out *= np.float32(constant)
         out += means * np.float32(1 - constant)
         return out

@@ -83,4 +83,5 @@ def _mirrored(place: Array, side: int, edge_twice: bool) -> Array:
     if side == 1:
         return np.zeros_like(place)
     place = place % np.int32(2 * side if edge_twice else last)
-    return np.minimum(place, np.int32(last) - place)
+    out: Array = np.minimum(place, np.int32(last) - place)
+    return out

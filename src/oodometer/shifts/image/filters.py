@@ -1,16 +1,23 @@
-"""Filters over a batch of images (row, height, width, channel): blur, correlation, streaks, zoom."""
+"""Filters over a batch of images (row, height, width, channel): blur, correlation, streaks, zoom.
+
+What an image becomes must not depend on its batch, to the last bit: sums run in one order for every image, and products
+of matrices and Fourier transforms, whose order a library chooses by the shape, are made image by image.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any, Literal
 
 import numpy as np
 
 from ...arrays import Array
+from ...errors import MissingExtraError
 
-__all__ = ["correlated", "gaussian_blurred", "streaked", "zoom_taps", "zoomed"]
+__all__ = ["correlated", "gaussian_blurred", "pillow_image", "streaked", "zoom_blurred", "zoom_taps", "zoomed"]
 
-_SMALLEST = 1e-4  # taps of less weight change no pixel by a tenth of a grey level
+Border = Literal["nearest", "reflect"]
+_SMALLEST = 1e-4  # taps of less weight change no pixel by a tenth of a grey level: they are left out
 _MANY_TAPS = 50  # from here on the Fourier transform is faster
 
 
@@ -27,19 +34,21 @@ def correlated(images: Array, kernel: Array) -> Array:
     height, width = images.shape[1:3]
     down, right = kernel.shape[0] // 2, kernel.shape[1] // 2
     padded = np.pad(images, ((0, 0), (down, down), (right, right), (0, 0)), mode="reflect")
-    taps = [(i, j, float(kernel[i, j])) for i, j in np.argwhere(kernel > _SMALLEST)]
-    if len(taps) > _MANY_TAPS:
+    kernel = np.where(kernel > _SMALLEST, kernel, 0)
+    kernel = (kernel / kernel.sum()).astype(np.float32)
+    out = np.zeros(images.shape, dtype=np.float32)
+    if np.count_nonzero(kernel) > _MANY_TAPS:
         from scipy.signal import fftconvolve
 
-        out: Array = fftconvolve(padded, kernel[None, ::-1, ::-1, None].astype(np.float32), mode="valid", axes=(1, 2))
+        for place, image in enumerate(padded):
+            out[place] = fftconvolve(image, kernel[::-1, ::-1, None], mode="valid", axes=(0, 1))
         return out
-    out = np.zeros(images.shape, dtype=np.float32)
-    for i, j, weight in taps:
-        out += padded[:, i : i + height, j : j + width] * np.float32(weight)
+    for i, j in np.argwhere(kernel):
+        out += padded[:, i : i + height, j : j + width] * kernel[i, j]
     return out
 
 
-def gaussian_blurred(images: Array, sigma: float, mode: str = "nearest", truncate: float = 4.0) -> Array:
+def gaussian_blurred(images: Array, sigma: float, mode: Border = "nearest", truncate: float = 4.0) -> Array:
     """Gaussian blur of height and width, float32; sigma in pixels, border as in scipy.ndimage."""
     if int(truncate * sigma + 0.5) < 1:
         return images.astype(np.float32)
@@ -53,8 +62,8 @@ def gaussian_blurred(images: Array, sigma: float, mode: str = "nearest", truncat
         return out
     down = _blur_matrix(height, 1, sigma, mode, truncate)
     across = _blur_matrix(width, channels, sigma, mode, truncate)
-    flat = images.reshape(count * height, width * channels).astype(np.float32) @ across
-    found: Array = np.matmul(down.T, flat.reshape(count, height, width * channels))
+    flat = images.reshape(count, height, width * channels).astype(np.float32)
+    found: Array = np.matmul(down.T, np.matmul(flat, across))
     return found.reshape(images.shape)
 
 
@@ -62,7 +71,7 @@ _DENSE = 256  # sides up to which a product with a full matrix is faster than a 
 
 
 @lru_cache(maxsize=16)
-def _blur_matrix(side: int, channels: int, sigma: float, mode: str, truncate: float) -> Array:
+def _blur_matrix(side: int, channels: int, sigma: float, mode: Border, truncate: float) -> Array:
     """The blur of one axis as a matrix (from, to): what the filter makes of each unit vector, for each channel."""
     from scipy.ndimage import gaussian_filter1d
 
@@ -79,19 +88,19 @@ def streaked(images: Array, radius: float, sigma: float, angles: Array) -> Array
     """
     count, height, width, _ = images.shape
     weights = np.exp(-(np.arange(2 * int(np.ceil(radius)) + 1) ** 2) / (2 * sigma**2))
-    weights /= weights.sum()
+    weights = weights[weights > _SMALLEST * weights.sum()]
+    weights = (weights / weights.sum()).astype(np.float32)
     order = np.argsort(angles, kind="stable")
     radians = np.deg2rad(angles[order].astype(np.float64))
-    taps = [i for i in range(len(weights)) if weights[i] > _SMALLEST]
-    moves = np.ceil(np.multiply.outer(taps, [np.cos(radians), np.sin(radians)]) - 0.5).astype(int)
+    moves = np.ceil(np.multiply.outer(np.arange(len(weights)), [np.cos(radians), np.sin(radians)]) - 0.5).astype(int)
     reach = [(max(0, -int(moves[:, i].min())), max(0, int(moves[:, i].max()))) for i in (1, 0)]
     padded = np.pad(images[order].astype(np.float32), ((0, 0), *reach, (0, 0)), mode="edge")
     out = np.zeros((count, height, width, images.shape[3]), dtype=np.float32)
-    for i, (right, down) in zip(taps, moves, strict=True):
+    for weight, (right, down) in zip(weights, moves, strict=True):
         edges = np.flatnonzero(np.any(np.diff(np.stack([right, down])), axis=0)) + 1
         for first, last in zip([0, *edges], [*edges, count], strict=True):
             y, x = reach[0][0] + down[first], reach[1][0] + right[first]
-            out[first:last] += padded[first:last, y : y + height, x : x + width] * np.float32(weights[i])
+            out[first:last] += padded[first:last, y : y + height, x : x + width] * weight
     back = np.empty_like(out)
     back[order] = out
     return back
@@ -120,3 +129,48 @@ def zoomed(images: Array, factor: float) -> Array:
         below = out.take(low, axis=axis)
         out = below + (out.take(high, axis=axis) - below) * share
     return out
+
+
+_LARGE = 2**18  # pixels from which on a matrix of all of them would fill the memory
+_STEP = 1.01 - 1  # as a range of floats steps: the 25th step is a hair above 1.25, which decides a rounding
+
+
+def zoom_blurred(images: Array, steps: int) -> Array:
+    """Mean of the images and of their middles enlarged by 1, 1.01, ... 1 + steps / 100; float32."""
+    count, height, width, channels = images.shape
+    if height * width > _LARGE:
+        out = images.astype(np.float32)
+        for step in range(steps + 1):
+            out += zoomed(images.astype(np.float32), 1 + step * _STEP)
+        out /= steps + 2
+        return out
+    flat = images.reshape(count, height * width, channels).transpose(1, 0, 2).reshape(height * width, -1)
+    mean = _zoom_matrix(height, width, steps) @ flat.astype(np.float32)
+    found: Array = mean.reshape(height * width, count, channels).transpose(1, 0, 2)
+    return found.reshape(images.shape)
+
+
+@lru_cache(maxsize=8)
+def _zoom_matrix(height: int, width: int, steps: int) -> Any:
+    """The mean of all enlargements as one sparse matrix (to, from) over the pixels of an image."""
+    from scipy import sparse
+
+    def enlargement(side: int, factor: float) -> Any:
+        low, high, share = zoom_taps(side, factor)
+        places = (np.tile(np.arange(side), 2), np.concatenate([low, high]))
+        return sparse.csr_array((np.concatenate([1 - share, share]), places), shape=(side, side))
+
+    total = sparse.eye_array(height * width, dtype=np.float32, format="csr")
+    for step in range(steps + 1):
+        factor = 1 + step * _STEP
+        total = total + sparse.kron(enlargement(height, factor), enlargement(width, factor), format="csr")
+    return (total / (steps + 2)).astype(np.float32)
+
+
+def pillow_image(what: str) -> Any:
+    """pillow's module of images; `MissingExtraError` where it is not installed."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise MissingExtraError(what, "pillow", extra="image") from error
+    return Image

@@ -50,7 +50,8 @@ class Frost(ImageShift):
         kept, added = constant
         which, top, left = draws.bits(3).astype(np.int64).T
         which, top, left = which * len(_LOOKS) >> 16, top * _SIDE >> 16, left * _SIDE >> 16
-        out = _cuts(which, top, left, pixels.shape[1:3], scale(pixels))
+        out: Array = _cuts(which, top, left, pixels.shape[1:3], scale(pixels))
+        out = out.mean(axis=3, keepdims=True) if pixels.shape[3] == 1 else out
         out *= np.float32(added)
         out += np.float32(kept) * pixels.astype(np.float32)
         return out
@@ -66,13 +67,15 @@ def _cuts(which: Array, top: Array, left: Array, size: tuple[int, ...], enlargem
     def cut(down: int, right: int) -> Array:
         rows = (which[:, None] * _SIDE + (top[:, None] + low[0] + down) % _SIDE) * _SIDE
         columns = (left[:, None] + low[1] + right) % _SIDE
-        return flat.take(rows[:, :, None] + columns[:, None, :], axis=0)
+        found: Array = flat.take(rows[:, :, None] + columns[:, None, :], axis=0)
+        return found
 
     if not any(share.any() for share in shares):
         return cut(0, 0)
     y, x = shares[0][:, None, None], shares[1][None, :, None]
     above = cut(0, 0) * (1 - x) + cut(0, 1) * x
-    return above * (1 - y) + (cut(1, 0) * (1 - x) + cut(1, 1) * x) * y
+    out: Array = above * (1 - y) + (cut(1, 0) * (1 - x) + cut(1, 1) * x) * y
+    return out
 
 
 @lru_cache(maxsize=1)

@@ -8,10 +8,10 @@ from typing import final
 import numpy as np
 
 from ...arrays import Array
-from ...errors import MissingExtraError
 from ...registry import register
 from ..base import ImageShift
 from ..draws import Draws
+from .filters import pillow_image
 
 __all__ = ["JpegCompression"]
 
@@ -34,15 +34,12 @@ class JpegCompression(ImageShift):
     constants = (80, 65, 58, 50, 40)
 
     def _shifted(self, pixels: Array, constant: int, draws: Draws) -> Array:
-        try:
-            from PIL import Image
-        except ImportError as error:
-            raise MissingExtraError("jpeg_compression", "pillow", extra="image") from error
+        image = pillow_image("jpeg_compression")
         out = np.empty_like(pixels)
-        one = pixels.shape[3] == 1
-        for place, image in enumerate(pixels):
+        for place, one in enumerate(pixels):
             file = io.BytesIO()
-            Image.fromarray(image[..., 0] if one else np.ascontiguousarray(image)).save(file, "JPEG", quality=constant)
-            with Image.open(file) as whole:
-                out[place] = np.asarray(whole).reshape(image.shape)
+            whole = image.fromarray(one[..., 0] if one.shape[2] == 1 else np.ascontiguousarray(one))
+            whole.save(file, "JPEG", quality=constant)
+            with image.open(file) as read:
+                out[place] = np.asarray(read).reshape(one.shape)
         return out

@@ -10,6 +10,7 @@ from ...arrays import Array
 from ...registry import register
 from ..base import ImageShift
 from ..draws import Draws
+from .filters import pillow_image
 
 __all__ = ["Pixelate"]
 
@@ -19,7 +20,7 @@ __all__ = ["Pixelate"]
 class Pixelate(ImageShift):
     """Reduced to int(c times the side) pixels by a box filter, and enlarged again; c = 0.95, 0.9, 0.85, 0.75, 0.65.
 
-    No chance is in it. A share of the side is no length in pixels: it is the same for every size of image.
+    No chance is in it; needs pillow. A share of the side is no length in pixels: it is the same for every size.
     Source: Hendrycks and Dietterich (2019).
 
     >>> row = np.arange(0, 200, 50, dtype=np.uint8).reshape(1, 1, 4, 1)
@@ -33,26 +34,13 @@ class Pixelate(ImageShift):
     constants = (0.95, 0.9, 0.85, 0.75, 0.65)
 
     def _shifted(self, pixels: Array, constant: float, draws: Draws) -> Array:
-        out = pixels
-        sides = [(axis, pixels.shape[axis], max(1, int(pixels.shape[axis] * constant))) for axis in (2, 1)]
-        for axis, side, fewer in sides:
-            out = _boxes(out, axis, side, fewer)
-        for axis, side, fewer in sides:
-            out = out.take(((np.arange(side) + 0.5) * fewer / side).astype(int), axis=axis)
+        image = pillow_image("pixelate")
+        box = image.Resampling.BOX
+        height, width, channels = pixels.shape[1:]
+        fewer = (max(1, int(width * constant)), max(1, int(height * constant)))
+        out = np.empty_like(pixels)
+        for place, one in enumerate(pixels):
+            whole = image.fromarray(one[..., 0] if channels == 1 else np.ascontiguousarray(one))
+            small = whole.resize(fewer, box)
+            out[place] = np.asarray(small.resize((width, height), box)).reshape(height, width, channels)
         return out
-
-
-def _boxes(pixels: Array, axis: int, side: int, fewer: int) -> Array:
-    """One axis with fewer pixels: each the mean of those whose middle its box covers, rounded."""
-    centre = (np.arange(fewer) + 0.5) * side / fewer
-    first = np.ceil(centre - side / fewer / 2 - 0.5 + 1e-9).astype(int)
-    last = np.ceil(centre + side / fewer / 2 - 0.5 - 1e-9).astype(int)
-    first, last = np.maximum(first, 0), np.minimum(np.maximum(last, first + 1), side)
-    shape = [-1 if i == axis else 1 for i in range(4)]
-    total = pixels.take(first, axis=axis).astype(np.float32)
-    for more in range(1, int((last - first).max())):
-        there = (first + more < last).astype(np.float32).reshape(shape)
-        total += pixels.take(np.minimum(first + more, side - 1), axis=axis) * there
-    total /= (last - first).astype(np.float32).reshape(shape)
-    out: Array = (total + np.float32(0.5)).astype(np.uint8)
-    return out

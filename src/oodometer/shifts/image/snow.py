@@ -14,7 +14,7 @@ from .filters import streaked, zoomed
 
 __all__ = ["Snow"]
 
-_LUMA = (0.299, 0.587, 0.114)
+_LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)
 
 
 @final
@@ -51,8 +51,8 @@ class Snow(ImageShift):
         flakes = np.floor(np.clip(flakes, 0, 1) * 255)
         flakes = np.rint(streaked(flakes, radius * size, sigma * size, draws.uniform(-135.0, -45.0)))
         image = pixels.astype(np.float32)
-        grey = image @ np.array(_LUMA, dtype=np.float32) if pixels.shape[3] == 3 else image[..., 0]
-        out = np.maximum(image, 1.5 * grey[..., None] + 127.5)
+        grey = sum(image[..., i : i + 1] * share for i, share in enumerate(_LUMA)) if image.shape[3] == 3 else image
+        out: Array = np.maximum(image, grey * np.float32(1.5) + np.float32(127.5))
         out *= np.float32(1 - kept)
         out += np.float32(kept) * image
         out += flakes + flakes[:, ::-1, ::-1]

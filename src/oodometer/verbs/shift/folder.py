@@ -1,0 +1,152 @@
+"""Folder: images of a folder shifted a few at a time into a folder of the same names."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...arrays import Array
+from ...datasets.images import decode_image, image_files
+from ...errors import InputError
+from ...shifts import ImageShift
+from ...shifts.image.filters import pillow_image
+from ...store import write_atomic
+from .job import MANIFEST, Job, filling, manifest
+
+__all__ = ["shift_folder", "written_names"]
+
+_BYTES = 2**25  # of pixels that are held at once
+_LOSSLESS = {".png": "PNG", ".bmp": "BMP", ".tif": "TIFF", ".tiff": "TIFF", ".ppm": "PPM", ".webp": "WEBP"}
+Skipped = tuple[tuple[str, str], ...]
+
+
+def shift_folder(job: Job) -> tuple[int, Skipped, list[tuple[Path, Path]]]:
+    """Shift a folder; rows of a copy, what was left out, and the place and manifest of each copy."""
+    files = image_files(job.source)
+    names = written_names([one.relative_to(job.source) for one in files])
+    stamp = [[str(one), about.st_size, about.st_mtime_ns] for one, about in ((one, one.stat()) for one in files)]
+    fingerprint = job.fingerprint(stamp)
+    skipped: Skipped = ()
+    with filling(job, fingerprint) as part:
+        for number, (shift, severity) in enumerate(job.shifts):
+            place = job.folder(part, shift, severity)
+            done = number * len(files)
+            if (place / MANIFEST).is_file():
+                skipped = _skipped_before(place / MANIFEST)
+            else:
+                skipped = _shift_all(job, shift, severity, files, names, place, done)
+                told = manifest(
+                    job,
+                    shift,
+                    severity,
+                    fingerprint,
+                    len(files) - len(skipped),
+                    skipped,
+                    files="the names of the source; JPEG and GIF as PNG, all without loss",
+                )
+                write_atomic(place / MANIFEST, told)
+            job.tell(done + len(files), len(job.shifts) * len(files))
+    places = [job.folder(job.out, shift, severity) for shift, severity in job.shifts]
+    return len(files) - len(skipped), skipped, [(one, one / MANIFEST) for one in places]
+
+
+def written_names(names: Sequence[Path]) -> list[Path]:
+    """Name of each image as written: its own where that format keeps every pixel, else with the ending .png.
+
+    >>> [one.as_posix() for one in written_names([Path("cat/1.jpg"), Path("cat/2.png"), Path("3.gif"), Path("3.PNG")])]
+    ['cat/1.png', 'cat/2.png', '3.gif.png', '3.PNG']
+    """
+    kept = {str(one).lower() for one in names if one.suffix.lower() in _LOSSLESS}
+    out = []
+    for one in names:
+        name = one
+        if one.suffix.lower() not in _LOSSLESS:
+            name = one.with_suffix(".png")
+            if str(name).lower() in kept:  # another image of that name
+                name = one.with_name(f"{one.name}.png")
+            kept.add(str(name).lower())
+        out.append(name)
+    return out
+
+
+def _skipped_before(path: Path) -> Skipped:
+    told = json.loads(path.read_text(encoding="utf-8"))
+    return tuple((one["name"], one["why"]) for one in told["skipped"])
+
+
+def _shift_all(
+    job: Job, shift: ImageShift, severity: int, files: Sequence[Path], names: Sequence[Path], place: Path, before: int
+) -> Skipped:
+    """Shift every image that is not there yet; what does not decode is left out, or refused."""
+    skipped: list[tuple[str, str]] = []
+    for rows, images in _decoded(job, files, names, place, skipped):
+        for row, image in zip(rows, _shifted(shift, images, severity, job.seed, rows), strict=True):
+            _write(image, place / names[row])
+        job.tell(before + rows[-1] + 1, len(job.shifts) * len(files))
+    if len(skipped) == len(files):
+        raise InputError(
+            "images",
+            got=f"{len(files)} files, of which none decodes",
+            remedy="check what wrote them",
+            file=str(job.source),
+        )
+    return tuple(skipped)
+
+
+def _decoded(
+    job: Job, files: Sequence[Path], names: Sequence[Path], place: Path, skipped: list[tuple[str, str]]
+) -> Iterator[tuple[list[int], list[Array]]]:
+    """Images that are not written yet with their rows, as many at once as fit into so much memory."""
+    rows: list[int] = []
+    images: list[Array] = []
+    size = 0
+    for row, file in enumerate(files):
+        if (place / names[row]).is_file():
+            continue
+        try:
+            image = decode_image(file)
+        except ValueError as error:
+            if not job.skip:
+                raise InputError(
+                    "an image",
+                    got=str(error),
+                    remedy="mend it, or leave such images out with --on-error skip",
+                    file=str(file),
+                ) from error
+            skipped.append((file.relative_to(job.source).as_posix(), str(error)))
+            continue
+        rows.append(row)
+        images.append(image)
+        size += image.nbytes
+        if size >= _BYTES:
+            yield rows, images
+            rows, images, size = [], [], 0
+    if rows:
+        yield rows, images
+
+
+def _shifted(shift: ImageShift, images: list[Array], severity: int, seed: int, rows: list[int]) -> list[Array]:
+    """Runs of neighbouring rows go through the shift together."""
+    out: list[Array] = []
+    first = 0
+    for at in range(1, len(rows) + 1):
+        if at == len(rows) or rows[at] != rows[at - 1] + 1:
+            out += shift.apply(images[first:at], severity, seed=seed, first_row=rows[first])
+            first = at
+    return out
+
+
+def _write(image: Array, path: Path) -> None:
+    """Write one image without loss; it appears whole or not at all."""
+    how = _LOSSLESS[path.suffix.lower()]
+    more: dict[str, Any] = {"lossless": True} if how == "WEBP" else {}
+    packed = io.BytesIO()
+    pillow_image("writing images").fromarray(image).save(packed, how, **more)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.tmp")  # of this name alone, so that none is left when the job goes on
+    beside.write_bytes(packed.getvalue())
+    os.replace(beside, path)

@@ -1,0 +1,118 @@
+"""Job: what is shifted, how and where to; what every copy has in common: its place, its manifest, going on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import InputError, UsageError, WorkError
+from ...results.shifting import ShiftedCopy, Shifting
+from ...shifts import ImageShift
+from ...store.artifact_cache import checksum, read_artifact, write_artifact
+from ...version import __version__
+
+__all__ = ["MANIFEST", "Job", "filling", "manifest", "outcome"]
+
+MANIFEST = "manifest.json"
+_JOB = "job.json"
+Skipped = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One call: ``shifts`` are pairs of a shift and a severity, ``skip`` leaves out what does not decode."""
+
+    source: Path
+    out: Path
+    shifts: tuple[tuple[ImageShift, int], ...]
+    seed: int
+    skip: bool
+    argv: str | None
+    progress: Callable[[int, int], None] | None
+
+    @property
+    def several(self) -> bool:
+        """Whether each copy gets a subfolder of its own."""
+        return len(self.shifts) > 1
+
+    def folder(self, home: Path, shift: ImageShift, severity: int) -> Path:
+        """Where a copy lies below a folder."""
+        return home / f"{shift.name}-{severity}" if self.several else home
+
+    def fingerprint(self, stamp: Any) -> str:
+        """A short name of source and settings: the same job writes the same pixels."""
+        asked = [[shift.name, severity] for shift, severity in self.shifts]
+        settings = {"source": stamp, "shifts": asked, "seed": self.seed, "skip": self.skip, "version": __version__}
+        return checksum(json.dumps(settings, sort_keys=True, default=str))
+
+    def tell(self, done: int, total: int) -> None:
+        """Say how far the work is."""
+        if self.progress is not None:
+            self.progress(done, total)
+
+
+def manifest(
+    job: Job, shift: ImageShift, severity: int, fingerprint: str, rows: int, skipped: Skipped, **more: Any
+) -> str:
+    """How a copy was made, as JSON."""
+    told = {
+        "version": __version__,
+        "command": "shift image",
+        "argv": job.argv,
+        "source": str(job.source),
+        "fingerprint": fingerprint,
+        "kind": shift.name,
+        "severity": severity,
+        "constants": shift.constants[severity - 1],
+        "lengths": "in pixels of an image whose shorter side is 32; multiplied by the shorter side / 32",
+        "deviation": shift.deviation,
+        "citation": shift.citation,
+        "seed": job.seed,
+        "rows": rows,
+        **more,
+        "skipped": [{"name": name, "why": why} for name, why in skipped],
+    }
+    return json.dumps(told, indent=2, ensure_ascii=False) + "\n"
+
+
+@contextmanager
+def filling(job: Job, fingerprint: str) -> Iterator[Path]:
+    """A folder beside the result to fill; it becomes the result at the end of the block.
+
+    What the same job left there when it was interrupted is still in it; input that is refused leaves nothing.
+    """
+    home = job.out.resolve()
+    part = home.with_name(f".{home.name}.part")
+    try:
+        if not part.is_dir() or read_artifact(part / _JOB, "shift") != fingerprint:
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir()
+            write_artifact(part / _JOB, "shift", fingerprint)
+        yield part
+        if home.is_dir():
+            home.rmdir()  # it was empty
+        os.replace(part, home)
+        (home / _JOB).unlink()
+    except (InputError, UsageError):
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    except OSError as error:
+        raise WorkError(
+            f"cannot write {job.out}: {error.strerror or error}; free some space or choose another place"
+        ) from error
+
+
+def outcome(job: Job, rows: int, skipped: Skipped, places: Sequence[tuple[Path, Path]], version: str) -> Shifting:
+    """The result of a call, ``places`` being file or folder and manifest of each copy."""
+    copies = tuple(
+        ShiftedCopy(shift.name, severity, str(place), str(told))
+        for (shift, severity), (place, told) in zip(job.shifts, places, strict=True)
+    )
+    notes = dict.fromkeys(f"{shift.name}: {shift.deviation}" for shift, _ in job.shifts if shift.deviation)
+    return Shifting(version, str(job.source), job.seed, rows, copies, tuple(skipped), tuple(notes))
