@@ -42,6 +42,23 @@ def test_the_guide_shows_the_committed_tables() -> None:
     assert tables.renewed(text, CASES) == text, "run `python -m benchmarks.quality --tables`"
 
 
+def test_what_the_guide_and_the_readme_say_of_simulated_shifts() -> None:
+    """The ratio to the best fixed method, the mean over all beds, and the beds where the prior costs most."""
+    guide = " ".join(tables.GUIDE.read_text(encoding="utf-8").split())
+    readme = " ".join((RESULTS.parent.parent / "README.md").read_text(encoding="utf-8").split())
+    beds_ = tables.summaries(CASES)
+    ratio = next(limit for limit in tables.limits(CASES) if "best fixed" in limit.text).found.rpartition(" = ")[2]
+    assert f"it has {ratio} of the error of the best fixed method" in guide
+    assert f"the headline has {ratio} there on shifts that were mostly simulated" in readme
+    every = np.mean([bed.headline for bed in beds_])
+    assert f"errs by {every:.2f} points on average" in guide
+    assert f"before there was a prior, {every:.2f} with it" in guide
+    costs = guide.partition("### What the prior costs here")[2].partition("###")[0]
+    told = {name: line.split(" | ")[-1] for line in costs.split(" | | ") if (name := line.split(" | ")[0].strip("| "))}
+    dear = ("subgroup 1", "subgroup 0.1", "few: subgroup", "calibrated noise")
+    assert {b.bed.name: f"{b.headline:.2f}" for b in beds_ if b.bed.name in dear} == {n: told[n] for n in dear}
+
+
 def test_every_bed_is_there_and_every_number_in_order() -> None:
     assert {c.bed for c in CASES} == {b.name for b in beds.BEDS}
     assert len({(c.bed, c.name) for c in CASES}) == len(CASES)
