@@ -35,5 +35,5 @@ def test_a_grid_that_is_no_number_of_steps_is_refused(name):
     if name.endswith(":"):
         assert oodometer.estimate(record, record, methods=[name]).estimates[0].method == "threshold:margin"
         return
-    with pytest.raises(UsageError, match="steps|step"):
+    with pytest.raises(UsageError, match="step"):
         oodometer.estimate(record, record, methods=[name])

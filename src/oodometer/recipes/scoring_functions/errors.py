@@ -35,7 +35,7 @@ def scores_of(answers: Answers, base: int, models: Sequence[int] | None = None) 
 @final
 @dataclass(frozen=True)
 class MechanismErrors:
-    """Estimate minus accuracy of one model on one set: by the exact threshold, and by the grid of the published code."""
+    """Estimate minus accuracy of one model on one set: by the exact threshold, and by that of the grid."""
 
     exact: float
     grid: float

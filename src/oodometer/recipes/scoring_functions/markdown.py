@@ -142,7 +142,7 @@ def _table_two(tasks: Mapping[str, Any]) -> str:
             cells = [_number(shifts[far].get(key)), _theirs(theirs["stl10"])]
             cells += [_number(shifts[near].get(key)), _theirs(theirs["cifar10.1"])]
             rows.append([name, NAMES[score], *cells])
-    words = "**Table 2: errors on compromised training data.** MA_0.02: every member learns 2 % of the labels wrong, its own."
+    words = "**Table 2: errors on compromised training data.** MA_0.02: each member learns 2 % of the labels wrong."
     return section(words, heads, rows)
 
 
@@ -199,10 +199,11 @@ def _alarms(task: Mapping[str, Any]) -> str:
                     cells.append(f"{100 * one[key]['mean']:.0f} %")
                 rows.append([grade, target, given, *cells])
     labels = task["sizes"]["dominoes"]["labels"]
-    words = f"**Who raises an alarm?** `estimate` as a team would use it, and how often {labels} random labels refute its 95 % "
+    words = "**Who raises an alarm?** `estimate` as a team would use it: how often a change is seen, how often it says that "
     words += (
-        "interval (shares of models, and of draws). On correlated dominoes every alarm is false unless accuracy fell."
+        f"accuracy fell by a point or more, and how often {labels} random labels refute its 95 % interval (shares of "
     )
+    words += "models, and of draws)."
     return section(words, heads, rows)
 
 

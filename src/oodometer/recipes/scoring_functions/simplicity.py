@@ -1,4 +1,4 @@
-"""Simplicity bias: dominoes whose simple half gives the class away, until it does not; errors, and who raises an alarm."""
+"""Simplicity bias: dominoes whose simple half gives the class away until it does not; errors, and alarms."""
 
 from __future__ import annotations
 
