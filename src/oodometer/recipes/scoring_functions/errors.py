@@ -12,7 +12,7 @@ from ...arrays import Array
 from ...estimators.threshold import find_threshold, find_threshold_on_grid, total_credit
 from .work import Answers
 
-__all__ = ["SCORES", "Errors", "MechanismErrors", "agreement_of_subsets", "scores_of"]
+__all__ = ["SCORES", "Errors", "MechanismErrors", "agreement_of_subsets", "mean_and_spread", "scores_of"]
 
 SCORES = ("conf", "lms", "ma")
 
@@ -49,7 +49,8 @@ class _Mechanism:
         self.exact = find_threshold(ordered, count)
         self.grid = find_threshold_on_grid(ordered, count, (0.0, 1.0), grid)
 
-    def error(self, scores: Array, accuracy: float) -> MechanismErrors:
+    def apart(self, scores: Array, accuracy: float) -> MechanismErrors:
+        """Estimate minus accuracy."""
         exact, grid = (total_credit(scores, one) / len(scores) - accuracy for one in (self.exact, self.grid))
         return MechanismErrors(float(exact), float(grid))
 
@@ -75,13 +76,13 @@ class Errors:
         for base, fitted in enumerate(self._fitted):
             accuracy = float((answers["probabilities"][base].argmax(-1) == answers["label"]).mean())
             found = scores_of(answers, base)
-            yield {"accuracy": accuracy, **{name: fitted[name].error(found[name], accuracy) for name in fitted}}
+            yield {"accuracy": accuracy, **{name: fitted[name].apart(found[name], accuracy) for name in fitted}}
 
     def ensemble(self, answers: Answers) -> dict[str, float]:
         """Accuracy of the mean of all models, and the error of the agreement of the models with it."""
         predicted, agree = _with_mean(answers)
         accuracy = float((predicted == answers["label"]).mean())
-        return {"accuracy": accuracy, "ma": self._mean.error(agree, accuracy).exact}
+        return {"accuracy": accuracy, "ma": self._mean.apart(agree, accuracy).exact}
 
     @staticmethod
     def _of_ensemble(validation: Answers, grid: int) -> _Mechanism:

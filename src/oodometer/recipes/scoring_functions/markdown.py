@@ -199,11 +199,9 @@ def _alarms(task: Mapping[str, Any]) -> str:
                     cells.append(f"{100 * one[key]['mean']:.0f} %")
                 rows.append([grade, target, given, *cells])
     labels = task["sizes"]["dominoes"]["labels"]
-    words = "**Who raises an alarm?** `estimate` as a team would use it: how often a change is seen, how often it says that "
-    words += (
-        f"accuracy fell by a point or more, and how often {labels} random labels refute its 95 % interval (shares of "
-    )
-    words += "models, and of draws)."
+    words = "**Who raises an alarm?** `estimate` as a team would use it: how often a change is seen, how often it says "
+    words += f"that accuracy fell by a point or more, and how often {labels} random labels refute its 95 % interval "
+    words += "(shares of models, and of draws)."
     return section(words, heads, rows)
 
 

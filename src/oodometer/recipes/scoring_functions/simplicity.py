@@ -16,9 +16,9 @@ from ...version import __version__
 from ..base import Progress, Workspace
 from ..kit.tables import rounded
 from .data import RunData
-from .errors import Errors, mean_and_spread
+from .errors import SCORES, Errors, mean_and_spread
 from .study import FORM
-from .work import Answers, ask_all, load_answers, load_members, train_member
+from .work import Answers, Place, ask_all, load_answers, load_members, train_member
 
 __all__ = ["TARGETS", "ask_dominoes", "folder_of", "record_of", "study_dominoes", "train_dominoes"]
 
@@ -39,9 +39,7 @@ def train_dominoes(data: RunData, correlation: float, member: int, *, workspace:
         data.config,
         data.config.dominoes.epochs,
         member,
-        workspace=workspace,
-        folder=folder_of(correlation, member),
-        progress=progress,
+        Place(workspace, folder_of(correlation, member), progress),
         image_size=_SIDES,
     )
 
@@ -56,10 +54,8 @@ def ask_dominoes(data: RunData, correlation: float, *, workspace: Workspace, pro
     ask_all(
         load_members(workspace, [folder_of(correlation, i) for i in range(members)]),
         ((name, one.inputs, np.asarray(one.targets)) for name, one in sets.items()),
-        workspace=workspace,
-        folder=f"dominoes/answers/{correlation:g}",
+        Place(workspace, f"dominoes/answers/{correlation:g}", progress),
         names=tuple(sets),
-        progress=progress,
         bases=members,
         views=config.views,
         features=members,
@@ -80,15 +76,20 @@ def study_dominoes(data: RunData, *, workspace: Workspace, progress: Progress) -
         right = sets["validation"]["probabilities"].argmax(-1) == sets["validation"]["label"]
         found: dict[str, Any] = {"validation_accuracy": mean_and_spread(right.mean(1))}
         for name in TARGETS:
-            rows = list(errors.of(sets[name]))
-            found[name] = {"accuracy": mean_and_spread([one["accuracy"] for one in rows])}
-            for score in ("conf", "lms", "ma"):
-                told = {how: [abs(getattr(o[score], how)) for o in rows] for how in ("exact", "grid")}
-                found[name][score] = {how: mean_and_spread(values) for how, values in told.items()}
-            found[name]["alarms"] = _alarms(sets["validation"], sets[name], data)
+            found[name] = {**_errors(errors, sets[name]), "alarms": _alarms(sets["validation"], sets[name], data)}
         result["correlations"][f"{correlation:g}"] = found
         progress(done, len(config.correlations))
     workspace.write_json("dominoes/result.json", rounded(result))
+
+
+def _errors(errors: Errors, target: Answers) -> dict[str, Any]:
+    """Accuracy of the models on a set of dominoes, and the error of every score by both thresholds."""
+    rows = list(errors.of(target))
+    out: dict[str, Any] = {"accuracy": mean_and_spread([one["accuracy"] for one in rows])}
+    for score in SCORES:
+        told = {how: [abs(getattr(one[score], how)) for one in rows] for how in ("exact", "grid")}
+        out[score] = {how: mean_and_spread(values) for how, values in told.items()}
+    return out
 
 
 def record_of(answers: Answers, base: int, *, features: bool = False, labels: bool = True) -> Predictions:
@@ -110,7 +111,8 @@ def _alarms(validation: Answers, target: Answers, data: RunData) -> dict[str, An
 
     ``given`` says what the model's team has: its outputs alone, the other models too, or features as well.
     """
-    config, out = data.config.dominoes, {}
+    config = data.config.dominoes
+    out: dict[str, dict[str, Any]] = {}
     for given in ("outputs", "members", "features and members"):
         rows = []
         for base in range(min(data.config.bases, len(validation["probabilities"]))):

@@ -16,7 +16,7 @@ from .published import published_agreement
 from .run_config import RunConfig
 from .simplicity import TARGETS, ask_dominoes, folder_of, study_dominoes, train_dominoes
 from .study import FORM, VARIANTS, study_condition
-from .work import MODEL_FILES, ask_all, load_members, train_member
+from .work import MODEL_FILES, Place, ask_all, load_members, train_member
 
 __all__ = ["TASKS", "steps_of"]
 
@@ -66,8 +66,7 @@ class _Condition:
 
         def work(workspace: Workspace, progress: Progress) -> None:
             data = self.data.compromised(self.name, flipped, member)
-            told: dict[str, Any] = {"workspace": workspace, "folder": folder, "progress": progress}
-            train_member(data, config, self.epochs, member, **told)
+            train_member(data, config, self.epochs, member, Place(workspace, folder, progress))
 
         settings = {**self.network, "condition": self.name, "flipped": flipped, "seed": config.seed + member}
         settings["data"] = self.data.train().fingerprint
@@ -93,10 +92,8 @@ class _Condition:
             ask_all(
                 load_members(workspace, folders),
                 targets,
-                workspace=workspace,
-                folder=f"{self.name}/answers-{variant}",
+                Place(workspace, f"{self.name}/answers-{variant}", progress),
                 names=names,
-                progress=progress,
                 bases=config.bases if smooth else 0,
                 views=config.views if smooth else 0,
                 seed=config.seed,
@@ -185,7 +182,7 @@ class _Dominoes:
         config = self.config
         work: Callable[..., None] = partial(_in_order, ask_dominoes, self.data, correlation)
         files = tuple(f"dominoes/answers/{correlation:g}/{one}.npz" for one in ("validation", *TARGETS))
-        settings = {"severity": config.dominoes.severity, "views": config.views, "seed": config.seed}
+        settings: dict[str, Any] = {"severity": config.dominoes.severity, "views": config.views, "seed": config.seed}
         settings |= {"held": self.data.held.fingerprint, "far": list(self.data.present())}
         about = f"dominoes: asking at correlation {correlation:g}"
         return Step(f"dominoes/ask-{correlation:g}", about, files, work, settings, tuple(needs), 25.0)

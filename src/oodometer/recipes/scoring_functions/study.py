@@ -13,7 +13,7 @@ from ...version import __version__
 from ..base import Progress, Workspace
 from ..kit.tables import rounded
 from .data import NATURAL, RunData
-from .errors import Errors, agreement_of_subsets, mean_and_spread
+from .errors import SCORES, Errors, agreement_of_subsets, mean_and_spread
 from .work import Answers, load_answers
 
 __all__ = ["FORM", "VARIANTS", "groups_of", "study_condition"]
@@ -76,7 +76,7 @@ def _errors(validation: Answers, targets: Mapping[str, Answers], grid: int) -> d
         about: dict[str, Any] = {"sets": len(members)}
         rows = [[found[name][base] for name in members] for base in range(errors.models)]
         about["accuracy"] = mean_and_spread([float(np.mean([one["accuracy"] for one in row])) for row in rows])
-        for score in ("conf", "lms", "ma"):
+        for score in SCORES:
             have = [row for row in rows if score in row[0]]
             if have:
                 about[score] = {

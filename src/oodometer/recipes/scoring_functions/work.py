@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ..base import Progress, Workspace
 from .data import Target
 from .run_config import RunConfig
 
-__all__ = ["MODEL_FILES", "Answers", "ask_all", "load_answers", "load_members", "train_member"]
+__all__ = ["MODEL_FILES", "Answers", "Place", "ask_all", "load_answers", "load_members", "train_member"]
 
 MODEL_FILES = ("oodometer_model.json", "pixels.json", "weights.safetensors")
 
@@ -28,25 +28,25 @@ Answers = Mapping[str, Array]
 """``probabilities`` (model, sample, class), ``label`` (sample,), ``views`` (base, view, sample), ``features``."""
 
 
-def train_member(
-    data: Dataset,
-    config: RunConfig,
-    epochs: int,
-    member: int,
-    *,
-    workspace: Workspace,
-    folder: str,
-    progress: Progress,
-    **network: Any,
-) -> None:
+@final
+@dataclass(frozen=True)
+class Place:
+    """Where a piece of work leaves its files, and whom it tells how far it is."""
+
+    workspace: Workspace
+    folder: str
+    progress: Progress
+
+
+def train_member(data: Dataset, config: RunConfig, epochs: int, member: int, place: Place, **network: Any) -> None:
     """Train one network and save it; interrupted, it goes on from its checkpoint."""
     use_threads()
     training = replace(config.training, epochs=epochs, seed=config.seed + member)
     model = ResNet(**{**config.network, **network}, training=training)
-    checkpoint = workspace / f"checkpoints/{folder}"
+    checkpoint = place.workspace / f"checkpoints/{place.folder}"
     classes = tuple(range(10))
-    model.fit(data.inputs, data.targets, classes=classes, checkpoint=checkpoint, progress=progress)
-    model.save(workspace / folder)
+    model.fit(data.inputs, data.targets, classes=classes, checkpoint=checkpoint, progress=place.progress)
+    model.save(place.workspace / place.folder)
     shutil.rmtree(checkpoint, ignore_errors=True)
 
 
@@ -59,11 +59,9 @@ def load_members(workspace: Workspace, folders: Sequence[str]) -> list[Classifie
 def ask_all(
     models: Sequence[Classifier],
     targets: Iterable[Target],
+    place: Place,
     *,
-    workspace: Workspace,
-    folder: str,
     names: Sequence[str],
-    progress: Progress,
     bases: int = 0,
     views: int = 0,
     features: int = 0,
@@ -79,11 +77,11 @@ def ask_all(
         said = [model.ask(images, Request(features=i < features)) for i, model in enumerate(models)]
         found["probabilities"] = np.stack([one.distribution for one in said]).astype(np.float32)
         if features:
-            found["features"] = np.stack([one.features for one in said[:features]])
+            found["features"] = np.stack([np.asarray(one.features) for one in said[:features]])
         if views:
             found["views"] = _views(models[:bases], images, views, seed)
-        _store(workspace / f"{folder}/{name}.npz", found)
-        progress(done, len(names))
+        _store(place.workspace / f"{place.folder}/{name}.npz", found)
+        place.progress(done, len(names))
 
 
 def _views(models: Sequence[Classifier], images: Array, views: int, seed: int) -> Array:
