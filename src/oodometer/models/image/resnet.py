@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any, final
 
@@ -19,6 +20,7 @@ from .pixels import in_one_size
 __all__ = ["ResNet"]
 
 _FILE = "pixels.json"
+_ROWS = 256  # images whose values are added at once: they stay in the cache
 
 
 @final
@@ -103,10 +105,8 @@ class ResNet(ImageClassifier):
         return told | {name: had for name, usual in later.items() if (had := getattr(self, name)) != usual}
 
     def _learn(self, inputs: Any) -> None:
-        pixels = in_one_size(inputs, self._sides).reshape(-1, 3)
-        total = len(pixels)
-        mean = pixels.sum(0, dtype=np.int64) / total
-        square = np.einsum("ic,ic->c", pixels, pixels, dtype=np.float64) / total
+        total, square = _moments(in_one_size(inputs, self._sides))
+        mean, square = total / (count := len(inputs) * math.prod(self._sides)), square / count
         self._mean = (mean / 255).astype(np.float32)
         self._spread = (np.sqrt(np.maximum(square - mean**2, 1.0)) / 255).astype(np.float32)
 
@@ -149,6 +149,18 @@ class ResNet(ImageClassifier):
     def _read_encoding(self, folder: Path) -> None:
         about = json.loads((folder / _FILE).read_text(encoding="utf-8"))
         self._mean, self._spread = (np.array(about[name], dtype=np.float32) for name in ("mean", "spread"))
+
+
+def _moments(images: Array) -> tuple[Array, Array]:
+    """Sums of the values and of their squares over all pixels of each channel, int64, shape (channel,)."""
+    flat = images.reshape(len(images), -1)
+    total, square = (np.zeros(flat.shape[1], dtype=np.int64) for _ in range(2))
+    for start in range(0, len(flat), _ROWS):
+        part = flat[start : start + _ROWS].astype(np.uint16)  # a square of 255 just fits
+        total += part.sum(0, dtype=np.uint32)
+        part *= part
+        square += part.sum(0, dtype=np.uint32)
+    return total.reshape(-1, 3).sum(0), square.reshape(-1, 3).sum(0)
 
 
 def _network(width: int, number: int, blocks: int, stride: int, classes: int, dropout: float) -> Any:
