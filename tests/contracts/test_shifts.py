@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ class Posterize(ImageShift):
     name = "posterize"
     about = "each channel keeps few of its levels"
     citation = "hendrycks2019"
-    constants: Any = (6, 5, 4, 3, 2)
+    constants: ClassVar[Any] = (6, 5, 4, 3, 2)
 
     def _shifted(self, pixels: Any, constant: Any, draws: Any) -> Any:
         return pixels & (256 - (1 << (8 - constant)))

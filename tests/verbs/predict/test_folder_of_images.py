@@ -100,7 +100,8 @@ def test_channels_of_an_array_are_told_with_its_file(tmp_path: Path) -> None:
 
     pytest.importorskip("torch")
     model = ResNet(image_size=8, width=8)
-    model.fit(np.zeros((4, 8, 8, 3), dtype=np.uint8), ["dark", "light"] * 2)
+    images: Any = np.zeros((4, 8, 8, 3), dtype=np.uint8)
+    model.fit(images, ["dark", "light"] * 2)
     np.savez(tmp_path / "a.npz", image=np.zeros((3, 8, 8, 4), dtype=np.uint8))
     with pytest.raises(InputError, match=r"a\.npz: column image: expected uint8 images .* got 4 channels"):
         predict(model, tmp_path / "a.npz")
