@@ -17,6 +17,7 @@ from types import ModuleType
 import jaxtyping
 import pytest
 
+from oodometer import registry
 from oodometer.fields import FIELDS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -336,24 +337,25 @@ def test_python_sessions_in_documents_run(path: Path, tmp_path: Path, monkeypatc
     assert runner.failures == 0, "".join(report)
 
 
-def test_example_score_in_contributing_works() -> None:
-    from oodometer import registry
-
+@pytest.mark.parametrize(
+    ("place", "kind", "name"), [("scores", "score", "second_gap"), ("shifts.image", "shift", "posterize")]
+)
+def test_examples_in_contributing_work(place: str, kind: registry.MethodKind, name: str) -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    block = re.search(r"^   ```python\n(.*?)^   ```", text, flags=re.DOTALL | re.MULTILINE)
-    assert block
-    module = ModuleType("oodometer.scores.second_gap")
-    module.__package__ = "oodometer.scores"
+    blocks = re.findall(r"^   ```python\n(.*?)^   ```", text, flags=re.DOTALL | re.MULTILINE)
+    (block,) = (one for one in blocks if f'name = "{name}"' in one)
+    module = ModuleType(f"oodometer.{place}.{name}")
+    module.__package__ = f"oodometer.{place}"
     try:
-        exec(compile(textwrap.dedent(block[1]), "CONTRIBUTING.md", "exec"), module.__dict__)
-        assert "second_gap" in registry.names("score")
+        exec(compile(textwrap.dedent(block), "CONTRIBUTING.md", "exec"), module.__dict__)
+        assert name in registry.names(kind)
         runner = doctest.DocTestRunner()
         for test in doctest.DocTestFinder().find(module):
             runner.run(test)
         assert runner.tries > 0
         assert runner.failures == 0
     finally:
-        registry.unregister("score", "second_gap")
+        registry.unregister(kind, name)
 
 
 def test_annotations_are_checked_under_test() -> None:

@@ -49,6 +49,9 @@ def predict(
     id: Annotated[str | None, typer.Option(help="Column that names the rows; by default id.")] = None,
     keep: Annotated[list[str] | None, typer.Option(help="A further column to carry along; may be repeated.")] = None,
     keep_input: Annotated[bool, typer.Option("--keep-input", help="Keep the texts as input.")] = False,
+    unlabelled: Annotated[
+        bool, typer.Option("--unlabelled", help="Leave labels out: subfolders of images are no classes.")
+    ] = False,
     member: Annotated[
         list[str] | None,
         typer.Option(help="A further model of the same classes, for agreement; may be repeated."),
@@ -94,6 +97,7 @@ def predict(
             id=id,
             keep=keep or None,
             keep_input=keep_input,
+            unlabelled=unlabelled,
             members=member or (),
             average=average,
             features=features,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,19 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError, MissingExtraError
 
-__all__ = ["ENDINGS", "decode_image", "image_files"]
+__all__ = ["ENDINGS", "decode_image", "file_stamp", "image_files"]
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm")
 
 
+class _UnknownRangeError(ValueError):
+    """Pixels that do not say what is black and what is white."""
+
+
 def image_files(folder: Path) -> list[Path]:
     """Image files below a folder, by name, whatever their depth. Raises `InputError` where there is none.
+
+    Links are followed, hidden files (``.DS_Store``, ``._1.png``) and folders are no images of anyone's.
 
     >>> image_files(Path("no-such-folder"))
     Traceback (most recent call last):
@@ -26,7 +33,7 @@ def image_files(folder: Path) -> list[Path]:
     """
     if not folder.is_dir():
         raise InputError("a folder of images", got="no such folder", remedy="check the path", file=str(folder))
-    found = sorted(one for one in folder.rglob("*") if one.suffix.lower() in ENDINGS and one.is_file())
+    found = sorted(_below(folder, {os.path.realpath(folder)}))
     if not found:
         raise InputError(
             "a folder of images",
@@ -37,11 +44,32 @@ def image_files(folder: Path) -> list[Path]:
     return found
 
 
+def _below(folder: Path, above: set[str]) -> Iterator[Path]:
+    """Image files below a folder; a link to one of the folders ``above`` would lead round and round."""
+    with os.scandir(folder) as entries:
+        for one in entries:
+            path = Path(one.path)
+            if one.name.startswith("."):
+                continue
+            if one.is_dir():
+                real = os.path.realpath(path)
+                if real not in above:
+                    yield from _below(path, above | {real})
+            elif path.suffix.lower() in ENDINGS and (one.is_file() or one.is_symlink()):
+                yield path  # a link to nowhere is an image that does not decode, and is told as one
+
+
+def file_stamp(path: Path) -> list[Any]:
+    """Size and time of change of a file, of the link itself where it leads nowhere."""
+    about = path.stat() if path.exists() else path.lstat()
+    return [about.st_size, about.st_mtime_ns]
+
+
 def decode_image(image: Any) -> Array:
     """A file, its bytes, a PIL image, an array, or a cell of a Hugging Face data set as uint8 (height, width, 3).
 
-    A cell is a mapping with ``bytes`` or ``path``. Raises `ValueError` with a short reason where it is no image,
-    `MissingExtraError` without pillow.
+    A cell is a mapping with ``bytes`` or ``path``. Grey values of 16 bits lose their lower 8. Raises `ValueError` with
+    a short reason where it is no image, `MissingExtraError` without pillow.
     """
     if isinstance(image, dict):
         image = image.get("bytes") or image.get("path")
@@ -54,14 +82,26 @@ def decode_image(image: Any) -> Array:
     except ImportError as error:
         raise MissingExtraError("reading images", "pillow", extra="image") from error
     if hasattr(image, "convert"):
-        return np.asarray(image.convert("RGB"))
+        return _pixels(image)
     if not isinstance(image, (bytes, str, os.PathLike)):
         raise ValueError(f"{type(image).__name__} is no image")
     try:
         with Image.open(io.BytesIO(image) if isinstance(image, bytes) else image) as whole:
-            return np.asarray(whole.convert("RGB"))
+            found = _pixels(whole)
+    except _UnknownRangeError:
+        raise
     except Image.DecompressionBombError as error:
         raise ValueError("more pixels than are safe to decode") from error
     except Exception as error:  # decoders raise classes of their own for damaged files
         reason = "no such file" if isinstance(error, FileNotFoundError) else "it does not decode"
         raise ValueError(f"{reason} ({type(error).__name__})") from error
+    return found
+
+
+def _pixels(image: Any) -> Array:
+    """A PIL image as uint8 (height, width, 3). Pillow itself would cut 16 bits off at 255: all would be white."""
+    if image.mode.startswith("I;16"):
+        return np.stack([(np.asarray(image) >> 8).astype(np.uint8)] * 3, -1)
+    if image.mode in ("I", "F"):
+        raise _UnknownRangeError(f"pixels of 32 bits (mode {image.mode}), whose range nothing tells")
+    return np.asarray(image.convert("RGB"))

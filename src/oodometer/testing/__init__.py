@@ -1,4 +1,4 @@
-"""Contract checks: what every score, estimator, metric, calibrator and live model must obey; plugins run the same.
+"""Contract checks: what every score, estimator, metric, calibrator, shift and live model obeys; for plugins too.
 
     from oodometer.testing import check_estimator
     check_estimator(MyEstimator)
@@ -18,10 +18,12 @@ from .methods import (
     in_another_order,
 )
 from .models import check_model
+from .shifts import check_image_shift
 
 __all__ = [
     "check_calibrator",
     "check_estimator",
+    "check_image_shift",
     "check_metric",
     "check_model",
     "check_score",

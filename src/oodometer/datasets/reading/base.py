@@ -71,6 +71,7 @@ class Examples(ABC):
     file: str | None = None
     modality: Modality
     rows: int | None = None
+    labels_are_folders = False
 
     @abstractmethod
     def batches(self, rows: int, *, skip: bool = False) -> Iterator[Batch]:

@@ -7,27 +7,31 @@ from pathlib import Path
 from typing import Any
 
 from ..base import Dataset, Modality
-from ..images import image_files
+from ..images import file_stamp, image_files
 from .base import Batch, Examples, check_modality, decoded
 
 __all__ = ["FolderExamples"]
 
 
 class FolderExamples(Examples):
-    """Images below a folder; the name of the subfolder is the label, the path inside the folder the id."""
+    """Images below a folder; the name of the subfolder is the label, the path inside the folder the id.
+
+    Beside subfolders, images in the folder itself are of unknown class.
+    """
+
+    labels_are_folders = True
 
     def __init__(self, folder: Path, reads: Sequence[Modality]) -> None:
         self.files = image_files(folder)
         self.folder, self.name, self.file, self.rows = folder, str(folder), str(folder), len(self.files)
         self.modality = "image"
         check_modality("image", reads, str(folder))
-        self._labelled = all(one.parent != folder for one in self.files)
+        self._labelled = any(one.parent != folder for one in self.files)
 
     @property
     def stamp(self) -> Any:
         """Name, size and time of change of every image."""
-        found = [(str(one.relative_to(self.folder)), one.stat()) for one in self.files]
-        return [[name, about.st_size, about.st_mtime_ns] for name, about in found]
+        return [[str(one.relative_to(self.folder)), *file_stamp(one)] for one in self.files]
 
     def batches(self, rows: int, *, skip: bool = False) -> Iterator[Batch]:
         """Images by name."""
@@ -35,7 +39,8 @@ class FolderExamples(Examples):
             files = self.files[start : start + rows]
             names = [one.relative_to(self.folder).as_posix() for one in files]
             pixels, there, skipped = decoded(files, names, skip, None, start)
-            labels = tuple(files[i].parent.relative_to(self.folder).as_posix() for i in there)
+            homes = [files[i].parent for i in there]
+            labels = tuple(None if one == self.folder else one.relative_to(self.folder).as_posix() for one in homes)
             data = Dataset(
                 self.name,
                 pixels,

@@ -19,8 +19,8 @@ class PredictOptions:
 
     columns : where inputs, labels and ids stand. request : features, views and dropout. members : further models of the
     same classes. average : whether the mean of all is judged. gives, classes, max_length : see `open_classifier`.
-    keep_input : whether texts are kept. skip : whether images that do not decode are left out. batch_rows : rows that
-    are read and asked at once.
+    keep_input : whether texts are kept. unlabelled : whether labels are left out. skip : whether images that do not
+    decode are left out. batch_rows : rows that are read and asked at once.
     """
 
     columns: Columns = Columns()  # noqa: RUF009 (it is frozen)
@@ -31,6 +31,7 @@ class PredictOptions:
     classes: tuple[int | str, ...] | None = None
     max_length: int | None = None
     keep_input: bool = False
+    unlabelled: bool = False
     skip: bool = False
     batch_rows: int = 4096
     device: str | None = None
@@ -40,6 +41,8 @@ class PredictOptions:
             raise UsageError("--average is of several models: name the others with --member")
         if self.request.augmentation != "shift" and not self.request.views:
             raise UsageError("--augmentation is of views: say with --views how many")
+        if self.unlabelled and self.columns.label is not None:
+            raise UsageError("--label names the truth and --unlabelled leaves it out; give one of them")
         if self.batch_rows < 1:
             raise UsageError(f"expected batches of at least 1 row, got {self.batch_rows}")
         if self.max_length is not None and self.max_length < 2:
@@ -64,6 +67,7 @@ class PredictOptions:
             "classes": None if self.classes is None else list(self.classes),
             "max_length": self.max_length,
             "keep_input": self.keep_input,
+            "unlabelled": self.unlabelled,
             "skip": self.skip,
             "batch_rows": self.batch_rows,
         }

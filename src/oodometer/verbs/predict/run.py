@@ -55,6 +55,7 @@ def predict(
     id: str | None = None,
     keep: str | Sequence[str] | None = None,
     keep_input: bool = False,
+    unlabelled: bool = False,
     members: Sequence[Any] = (),
     average: bool = False,
     features: bool = False,
@@ -89,6 +90,8 @@ def predict(
         Columns: what the model reads (two for pairs of texts), the truth, a name for each row, what to carry along.
     keep_input :
         Whether texts go into the file, as ``input``.
+    unlabelled :
+        Whether labels are left out: the subfolders of images are no classes, or the column is of something else.
     members, average :
         Further models of the same classes; whether the mean of all is judged, else the first.
     features, views, dropout, seed :
@@ -127,6 +130,7 @@ def predict(
         classes=None if classes is None else tuple(classes),
         max_length=max_length,
         keep_input=keep_input,
+        unlabelled=unlabelled,
         skip=on_error == "skip",
         batch_rows=batch_rows,
         device=device,
@@ -160,11 +164,24 @@ def _opened(model: Any, options: PredictOptions) -> Classifier:
         "max_length": options.max_length,
         "device": options.device,
     }
+    _check_members(model, options.members)
     first = open_classifier(model, **more)
     if not options.members:
         return first
     others = [open_classifier(one, **more) for one in options.members]
     return Ensemble([first, *others], names=_names([model, *options.members]), average=options.average)
+
+
+def _check_members(model: Any, members: Sequence[Any]) -> None:
+    """`UsageError` for a model that is named twice: it agrees with itself, whatever it says."""
+    seen: set[Any] = set()
+    for one in (model, *members):
+        key: Any = id(one)
+        if isinstance(one, (str, os.PathLike)):
+            key = os.path.realpath(one) if os.path.exists(one) else str(one)
+        if key in seen:
+            raise UsageError(f"{one} is named twice: a model agrees with itself; give each --member another model")
+        seen.add(key)
 
 
 def _names(models: Sequence[Any]) -> list[str]:
@@ -220,7 +237,7 @@ def _ask_all(
                 if progress is not None:
                     progress(before + rows * at // max(all_, 1), total)
 
-            record = _record(asked, batch, options, tell) if len(batch.data) else None
+            record = _record(asked, examples, batch, options, tell) if len(batch.data) else None
             note = {"truncated": asked.truncated if record is not None else 0, "skipped": list(batch.skipped)}
             parts.add(record, note)
         done += batch.read
@@ -237,14 +254,23 @@ def _ask_all(
     return sum(note["truncated"] for note in parts.notes), skipped
 
 
-def _record(asked: Classifier, batch: Batch, options: PredictOptions, tell: Callable[[int, int], None]) -> Predictions:
+def _record(
+    asked: Classifier, examples: Examples, batch: Batch, options: PredictOptions, tell: Callable[[int, int], None]
+) -> Predictions:
     data, request = batch.data, replace(options.request, first_row=batch.first_row)
-    answers = asked.ask(data, request, progress=tell)
+    try:
+        answers = asked.ask(data, request, progress=tell)
+    except InputError as error:
+        raise error.at(file=examples.file, row_offset=batch.first_row) from None
     fields: dict[str, Any] = {"columns": {}}
-    if len(data.targets):
-        column = options.columns.label or "label"
+    if len(data.targets) and not options.unlabelled:
         fields["label"] = matched(
-            data.targets, answers.classes, file=data.source, first_row=batch.first_row, column=column
+            data.targets,
+            answers.classes,
+            file=data.source,
+            first_row=batch.first_row,
+            column=options.columns.label or "label",
+            images=[f"{examples.file}/{one}" for one in data.ids] if examples.labels_are_folders else (),
         )
     if data.ids:
         fields["columns"]["id"] = np.array(data.ids, dtype=object)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...arrays import Array
-from ...datasets.images import decode_image, image_files
+from ...datasets.images import decode_image, file_stamp, image_files
 from ...errors import InputError
 from ...shifts import ImageShift
 from ...shifts.image.filters import pillow_image
@@ -28,7 +28,7 @@ def shift_folder(job: Job) -> tuple[int, Skipped, list[tuple[Path, Path]]]:
     """Shift a folder; rows of a copy, what was left out, and the place and manifest of each copy."""
     files = image_files(job.source)
     names = written_names([one.relative_to(job.source) for one in files])
-    stamp = [[str(one), about.st_size, about.st_mtime_ns] for one, about in ((one, one.stat()) for one in files)]
+    stamp = [[str(one), *file_stamp(one)] for one in files]
     fingerprint = job.fingerprint(stamp)
     skipped: Skipped = ()
     with filling(job, fingerprint) as part:

@@ -1,0 +1,113 @@
+"""Folders as people have them: nested, linked, with hidden files and odd images, with and without classes for names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oodometer.cli import main
+from oodometer.datasets.images import decode_image, image_files
+from oodometer.errors import InputError, UsageError
+from oodometer.verbs.predict import predict
+
+image = pytest.importorskip("PIL.Image", reason="needs the extra image: pip install 'oodometer[image]'")
+CLASSES = ["dark", "light"]
+
+
+def of_images(images: Any) -> Any:
+    dark = np.array([one.mean() < 100 for one in images])
+    return np.stack([np.where(dark, 0.9, 0.2), np.where(dark, 0.1, 0.8)], axis=1)
+
+
+def write(home: Path, *names: str) -> Path:
+    """Dark images, and light ones where the name says so."""
+    for name in names:
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        pixels = np.full((6, 5, 3), 250 if "light" in name else 10, dtype=np.uint8)
+        image.fromarray(pixels).save(home / name, format="png")
+    return home
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("dark/A.PNG", "light/b c \u00fc.png"),
+        ("2024/05/dark/a.png", "2024/06/light/b.png"),
+        ("dark/2024/a.png", "light/2024/b.png"),
+    ],
+)
+def test_the_folder_that_is_a_class_is_the_label(tmp_path: Path, names: tuple[str, ...]) -> None:
+    found = predict(of_images, write(tmp_path, *names), classes=CLASSES)
+    assert found.record.columns["id"].tolist() == sorted(names)
+    assert np.asarray(found.record.label).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("folder", ["2024", "Dark", "dark/light"])
+def test_a_folder_that_is_no_class_is_told_with_its_image(tmp_path: Path, folder: str) -> None:
+    home = write(tmp_path, f"{folder}/a.png")
+    with pytest.raises(InputError, match=f"{folder}/a.png: expected a folder named like one of .* got '{folder}'"):
+        predict(of_images, home, classes=CLASSES)
+    assert predict(of_images, home, classes=CLASSES, unlabelled=True).record.label is None
+    with pytest.raises(UsageError, match="give one of them"):
+        predict(of_images, home, classes=CLASSES, unlabelled=True, label="label")
+
+
+def test_an_image_beside_the_folders_is_of_unknown_class(tmp_path: Path) -> None:
+    home = write(tmp_path, "dark/a.png", "cover.png", "light/b.png")
+    found = predict(of_images, home, classes=CLASSES)
+    assert found.record.verdicts.tolist() == [-1, 1, 1]
+    assert found.accuracy is not None
+    assert found.accuracy.value == 1.0
+
+
+def test_hidden_files_are_no_images_and_links_are_followed(tmp_path: Path) -> None:
+    home = write(tmp_path / "images", "dark/a.png")
+    write(tmp_path / "elsewhere", "b.png")
+    for name in ("dark/._a.png", ".thumbnails/c.png"):
+        (home / name).parent.mkdir(exist_ok=True)
+        (home / name).write_bytes(b"no image")
+    (home / "light").symlink_to(tmp_path / "elsewhere")
+    (home / "dark" / "round").symlink_to(home)
+    assert [str(one.relative_to(home)) for one in image_files(home)] == ["dark/a.png", "light/b.png"]
+
+
+def test_a_link_to_nowhere_is_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    home = write(tmp_path / "images", "dark/a.png")
+    (home / "dark" / "gone.png").symlink_to(tmp_path / "nowhere.png")
+    with pytest.raises(InputError, match=r"gone\.png: expected an image, got no such file"):
+        predict(of_images, home, classes=CLASSES)
+    assert predict(of_images, home, classes=CLASSES, on_error="skip").skipped == 1
+    words = ["shift", "image", str(home), "--kind", "fog", "--severity", "1", "--out", str(tmp_path / "out")]
+    assert main(words) == 2
+    assert main([*words, "--on-error", "skip"]) == 0
+    assert "1 could not be read and were left out (dark/gone.png: no such file" in capsys.readouterr().out
+
+
+def test_sixteen_bits_are_not_cut_off(tmp_path: Path) -> None:
+    grey = np.arange(0, 65536, 1024, dtype=np.uint16).reshape(8, 8)
+    image.fromarray(grey).save(tmp_path / "a.png")
+    assert (decode_image(tmp_path / "a.png") == (grey >> 8)[..., None]).all()
+    image.fromarray(np.ones((4, 4), dtype=np.float32)).save(tmp_path / "b.tiff")
+    with pytest.raises(ValueError, match="32 bits"):
+        decode_image(tmp_path / "b.tiff")
+
+
+def test_channels_of_an_array_are_told_with_its_file(tmp_path: Path) -> None:
+    from oodometer.models import ResNet
+
+    pytest.importorskip("torch")
+    model = ResNet(image_size=8, width=8)
+    images: Any = np.zeros((4, 8, 8, 3), dtype=np.uint8)
+    model.fit(images, ["dark", "light"] * 2)
+    np.savez(tmp_path / "a.npz", image=np.zeros((3, 8, 8, 4), dtype=np.uint8))
+    with pytest.raises(InputError, match=r"a\.npz: column image: expected uint8 images .* got 4 channels"):
+        predict(model, tmp_path / "a.npz")
+
+
+def test_a_model_is_no_second_opinion_on_itself(tmp_path: Path) -> None:
+    home = write(tmp_path, "dark/a.png")
+    with pytest.raises(UsageError, match="named twice: a model agrees with itself"):
+        predict(of_images, home, classes=CLASSES, members=[of_images])
