@@ -170,14 +170,21 @@ def test_the_claims_follow_the_numbers() -> None:
     sizes = [
         {"models": n, "by_model": [0.02 + 0.1 / n**3 + 1e-4 * i for i in range(4)], "spread": 0.01} for n in range(2, 9)
     ]
-    clean = {"ma": {"shifts": shifts}, "ma-diverse": {"shifts": worse}, "sizes_of_ensemble": {"all": sizes}}
+    clean = {
+        "ma": {"models": 4, "shifts": shifts},
+        "ma-diverse": {"models": 4, "shifts": worse},
+        "sizes_of_ensemble": {"all": sizes},
+    }
     found = {one.name: one.verdict for one in claims_of({"tasks": {"clean": clean}})}
     assert found["ma_conf"] == found["conf_lms"] == "holds"
     assert found["severity_ma"] == found["saturates"] == "holds"
     assert found["diverse_far_clean"] == "holds"
     assert found["diverse_near_clean"] == "does not hold"
     turned = {name: shift(0.01, 0.05, 0.02) for name in shifts}
-    found = {one.name: one.verdict for one in claims_of({"tasks": {"clean": {**clean, "ma": {"shifts": turned}}}})}
+    found = {
+        one.name: one.verdict
+        for one in claims_of({"tasks": {"clean": {**clean, "ma": {"models": 4, "shifts": turned}}}})
+    }
     assert found["ma_conf"] == "does not hold"
     assert found["severity_ma"] in ("undecided", "does not hold")
 

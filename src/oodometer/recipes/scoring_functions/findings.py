@@ -10,7 +10,7 @@ import numpy as np
 from ..kit.claims import Claim
 from ..kit.looks import Look, all_of, larger, positive
 
-__all__ = ["NAMES", "claims_of", "far_of", "near_of"]
+__all__ = ["NAMES", "agreement_of_as_many", "claims_of", "far_of", "near_of"]
 
 NAMES = {"conf": "Conf", "lms": "LMS", "ma": "MA", "ma-diverse": "MA_0.02"}
 PAIRED, WELCH = "paired t test over models", "Welch's t test over models"
@@ -103,20 +103,29 @@ def _sizes(clean: Mapping[str, Any]) -> list[Claim]:
     return out
 
 
+def agreement_of_as_many(task: Mapping[str, Any], shift: str) -> list[float]:
+    """Errors of MA by model, of plain ensembles with as many models as the diverse one has."""
+    plain, models = task["ma"], task["ma-diverse"]["models"]
+    if plain["models"] == models:
+        return _errors(plain["shifts"][shift], "ma")
+    found: list[float] = next(o for o in task["sizes_of_ensemble"][shift] if o["models"] == models)["by_model"]
+    return found
+
+
 def _diverse(tasks: Mapping[str, Any]) -> list[Claim]:
     """Does an ensemble that learnt some labels wrong err less on far shifts, and not on near ones?"""
     out = []
     for name, task in tasks.items():
         if "ma-diverse" not in task:
             continue
-        plain, diverse = (task[variant]["shifts"] for variant in ("ma", "ma-diverse"))
-        far, near = far_of(plain), near_of(plain)
-        one, other = _errors(plain[far], "ma"), _errors(diverse[far], "ma")
+        diverse = task["ma-diverse"]["shifts"]
+        far, near = far_of(diverse), near_of(diverse)
+        one, other = agreement_of_as_many(task, far), _errors(diverse[far], "ma")
         text = f"{far}: MA_0.02 {_mean(other)}, MA {_mean(one)}"
         claim = f"MA_0.02 errs less than MA on the far shift ({name} training data)"
         out.append(Claim(f"diverse_far_{name}", claim, text, WELCH, larger(one, other)))
         if name == "clean":
-            one, other = _errors(plain[near], "ma"), _errors(diverse[near], "ma")
+            one, other = agreement_of_as_many(task, near), _errors(diverse[near], "ma")
             claim = "MA_0.02 errs more than MA on the near shift (clean training data)"
             text = f"{near}: MA_0.02 {_mean(other)}, MA {_mean(one)}"
             out.append(Claim("diverse_near_clean", claim, text, WELCH, larger(other, one)))
