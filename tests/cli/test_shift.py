@@ -72,7 +72,7 @@ def test_a_folder(images: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     told = json.loads((out / "manifest.json").read_text())
     assert (told["kind"], told["severity"], told["constants"], told["seed"]) == ("fog", 3, [0.75, 2.5], 5)
     assert (told["rows"], told["skipped"], told["version"]) == (12, [], oodometer.__version__)
-    assert told["argv"].startswith("oodometer ")
+    assert told["argv"].split()[0] == "oodometer"  # in a worker of pytest nothing more was typed
     assert sorted(one.name for one in tmp_path.iterdir()) == ["images", "out"]
 
 

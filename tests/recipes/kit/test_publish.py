@@ -47,7 +47,7 @@ def copy(tmp_path: Path) -> Any:
 
 
 def test_every_recipe_has_results() -> None:
-    assert [(name, "small") for name in RECIPES] == PUBLISHED
+    assert [(name, "small") for name in RECIPES] == [one for one in PUBLISHED if one[1] == "small"]
 
 
 @pytest.mark.parametrize("name", RECIPES)
