@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError, MissingExtraError
 
-__all__ = ["ENDINGS", "decode_image", "file_stamp", "image_files"]
+__all__ = ["ENDINGS", "decode_image", "file_stamp", "image_files", "no_images"]
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm")
 
@@ -63,6 +63,16 @@ def file_stamp(path: Path) -> list[Any]:
     """Size and time of change of a file, of the link itself where it leads nowhere."""
     about = path.stat() if path.exists() else path.lstat()
     return [about.st_size, about.st_mtime_ns]
+
+
+def no_images(got: str) -> InputError:
+    """The error for arrays that are no images."""
+    return InputError(
+        "uint8 images of shape (sample, height, width, 3)",
+        got=got,
+        remedy="give arrays of 0 to 255 with the channels last",
+        column="image",
+    )
 
 
 def decode_image(image: Any) -> Array:

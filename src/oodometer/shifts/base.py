@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..arrays import Array
-from ..errors import InputError, UsageError
+from ..datasets.images import no_images
+from ..errors import UsageError
 from .draws import Draws
 
 __all__ = ["ImageShift", "Shift"]
@@ -67,7 +68,7 @@ class ImageShift(Shift):
         places: dict[tuple[int, ...], list[int]] = {}
         for place, one in enumerate(images):
             if one.ndim not in (2, 3):
-                raise _no_images(f"shape {one.shape} at position {place}")
+                raise no_images(f"shape {one.shape} at position {place}")
             _checked(one[None])
             places.setdefault(one.shape, []).append(place)
         out: list[Array] = list(images)
@@ -114,16 +115,7 @@ def _whole(values: Array) -> Array:
 
 def _checked(images: Array) -> Array:
     if images.dtype != np.uint8 or images.ndim not in (3, 4) or (images.ndim == 4 and images.shape[-1] not in (1, 3)):
-        raise _no_images(f"{images.dtype} of shape {images.shape}")
+        raise no_images(f"{images.dtype} of shape {images.shape}")
     if 0 in images.shape[1:]:
-        raise _no_images(f"images without pixels, shape {images.shape}")
+        raise no_images(f"images without pixels, shape {images.shape}")
     return images
-
-
-def _no_images(got: str) -> InputError:
-    return InputError(
-        "uint8 images of shape (sample, height, width, 3)",
-        got=got,
-        remedy="give arrays of 0 to 255 with the channels last",
-        column="image",
-    )

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array
-from ...errors import InputError, MissingExtraError
+from ...datasets.images import no_images
+from ...errors import MissingExtraError
 
 __all__ = ["augmented", "check_images", "in_one_size"]
 
@@ -23,29 +24,20 @@ def check_images(images: Any) -> Any:
     """
     if isinstance(images, np.ndarray) and images.dtype != object:
         if images.dtype != np.uint8 or images.ndim not in (3, 4) or images.shape[-1] not in (images.shape[-1], 3):
-            raise _no_images(f"{images.dtype} of shape {images.shape}")
+            raise no_images(f"{images.dtype} of shape {images.shape}")
         if images.ndim == 3:
             images = np.repeat(images[..., None], 3, axis=-1)
         if not len(images):
-            raise _no_images("none")
+            raise no_images("none")
         if images.shape[-1] == 1:
             images = np.repeat(images, 3, axis=-1)
         if images.shape[-1] != 3:
-            raise _no_images(f"{images.shape[-1]} channels")
+            raise no_images(f"{images.shape[-1]} channels")
         return images
     found = [check_images(np.asarray(one)[None])[0] for one in images]
     if not found:
-        raise _no_images("none")
+        raise no_images("none")
     return np.stack(found) if len({one.shape for one in found}) == 1 else found
-
-
-def _no_images(got: str) -> InputError:
-    return InputError(
-        "uint8 images of shape (sample, height, width, 3)",
-        got=got,
-        remedy="give arrays of 0 to 255 with the channels last",
-        column="image",
-    )
 
 
 def in_one_size(images: Any, sides: tuple[int, int]) -> Array:

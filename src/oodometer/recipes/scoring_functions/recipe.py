@@ -10,6 +10,7 @@ from ...models.torch.library import torch
 from ..base import Progress, Recipe, Step, Workspace
 from ..kit.claims import judged
 from ..kit.publish import write_result
+from ..kit.tasks import joined
 from . import figures, tables
 from .data import RunData
 from .findings import claims_of
@@ -67,7 +68,7 @@ class ScoringFunctions(Recipe):
 
     def joined(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
         """The new result with the tasks that it lacks."""
-        return super().joined(old, tables.joined(old, new, TASKS))
+        return super().joined(old, joined(old, new, TASKS))
 
     def to_markdown(self, result: Mapping[str, Any]) -> str:
         """Tables and findings as Markdown."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...version import __version__
 from ..base import Workspace
 from .study import FORM
 
-__all__ = ["combine", "joined"]
+__all__ = ["combine"]
 
 _MORE = ("estimators", "published")
 
@@ -38,11 +38,3 @@ def _read(workspace: Workspace, name: str) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return one if isinstance(one, dict) and one.get("form", FORM) == FORM else None
-
-
-def joined(old: Mapping[str, Any] | None, new: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """The new result with those tasks of an old one of the same form that it lacks, in the order of ``names``."""
-    kept = old["tasks"] if old is not None and old["form"] == new["form"] else {}
-    both = {**kept, **new["tasks"]}
-    done = {name: both[name] for name in names if name in both}
-    return {**new, "tasks": done, "missing": [name for name in names if name not in both]}
