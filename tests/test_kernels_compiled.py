@@ -271,16 +271,50 @@ def test_other_types_take_the_plain_form(dtype: Any) -> None:
         assert (got.best.tolist(), got.second.tolist()) == ([0, 1], [2, 5])
 
 
+def test_linear_algebra_keeps_to_one_thread_until_the_last_has_left() -> None:
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+
+    def many() -> list[int]:
+        return [library["num_threads"] for library in threadpoolctl.threadpool_info()]
+
+    before = many()
+    first, second = kernels.one_thread(), kernels.one_thread()
+    with first:
+        assert set(many()) == {1}
+        second.__enter__()
+    assert set(many()) == {1}
+    second.__exit__(None, None, None)
+    assert many() == before
+
+
+@given(seed=st.integers(0, 999), bins=st.sampled_from([2, 5, 64]), columns=st.integers(1, 4), is_root=st.booleans())
+def test_cells_and_splits_are_the_plain_ones(seed: int, bins: int, columns: int, is_root: bool) -> None:
+    rng = np.random.default_rng(seed)
+    samples = int(rng.integers(1, 200))
+    codes = rng.integers(0, bins, (samples, columns)).astype(np.int32)
+    gradient, curvature = rng.normal(size=samples), rng.uniform(0, 0.25, samples)
+    rows = np.sort(rng.permutation(samples)[: rng.integers(1, samples + 1)])
+    got, want = both(lambda: kernels.cell_sums(codes, rows, gradient, curvature, bins))
+    assert got.tolist() == want.tolist()
+    total = float(got[0, :, 0].sum()), float(got[0, :, 1].sum())
+    here, there = both(lambda: kernels.best_split(got, total, (5, 1e-3, 1e-15), is_root=is_root))
+    assert here == there
+
+
 # ------------------------------------------------------------------------------------------ arguments
 
-F, N, Q = (np.zeros(3, dtype=t) for t in (np.float32, np.int32, np.int64))
+F, N, Q, D = (np.zeros(3, dtype=t) for t in (np.float32, np.int32, np.int64, np.float64))
 F2 = np.zeros((3, 2), dtype=np.float32)
 FITS: dict[str, list[Any]] = {
     "row_statistics": [F2, N, F, F],
     "negative_entropy": [F2, F],
     "log_odds_bin": [F, Q],
     "count_off_diagonal": [F2, N, np.zeros((2, 960), dtype=np.int64), np.zeros((2, 2)), 1],
+    "cell_sums": [np.zeros((3, 2), dtype=np.int32), Q, D, D, np.zeros((2, 4, 3))],
+    "best_split": [np.zeros((2, 4, 3)), np.zeros(2), D, np.zeros(2), 1],
 }
+# arguments of any length: classes, rows and columns, as many as you like
+FREE = {("negative_entropy", 0), ("row_statistics", 0), ("cell_sums", 1), ("best_split", 0)}
 
 
 def call(name: str, arguments: list[Any]) -> Any:
@@ -318,8 +352,8 @@ def test_arguments_are_checked(name: str) -> None:
         doubled = np.repeat(given_, 2, axis=-1)
         with pytest.raises(ValueError):
             call(name, swapped(doubled[..., ::2]))
-        if (name, place) in {("negative_entropy", 0), ("row_statistics", 0)}:
-            continue  # as many classes as you like
+        if (name, place) in FREE:
+            continue
         for wrong in (doubled, np.concatenate([given_, given_, given_])):
             with pytest.raises(ValueError):
                 call(name, swapped(wrong))
@@ -334,6 +368,12 @@ def test_arguments_are_checked(name: str) -> None:
         ("count_off_diagonal", 1, np.array([0, 2, 0], dtype=np.int32)),
         ("count_off_diagonal", 1, np.array([0, -1, 0], dtype=np.int32)),
         ("count_off_diagonal", 2, np.zeros((2, 961), dtype=np.int64)),
+        ("cell_sums", 0, np.array([[0, 4], [0, 0], [0, 0]], dtype=np.int32)),
+        ("cell_sums", 0, np.array([[0, -1], [0, 0], [0, 0]], dtype=np.int32)),
+        ("cell_sums", 1, np.array([0, 3])),
+        ("cell_sums", 1, np.array([-1, 0])),
+        ("cell_sums", 4, np.zeros((2, 4, 2))),
+        ("best_split", 0, np.zeros((0, 4, 3))),
     ],
 )
 def test_numbers_that_would_be_places_in_memory_are_checked(name: str, place: int, wrong: Any) -> None:
@@ -360,6 +400,8 @@ def test_the_plain_rooms_check_numbers_too() -> None:
             kernels.count_passed(np.array([0.5]), np.array([3]), np.zeros((1, 2)))
         with pytest.raises(ValueError, match="predicted"):
             kernels.off_diagonal_counts(np.array([[0.5, 0.5]]), np.array([2]), 960)
+        with pytest.raises(ValueError, match="codes"):
+            kernels.cell_sums(np.array([[4]], dtype=np.int32), np.array([0]), np.zeros(1), np.zeros(1), 4)
 
 
 # ------------------------------------------------------------------------------------------ the choice

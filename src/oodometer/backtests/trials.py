@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -12,8 +11,8 @@ import numpy as np
 
 from .. import plugins
 from ..diagnoses import ShiftStatistics
-from ..inference.domain_classifier import compared_once, one_thread
-from ..kernels import cores, side_by_side
+from ..inference.domain_classifier import compared_once
+from ..kernels import cores, one_thread, side_by_side
 from ..passes.guarding import Failed, checked_estimate, guarded, unless_failed
 from ..passes.plan import EstimationPlan
 from ..passes.slicing import WHOLE
@@ -64,7 +63,7 @@ def run_trials(
     all by default. A family that fails is told to ``on_failure`` (its name, why).
     """
     simulations: dict[str, Simulation] = {}
-    part, pool, begun = -1, None, None
+    part, pool, begun, slow_waiting = -1, None, None, 0
     waiting: list[tuple[Key, Callable[[], Trial | None]]] = []
     for key in keys:
         family, severity, repeat = key
@@ -84,8 +83,11 @@ def run_trials(
             target = None
         slowly = slow_repeats is None or repeat < slow_repeats
         waiting.append((key, partial(_try, begun if slowly else begun.quick, target, key)))
-        if not (slowly and begun.is_slow) or len(waiting) == cores():
+        slow_waiting += slowly and begun.is_slow
+        # quick trials wait with slow ones, so that it is slow ones that run side by side
+        if not slow_waiting or slow_waiting == cores():
             yield from _tried(waiting)
+            slow_waiting = 0
     yield from _tried(waiting)
 
 
@@ -112,8 +114,8 @@ def _tried(waiting: list[tuple[Key, Callable[[], Trial | None]]]) -> Iterator[tu
     """The trials that wait, side by side where there are several; the list is empty afterwards."""
     keys, jobs = [key for key, _ in waiting], [job for _, job in waiting]
     waiting.clear()
-    # the limit of one thread for linear algebra is the process's own: set here, so that none lifts it for the others
-    with one_thread() if len(jobs) > 1 else nullcontext():
+    # set once for all jobs: who asks inside pays nothing
+    with one_thread():
         found = side_by_side(jobs)
     yield from zip(keys, found, strict=True)
 

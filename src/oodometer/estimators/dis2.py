@@ -10,10 +10,10 @@ import numpy as np
 from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..inference.critic_search import fit_critics
-from ..inference.domain_classifier import narrow, one_thread, standardised
+from ..inference.domain_classifier import narrow, standardised
 from ..inference.row_sample import RowSample, sample_limit
 from ..intervals import wilson_from_variance
-from ..kernels import mix, row_hash
+from ..kernels import mix, one_thread, row_hash
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate

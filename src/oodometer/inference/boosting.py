@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Array
+from ..kernels import best_split, cell_sums
 
 __all__ = ["fit_boosting"]
 
 _TREES, _DEPTH, _BINS, _RATE = 50, 3, 64, 0.1
 _LEAST_ROWS = 20  # of a leaf
-_LEAST_CURVATURE = 1e-3
 _TINY = 1e-15
+_LIMITS = (_LEAST_ROWS, 1e-3, _TINY)  # of a side: rows, curvature; and what is added to every divisor
 
 
 @dataclass(frozen=True)
@@ -25,19 +26,6 @@ class _Split:
     bin: int
     left: _Split | float
     right: _Split | float
-
-
-@dataclass(frozen=True)
-class _Sums:
-    """Gradients, curvatures and rows, each of shape (column, bin)."""
-
-    gradient: Array
-    curvature: Array
-    rows: Array
-
-    def without(self, other: _Sums) -> _Sums:
-        """What is left for the other child."""
-        return _Sums(self.gradient - other.gradient, self.curvature - other.curvature, self.rows - other.rows)
 
 
 def fit_boosting(x: Array, y: Array) -> Callable[[Array], Array]:
@@ -58,7 +46,7 @@ def fit_boosting(x: Array, y: Array) -> Callable[[Array], Array]:
     """
     cuts = [_cuts(column) for column in x.T]
     codes = _binned(x, cuts)
-    places = np.ascontiguousarray(codes.T) + np.arange(x.shape[1]) * _BINS  # (sample, column), one number a cell
+    by_row = np.ascontiguousarray(codes.T, dtype=np.int32)
     share = y.mean()
     start = float(np.log(share / (1 - share)))
     odds = np.full(len(y), start)
@@ -68,7 +56,7 @@ def fit_boosting(x: Array, y: Array) -> Callable[[Array], Array]:
         # single precision as in the library: sums of halves and quarters would tie in another way
         gradient = (chance - y).astype(np.float32)
         curvature = (chance * (1 - chance)).astype(np.float32)
-        trees.append(_Grower(codes, places, gradient, curvature, odds).tree())
+        trees.append(_Grower(codes, by_row, gradient, curvature, odds).tree())
 
     def log_odds(other: Array) -> Array:
         out = np.full(len(other), start)
@@ -115,29 +103,24 @@ def _add(tree: _Split | float, codes: Array, rows: Array, out: Array) -> None:
 class _Grower:
     """Grows one tree, and adds its values to the log-odds of the rows it is grown on."""
 
-    def __init__(self, codes: Array, places: Array, gradient: Array, curvature: Array, odds: Array) -> None:
-        self._codes, self._places, self._odds = codes, places, odds
+    def __init__(self, codes: Array, by_row: Array, gradient: Array, curvature: Array, odds: Array) -> None:
+        self._codes, self._by_row, self._odds = codes, by_row, odds
         self._gradient, self._curvature = gradient.astype(np.float64), curvature.astype(np.float64)
 
     def tree(self) -> _Split | float:
         """The tree; sums are taken in the library's order, so that splits which are equally good fall alike."""
         rows = np.arange(len(self._odds))
         sums = self._sums(rows)
-        total = float(sums.gradient[0].sum()), float(sums.curvature[0].sum())
+        total = float(sums[0, :, 0].sum()), float(sums[0, :, 1].sum())
         return self._grow(rows, sums, total, _DEPTH)
 
-    def _sums(self, rows: Array) -> _Sums:
-        columns = len(self._codes)
-        places = self._places[rows].ravel() if len(rows) < len(self._odds) else self._places.ravel()
-        size, shape = columns * _BINS, (columns, _BINS)
-        made = [
-            np.bincount(places, np.repeat(values[rows], columns), size).reshape(shape)
-            for values in (self._gradient, self._curvature)
-        ]
-        return _Sums(made[0], made[1], np.bincount(places, minlength=size).reshape(shape))
+    def _sums(self, rows: Array) -> Array:
+        return cell_sums(self._by_row, rows, self._gradient, self._curvature, _BINS)
 
-    def _grow(self, rows: Array, sums: _Sums | None, total: tuple[float, float], depth: int) -> _Split | float:
-        found = None if sums is None or len(rows) < 2 * _LEAST_ROWS else _best(sums, *total, is_root=depth == _DEPTH)
+    def _grow(self, rows: Array, sums: Array | None, total: tuple[float, float], depth: int) -> _Split | float:
+        found = None
+        if sums is not None and len(rows) >= 2 * _LEAST_ROWS:
+            found = best_split(sums, total, _LIMITS, is_root=depth == _DEPTH)
         if found is None:
             value = -_RATE * (total[0] / (total[1] + _TINY))
             self._odds[rows] += value
@@ -146,33 +129,11 @@ class _Grower:
         above = total[0] - below[0], total[1] - below[1]
         goes = self._codes[column][rows] <= cut
         left, right = rows[goes], rows[~goes]
-        one: _Sums | None = None
-        other: _Sums | None = None
+        one: Array | None = None
+        other: Array | None = None
         if depth > 1:  # leaves need their totals alone
             small_left = len(left) < len(right)
             small = self._sums(left if small_left else right)
-            large = sums.without(small) if sums is not None else small
+            large = sums - small if sums is not None else small
             one, other = (small, large) if small_left else (large, small)
         return _Split(column, cut, self._grow(left, one, below, depth - 1), self._grow(right, other, above, depth - 1))
-
-
-def _best(sums: _Sums, gradient: float, curvature: float, is_root: bool) -> tuple[int, int, tuple[float, float]] | None:
-    """Column and bin of the first best split, and the totals of its left side; None where none is allowed or brings
-    anything.
-    """
-    low_gradient, low_curvature, low_rows = (
-        np.cumsum(part, axis=1) for part in (sums.gradient, sums.curvature, sums.rows)
-    )
-    high_gradient, high_curvature = gradient - low_gradient, curvature - low_curvature
-    allowed = (low_rows >= _LEAST_ROWS) & (low_rows[0, -1] - low_rows >= _LEAST_ROWS)
-    allowed &= (low_curvature >= _LEAST_CURVATURE) & (high_curvature >= _LEAST_CURVATURE)
-    # what the node loses undivided; the same for all its splits, and left out of the root's
-    gain = 0.0 if is_root else gradient * (-gradient / (curvature + _TINY))
-    # an empty side has no curvature to divide by; no such split is allowed
-    left = low_gradient * (-low_gradient / np.where(allowed, low_curvature + _TINY, 1.0))
-    right = high_gradient * (-high_gradient / np.where(allowed, high_curvature + _TINY, 1.0))
-    gains = np.where(allowed, gain - left - right, 0.0)
-    place = int(gains.argmax())
-    if gains.flat[place] <= 0:
-        return None
-    return place // _BINS, place % _BINS, (float(low_gradient.flat[place]), float(low_curvature.flat[place]))

@@ -16,6 +16,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import NotApplicable
 from ..intervals import wilson_from_variance
+from ..kernels import one_thread
 from ..predictions import Predictions
 from ..results import percent
 from .boosting import fit_boosting
@@ -33,7 +34,6 @@ __all__ = [
     "domain_sample",
     "effective_rows",
     "narrow",
-    "one_thread",
     "representation",
     "standardised",
     "weighted_accuracy",
@@ -281,15 +281,6 @@ def compare_domains(x_reference: Array, x_target: Array) -> DomainComparison:
     # where nothing moved, each pair of folds meets twice, once either way round: half as much evidence as it looks
     p_value = NormalDist().cdf((0.5 - auc) / (error * np.sqrt(2)))
     return DomainComparison(auc, error, p_value, weights, effective_rows(weights), covered, learner)
-
-
-def one_thread() -> Any:
-    """Context in which linear algebra uses one thread: these fits are so small that threads would mostly wait for each
-    other.
-    """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    return threadpool_limits(1)
 
 
 def _ratio(log_odds: Array) -> tuple[Array, float]:

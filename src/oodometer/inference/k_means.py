@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
+from ..kernels import one_thread
 
 __all__ = ["k_means"]
 
@@ -23,9 +24,7 @@ def k_means(points: Array, count: int) -> Array:
     >>> k_means(np.array([[0.0], [0.1], [5.0], [5.1]]), 2).tolist() in ([0, 0, 1, 1], [1, 1, 0, 0])
     True
     """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    with threadpool_limits(1, user_api="blas"):  # a few columns: threads would wait for each other, and for other work
+    with one_thread():  # a few columns: threads would wait for each other, and for other work
         return _clustered(points - points.mean(axis=0), count)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..kernels import top_two
+from ..kernels import one_thread, top_two
 
 __all__ = ["Transport", "transport"]
 
@@ -59,7 +59,6 @@ def transport(probabilities: Array, prior: Array, start: Array | None = None) ->
     0.3
     """
     from scipy.optimize import minimize
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     open_classes = np.flatnonzero(prior > 0)
     share = prior[open_classes] / prior[open_classes].sum()
@@ -85,7 +84,7 @@ def transport(probabilities: Array, prior: Array, start: Array | None = None) ->
 
     potential = np.zeros(classes)
     if classes > 1:
-        with threadpool_limits(1, user_api="blas"):  # for matrices of 20 rows threads cost ten times what they bring
+        with one_thread():  # for matrices of 20 rows threads cost ten times what they bring
             if start is not None:
                 potential = start[open_classes].astype(np.float64)
             else:

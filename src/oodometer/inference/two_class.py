@@ -44,7 +44,7 @@ def fit_logistic(x: Array, y: Array, c: float) -> Callable[[Array], Array]:
     falling, chance = slope(weights, odds)
     for _ in range(_STEPS):
         bend = (ones.T * (chance * (1 - chance))) @ ones / rows + np.diag(penalty)
-        step = -np.linalg.lstsq(bend, falling, rcond=None)[0]
+        step = -_solved(bend, falling)
         along, promised = ones @ step, float(falling @ step)
         length = 1.0
         for _ in range(_HALVINGS):
@@ -58,6 +58,15 @@ def fit_logistic(x: Array, y: Array, c: float) -> Callable[[Array], Array]:
         if np.abs(falling).max() <= _FLAT and step @ bend @ step / 2 <= _FLAT:
             break
     return lambda other: other @ weights[:-1] + weights[-1]
+
+
+def _solved(bend: Array, falling: Array) -> Array:
+    """The Newton step; the shortest of many where the intercept alone is no longer determined."""
+    try:
+        out = np.linalg.solve(bend, falling)
+    except np.linalg.LinAlgError:
+        out = np.linalg.lstsq(bend, falling, rcond=None)[0]
+    return out
 
 
 def _logistic(odds: Array) -> Array:

@@ -6,6 +6,7 @@ Each room holds a pass in plain numpy and, where `passes.c` was compiled, hands 
 from __future__ import annotations
 
 from .bins import LOG_ODDS_BINS, equal_bin, half_bin, log_odds_bin, log_odds_centres
+from .cells import best_split, cell_sums
 from .compiled import is_compiled
 from .entropy import entropy_sums
 from .hash import mix, row_hash
@@ -13,7 +14,7 @@ from .isotonic import pool_adjacent
 from .off_diagonal import off_diagonal_counts
 from .quantiles import quantiles
 from .tally import count_passed, tally
-from .threads import by_chunks, concatenated, cores, later, limited_to, pool, side_by_side
+from .threads import by_chunks, concatenated, cores, later, limited_to, one_thread, pool, side_by_side
 from .top import FEW_CLASSES, RowStatistics, Top, look_over, row_statistics, row_sums, top_two
 
 __all__ = [
@@ -21,7 +22,9 @@ __all__ = [
     "LOG_ODDS_BINS",
     "RowStatistics",
     "Top",
+    "best_split",
     "by_chunks",
+    "cell_sums",
     "concatenated",
     "cores",
     "count_passed",
@@ -36,6 +39,7 @@ __all__ = [
     "look_over",
     "mix",
     "off_diagonal_counts",
+    "one_thread",
     "pool",
     "pool_adjacent",
     "quantiles",

@@ -17,3 +17,9 @@ def log_odds_bin(values: Array, out: Array, /) -> None:
 
 def count_off_diagonal(values: Array, predicted: Array, counts: Array, mass: Array, halves: int, /) -> None:
     """float (sample, class), int32 (sample,); adds to int64 (class, bin) and float64 (class, class)."""
+
+def cell_sums(codes: Array, rows: Array, gradient: Array, curvature: Array, cells: Array, /) -> None:
+    """int32 (sample, column), int64 (row,), float64 (sample,) twice; adds to float64 (column, bin, 3)."""
+
+def best_split(cells: Array, total: Array, limits: Array, low: Array, root: int, /) -> int:
+    """float64 (column, bin, 3), (2,), (3,) -> float64 (2,); returns the place of the first best cell, or -1."""

@@ -242,6 +242,105 @@ static PyObject *count_off_diagonal(PyObject *module, PyObject *args)
     return done(&h, Py_NewRef(Py_None));
 }
 
+/* Sums over rows of gradient, curvature and one, by column and the bin of its code; in the order of the rows. */
+static int add_to_cells(const int32_t *code, const int64_t *row, Py_ssize_t many, const double *gradient,
+                        const double *curvature, Py_ssize_t samples, Py_ssize_t columns, Py_ssize_t bins, double *cell)
+{
+    int fits = 1;
+    for (Py_ssize_t i = 0; i < many; i++) {
+        if (row[i] < 0 || row[i] >= samples)
+            return 0;
+        const int32_t *here = code + row[i] * columns;
+        const double g = gradient[row[i]], h = curvature[row[i]];
+        for (Py_ssize_t j = 0; j < columns; j++) {
+            if (here[j] < 0 || here[j] >= bins) {
+                fits = 0;
+                continue;
+            }
+            double *at = cell + 3 * (j * bins + here[j]);
+            at[0] += g;
+            at[1] += h;
+            at[2] += 1;
+        }
+    }
+    return fits;
+}
+
+static PyObject *cell_sums(PyObject *module, PyObject *args)
+{
+    static const Want want[] = {{"codes", "i", 2, 0}, {"rows", "q", 1, 0}, {"gradient", "d", 1, 0},
+                                {"curvature", "d", 1, 0}, {"cells", "d", 3, 1}};
+    Held h;
+    int fits;
+    if (!take_all(&h, args, want, 5, NULL))
+        return done(&h, NULL);
+    const Py_buffer *codes = &h.view[0], *rows = &h.view[1], *cells = &h.view[4];
+    Py_ssize_t samples = codes->shape[0], columns = codes->shape[1];
+    if (!same(samples, h.view[2].shape[0], "gradient") || !same(samples, h.view[3].shape[0], "curvature") ||
+        !same(columns, cells->shape[0], "columns of cells") || !same(3, cells->shape[2], "sums of cells"))
+        return done(&h, NULL);
+    Py_BEGIN_ALLOW_THREADS
+    fits = add_to_cells(codes->buf, rows->buf, rows->shape[0], h.view[2].buf, h.view[3].buf, samples, columns,
+                        cells->shape[1], cells->buf);
+    Py_END_ALLOW_THREADS
+    if (!fits)
+        PyErr_Format(PyExc_ValueError, "codes, rows: expected numbers below %zd and %zd", cells->shape[1], samples);
+    return done(&h, fits ? Py_NewRef(Py_None) : NULL);
+}
+
+/* The first cell whose split gains most, or -1; `low` are the sums up to it. limit: rows, curvature, what is added to
+ * every divisor. */
+static Py_ssize_t first_best(const double *cell, Py_ssize_t columns, Py_ssize_t bins, const double *total,
+                             const double *limit, double before, double *low)
+{
+    Py_ssize_t best = -1;
+    double most = 0, all = 0;
+    for (Py_ssize_t b = 0; b < bins; b++)
+        all += cell[3 * b + 2];
+    for (Py_ssize_t j = 0; j < columns; j++) {
+        double g = 0, h = 0, rows = 0;
+        for (Py_ssize_t b = 0; b < bins; b++) {
+            const double *at = cell + 3 * (j * bins + b);
+            g += at[0];
+            h += at[1];
+            rows += at[2];
+            const double other_g = total[0] - g, other_h = total[1] - h;
+            if (rows < limit[0] || all - rows < limit[0] || h < limit[1] || other_h < limit[1])
+                continue;
+            const double gain = before - g * (-g / (h + limit[2])) - other_g * (-other_g / (other_h + limit[2]));
+            if (gain > most) {
+                most = gain;
+                best = j * bins + b;
+                low[0] = g;
+                low[1] = h;
+            }
+        }
+    }
+    return best;
+}
+
+static PyObject *best_split(PyObject *module, PyObject *args)
+{
+    static const Want want[] = {{"cells", "d", 3, 0}, {"total", "d", 1, 0}, {"limits", "d", 1, 0}, {"low", "d", 1, 1}};
+    Held h;
+    int root;
+    Py_ssize_t place;
+    if (!take_all(&h, args, want, 4, &root))
+        return done(&h, NULL);
+    const Py_buffer *cells = &h.view[0];
+    if (!same(3, cells->shape[2], "sums of cells") || !same(2, h.view[1].shape[0], "total") ||
+        !same(3, h.view[2].shape[0], "limits") || !same(2, h.view[3].shape[0], "low") ||
+        !at_least(1, cells->shape[0], "columns of cells"))
+        return done(&h, NULL);
+    Py_BEGIN_ALLOW_THREADS
+    const double *total = h.view[1].buf, *limit = h.view[2].buf;
+    /* what the node loses undivided; the same for all its splits, and left out of the root's */
+    const double before = root ? 0 : total[0] * (-total[0] / (total[1] + limit[2]));
+    place = first_best(cells->buf, cells->shape[0], cells->shape[1], total, limit, before, h.view[3].buf);
+    Py_END_ALLOW_THREADS
+    return done(&h, PyLong_FromSsize_t(place));
+}
+
 /* ------------------------------------------------------------------------------------------ the module */
 
 static PyMethodDef methods[] = {
@@ -249,6 +348,8 @@ static PyMethodDef methods[] = {
     {"negative_entropy", negative_entropy, METH_VARARGS, NULL},
     {"log_odds_bin", log_odds_bin, METH_VARARGS, NULL},
     {"count_off_diagonal", count_off_diagonal, METH_VARARGS, NULL},
+    {"cell_sums", cell_sums, METH_VARARGS, NULL},
+    {"best_split", best_split, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ __all__ = [
     "cores",
     "later",
     "limited_to",
+    "one_thread",
     "pool",
     "side_by_side",
 ]
@@ -57,6 +59,45 @@ def limited_to(workers: int | None) -> Iterator[None]:
         yield
     finally:
         _limit.reset(token)
+
+
+class _LinearAlgebra:
+    """How many ask at the moment that linear algebra use one thread, and the limit that is in force for them."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.asking = 0
+        self.limit: Any = None
+
+
+_linear_algebra = _LinearAlgebra()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Context in which linear algebra uses one thread: for fits so small that threads would mostly wait for each other.
+
+    The limit is the whole process's: the first who asks sets it, the last who leaves lifts it, so that none lifts it
+    for the others, and who asks inside another's context pays nothing.
+
+    >>> with one_thread():
+    ...     float(np.ones(3) @ np.ones(3))
+    3.0
+    """
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    with _linear_algebra.lock:
+        if not _linear_algebra.asking:
+            _linear_algebra.limit = threadpool_limits(1)
+        _linear_algebra.asking += 1
+    try:
+        yield
+    finally:
+        with _linear_algebra.lock:
+            _linear_algebra.asking -= 1
+            if not _linear_algebra.asking:
+                _linear_algebra.limit.restore_original_limits()
+                _linear_algebra.limit = None
 
 
 def pool(workers: int) -> ThreadPoolExecutor:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable
-from ..kernels import by_chunks, mix
+from ..kernels import by_chunks, mix, one_thread
 from ..predictions import Predictions
 from ..registry import register
 from .base import Score
@@ -126,8 +126,6 @@ class _All:
         return len(self._rows)
 
     def __call__(self, features: Array, count: int) -> Array:
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
         out = np.empty((len(features), count))
 
         def work(start: int, stop: int) -> None:
@@ -137,6 +135,6 @@ class _All:
             squares = 2 * half[:, :count] + np.square(some).sum(axis=1, keepdims=True)
             out[start:stop] = np.sort(np.sqrt(np.maximum(squares, 0)), axis=1)
 
-        with threadpool_limits(1):  # pieces go to the cores, not products
+        with one_thread():  # pieces go to the cores, not products
             by_chunks(work, len(features), len(self._rows))
         return out

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..arrays import Array
+from ..kernels import one_thread
 from ..predictions import Predictions
 
 __all__ = ["LEAST_ROWS", "Simulation", "coordinates", "draw_by_shares", "draw_by_weight"]
@@ -100,9 +101,7 @@ def coordinates(pool: Predictions) -> Array | None:
     if not points.shape[1]:
         return None
     if points.shape[1] > _MOST_COLUMNS:
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-        with threadpool_limits(1):  # so small that threads would mostly wait for each other
+        with one_thread():  # so small that threads would mostly wait for each other
             values, vectors = np.linalg.eigh(points.T @ points)
         points = points @ vectors[:, np.argsort(-values)[:_MOST_COLUMNS]]
     out: Array = points / np.maximum(points.std(axis=0), 1e-12)

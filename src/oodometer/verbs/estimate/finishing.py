@@ -19,9 +19,9 @@ from ...headline.falls import chance_of_fall, judged
 from ...headline.headline import Evidence, make_headline
 from ...headline.natural_headline import natural_headline, signs_of
 from ...headline.weighing import TrialWeighting
-from ...inference.domain_classifier import compared_once, one_thread
+from ...inference.domain_classifier import compared_once
 from ...intervals import clopper_pearson
-from ...kernels import side_by_side
+from ...kernels import one_thread, side_by_side
 from ...passes.base import State
 from ...passes.guarding import checked_estimate, unless_failed
 from ...passes.plan import EstimationPlan
@@ -206,7 +206,7 @@ def _answers(plan: EstimationPlan, whole: Mapping[str, Any]) -> tuple[list[Estim
     jobs: list[Callable[[], Any]] = [partial(_estimates, part, whole) for part in parts]
     if plan.diagnostician is not None:
         jobs.insert(0, partial(plan.diagnostician.finish, whole["diagnosis"]))
-    # the limit of one thread for linear algebra is the process's own: set here, so that none lifts it for the others
+    # set once for all jobs: who asks inside pays nothing
     with compared_once(), one_thread():
         found = side_by_side([partial(copy_context().run, job) for job in jobs])
     diagnosis: Diagnosis | None = None if plan.diagnostician is None else found.pop(0)
