@@ -46,13 +46,20 @@ def reproduce(
         list[str] | None,
         typer.Option("--task", help="Only this task of a paper that has tasks, such as cogs; may be repeated."),
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Processes that do steps side by side, for a paper whose steps can be; by default one for each core "
+            "that is idle."
+        ),
+    ] = None,
     json: options.Json = None,
 ) -> None:
     """Reproduce a paper: train, predict, judge, and set the numbers beside the paper's."""
     from ..recipes import reproduce as run
 
     with going_on(output.KEPT), _bar() as bar:
-        found = run(paper, scale=scale, out=out, only=only or (), tasks=task or (), report=bar)
+        found = run(paper, scale=scale, out=out, only=only or (), tasks=task or (), workers=workers, report=bar)
     found = replace(found, argv=output.command_line())
     output.deliver(found.to_dict(), json=json)
     if json != "-":

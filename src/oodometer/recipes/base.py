@@ -10,11 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import UsageError, WorkError
 from ..store import write_atomic
 from ..store.artifact_cache import checksum_of_files, made_anew, read_artifact, write_artifact
+
+if TYPE_CHECKING:
+    from .workers import Workers
 
 __all__ = ["Recipe", "Report", "Step", "StepRun", "Workspace", "run_steps"]
 
@@ -66,7 +69,7 @@ class Step:
     settings : all that the files depend on, ready for JSON.
     needs : names of the steps whose files it reads; it is done again when they are.
     weight : about how many seconds it takes; only the bar depends on it.
-    always : whether it is done in every run, as a step is that reads whatever an earlier run left.
+    always : whether it is done in every run, as a step is that reads whatever an earlier run left; no other needs it.
     """
 
     name: str
@@ -77,6 +80,10 @@ class Step:
     needs: tuple[str, ...] = ()
     weight: float = 1.0
     always: bool = False
+
+    def described(self) -> str:
+        """Name, files and settings as JSON: what is the same step, and what is another."""
+        return json.dumps([self.name, self.files, dict(self.settings)], sort_keys=True, default=str)
 
 
 @dataclass(frozen=True)
@@ -108,6 +115,8 @@ class Recipe(ABC):
     scales: ClassVar[tuple[str, ...]] = ("small", "paper")
     row_key: ClassVar[str] = "name"
     """First key of the objects that stand on a line of their own in the published result."""
+    side_by_side: ClassVar[bool] = False
+    """Whether its steps name all that they need, so that several can be done at a time."""
 
     @property
     def home(self) -> Path:
@@ -148,8 +157,13 @@ class Recipe(ABC):
         """The result as a page of Markdown, ours beside the paper's."""
 
 
-def run_steps(steps: Sequence[Step], workspace: Workspace, report: Report | None = None) -> list[StepRun]:
+def run_steps(
+    steps: Sequence[Step], workspace: Workspace, report: Report | None = None, workers: Workers | None = None
+) -> list[StepRun]:
     """Do the steps that are not done yet; interrupted, the next run goes on behind the last one finished.
+
+    With ``workers`` steps whose needs are met are done side by side; those that are done in every run stay in this
+    process.
 
     >>> import tempfile
     >>> place = Workspace(Path(tempfile.mkdtemp()))
@@ -160,36 +174,97 @@ def run_steps(steps: Sequence[Step], workspace: Workspace, report: Report | None
     names = [step.name for step in steps]
     if len(set(names)) < len(names):
         raise UsageError(f"two steps have the same name among {', '.join(names)}")
-    total = sum(step.weight for step in steps) or 1.0
-    behind = 0.0
-    fingerprints: dict[str, str] = {}
-    runs = []
-    for step in steps:
-        stamp = _stamp_of(step.name)
-        fingerprints[step.name] = fingerprint = _fingerprint(step, [fingerprints[name] for name in step.needs])
-        known = workspace.stamp(step.name)
-        kept = known.get("mark") == fingerprint and not step.always and _unchanged(workspace, stamp, known, step)
-        if not kept:
-            if report is not None:
-                report(step.about, behind / total)
-            started, used = time.monotonic(), time.process_time()
+    run = _Run(steps, workspace, report)
+    if workers is None or workers.many == 1 or not any(run.is_left(step) for step in steps if not step.always):
+        for step in steps:
+            run.do(step)
+    else:
+        _side_by_side(run, workers)
+    run.say("done", 1.0)
+    return [run.runs[name] for name in names]
 
-            def progress(done: int, of: int, step: Step = step, behind: float = behind) -> None:
-                if report is not None and of:
-                    report(step.about, (behind + step.weight * done / of) / total)
 
-            step.work(workspace, progress)
-            missing = [name for name in step.files if not (workspace.folder / name).is_file()]
-            if missing:
-                raise WorkError(f"the step {step.name} did not leave {', '.join(missing)}; report it")
-            spent = {"seconds": time.monotonic() - started, "cpu_seconds": time.process_time() - used}
-            known = {"mark": fingerprint, **spent, "files": checksum_of_files(workspace.folder, step.files)}
-            write_artifact(workspace / stamp, "step", known)
-        runs.append(StepRun(step.name, kept, float(known["seconds"]), float(known["cpu_seconds"])))
-        behind += step.weight
-    if report is not None:
-        report("done", 1.0)
-    return runs
+class _Run:
+    """What is known of the steps while they are done."""
+
+    def __init__(self, steps: Sequence[Step], workspace: Workspace, report: Report | None) -> None:
+        self.steps, self.workspace, self.report = steps, workspace, report
+        self.runs: dict[str, StepRun] = {}
+        self._total = sum(step.weight for step in steps) or 1.0
+        self._behind = 0.0
+        self._fingerprints: dict[str, str] = {}
+        for step in steps:
+            self._fingerprints[step.name] = _fingerprint(step, [self._fingerprints[name] for name in step.needs])
+
+    def say(self, what: str, share: float) -> None:
+        """Report, where somebody listens."""
+        if self.report is not None:
+            self.report(what, share)
+
+    def is_left(self, step: Step) -> bool:
+        """Whether the step is to be done; one that is not is kept, and behind."""
+        if step.name in self.runs:
+            return False
+        known = self.workspace.stamp(step.name)
+        same = known.get("mark") == self._fingerprints[step.name] and not step.always
+        if not same or not _unchanged(self.workspace, _stamp_of(step.name), known, step):
+            return True
+        self._is_behind(step, StepRun(step.name, True, float(known["seconds"]), float(known["cpu_seconds"])))
+        return False
+
+    def begin(self, step: Step) -> None:
+        """Say that a step begins."""
+        self.say(step.about, self._behind / self._total)
+
+    def do(self, step: Step) -> None:
+        """Do a step in this process, unless it is kept."""
+        if not self.is_left(step):
+            return
+        self.begin(step)
+        started, used = time.monotonic(), time.process_time()
+
+        def progress(done: int, of: int) -> None:
+            if of:
+                self.say(step.about, (self._behind + step.weight * done / of) / self._total)
+
+        step.work(self.workspace, progress)
+        self.end(step, {"seconds": time.monotonic() - started, "cpu_seconds": time.process_time() - used})
+
+    def end(self, step: Step, spent: Mapping[str, float]) -> None:
+        """Remember a step whose files are there."""
+        missing = [name for name in step.files if not (self.workspace.folder / name).is_file()]
+        if missing:
+            raise WorkError(f"the step {step.name} did not leave {', '.join(missing)}; report it")
+        files = checksum_of_files(self.workspace.folder, step.files)
+        known = {"mark": self._fingerprints[step.name], **spent, "files": files}
+        write_artifact(self.workspace / _stamp_of(step.name), "step", known)
+        self._is_behind(step, StepRun(step.name, False, spent["seconds"], spent["cpu_seconds"]))
+
+    def _is_behind(self, step: Step, run: StepRun) -> None:
+        self.runs[step.name] = run
+        self._behind += step.weight
+
+
+def _side_by_side(run: _Run, workers: Workers) -> None:
+    """Begin each step as soon as a worker is free and what it needs is there, in the order of the list."""
+    left = [step for step in run.steps if not step.always and run.is_left(step)]
+    with workers.open():
+        running = 0
+        while left or running:
+            ready = [step for step in left if all(name in run.runs for name in step.needs)]
+            for step in ready:
+                if workers.is_free:
+                    run.begin(step)
+                    workers.begin(step)
+                    left.remove(step)
+                    running += 1
+            if not running:
+                raise WorkError(f"the step {left[0].name} needs one that no run does; report it")
+            for step, spent in workers.finished():
+                run.end(step, spent)
+                running -= 1
+    for step in run.steps:
+        run.do(step)
 
 
 def _fingerprint(step: Step, needs: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 from ..arguments import checked
 from ..errors import InputError, UsageError, WorkError
 from .base import Recipe, Report, StepRun, Workspace, run_steps
+from .workers import Origin, Workers, usual_workers
 
 __all__ = ["RECIPES", "Reproduction", "find_recipe", "reproduce"]
 
@@ -77,6 +78,7 @@ def reproduce(
     out: str | os.PathLike[str] | None = None,
     only: Sequence[str] = (),
     tasks: Sequence[str] = (),
+    workers: int | None = None,
     report: Report | None = None,
 ) -> Reproduction:
     """Follow the recipe of a paper; finished steps of an earlier run in the same folder are kept.
@@ -94,16 +96,22 @@ def reproduce(
     tasks :
         Names of the tasks to work on, by default all, for a paper that has tasks. Results of tasks that were finished
         before in the same folder stay in the tables.
+    workers :
+        Processes that do steps side by side, for a paper whose steps can be; by default one for each core that is idle,
+        at most 8 (4 on a GPU). Each trains with its share of the threads: the numbers of a training depend on their
+        number in the last digits.
     report :
         Called with what is being done and the share of the work that is behind.
 
-    Raises `UsageError` for an unknown paper, scale, model or task, `InputError` for an ``out`` that is no folder.
+    Raises `UsageError` for an unknown paper, scale, model or task and for workers that a paper has no use for,
+    `InputError` for an ``out`` that is no folder.
     """
     recipe = find_recipe(paper)
     if scale not in recipe.scales:
         raise UsageError(f"unknown scale {scale!r}; expected {' or '.join(recipe.scales)}")
     _check("model", only, recipe.models(scale), paper, scale)
     _check("task", tasks, recipe.tasks(scale), paper, scale)
+    _check_workers(recipe, workers)
     folder = Path(out) if out is not None else Path("reproduce") / f"{paper}-{scale}"
     if folder.exists() and not folder.is_dir():
         raise InputError("a folder", got="a file", remedy="name another with --out", file=str(folder))
@@ -112,7 +120,12 @@ def reproduce(
     except OSError as error:
         raise WorkError(f"cannot make the folder {folder}: {error.strerror}; name another with --out") from error
     workspace = Workspace(folder)
-    runs = run_steps(recipe.steps(scale, tuple(dict.fromkeys((*only, *tasks)))), workspace, report)
+    chosen = tuple(dict.fromkeys((*only, *tasks)))
+    steps, beside = recipe.steps(scale, chosen), None
+    if recipe.side_by_side:
+        origin = Origin(f"{__package__}.{RECIPES[paper]}", "RECIPE", scale, chosen)
+        beside = Workers(origin, folder, workers or usual_workers())
+    runs = run_steps(steps, workspace, report, beside)
     result = recipe.result(workspace)
     return Reproduction(paper, scale, folder, tuple(runs), result, recipe.to_markdown(result))
 
@@ -124,6 +137,14 @@ def _check(what: str, named: Sequence[str], known: Sequence[str], paper: str, sc
         raise UsageError(f"{paper} has no {what}s to choose from, got {unknown[0]!r}; leave --{_OPTIONS[what]} out")
     if unknown:
         raise UsageError(f"unknown {what} {unknown[0]!r} at scale {scale}; known: {', '.join(known)}")
+
+
+def _check_workers(recipe: Recipe, workers: int | None) -> None:
+    """`UsageError` for a number that is none, and for workers that would have nothing to do."""
+    if workers is not None and workers < 1:
+        raise UsageError(f"expected at least one worker, got {workers}")
+    if workers is not None and workers > 1 and not recipe.side_by_side:
+        raise UsageError(f"{recipe.name} does its steps one after another; leave --workers out")
 
 
 _OPTIONS = {"model": "only", "task": "task"}

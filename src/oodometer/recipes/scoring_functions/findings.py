@@ -99,7 +99,12 @@ def _sizes(clean: Mapping[str, Any]) -> list[Claim]:
     spreads = ", ".join(
         f"{size}: {rows[size]['spread']:.4f}" for size in sorted(rows) if rows[size]["spread"] is not None
     )
-    out.append(Claim("spread", "the spread over ensembles falls beyond 4 models", f"standard deviation, {spreads}"))
+    claim, said = "the spread over ensembles falls beyond 4 models", f"standard deviation, {spreads}"
+    last = max((size for size in rows if rows[size].get("spread_by_model")), default=4)
+    if last <= 4:
+        return [*out, Claim("spread", claim, said)]
+    falls = np.array(rows[4]["spread_by_model"]) - np.array(rows[last]["spread_by_model"])
+    out.append(Claim("spread", claim, f"{said}; 4 against {last}", PAIRED, positive(falls.tolist())))
     return out
 
 

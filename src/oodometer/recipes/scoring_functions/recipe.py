@@ -29,6 +29,7 @@ class ScoringFunctions(Recipe):
     title = "Which score of a sample predicts accuracy?"
     citation = "trivedi2023"
     row_key = "form"
+    side_by_side = True
 
     def __init__(self, config: Mapping[str, RunConfig] | None = None) -> None:
         self.config = dict(config or RUN_CONFIGS)

@@ -18,7 +18,7 @@ from .work import Answers, load_answers
 
 __all__ = ["FORM", "VARIANTS", "groups_of", "study_condition"]
 
-FORM = 1  # raise it where the form of the result changes: then the step is done again
+FORM = 2  # raise it where the form of the result changes: then the step is done again
 VARIANTS = ("ma", "ma-diverse")
 
 
@@ -100,7 +100,13 @@ def _sizes(validation: Answers, targets: Mapping[str, Answers], draws: int, seed
     for name, members in {"all": list(targets), **groups}.items():
         found = agreement_of_subsets(validation, [targets[one] for one in members], sizes, draws, seed)
         out[name] = [
-            {"models": size, "by_model": one.mean(1).tolist(), "spread": _spread(one)} for size, one in found.items()
+            {
+                "models": size,
+                "by_model": one.mean(1).tolist(),
+                "spread": _spread(one),
+                "spread_by_model": one.std(axis=1, ddof=1).tolist() if one.shape[1] > 1 else None,
+            }
+            for size, one in found.items()
         ]
     return out
 
