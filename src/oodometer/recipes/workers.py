@@ -124,10 +124,8 @@ def _do(origin: Origin, folder: str, name: str, described: str, threads: int) ->
         try:
             step = origin.steps()[name]
             if step.described() != described:
-                return {}, (
-                    WorkError.exit_code,
-                    f"the step {name} is another one in another process; --workers 1 does all of them in one",
-                )
+                said = f"the step {name} is another one in another process; --workers 1 does all in one"
+                return {}, (WorkError.exit_code, said)
             step.work(Workspace(Path(folder)), _quiet)
         except OodometerError as error:  # not all of them survive the way between processes
             return {}, (error.exit_code, str(error))

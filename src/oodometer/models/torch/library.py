@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from ...errors import MissingExtraError, UsageError
+from ...kernels import cores
 
 __all__ = ["choose_device", "idle_cores", "torch", "transformers", "use_threads"]
 
@@ -60,7 +61,7 @@ def idle_cores() -> int:
 
 
 def use_threads(count: int | None = None) -> int:
-    """Let torch use ``count`` threads, by default as many as there are idle cores; returns the number."""
-    count = count or idle_cores()
+    """Let torch use ``count`` threads, by default as many as there are idle cores for us; returns the number."""
+    count = count or min(idle_cores(), cores())
     torch().set_num_threads(count)
     return count
