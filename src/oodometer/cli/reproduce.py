@@ -49,8 +49,7 @@ def reproduce(
     workers: Annotated[
         int | None,
         typer.Option(
-            help="Processes that do steps side by side, for a paper whose steps can be; by default one for each core "
-            "that is idle."
+            help="Processes that do steps side by side, for a paper whose steps can be; by default one for each core."
         ),
     ] = None,
     json: options.Json = None,

@@ -97,8 +97,8 @@ def reproduce(
         Names of the tasks to work on, by default all, for a paper that has tasks. Results of tasks that were finished
         before in the same folder stay in the tables.
     workers :
-        Processes that do steps side by side, for a paper whose steps can be; by default one for each core that is idle,
-        at most 8 (4 on a GPU). Each trains with its share of the threads: the numbers of a training depend on their
+        Processes that do steps side by side, for a paper whose steps can be; by default one for each core, at most 8
+        (4 on a GPU). Each trains with its share of the threads: the numbers of a training depend on their
         number in the last digits.
     report :
         Called with what is being done and the share of the work that is behind.

@@ -45,14 +45,15 @@ def _steps_of(origin: Origin) -> Mapping[str, Step]:
 
 
 def usual_workers() -> int:
-    """As many as there are cores that nobody else keeps busy, at most 8; on a GPU at most 4.
+    """One for each core, at most 8; on a GPU at most 4. Unlike threads, processes do not wait for each other on cores
+    that others keep busy.
 
     >>> 1 <= usual_workers() <= 8
     True
     """
-    from ..models.torch.library import choose_device, idle_cores
+    from ..models.torch.library import choose_device
 
-    return min(idle_cores(), 4 if choose_device(None) == "cuda" else _MOST)
+    return min(cores(), 4 if choose_device(None) == "cuda" else _MOST)
 
 
 @final
