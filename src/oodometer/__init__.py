@@ -31,7 +31,9 @@ __all__ = [
     "methods",
     "predict",
     "read",
+    "shift_dialogue",
     "shift_image",
+    "shift_text",
     "write",
     "write_report",
 ]
@@ -59,7 +61,9 @@ _HOMES = {
     "methods": ("verbs.methods", "methods"),
     "predict": ("verbs.predict", "predict"),
     "read": ("store", "read_predictions"),
+    "shift_dialogue": ("verbs.shift", "shift_dialogue"),
     "shift_image": ("verbs.shift", "shift_image"),
+    "shift_text": ("verbs.shift", "shift_text"),
     "write": ("store", "write_predictions"),
     "write_report": ("reports", "write_report"),
 }
@@ -95,4 +99,4 @@ if TYPE_CHECKING:
     from .verbs.evaluate import Evaluation, evaluate
     from .verbs.methods import methods
     from .verbs.predict import predict
-    from .verbs.shift import shift_image
+    from .verbs.shift import shift_dialogue, shift_image, shift_text

@@ -1,8 +1,8 @@
-"""The command `shift image`: shifted copies of a folder of images or of an NPZ file."""
+"""The commands `shift image`, `shift text` and `shift dialogue`: shifted copies of images, texts and dialogues."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,6 +21,8 @@ def add_to(app: typer.Typer) -> None:
     )
     group.callback()(_shift)
     group.command(name="image")(image)
+    group.command(name="text")(text)
+    group.command(name="dialogue")(dialogue)
     app.add_typer(group, name="shift")
 
 
@@ -73,6 +75,104 @@ def image(
             argv=output.command_line(),
             progress=progress,
         )
+        output.deliver({**found.to_dict(), "argv": output.command_line()}, json=json)
+    if json != "-":
+        output.say(*found.summary().splitlines())
+
+
+Rows = Annotated[
+    str,
+    typer.Argument(metavar="DATA", help="JSON lines or a table with a text in each row, plain or packed."),
+    places.READ,
+]
+Out = Annotated[
+    str,
+    typer.Option(
+        help="A new file of the same form; for several copies an empty or new folder, with <kind>-<severity> in it.",
+        metavar="OUT",
+    ),
+    places.WRITTEN,
+]
+Where = Annotated[list[str] | None, typer.Option(help="Only rows with COLUMN=VALUE; may be repeated.")]
+Training = Annotated[
+    str | None, typer.Option(help="File of the texts that the model was trained on: what is known.", metavar="FILE")
+]
+TrainingColumn = Annotated[str | None, typer.Option(help="Where the text or the turns stand in it.")]
+TrainingWhere = Annotated[list[str] | None, typer.Option(help="Only training rows with COLUMN=VALUE.")]
+WordNetPath = Annotated[
+    str | None, typer.Option("--wordnet", help="Folder or archive of the WordNet database.", metavar="PATH")
+]
+Importance = Annotated[
+    str | None, typer.Option(help="For important-words: a Hugging Face model, whose attention is taken.")
+]
+Pieces = Annotated[bool, typer.Option("--pieces", help="Exchange parts of contractions (don in don't), too.")]
+Least = Annotated[int, typer.Option(help="For known-words: occurrences in training from which a word is known.")]
+Seed = Annotated[int, typer.Option(help="Seed of the draws.")]
+
+
+def text(
+    data: Rows,
+    out: Out,
+    kind: Annotated[
+        list[str] | None, typer.Option(help="Kind of shift, such as typing-errors; may be repeated.")
+    ] = None,
+    severity: Annotated[
+        list[str] | None, typer.Option(help="Share of the words, such as 0.2; a fifth from 1 to 5 for important-words.")
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option(help="Where the text stands; by default text, sentence, review.")
+    ] = None,
+    where: Where = None,
+    training: Training = None,
+    training_column: TrainingColumn = None,
+    training_where: TrainingWhere = None,
+    wordnet: WordNetPath = None,
+    importance: Importance = None,
+    pieces: Pieces = False,
+    least: Least = 1,
+    seed: Seed = 0,
+    json: options.Json = None,
+) -> None:
+    """Write shifted copies of texts: unknown words, known words, typing errors, casing."""
+    _shift_texts("text", json, **{name: value for name, value in locals().items() if name != "json"})
+
+
+def dialogue(
+    data: Rows,
+    out: Out,
+    kind: Annotated[
+        list[str] | None, typer.Option(help="Kind of shift, such as insufficient-context; may be repeated.")
+    ] = None,
+    severity: Annotated[
+        list[str] | None, typer.Option(help="Share of the words or turns (0.2, 1/6), or a number of turns.")
+    ] = None,
+    column: Annotated[str | None, typer.Option(help="Where the turns stand; by default turns, context.")] = None,
+    where: Where = None,
+    turns: Annotated[
+        int | None, typer.Option(help="For insufficient-context: the last so many turns of contexts that have them.")
+    ] = None,
+    training: Training = None,
+    training_column: TrainingColumn = None,
+    training_where: TrainingWhere = None,
+    wordnet: WordNetPath = None,
+    importance: Importance = None,
+    pieces: Pieces = False,
+    least: Least = 1,
+    seed: Seed = 0,
+    json: options.Json = None,
+) -> None:
+    """Write shifted copies of dialogues: turns that are missing, and all that shifts texts."""
+    _shift_texts("dialogue", json, **{name: value for name, value in locals().items() if name != "json"})
+
+
+def _shift_texts(what: str, json: str | None, **given: Any) -> None:
+    from ..verbs import shift
+
+    run = shift.shift_text if what == "text" else shift.shift_dialogue
+    several = ("kind", "severity", "where", "training_where")
+    given = {name: (value or []) if name in several else value for name, value in given.items()}
+    with going_on(output.KEPT), output.results(), output.progress_bar("shifting", lines=True) as progress:
+        found = run(**given, argv=output.command_line(), progress=progress)
         output.deliver({**found.to_dict(), "argv": output.command_line()}, json=json)
     if json != "-":
         output.say(*found.summary().splitlines())

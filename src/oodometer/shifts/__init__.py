@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from ..errors import UsageError
-from ..registry import create
-from . import image
+from ..registry import create, find, names
+from . import dialogue, image, text
 from .base import ImageShift, Shift
+from .text.base import TextShift
 
-__all__ = ["IMAGE_SHIFTS", "ImageShift", "Shift", "find_image_shift"]
+__all__ = [
+    "DIALOGUE_SHIFTS",
+    "IMAGE_SHIFTS",
+    "TEXT_SHIFTS",
+    "ImageShift",
+    "Shift",
+    "TextShift",
+    "find_image_shift",
+    "find_text_shift",
+]
 
 # Their order is that of CIFAR-10-C, and of presentation.
 IMAGE_SHIFTS: tuple[str, ...] = tuple(kind.name for kind in image.KINDS)
+TEXT_SHIFTS: tuple[str, ...] = tuple(kind.name for kind in text.KINDS)
+DIALOGUE_SHIFTS: tuple[str, ...] = tuple(kind.name for kind in dialogue.KINDS)
 
 
 def find_image_shift(name: str) -> ImageShift:
@@ -25,4 +37,24 @@ def find_image_shift(name: str) -> ImageShift:
     found = create("shift", name)
     if not isinstance(found, ImageShift):
         raise UsageError(f"{name} shifts no images; those that do are {', '.join(IMAGE_SHIFTS)}")
+    return found
+
+
+def find_text_shift(name: str, *, dialogues: bool = False) -> type[TextShift]:
+    """The kind of shift of texts (or of ``dialogues``, which know those of texts, too) under a name, of a plugin too.
+
+    Raises `UsageError` with near names, or with those that there are.
+
+    >>> find_text_shift("casing").usual
+    ('0.1', '0.2', '0.3', '0.4', '0.5')
+    >>> find_text_shift("short-context")
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: short-context shifts dialogues, and these are single texts; use `shift dialogue`
+    """
+    found: type[Shift] = find("shift", name)
+    if not issubclass(found, TextShift):
+        there = [one for one in names("shift") if issubclass(find("shift", one), TextShift)]
+        raise UsageError(f"{name} shifts no texts; those that do are {', '.join(there)}")
+    if found.for_dialogues and not dialogues:
+        raise UsageError(f"{name} shifts dialogues, and these are single texts; use `shift dialogue`")
     return found

@@ -28,11 +28,11 @@ class Shift(ABC):
 
     name: ClassVar[str]
     about: ClassVar[str]
-    severities: ClassVar[tuple[int, ...]] = (1, 2, 3, 4, 5)
+    severities: ClassVar[tuple[Any, ...]] = (1, 2, 3, 4, 5)
     deviation: ClassVar[str] = ""
     citation: ClassVar[str]
 
-    def check_severity(self, severity: Any) -> int:
+    def check_severity(self, severity: Any) -> Any:
         """The severity, where it is one of ``severities``; `UsageError` otherwise."""
         if isinstance(severity, bool) or not isinstance(severity, (int, np.integer)) or severity not in self.severities:
             first, last = self.severities[0], self.severities[-1]

@@ -18,7 +18,7 @@ from .methods import (
     in_another_order,
 )
 from .models import check_model
-from .shifts import check_image_shift
+from .shifts import check_image_shift, check_text_shift
 
 __all__ = [
     "check_calibrator",
@@ -27,6 +27,7 @@ __all__ = [
     "check_metric",
     "check_model",
     "check_score",
+    "check_text_shift",
     "example_candidates",
     "example_record",
     "in_another_order",

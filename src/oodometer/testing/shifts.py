@@ -1,4 +1,4 @@
-"""Shifts: the contract checks of shifts of images."""
+"""Shifts: the contract checks of shifts of images, and of texts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 
 from ..citations import BIBTEX
 from ..errors import UsageError
-from ..shifts import ImageShift
+from ..shifts import ImageShift, Shift, TextShift
+from ..shifts.text import Dropped
 
-__all__ = ["check_image_shift"]
+__all__ = ["check_image_shift", "check_text_shift"]
 
 
 def check_image_shift(make: Callable[[], ImageShift]) -> None:
@@ -23,14 +24,7 @@ def check_image_shift(make: Callable[[], ImageShift]) -> None:
     >>> check_image_shift(Fog)
     """
     shift = make()
-    said = inspect.getdoc(type(shift)) or ""
-    assert shift.name
-    assert shift.name == shift.name.strip().lower(), "a name in lower case"
-    assert shift.about, "`about` is one sentence"
-    assert not shift.about.endswith("."), "`about` is one sentence without its full stop"
-    assert "Source:" in said, "the docstring names a source"
-    assert ">>>" in said, "the docstring has an example"
-    assert shift.citation in BIBTEX, f"{shift.citation} stands in citations.bib"
+    _check_words(shift)
     assert len(shift.constants) == len(shift.severities), "one constant for each severity"
     assert shift.severities == tuple(range(1, len(shift.severities) + 1)), "severities count from 1"
     images = np.random.default_rng(0).integers(0, 256, (7, 18, 24, 3), dtype=np.uint8)
@@ -57,3 +51,55 @@ def check_image_shift(make: Callable[[], ImageShift]) -> None:
         except UsageError:
             continue
         raise AssertionError(f"severity {wrong!r} is refused")
+
+
+def check_text_shift(make: Callable[[], TextShift]) -> None:
+    """Check a shift of texts or dialogues: what it says of itself, seeds, that rows do not matter to each other, that
+    draws are nested, severities.
+
+    ``make`` makes one that is ready to work, with the training texts and synonyms that it needs. Raises
+    `AssertionError` with the name of the rule that was broken.
+
+    >>> from oodometer.shifts.text.casing import Casing
+    >>> check_text_shift(Casing)
+    """
+    shift = make()
+    _check_words(shift)
+    assert shift.usual, "`usual` names severities, as they are typed"
+    assert shift.counts, "`counts` says what a target is"
+    turns = tuple(f"Old Tom {i} sees the big house, and then a small one." for i in range(6))
+    moved = False
+    for severity in shift.usual:
+        found = shift.apply(turns, severity, seed=3, row=5)
+        assert found == shift.apply(list(turns), severity, seed=3, row=5), "the same seed, the same texts"
+        make().apply(turns[:2], severity, seed=3, row=4)
+        assert found == make().apply(turns, severity, seed=3, row=5), "a text does not depend on the others"
+        if isinstance(found, Dropped):
+            assert found.why, "what is dropped has a reason"
+            assert not found.why.endswith("."), "the reason has no full stop"
+            continue
+        assert all(isinstance(turn, str) for turn in found.turns), "turns are texts"
+        assert 0 <= found.targets <= found.words, "targets are some of the words"
+        assert 1 <= len(found.turns) <= len(turns), "a shift adds no turns"
+        moved = moved or found.turns != turns
+    if not shift.for_dialogues:
+        assert moved, "some severity changes the texts"
+        assert isinstance(shift.apply([""], shift.usual[0]), Dropped), "a text without words is dropped"
+    for wrong in ("none", -1, True, None):
+        try:
+            shift.check_severity(wrong)
+        except UsageError:
+            continue
+        raise AssertionError(f"severity {wrong!r} is refused")
+
+
+def _check_words(shift: Shift) -> None:
+    """What a shift says of itself."""
+    said = inspect.getdoc(type(shift)) or ""
+    assert shift.name
+    assert shift.name == shift.name.strip().lower(), "a name in lower case"
+    assert shift.about, "`about` is one sentence"
+    assert not shift.about.endswith("."), "`about` is one sentence without its full stop"
+    assert "Source:" in said, "the docstring names a source"
+    assert ">>>" in said, "the docstring has an example"
+    assert shift.citation in BIBTEX, f"{shift.citation} stands in citations.bib"

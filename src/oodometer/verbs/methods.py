@@ -8,7 +8,8 @@ from typing import Any
 from ..arguments import checked, one_of
 from ..predictions import Predictions
 from ..registry import METHOD_KINDS, MethodKind, find, names
-from ..shifts import ImageShift
+from ..shifts import ImageShift, TextShift
+from ..shifts.text.synonyms import SynonymShift
 
 __all__ = ["methods"]
 
@@ -23,10 +24,20 @@ def _needs(cls: Any, what: MethodKind) -> str:
         why = cls().why_not(Predictions.from_classes([0, 0]))
         return (why or "").removeprefix("needs ")
     if what == "shift":
-        return "images" if issubclass(cls, ImageShift) else ""
+        return _shifted(cls)
     if cls.__name__ == "Threshold":
         return "what the score needs"
     return ", ".join(need.replace("|", " or ") for need in cls.needs if need != "class")
+
+
+def _shifted(cls: Any) -> str:
+    """What a shift is made for."""
+    if issubclass(cls, ImageShift):
+        return "images"
+    if issubclass(cls, TextShift):
+        more = ", the training texts, WordNet" if issubclass(cls, SynonymShift) else ""
+        return ("dialogues" if cls.for_dialogues else "texts") + more
+    return ""
 
 
 @checked(kind=one_of(*METHOD_KINDS))

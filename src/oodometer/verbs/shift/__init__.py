@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from .image import shift_image
+from .text import shift_dialogue, shift_text
 
-__all__ = ["shift_image"]
+__all__ = ["shift_dialogue", "shift_image", "shift_text"]

@@ -37,7 +37,7 @@ def shift_arrays(job: Job, name: str | None) -> tuple[int, tuple[()], list[tuple
     fingerprint = job.fingerprint(examples.stamp)
     rows = len(examples.arrays[examples.input])
     if job.several:
-        with filling(job, fingerprint) as part:
+        with filling(job.out, fingerprint) as part:
             for number, (shift, severity) in enumerate(job.shifts):
                 home = job.folder(part, shift, severity)
                 if not (home / MANIFEST).is_file():

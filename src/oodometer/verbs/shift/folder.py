@@ -31,7 +31,7 @@ def shift_folder(job: Job) -> tuple[int, Skipped, list[tuple[Path, Path]]]:
     stamp = [[str(one), *file_stamp(one)] for one in files]
     fingerprint = job.fingerprint(stamp)
     skipped: Skipped = ()
-    with filling(job, fingerprint) as part:
+    with filling(job.out, fingerprint) as part:
         for number, (shift, severity) in enumerate(job.shifts):
             place = job.folder(part, shift, severity)
             done = number * len(files)

@@ -82,12 +82,12 @@ def manifest(
 
 
 @contextmanager
-def filling(job: Job, fingerprint: str) -> Iterator[Path]:
+def filling(out: Path, fingerprint: str) -> Iterator[Path]:
     """A folder beside the result to fill; it becomes the result at the end of the block.
 
     What the same job left there when it was interrupted is still in it; input that is refused leaves nothing.
     """
-    home = job.out.resolve()
+    home = out.resolve()
     part = home.with_name(f".{home.name}.part")
     try:
         if not part.is_dir() or read_artifact(part / _JOB, "shift") != fingerprint:
@@ -104,7 +104,7 @@ def filling(job: Job, fingerprint: str) -> Iterator[Path]:
         raise
     except OSError as error:
         raise WorkError(
-            f"cannot write {job.out}: {error.strerror or error}; free some space or choose another place"
+            f"cannot write {out}: {error.strerror or error}; free some space or choose another place"
         ) from error
 
 

@@ -1,0 +1,1 @@
+"""Attributions: how much each word of a text weighs for a model."""

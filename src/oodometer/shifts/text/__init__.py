@@ -1,0 +1,30 @@
+"""Text shifts: words exchanged, by what the model never saw, or mistyped. One kind, one file."""
+
+from __future__ import annotations
+
+from .base import Dropped, ShiftedText, TextShift, WordShift
+from .casing import Casing
+from .important_words import ImportantWords
+from .known_words import KnownWords
+from .typing_errors import TypingErrors
+from .unknown_words import UnknownWords
+from .vocabulary import Vocabulary
+from .wordnet import WordNet, find_wordnet
+
+__all__ = [
+    "KINDS",
+    "Casing",
+    "Dropped",
+    "ImportantWords",
+    "KnownWords",
+    "ShiftedText",
+    "TextShift",
+    "TypingErrors",
+    "UnknownWords",
+    "Vocabulary",
+    "WordNet",
+    "WordShift",
+    "find_wordnet",
+]
+
+KINDS: tuple[type[TextShift], ...] = (UnknownWords, KnownWords, ImportantWords, TypingErrors, Casing)

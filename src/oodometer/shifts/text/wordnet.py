@@ -1,0 +1,148 @@
+"""WordNet: the synonyms of a word, from the files of the database as it is published."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import final
+
+from ...errors import InputError
+
+__all__ = ["WordNet", "find_wordnet"]
+
+_PARTS = ("noun", "verb", "adj", "adv")
+_ENDINGS: dict[str, tuple[tuple[str, str], ...]] = {
+    "noun": (
+        *(("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z")),
+        *(("ches", "ch"), ("shes", "sh"), ("men", "man"), ("ies", "y")),
+    ),
+    "verb": (
+        *(("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", "")),
+        *(("ing", "e"), ("ing", "")),
+    ),
+    "adj": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
+    "adv": (),
+}
+_USUAL = ("/usr/share/wordnet", "/usr/share/wordnet-3.0", "/usr/local/WordNet-3.0/dict")
+_ARCHIVE = "wordnet30.tar.xz"
+_REMEDY = "install it (Debian: apt install wordnet-base) or name its folder or archive (--wordnet PATH)"
+
+
+def find_wordnet(path: str | os.PathLike[str] | None = None) -> WordNet:
+    """The database at a path, at ``OODOMETER_WORDNET``, where Debian puts it, or in ``OODOMETER_DATA``.
+
+    ``path`` : a folder with the files ``index.noun``, ``data.noun``, ``noun.exc`` and so on, or a tar archive of one.
+    Raises `InputError` with the way to get it where there is none.
+    """
+    named = path or os.environ.get("OODOMETER_WORDNET")
+    if named:
+        return _opened(str(Path(named).absolute()))
+    data = os.environ.get("OODOMETER_DATA")
+    places = [*_USUAL, *([str(Path(data) / _ARCHIVE)] if data else [])]
+    for place in places:
+        if (Path(place) / "index.noun").is_file() or Path(place).is_file():
+            return _opened(place)
+    raise InputError("the WordNet database", got="none in the usual places", remedy=_REMEDY)
+
+
+@lru_cache(maxsize=2)
+def _opened(path: str) -> WordNet:
+    return WordNet(path)
+
+
+@final
+class WordNet:
+    """The WordNet database, read from its files (`wndb(5WN)`); its words are looked up as `morphy(7WN)` does.
+
+    ``path`` as in `find_wordnet`. Raises `InputError` for what holds no such files.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        names = [*(f"{kind}.{part}" for part in _PARTS for kind in ("index", "data")), *(f"{p}.exc" for p in _PARTS)]
+        files = _read(self.path, names)
+        self._data = {part: files[f"data.{part}"] for part in _PARTS}
+        self._index = {part: dict(_entries(files[f"index.{part}"])) for part in _PARTS}
+        self._irregular = {part: dict(_exceptions(files[f"{part}.exc"])) for part in _PARTS}
+
+    def bases(self, word: str, part: str) -> tuple[str, ...]:
+        """Base forms of a word as a part of speech ("noun", "verb", "adj", "adv") that the database knows."""
+        index = self._index[part]
+        irregular = self._irregular[part].get(word)
+        if irregular:
+            found = [word, *irregular]
+        else:
+            found = [word]
+            found += [
+                word[: -len(end)] + new for end, new in _ENDINGS[part] if word.endswith(end) and len(word) > len(end)
+            ]
+        return tuple(dict.fromkeys(one for one in found if one in index))
+
+    def synonyms(self, word: str) -> tuple[str, ...]:
+        """All other words of all meanings of a word, whatever its part of speech, sorted.
+
+        The word itself and its base forms are left out; what consists of several words has ``_`` or ``-`` in it.
+        """
+        small = word.lower()
+        same = {small}
+        found: set[str] = set()
+        for part in _PARTS:
+            for base in self.bases(small, part):
+                same.add(base)
+                for place in self._index[part][base]:
+                    found.update(self._members(part, place))
+        return tuple(sorted(one for one in found if one.lower() not in same))
+
+    def _members(self, part: str, place: int) -> Iterator[str]:
+        """Words of the meaning whose line begins at a place of the data file."""
+        data = self._data[part]
+        cells = data[place : data.index(b"\n", place)].split(b" ", 4 + 2 * 255)
+        for i in range(int(cells[3], 16)):
+            yield cells[4 + 2 * i].decode("ascii").partition("(")[0]  # adjectives carry a mark such as (p)
+
+
+def _entries(file: bytes) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Words of an index file with the places of their meanings."""
+    for line in file.decode("ascii").splitlines():
+        if line.startswith(" "):  # the licence
+            continue
+        cells = line.split()
+        many = int(cells[2])
+        yield cells[0], tuple(map(int, cells[len(cells) - many :]))
+
+
+def _exceptions(file: bytes) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for line in file.decode("ascii").splitlines():
+        form, *bases = line.split()
+        yield form, tuple(bases)
+
+
+def _read(path: Path, names: list[str]) -> dict[str, bytes]:
+    """The files of these names, from a folder or a tar archive."""
+    if path.is_dir():
+        lacking = [name for name in names if not (path / name).is_file()]
+        if lacking:
+            raise _none(path, f"a folder without {lacking[0]}")
+        return {name: (path / name).read_bytes() for name in names}
+    if not path.is_file():
+        raise _none(path, "no such folder or file")
+    found: dict[str, bytes] = {}
+    try:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                held = archive.extractfile(member) if Path(member.name).name in names else None
+                if held is not None:
+                    found[Path(member.name).name] = held.read()
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise _none(path, "a file that is no tar archive") from error
+    lacking = [name for name in names if name not in found]
+    if lacking:
+        raise _none(path, f"an archive without {lacking[0]}")
+    return found
+
+
+def _none(path: Path, got: str) -> InputError:
+    return InputError("the files of the WordNet database", got=got, remedy=_REMEDY, file=str(path))

@@ -1,0 +1,78 @@
+"""Words: a text as words and punctuation marks with their places, so that single ones can be exchanged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+__all__ = ["Word", "exchanged", "in_the_case_of", "is_piece", "words_of"]
+
+_WORD = re.compile(r"\w+|[^\w\s]")
+_APOSTROPHES = ("'", "\u2019")
+_PIECES = frozenset(("s", "t", "m", "d", "re", "ve", "ll"))
+
+
+class Word(NamedTuple):
+    """A word or a punctuation mark, and where it stands in its text."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it consists of letters: no number, no punctuation mark."""
+        return self.text.isalpha()
+
+
+@lru_cache(maxsize=1 << 16)  # the contexts of a dialogue share their turns
+def words_of(text: str) -> tuple[Word, ...]:
+    """The words and punctuation marks of a text, in order; an apostrophe is a mark of its own.
+
+    >>> [word.text for word in words_of("Don't go at 5!")]
+    ['Don', "'", 't', 'go', 'at', '5', '!']
+    """
+    return tuple(Word(found.group(), found.start(), found.end()) for found in _WORD.finditer(text))
+
+
+def is_piece(words: Sequence[Word], place: int) -> bool:
+    """Whether a word is a part of a contraction: "don" or "t" in "don't", "s" in "it 's".
+
+    >>> words = words_of("don't say it 's over")
+    >>> [word.text for i, word in enumerate(words) if is_piece(words, i)]
+    ['don', 't', 's']
+    """
+    word = words[place]
+    if place and words[place - 1].text in _APOSTROPHES and word.text.lower() in _PIECES:
+        return True
+    if place + 2 >= len(words) or words[place + 1].text not in _APOSTROPHES:
+        return False
+    return words[place + 1].start == word.end and words[place + 2].text.lower() == "t"
+
+
+def exchanged(text: str, new: Mapping[Word, str]) -> str:
+    """The text with some of its words exchanged; all else stays as it is.
+
+    >>> text = "one  two"
+    >>> exchanged(text, {words_of(text)[0]: "three"})
+    'three  two'
+    """
+    out: list[str] = []
+    at = 0
+    for word in sorted(new, key=lambda one: one.start):
+        out += [text[at : word.start], new[word]]
+        at = word.end
+    return "".join([*out, text[at:]])
+
+
+def in_the_case_of(word: str, new: str) -> str:
+    """A new word with a capital, or in capitals, where the old one is so.
+
+    >>> [in_the_case_of(one, "dwelling") for one in ("house", "House", "HOUSE", "I")]
+    ['dwelling', 'Dwelling', 'DWELLING', 'Dwelling']
+    """
+    if len(word) > 1 and word.isupper():
+        return new.upper()
+    return new[:1].upper() + new[1:] if word[:1].isupper() else new

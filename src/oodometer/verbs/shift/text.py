@@ -1,0 +1,272 @@
+"""Shift text: texts or dialogues of a file in, one shifted copy for each kind and severity out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+from ...arguments import CHECKS, checked, texts_or_one
+from ...errors import InputError, UsageError
+from ...results.text_shifting import TextShifting
+from ...shifts import TextShift, find_text_shift
+from ...shifts.dialogue import InsufficientContext
+from ...shifts.text import ImportantWords, KnownWords, Vocabulary, find_wordnet
+from ...shifts.text.synonyms import SynonymShift
+from .copies import Asked, Progress, TextJob
+from .rows import Rows
+from .texts import Texts, filters_of
+
+__all__ = ["shift_dialogue", "shift_text"]
+
+PathLike = str | os.PathLike[str]
+Severity = float | str
+
+
+def _later(name: str, value: Any) -> Any:
+    return value  # checked by what it is for: each shift says which severities it has
+
+
+_CHECKS = {
+    "data": CHECKS["out"],
+    "kind": texts_or_one,
+    "severity": _later,
+    "column": CHECKS["metric"],
+    "where": texts_or_one,
+    "training": CHECKS["out"],
+    "training_column": CHECKS["metric"],
+    "training_where": texts_or_one,
+    "wordnet": CHECKS["out"],
+    "importance": _later,
+    "pieces": CHECKS["features"],
+    "least": CHECKS["repeats"],
+    "turns": CHECKS["repeats"],
+    "argv": CHECKS["metric"],
+}
+
+
+@checked(**{name: check for name, check in _CHECKS.items() if name != "turns"})
+def shift_text(
+    data: PathLike,
+    *,
+    kind: str | Sequence[str],
+    severity: Severity | Sequence[Severity],
+    out: PathLike,
+    column: str | None = None,
+    where: str | Sequence[str] = (),
+    training: PathLike | None = None,
+    training_column: str | None = None,
+    training_where: str | Sequence[str] = (),
+    wordnet: PathLike | None = None,
+    importance: Any = None,
+    pieces: bool = False,
+    least: int = 1,
+    seed: int = 0,
+    argv: str | None = None,
+    progress: Progress | None = None,
+) -> TextShifting:
+    """Write shifted copies of the texts of a file.
+
+    Parameters
+    ----------
+    data :
+        JSON lines or a table (CSV, TSV) with a text in each row, plain or packed (.gz, .xz, .bz2). Other columns are
+        carried along; ``source_row`` is added, the number of the text among those that were read.
+    kind, severity :
+        What shift, one of ``oodometer.shifts.TEXT_SHIFTS``, and how strong: as a rule the share of words, above 0 and
+        at most 1. Several give one copy for each pair.
+    out :
+        A new file for one copy, an empty or new folder for several.
+    column :
+        Where the text is; by default ``text``, ``sentence``, ``review``, ``content`` or ``input``.
+    where :
+        ``COLUMN=VALUE``: only rows that have it.
+    training, training_column, training_where :
+        The texts that the model was trained on, in a file of the same forms (also one with turns): what is known.
+    wordnet :
+        Folder or archive of the WordNet database; by default `oodometer.shifts.text.find_wordnet` looks for it.
+    importance :
+        A function from the words of a text to numbers, or the folder of a Hugging Face model whose attention gives
+        them; for ``important-words``.
+    pieces :
+        Whether parts of contractions ("don" in "don't") are exchanged, too.
+    least :
+        Occurrences in training that make a word a known one.
+    seed :
+        Of the draws; those of a text depend on the seed, the kind and its number alone.
+    argv, progress :
+        A command line to note in the manifest; called with (texts done, texts, 0 where that is not known yet).
+
+    A text that cannot be shifted so far is left out and counted. Each copy has a manifest in JSON: rule, severity,
+    seed, counts. All copies appear whole or not at all; a folder that was interrupted goes on where it ended. Raises
+    `InputError` for what cannot be read, `UsageError` for a kind or severity that there is not and for a place that is
+    taken.
+
+    >>> import tempfile
+    >>> home = Path(tempfile.mkdtemp())
+    >>> _ = (home / "a.jsonl").write_text('{"text": "Keep calm", "label": 1}')
+    >>> found = shift_text(home / "a.jsonl", kind="casing", severity=1, out=home / "b.jsonl")
+    >>> (home / "b.jsonl").read_text()
+    '{"text": "keep CALM", "label": 1, "source_row": 1}\\n'
+    """
+    known = _Known(training, training_column, training_where, wordnet, importance, pieces, least, None)
+    texts = Texts(Rows(Path(data)), column, filters_of(where), dialogues=False)
+    job = TextJob("shift text", texts, Path(out), seed, argv, progress)
+    return _run(job, _kinds(kind, dialogues=False), severity, known)
+
+
+@checked(**_CHECKS)
+def shift_dialogue(
+    data: PathLike,
+    *,
+    kind: str | Sequence[str],
+    severity: Severity | Sequence[Severity],
+    out: PathLike,
+    column: str | None = None,
+    where: str | Sequence[str] = (),
+    training: PathLike | None = None,
+    training_column: str | None = None,
+    training_where: str | Sequence[str] = (),
+    wordnet: PathLike | None = None,
+    importance: Any = None,
+    pieces: bool = False,
+    least: int = 1,
+    turns: int | None = None,
+    seed: int = 0,
+    argv: str | None = None,
+    progress: Progress | None = None,
+) -> TextShifting:
+    """Write shifted copies of the dialogues of a file of JSON lines.
+
+    Parameters
+    ----------
+    data :
+        JSON lines, each with a list of turns. Where they stand in ``context`` (or ``history``) they are what was said
+        before a reply, and are shifted as they are. Else each turn but the first becomes a reply once, as in the paper:
+        a row has ``context``, ``response`` and ``turn``. Other columns are carried along; ``source_row`` is added.
+    kind, severity :
+        What shift, one of ``oodometer.shifts.DIALOGUE_SHIFTS`` or ``TEXT_SHIFTS``, and how strong: a share of words or
+        turns such as 0.2 or 1/6; a number of turns (``short-context``); a fifth from 1 to 5 (``important-words``).
+    turns :
+        For ``insufficient-context``: only contexts of at least so many turns, and of them the last so many.
+    column, out, where, training, training_column, training_where, wordnet, importance, pieces, least :
+        As in `shift_text`; ``column`` by default ``turns``, ``context``, ``dialog``, ``dialogue``, ``utterances`` or
+        ``history``.
+    seed, argv, progress :
+        As in `shift_text`.
+
+    Empty dialogues and those of a single turn are counted and left out. Raises as `shift_text`.
+
+    >>> import tempfile
+    >>> home = Path(tempfile.mkdtemp())
+    >>> _ = (home / "a.jsonl").write_text('{"turns": ["Hello.", "Hi.", "How are you?"]}')
+    >>> shift_dialogue(home / "a.jsonl", kind="short-context", severity=2, out=home / "b.jsonl").copies[0].rows
+    1
+    """
+    known = _Known(training, training_column, training_where, wordnet, importance, pieces, least, turns)
+    rows = Rows(Path(data))
+    if rows.ending not in (".jsonl", ".ndjson"):
+        raise InputError(
+            "dialogues as JSON lines, each with a list of turns",
+            got=f"a file that ends in {rows.ending}",
+            remedy="convert it; or shift single texts (`shift text`)",
+            file=str(data),
+        )
+    texts = Texts(rows, column, filters_of(where), dialogues=True)
+    job = TextJob("shift dialogue", texts, Path(out), seed, argv, progress)
+    return _run(job, _kinds(kind, dialogues=True), severity, known)
+
+
+@final
+@dataclass(frozen=True)
+class _Known:
+    """What shifts are made with, beside a severity; as in `shift_text` and `shift_dialogue`."""
+
+    training: PathLike | None
+    training_column: str | None
+    training_where: str | Sequence[str]
+    wordnet: PathLike | None
+    importance: Any
+    pieces: bool
+    least: int
+    turns: int | None
+
+    def check(self, kinds: Sequence[type[TextShift]]) -> None:
+        """`UsageError` for what is missing, or belongs to no kind that was asked for."""
+        lacking = [cls.name for cls in kinds if issubclass(cls, SynonymShift)] if self.training is None else []
+        if lacking:
+            said = f"{lacking[0]} needs the texts that the model was trained on"
+            raise UsageError(f"{said}; name a file of them (training=, --training FILE)")
+        for name, given, cls in (
+            ("training", self.training, SynonymShift),
+            ("importance", self.importance, ImportantWords),
+            ("turns", self.turns, InsufficientContext),
+        ):
+            if given is not None and not any(issubclass(kind, cls) for kind in kinds):
+                raise UsageError(f"{name} belongs to another kind of shift than {kinds[0].name}; leave it out")
+        if self.importance is None and ImportantWords in kinds:
+            raise UsageError(f"{ImportantWords.name} needs the importance of words; name a model (--importance MODEL)")
+
+    def make(self, cls: type[TextShift], vocabulary: Vocabulary | None) -> TextShift:
+        """A shift of a kind."""
+        options: dict[str, Any] = {}
+        if issubclass(cls, InsufficientContext):
+            options = {"turns": self.turns}
+        elif issubclass(cls, SynonymShift):
+            options = {"training": vocabulary, "synonyms": find_wordnet(self.wordnet).synonyms, "pieces": self.pieces}
+            if issubclass(cls, KnownWords):
+                options["least"] = self.least
+            if issubclass(cls, ImportantWords):
+                options["importance"] = self._weights()
+        return cls(**options)
+
+    def told(self, cls: type[TextShift]) -> dict[str, Any]:
+        """What the manifest says of how a shift of a kind was made."""
+        if issubclass(cls, InsufficientContext):
+            return {"turns": self.turns}
+        if not issubclass(cls, SynonymShift):
+            return {}
+        out: dict[str, Any] = {"training": str(self.training), "training_where": filters_of(self.training_where)}
+        out |= {"wordnet": str(find_wordnet(self.wordnet).path), "pieces": self.pieces}
+        if issubclass(cls, KnownWords):
+            out["least"] = self.least
+        if issubclass(cls, ImportantWords):
+            out["importance"] = str(self.importance)
+        return out
+
+    def vocabulary(self) -> Vocabulary:
+        """The words of the training texts."""
+        assert self.training is not None
+        texts = Texts(Rows(Path(self.training)), self.training_column, filters_of(self.training_where), None)
+        return Vocabulary.of(turn for turns in texts.read_turns() for turn in turns)
+
+    def _weights(self) -> Any:
+        if callable(self.importance):
+            return self.importance
+        from ...attributions.attention import AttentionImportance
+
+        return AttentionImportance(self.importance)
+
+
+def _kinds(kind: str | Sequence[str], dialogues: bool) -> list[type[TextShift]]:
+    names = list(dict.fromkeys([kind] if isinstance(kind, str) else kind))
+    return [find_text_shift(name, dialogues=dialogues) for name in names]
+
+
+def _run(job: TextJob, kinds: Sequence[type[TextShift]], severity: Any, known: _Known) -> TextShifting:
+    """Check what was asked for before anything large is read, then write the copies."""
+    levels = list(severity) if isinstance(severity, (list, tuple, range)) else [severity]
+    if not kinds or not levels:
+        raise UsageError("expected a kind of shift and a severity; name both, such as --kind casing --severity 0.2")
+    for cls in kinds:
+        for level in levels:
+            cls().check_severity(level)
+    known.check(kinds)
+    labels = list(dict.fromkeys(map(str, levels)))
+    job.check_out(several=len(kinds) * len(labels) > 1)
+    reads_training = any(issubclass(cls, SynonymShift) for cls in kinds)
+    vocabulary = known.vocabulary() if reads_training else None
+    shifts = [(known.make(cls, vocabulary), known.told(cls)) for cls in kinds]
+    return job.run([Asked(shift, label, told) for shift, told in shifts for label in labels])

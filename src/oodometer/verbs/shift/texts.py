@@ -1,0 +1,121 @@
+"""Texts: the texts of a file of rows, or the contexts of its dialogues, and rows of the same form made of others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from ...errors import InputError, UsageError
+from .rows import Row, Rows
+
+__all__ = ["Texts", "filters_of"]
+
+_TEXT = ("text", "sentence", "review", "content", "input")
+_TURNS = ("turns", "context", "dialog", "dialogue", "utterances", "history")
+
+
+def filters_of(where: str | Sequence[str]) -> dict[str, str]:
+    """Column -> value of ``COLUMN=VALUE``; `UsageError` for what has another form.
+
+    >>> filters_of("split=test")
+    {'split': 'test'}
+    """
+    given = [where] if isinstance(where, str) else list(where)
+    wrong = next((one for one in given if "=" not in one or one.startswith("=")), None)
+    if wrong is not None:
+        raise UsageError(f"expected COLUMN=VALUE, such as split=test, got {wrong!r}")
+    return dict(one.split("=", 1) for one in given)
+
+
+@final
+@dataclass(frozen=True)
+class Texts:
+    """The texts, or contexts of dialogues, of a file; ``dialogues`` is None where either will do."""
+
+    rows: Rows
+    column: str | None
+    where: Mapping[str, str]
+    dialogues: bool | None
+
+    def _chosen(self) -> Iterator[tuple[int, Row]]:
+        seen = False
+        for number, row in self.rows:
+            for name in self.where:
+                if name not in row:
+                    raise self._no_column(name, row, number)
+            if all(str(row[name]) == value for name, value in self.where.items()):
+                seen = True
+                yield number, row
+        if not seen:
+            said = " and ".join(f"{name}={value}" for name, value in self.where.items())
+            raise InputError(f"rows with {said}", got="none", remedy="check the values", file=str(self.rows.path))
+
+    def _column(self, row: Row, number: int) -> str:
+        if self.column is not None:
+            if self.column not in row:
+                raise self._no_column(self.column, row, number)
+            return self.column
+        usual = {True: _TURNS, False: _TEXT, None: (*_TURNS, *_TEXT)}[self.dialogues]
+        found = next((name for name in usual if name in row), None)
+        if found is None:
+            option = "--training-column" if self.dialogues is None else "--column"
+            raise InputError(
+                f"a column with the {'text' if self.dialogues is False else 'turns'}, such as {usual[0]}",
+                got=f"the columns {', '.join(map(str, row))}",
+                remedy=f"name it with {option}",
+                file=str(self.rows.path),
+                row=number,
+            )
+        return found
+
+    def _no_column(self, name: str, row: Row, number: int) -> InputError:
+        return InputError(
+            f"a column {name}",
+            got=f"the columns {', '.join(map(str, row))}",
+            remedy="name one of them",
+            file=str(self.rows.path),
+            row=number,
+        )
+
+    def _turns(self, row: Row, column: str, number: int) -> tuple[str, ...]:
+        value = row[column]
+        turns = value if isinstance(value, list) and self.dialogues is not False else [value]
+        wrong = [one for one in turns if not isinstance(one, str)]
+        if wrong or (self.dialogues and not isinstance(value, list)):
+            odd = wrong[0] if wrong else value
+            raise InputError(
+                "a list of texts, one a turn" if self.dialogues else "a text",
+                got=f"{odd!r}"[:60],
+                remedy="mend the row" if self.dialogues is None else "mend the row, or name another column (--column)",
+                file=str(self.rows.path),
+                row=number,
+                column=column,
+            )
+        return tuple(turns)
+
+    def read_turns(self) -> Iterator[tuple[str, ...]]:
+        """The turns of each row."""
+        for number, row in self._chosen():
+            yield self._turns(row, self._column(row, number), number)
+
+    def read(self, refused: Counter[str]) -> Iterator[tuple[tuple[str, ...], Callable[[Sequence[str]], Row]]]:
+        """What is shifted, and what makes a row of it again; rows that hold nothing are counted in ``refused``."""
+        for number, row in self._chosen():
+            column = self._column(row, number)
+            turns = self._turns(row, column, number)
+            if not self.dialogues:
+                yield turns, lambda new, row=row, column=column: {**row, column: new[0]}  # type: ignore[misc]
+            elif column in ("context", "history") or "response" in row:
+                if not turns:
+                    refused["a context without turns"] += 1
+                    continue
+                yield turns, lambda new, row=row, column=column: {**row, column: list(new)}  # type: ignore[misc]
+            else:
+                if len(turns) < 2:
+                    refused["a dialogue of one turn, which has no reply" if turns else "a dialogue without turns"] += 1
+                carried = {name: value for name, value in row.items() if name != column}
+                for at in range(1, len(turns)):
+                    more = {**carried, "response": turns[at], "turn": at}
+                    yield turns[:at], lambda new, more=more: {"context": list(new), **more}  # type: ignore[misc]

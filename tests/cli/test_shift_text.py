@@ -1,0 +1,235 @@
+"""The commands `shift text` and `shift dialogue`: raw files of strangers, several copies, going on, bad input."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import json
+import lzma
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import oodometer
+from oodometer.cli import main
+from oodometer.errors import InputError, UsageError
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "shifts"))
+from test_wordnet import write_wordnet
+
+DIALOGUES = [
+    {"id": "a", "turns": ["Is the house big?", "The house is big.", "Good.", "Bye!"]},
+    {"id": "b", "turns": ["Alone."]},
+    {"id": "c", "turns": []},
+    {"id": "d", "turns": ["The big house, the big one?", "Yes, the house."]},
+]
+
+
+def lines(rows: Any) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def read(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.fixture
+def dialogues(tmp_path: Path) -> Path:
+    place = tmp_path / "talk.jsonl"
+    place.write_text(lines(DIALOGUES))
+    return place
+
+
+def text(*words: object) -> int:
+    return main(["shift", "text", *map(str, words)])
+
+
+def dialogue(*words: object) -> int:
+    return main(["shift", "dialogue", *map(str, words)])
+
+
+def test_every_turn_but_the_first_is_a_reply(dialogues: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = dialogues.with_name("out.jsonl")
+    assert dialogue(dialogues, "--kind", "insufficient-context", "--severity", "1/2", "--out", out) == 0
+    assert read(out) == [
+        {"context": ["The house is big."], "id": "a", "response": "Good.", "turn": 2, "source_row": 2},
+        {
+            "context": ["The house is big.", "Good."],
+            "id": "a",
+            "response": "Bye!",
+            "turn": 3,
+            "source_row": 3,
+        },
+    ]
+    said = capsys.readouterr().out
+    assert "4 contexts of dialogues" in said
+    assert "1 rows hold none: a dialogue of one turn, which has no reply" in said
+    assert "1 rows hold none: a dialogue without turns" in said
+    assert "2 left out: so few turns that none is to be deleted" in said
+    told = json.loads(out.with_suffix(".manifest.json").read_text())
+    assert (told["kind"], told["severity"], told["seed"], told["version"]) == (
+        "insufficient-context",
+        "1/2",
+        0,
+        oodometer.__version__,
+    )
+    assert (told["read"], told["rows"], told["words"], told["targets"]) == (4, 2, 2.5, 1.0)
+
+
+def test_a_context_is_shifted_as_it_is(tmp_path: Path) -> None:
+    place, out = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    place.write_text(
+        lines([{"context": ["a", "b"], "candidates": ["x", "y"], "label": 1}, {"context": [], "label": 0}])
+    )
+    assert dialogue(place, "--kind", "insufficient-context", "--severity", 0.5, "--out", out) == 0
+    assert read(out) == [{"context": ["b"], "candidates": ["x", "y"], "label": 1, "source_row": 1}]
+
+
+def test_unknown_words_from_a_training_file_and_a_wordnet(dialogues: Path, tmp_path: Path) -> None:
+    out, wordnet = tmp_path / "out", write_wordnet(tmp_path / "wn")
+    training = tmp_path / "train.csv"
+    training.write_text("split,text\ntrain,a home\ntest,large\n")
+    words = ["--training", training, "--wordnet", wordnet, "--training-where", "split=train", "--out", out]
+    kinds = ["--kind", "unknown-words", "--kind", "known-words", "--severity", 0.2, "--severity", "1/6"]
+    # of "house" and "big" the synonyms are "home", which is known, and "large", which is not
+    assert dialogue(dialogues, *kinds, *words) == 0
+    assert read(out / "unknown-words-0.2.jsonl")[0]["context"] == ["Is the house Large?"]
+    assert {one.name for one in out.glob("*.jsonl")} == {
+        f"{kind}-{severity}.jsonl" for kind in ("known-words", "unknown-words") for severity in ("0.2", "1-of-6")
+    }
+    out = words[-1] = tmp_path / "more"
+    assert dialogue(dialogues, "--kind", "known-words", "--severity", 0.1, "--severity", 0.2, *words) == 0
+    assert sorted(one.name for one in out.iterdir()) == [
+        "known-words-0.1.jsonl",
+        "known-words-0.1.manifest.json",
+        "known-words-0.2.jsonl",
+        "known-words-0.2.manifest.json",
+    ]
+    first = read(out / "known-words-0.2.jsonl")[0]
+    assert first["context"] == ["Is the home big?"]
+    told = json.loads((out / "known-words-0.2.manifest.json").read_text())
+    assert told["wordnet"] == str(wordnet)
+    assert told["training_where"] == {"split": "train"}
+    assert told["least"] == 1
+
+
+@pytest.mark.parametrize(
+    ("ending", "pack"), [("", None), (".gz", gzip.compress), (".xz", lzma.compress), (".bz2", bz2.compress)]
+)
+def test_tables_keep_every_other_cell(ending: str, pack: Any, tmp_path: Path) -> None:
+    place, out = tmp_path / f"a.csv{ending}", tmp_path / "b.csv"
+    plain = '\ufeffid,review,stars\r\n1,"Good\n",5\r\n2,"Bad, ""bad""",1\r\n'.encode()
+    place.write_bytes(pack(plain) if pack else plain)
+    assert text(place, "--kind", "casing", "--severity", 1, "--out", out) == 0
+    with out.open(newline="", encoding="utf-8") as file:
+        assert list(csv.reader(file)) == [
+            ["id", "review", "stars", "source_row"],
+            ["1", "good\n", "5", "1"],
+        ]
+
+
+def test_the_function_gives_what_the_command_prints(dialogues: Path, tmp_path: Path) -> None:
+    found = oodometer.shift_dialogue(dialogues, kind="short-context", severity=[1, 2], out=tmp_path / "out")
+    assert [(one.severity, one.rows) for one in found.copies] == [("1", 2), ("2", 1)]
+    assert found.to_dict()["refused"] == {
+        "a dialogue of one turn, which has no reply": 1,
+        "a dialogue without turns": 1,
+    }
+
+
+def test_a_run_that_was_interrupted_goes_on(dialogues: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "out"
+    whole = oodometer.shift_dialogue(dialogues, kind="casing", severity=[0.3, 0.5], out=tmp_path / "whole")
+    from oodometer.shifts.text import Casing
+
+    plain = Casing.check_severity
+
+    def stop(self: Any, severity: Any) -> Any:
+        if severity == "0.5":
+            raise KeyboardInterrupt
+        return plain(self, severity)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Casing, "check_severity", stop)
+        with pytest.raises(KeyboardInterrupt):
+            oodometer.shift_dialogue(dialogues, kind="casing", severity=[0.3, 0.5], out=out)
+    assert not out.exists()
+    first = tmp_path / ".out.part" / "casing-0.3.jsonl"
+    before = first.stat().st_mtime_ns
+    again = oodometer.shift_dialogue(dialogues, kind="casing", severity=[0.3, 0.5], out=out)
+    assert (out / "casing-0.3.jsonl").stat().st_mtime_ns == before
+    assert [one.rows for one in again.copies] == [one.rows for one in whole.copies]
+    for one in ("casing-0.3.jsonl", "casing-0.5.jsonl"):
+        assert (out / one).read_bytes() == (tmp_path / "whole" / one).read_bytes()
+
+
+BAD: list[tuple[str, bytes, list[str], str]] = [
+    ("a.jsonl", b"", [], "expected at least one row, got none"),
+    ("a.jsonl", b'{"text": "a"}\n{"text": \n', [], "row 2: expected a JSON object"),
+    ("a.jsonl", b'["text"]\n', [], "row 1: expected a JSON object"),
+    ("a.jsonl", b'{"text": null}\n', [], "row 1: column text: expected a text, got None"),
+    ("a.jsonl", b'{"words": "a"}\n', [], "expected a column with the text, such as text, got the columns words"),
+    ("a.jsonl", b'{"text": "a"}\n', ["--column", "x"], "expected a column x, got the columns text"),
+    ("a.jsonl", b'{"text": "a"}\n', ["--where", "split=test"], "expected a column split"),
+    ("a.jsonl", b'{"text": "a", "s": 1}\n', ["--where", "s=2"], "expected rows with s=2, got none"),
+    ("a.jsonl", b'{"text": "a"}\n', ["--where", "split"], "expected COLUMN=VALUE"),
+    ("a.jsonl", b'{"text": ""}\n', [], "expected rows that casing can shift at the severity 0.5, got none"),
+    ("a.jsonl", '{"text": "é"}\n'.encode("latin-1"), [], "row 1: expected text in UTF-8, got the byte 0xe9"),
+    ("a.csv", b"text,x\na\n", [], "row 1: expected 2 cells, got 1"),
+    ("a.csv", b"text,text\na,b\n", [], "two named 'text'"),
+    ("a.csv.gz", b"text\na\n", [], "expected a file that can be read"),
+    ("a.txt", b"a\n", [], "expected a file of texts that ends in .jsonl"),
+    ("a.jsonl", b'{"text": "a"}\n', ["--severity", "0"], "above 0 and at most 1, such as 0.2 or 1/6, got '0'"),
+    ("a.jsonl", b'{"text": "a"}\n', ["--kind", "case"], "unknown shift 'case'"),
+    ("a.jsonl", b'{"text": "a"}\n', ["--kind", "fog"], "fog shifts no texts; those that do are"),
+    ("a.jsonl", b'{"text": "a"}\n', ["--kind", "short-context"], "use `shift dialogue`"),
+    ("a.jsonl", b'{"text": "a"}\n', ["--kind", "unknown-words"], "unknown-words needs the texts that the model was"),
+    ("a.jsonl", b'{"text": "a"}\n', ["--training", "a.jsonl"], "training belongs to another kind of shift"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "held", "more", "words"), BAD, ids=[f"{i}-{one[3][:24]}" for i, one in enumerate(BAD)]
+)
+def test_bad_input(
+    name: str, held: bytes, more: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_bytes(held)
+    given: list[object] = ["--kind", "casing"] if "--kind" not in more else []
+    given += ["--severity", 0.5] if "--severity" not in more else []
+    out = tmp_path / f"out{Path(name.removesuffix('.gz')).suffix}"
+    assert text(tmp_path / name, *given, *more, "--out", out) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") == 1
+    assert sorted(one.name for one in tmp_path.iterdir()) == [name]
+
+
+def test_places_that_are_taken_or_none(dialogues: Path, tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    (taken / "file").touch()
+    for out, severity, words in (
+        (dialogues, 1, "the file that is read"),
+        (taken, [1, 2], "there already"),
+        (tmp_path / "no" / "out.jsonl", 1, "there is no folder"),
+        (tmp_path / "out.csv", 1, r"end its name in \.jsonl"),
+        (tmp_path / "out.jsonl", [1, 2], "several copies go into a folder"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            oodometer.shift_dialogue(dialogues, kind="short-context", severity=severity, out=out)
+    table = tmp_path / "a.csv"
+    table.write_text("turns\na\n")
+    with pytest.raises(InputError, match="dialogues as JSON lines"):
+        oodometer.shift_dialogue(table, kind="short-context", severity=1, out=tmp_path / "out.csv")
+
+
+@pytest.mark.parametrize("value", ["one text", ["a", 1], None, {"a": 1}])
+def test_turns_that_are_none(value: Any, tmp_path: Path) -> None:
+    place = tmp_path / "a.jsonl"
+    place.write_text(lines([{"turns": ["a", "b"]}, {"turns": value}]))
+    with pytest.raises(InputError, match="row 2: column turns: expected a list of texts, one a turn"):
+        oodometer.shift_dialogue(place, kind="short-context", severity=1, out=tmp_path / "out.jsonl")
