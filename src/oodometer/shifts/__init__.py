@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from ..errors import UsageError
 from ..registry import create, find, names
-from . import dialogue, image, text
+
+# The order of import is that of presentation.
+# isort: off
+from . import image, text, dialogue
+
+# isort: on
 from .base import ImageShift, Shift
 from .text.base import TextShift
 
@@ -19,7 +24,6 @@ __all__ = [
     "find_text_shift",
 ]
 
-# Their order is that of CIFAR-10-C, and of presentation.
 IMAGE_SHIFTS: tuple[str, ...] = tuple(kind.name for kind in image.KINDS)
 TEXT_SHIFTS: tuple[str, ...] = tuple(kind.name for kind in text.KINDS)
 DIALOGUE_SHIFTS: tuple[str, ...] = tuple(kind.name for kind in dialogue.KINDS)

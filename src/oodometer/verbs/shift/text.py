@@ -245,7 +245,7 @@ class _Known:
     def _weights(self) -> Any:
         if callable(self.importance):
             return self.importance
-        from ...attributions.attention import AttentionImportance
+        from ...models.text.attention import AttentionImportance
 
         return AttentionImportance(self.importance)
 

@@ -9,10 +9,10 @@ from typing import Any, final
 
 import numpy as np
 
-from ..arrays import Array
-from ..errors import InputError
-from ..models.torch.library import choose_device, torch, transformers
-from ..shifts.text.words import words_of
+from ...arrays import Array
+from ...errors import InputError
+from ...shifts.text.words import words_of
+from ..torch.library import choose_device, torch, transformers
 
 __all__ = ["AttentionImportance"]
 

@@ -1,1 +1,0 @@
-"""Attributions: how much each word of a text weighs for a model."""
