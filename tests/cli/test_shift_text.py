@@ -227,9 +227,29 @@ def test_places_that_are_taken_or_none(dialogues: Path, tmp_path: Path) -> None:
         oodometer.shift_dialogue(table, kind="short-context", severity=1, out=tmp_path / "out.csv")
 
 
-@pytest.mark.parametrize("value", ["one text", ["a", 1], None, {"a": 1}])
+def test_logs_of_chats(tmp_path: Path) -> None:
+    place, out = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    messages = [
+        {"role": "user", "content": "The house"},
+        {"role": "assistant", "content": "Yes"},
+        {"role": "user", "text": "No"},
+    ]
+    place.write_text(lines([{"id": 7, "messages": messages}]))
+    assert dialogue(place, "--kind", "casing", "--severity", "1/2", "--out", out) == 0
+    first, second = read(out)
+    assert (first["response"], first["turn"], first["id"]) == ("Yes", 1, 7)
+    assert [one["role"] for one in second["context"]] == ["user", "assistant"]
+    assert second["response"] == "No"
+    assert second["context"] != messages[:2]
+    oodometer.shift_dialogue(
+        place, kind="insufficient-context", severity="1/2", column="messages", out=tmp_path / "c.jsonl"
+    )
+    assert read(tmp_path / "c.jsonl")[0]["context"] == [messages[1]]
+
+
+@pytest.mark.parametrize("value", ["one text", ["a", 1], None, {"a": 1}, ["a", {"role": "user"}], ["a", {"text": 1}]])
 def test_turns_that_are_none(value: Any, tmp_path: Path) -> None:
     place = tmp_path / "a.jsonl"
     place.write_text(lines([{"turns": ["a", "b"]}, {"turns": value}]))
-    with pytest.raises(InputError, match="row 2: column turns: expected a list of texts, one a turn"):
+    with pytest.raises(InputError, match="row 2: column turns: expected a list of turns"):
         oodometer.shift_dialogue(place, kind="short-context", severity=1, out=tmp_path / "out.jsonl")

@@ -143,7 +143,8 @@ def shift_dialogue(
     Parameters
     ----------
     data :
-        JSON lines, each with a list of turns. Where they stand in ``context`` (or ``history``) they are what was said
+        JSON lines, each with a list of turns: texts, or objects with a text in ``content``, ``text``, ``utterance`` or
+        ``value``. Where they stand in ``context`` (or ``history``) they are what was said
         before a reply, and are shifted as they are. Else each turn but the first becomes a reply once, as in the paper:
         a row has ``context``, ``response`` and ``turn``. Other columns are carried along; ``source_row`` is added.
     kind, severity :

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 from ...errors import InputError, UsageError
 from .rows import Row, Rows
@@ -13,7 +13,8 @@ from .rows import Row, Rows
 __all__ = ["Texts", "filters_of"]
 
 _TEXT = ("text", "sentence", "review", "content", "input")
-_TURNS = ("turns", "context", "dialog", "dialogue", "utterances", "history")
+_TURNS = ("turns", "context", "dialog", "dialogue", "utterances", "history", "messages", "conversations")
+_SAID = ("content", "text", "utterance", "value")  # where the text of a turn is that is an object, as in logs of chats
 
 
 def filters_of(where: str | Sequence[str]) -> dict[str, str]:
@@ -27,6 +28,28 @@ def filters_of(where: str | Sequence[str]) -> dict[str, str]:
     if wrong is not None:
         raise UsageError(f"expected COLUMN=VALUE, such as split=test, got {wrong!r}")
     return dict(one.split("=", 1) for one in given)
+
+
+def _said(turn: Any) -> Any:
+    """The text of a turn, which may be an object with a text in it; None where there is none."""
+    key = _key(turn)
+    found = turn if key is None else turn[key]
+    return found if isinstance(found, str) else None
+
+
+def _key(turn: Any) -> str | None:
+    return next((one for one in _SAID if one in turn), None) if isinstance(turn, dict) else None
+
+
+def _with_texts(turns: Sequence[Any], new: Sequence[str]) -> list[Any]:
+    """The last turns of a dialogue with other texts, all else in them as it is.
+
+    >>> _with_texts(["a", {"role": "user", "content": "b"}], ["B"])
+    [{'role': 'user', 'content': 'B'}]
+    """
+    kept = turns[len(turns) - len(new) :]
+    keys = [_key(turn) for turn in kept]
+    return [said if key is None else {**turn, key: said} for turn, key, said in zip(kept, keys, new, strict=True)]
 
 
 @final
@@ -79,26 +102,26 @@ class Texts:
             row=number,
         )
 
-    def _turns(self, row: Row, column: str, number: int) -> tuple[str, ...]:
+    def _turns(self, row: Row, column: str, number: int) -> list[Any]:
         value = row[column]
         turns = value if isinstance(value, list) and self.dialogues is not False else [value]
-        wrong = [one for one in turns if not isinstance(one, str)]
+        wrong = [one for one in turns if _said(one) is None]
         if wrong or (self.dialogues and not isinstance(value, list)):
             odd = wrong[0] if wrong else value
             raise InputError(
-                "a list of texts, one a turn" if self.dialogues else "a text",
+                "a list of turns, each a text or an object with a text in it" if self.dialogues else "a text",
                 got=f"{odd!r}"[:60],
                 remedy="mend the row" if self.dialogues is None else "mend the row, or name another column (--column)",
                 file=str(self.rows.path),
                 row=number,
                 column=column,
             )
-        return tuple(turns)
+        return list(turns)
 
     def read_turns(self) -> Iterator[tuple[str, ...]]:
         """The turns of each row."""
         for number, row in self._chosen():
-            yield self._turns(row, self._column(row, number), number)
+            yield _texts_of(self._turns(row, self._column(row, number), number))
 
     def read(self, refused: Counter[str]) -> Iterator[tuple[tuple[str, ...], Callable[[Sequence[str]], Row]]]:
         """What is shifted, and what makes a row of it again; rows that hold nothing are counted in ``refused``."""
@@ -106,16 +129,35 @@ class Texts:
             column = self._column(row, number)
             turns = self._turns(row, column, number)
             if not self.dialogues:
-                yield turns, lambda new, row=row, column=column: {**row, column: new[0]}  # type: ignore[misc]
+                yield _texts_of(turns), _Again(row, column, turns)
             elif column in ("context", "history") or "response" in row:
-                if not turns:
+                if turns:
+                    yield _texts_of(turns), _Again(row, column, turns)
+                else:
                     refused["a context without turns"] += 1
-                    continue
-                yield turns, lambda new, row=row, column=column: {**row, column: list(new)}  # type: ignore[misc]
             else:
                 if len(turns) < 2:
                     refused["a dialogue of one turn, which has no reply" if turns else "a dialogue without turns"] += 1
-                carried = {name: value for name, value in row.items() if name != column}
+                rest = {name: value for name, value in row.items() if name != column}
                 for at in range(1, len(turns)):
-                    more = {**carried, "response": turns[at], "turn": at}
-                    yield turns[:at], lambda new, more=more: {"context": list(new), **more}  # type: ignore[misc]
+                    more = {"context": None, **rest, "response": _said(turns[at]), "turn": at}
+                    yield _texts_of(turns[:at]), _Again(more, "context", turns[:at])
+
+
+def _texts_of(turns: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(map(_said, turns))
+
+
+@final
+@dataclass(frozen=True)
+class _Again:
+    """Makes a row of texts again."""
+
+    row: Row
+    column: str
+    turns: list[Any]
+
+    def __call__(self, new: Sequence[str]) -> Row:
+        """The row with these texts in the place of the last of its turns."""
+        found = _with_texts(self.turns, new)
+        return {**self.row, self.column: found if isinstance(self.row[self.column], (list, type(None))) else found[0]}
