@@ -246,8 +246,10 @@ class _Run:
 
 
 def _side_by_side(run: _Run, workers: Workers) -> None:
-    """Begin each step as soon as a worker is free and what it needs is there, in the order of the list."""
+    """Begin each step as soon as a worker is free and what it needs is there, the longest chain of steps first."""
+    chains = _chains(run.steps)
     left = [step for step in run.steps if not step.always and run.is_left(step)]
+    left.sort(key=lambda step: -chains[step.name])  # the order of the list where chains are as long
     with workers.open():
         running = 0
         while left or running:
@@ -265,6 +267,22 @@ def _side_by_side(run: _Run, workers: Workers) -> None:
                 running -= 1
     for step in run.steps:
         run.do(step)
+
+
+def _chains(steps: Sequence[Step]) -> dict[str, float]:
+    """Weight of each step and of the heaviest chain of steps that wait for it.
+
+    >>> leave = lambda workspace, progress: None
+    >>> both = [Step("a", "", (), leave), Step("b", "", (), leave, needs=("a",), weight=5)]
+    >>> _chains(both)
+    {'a': 6.0, 'b': 5.0}
+    """
+    out = {step.name: float(step.weight) for step in steps}
+    for step in reversed(steps):  # whoever needs a step stands behind it
+        for name in step.needs:
+            before = next(one.weight for one in steps if one.name == name)
+            out[name] = max(out[name], before + out[step.name])
+    return out
 
 
 def _fingerprint(step: Step, needs: Sequence[str]) -> str:
