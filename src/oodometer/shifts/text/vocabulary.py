@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import final
 
-from .words import words_of
+from .words import plain_words
 
 __all__ = ["Vocabulary"]
 
@@ -27,9 +27,12 @@ class Vocabulary:
     @classmethod
     def of(cls, texts: Iterable[str]) -> Vocabulary:
         """The words of these texts."""
-        counts: Counter[str] = Counter()
+        written: Counter[str] = Counter()
         for text in texts:
-            counts.update(word.text.lower() for word in words_of(text))
+            written.update(plain_words(text))
+        counts: Counter[str] = Counter()
+        for word, many in written.items():
+            counts[word.lower()] += many
         return cls(counts)
 
     def __len__(self) -> int:

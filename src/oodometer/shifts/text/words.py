@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["Word", "exchanged", "in_the_case_of", "is_piece", "words_of"]
+__all__ = ["Word", "exchanged", "in_the_case_of", "is_piece", "plain_words", "words_of"]
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _APOSTROPHES = ("'", "\u2019")
@@ -35,6 +35,15 @@ def words_of(text: str) -> tuple[Word, ...]:
     ['Don', "'", 't', 'go', 'at', '5', '!']
     """
     return tuple(Word(found.group(), found.start(), found.end()) for found in _WORD.finditer(text))
+
+
+def plain_words(text: str) -> list[str]:
+    """The words and punctuation marks of a text without their places: several times as fast as `words_of`.
+
+    >>> plain_words("Go!")
+    ['Go', '!']
+    """
+    return _WORD.findall(text)
 
 
 def is_piece(words: Sequence[Word], place: int) -> bool:
