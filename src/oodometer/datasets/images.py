@@ -17,6 +17,8 @@ __all__ = ["ENDINGS", "decode_image", "file_stamp", "image_files", "no_images"]
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm")
 
+_ORIENTATION = 0x0112  # the EXIF tag; 1 is upright
+
 
 class _UnknownRangeError(ValueError):
     """Pixels that do not say what is black and what is white."""
@@ -78,7 +80,8 @@ def no_images(got: str) -> InputError:
 def decode_image(image: Any) -> Array:
     """A file, its bytes, a PIL image, an array, or a cell of a Hugging Face data set as uint8 (height, width, 3).
 
-    A cell is a mapping with ``bytes`` or ``path``. Grey values of 16 bits lose their lower 8. Raises `ValueError` with
+    A cell is a mapping with ``bytes`` or ``path``. A photograph that says how the camera was held (EXIF) is turned
+    upright, as transformers' pipelines do. Grey values of 16 bits lose their lower 8. Raises `ValueError` with
     a short reason where it is no image, `MissingExtraError` without pillow.
     """
     if isinstance(image, dict):
@@ -110,8 +113,20 @@ def decode_image(image: Any) -> Array:
 
 def _pixels(image: Any) -> Array:
     """A PIL image as uint8 (height, width, 3). Pillow itself would cut 16 bits off at 255: all would be white."""
+    image = _upright(image)
     if image.mode.startswith("I;16"):
         return np.stack([(np.asarray(image) >> 8).astype(np.uint8)] * 3, -1)
     if image.mode in ("I", "F"):
         raise _UnknownRangeError(f"pixels of 32 bits (mode {image.mode}), whose range nothing tells")
     return np.asarray(image.convert("RGB"))
+
+
+def _upright(image: Any) -> Any:
+    """The image as its EXIF says that it should be seen; as it is where that cannot be read."""
+    from PIL import ImageOps
+
+    try:
+        turned = image.getexif().get(_ORIENTATION, 1) != 1
+        return ImageOps.exif_transpose(image) if turned else image
+    except Exception:  # damaged EXIF beside good pixels; every reader of it raises something else
+        return image

@@ -111,3 +111,31 @@ def test_a_model_is_no_second_opinion_on_itself(tmp_path: Path) -> None:
     home = write(tmp_path, "dark/a.png")
     with pytest.raises(UsageError, match="named twice: a model agrees with itself"):
         predict(of_images, home, classes=CLASSES, members=[of_images])
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_photographs_are_turned_upright(orientation: int, tmp_path: Path) -> None:
+    pixels = np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3)
+    upright = {
+        1: pixels,
+        2: pixels[:, ::-1],
+        3: pixels[::-1, ::-1],
+        4: pixels[::-1],
+        5: pixels.transpose(1, 0, 2),
+        6: pixels.transpose(1, 0, 2)[:, ::-1],
+        7: pixels.transpose(1, 0, 2)[::-1, ::-1],
+        8: pixels.transpose(1, 0, 2)[::-1],
+    }[orientation]
+    exif = image.Exif()
+    exif[0x0112] = orientation
+    image.fromarray(pixels).save(tmp_path / "a.png", exif=exif)
+    assert (decode_image(tmp_path / "a.png") == upright).all()
+    assert (decode_image((tmp_path / "a.png").read_bytes()) == upright).all()
+    with image.open(tmp_path / "a.png") as opened:
+        assert (decode_image(opened) == upright).all()
+
+
+def test_damaged_exif_leaves_the_pixels(tmp_path: Path) -> None:
+    pixels = np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3)
+    image.fromarray(pixels).save(tmp_path / "a.png", exif=b"Exif\0\0II*\0\xff\xff\xff\xff")
+    assert (decode_image(tmp_path / "a.png") == pixels).all()
