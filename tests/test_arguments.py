@@ -49,6 +49,8 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     judge_outputs: {"judges": None, "outputs": {"input": ["a"], "output": ["B"]}},
     oodometer.predict: {"model": told, "data": {"text": ["a", "b"]}},
     oodometer.shift_image: {"data": "none.npz", "kind": "fog", "severity": 1, "out": "/dev/null/out"},
+    oodometer.shift_text: {"data": "none.jsonl", "kind": "casing", "severity": 1, "out": "/dev/null/out"},
+    oodometer.shift_dialogue: {"data": "none.jsonl", "kind": "casing", "severity": 1, "out": "/dev/null/out"},
     reproduce: {"paper": "selective-answering", "out": "/dev/null/out"},
 }  # fmt: skip
 WRONG: list[Any] = [

@@ -62,9 +62,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         patch.setattr(RECIPE, "config", {scale: tiny(scale) for scale in RECIPE.scales})
         out = tmp_path_factory.mktemp("run")
         reports: list[tuple[str, float]] = []
-        found = reproduce(
-            PAPER, out=out, tasks=["clean", "dominoes"], report=lambda what, share: reports.append((what, share))
-        )
+
+        def report(what: str, share: float) -> None:
+            reports.append((what, share))
+
+        # in this process, which alone knows of the miniature
+        found = reproduce(PAPER, out=out, tasks=["clean", "dominoes"], workers=1, report=report)
         yield found, reports
 
 

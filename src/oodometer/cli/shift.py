@@ -95,12 +95,16 @@ Out = Annotated[
 ]
 Where = Annotated[list[str] | None, typer.Option(help="Only rows with COLUMN=VALUE; may be repeated.")]
 Training = Annotated[
-    str | None, typer.Option(help="File of the texts that the model was trained on: what is known.", metavar="FILE")
+    str | None,
+    typer.Option(help="File of the texts that the model was trained on: what is known.", metavar="FILE"),
+    places.READ,
 ]
 TrainingColumn = Annotated[str | None, typer.Option(help="Where the text or the turns stand in it.")]
 TrainingWhere = Annotated[list[str] | None, typer.Option(help="Only training rows with COLUMN=VALUE.")]
 WordNetPath = Annotated[
-    str | None, typer.Option("--wordnet", help="Folder or archive of the WordNet database.", metavar="PATH")
+    str | None,
+    typer.Option("--wordnet", help="Folder or archive of the WordNet database.", metavar="PATH"),
+    places.READ,
 ]
 Importance = Annotated[
     str | None, typer.Option(help="For important-words: a Hugging Face model, whose attention is taken.")
