@@ -253,3 +253,15 @@ def test_turns_that_are_none(value: Any, tmp_path: Path) -> None:
     place.write_text(lines([{"turns": ["a", "b"]}, {"turns": value}]))
     with pytest.raises(InputError, match="row 2: column turns: expected a list of turns"):
         oodometer.shift_dialogue(place, kind="short-context", severity=1, out=tmp_path / "out.jsonl")
+
+
+def test_progress_never_passes_its_end(tmp_path: Path) -> None:
+    place = tmp_path / "a.jsonl"
+    place.write_text(lines([{"text": f"word{i} and more"} for i in range(1_200)]))
+    told: list[tuple[int, int]] = []
+
+    def progress(done: int, total: int) -> None:
+        told.append((done, total))
+
+    oodometer.shift_text(place, kind="casing", severity=[0.4, 0.7], out=tmp_path / "out", progress=progress)
+    assert told == [(500, 0), (1_000, 0), (1_700, 2_400), (2_200, 2_400)]

@@ -80,7 +80,7 @@ class TextJob:
         """Write all copies."""
         if len(asked) == 1:
             with together():
-                copies = [self._write(asked[0], self.out, self.out, write_result, 0.0)]
+                copies = [self._write(asked[0], self.out, self.out, write_result, (0, 1))]
         else:
             copies = self._folder(asked)
         notes = dict.fromkeys(f"{one.shift.name}: {one.shift.deviation}" for one in asked if one.shift.deviation)
@@ -111,8 +111,8 @@ class TextJob:
             for done, one in enumerate(asked):
                 name = f"{one.label}{self.texts.rows.ending}"
                 kept = self._kept(part / name, self.out / name)
-                share = done / len(asked)
-                out.append(kept or self._write(one, part / name, self.out / name, write_atomic, share))
+                turn = done, len(asked)
+                out.append(kept or self._write(one, part / name, self.out / name, write_atomic, turn))
         return out
 
     def _kept(self, part: Path, place: Path) -> ShiftedTexts | None:
@@ -126,11 +126,11 @@ class TextJob:
         return ShiftedTexts(out=str(place), manifest=str(place.with_suffix(_MANIFEST)), **{n: told[n] for n in names})
 
     def _write(
-        self, asked: Asked, part: Path, place: Path, write: Callable[[Path, Any], Any], before: float
+        self, asked: Asked, part: Path, place: Path, write: Callable[[Path, Any], Any], turn: tuple[int, int]
     ) -> ShiftedTexts:
-        """Write a copy and its manifest; ``before`` is the share of the work that is behind."""
+        """Write a copy and its manifest; ``turn`` is how many copies are written, and how many there will be."""
         shift, tally = asked.shift, _Tally()
-        write(part, self.texts.rows.written(self._shifted(asked, tally, before)))
+        write(part, self.texts.rows.written(self._shifted(asked, tally, turn)))
         if not tally.rows:
             raise InputError(
                 f"rows that {shift.name} can shift at the severity {asked.severity}",
@@ -153,11 +153,11 @@ class TextJob:
         write(part.with_suffix(_MANIFEST), self._manifest(asked, found))
         return found
 
-    def _shifted(self, asked: Asked, tally: _Tally, before: float) -> Iterator[Row]:
+    def _shifted(self, asked: Asked, tally: _Tally, turn: tuple[int, int]) -> Iterator[Row]:
         for number, (turns, made) in enumerate(self.texts.read(tally.refused), 1):
             tally.read = number
             if self._progress is not None and number % _TELL == 0:
-                self._progress(int(before * self._total) + number, self._total)
+                self._progress(turn[0] * self._total + number, turn[1] * self._total)
             found = asked.shift.apply(turns, asked.severity, seed=self.seed, row=number)
             if isinstance(found, Dropped):
                 tally.dropped[found.why] += 1
