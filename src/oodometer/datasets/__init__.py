@@ -1,4 +1,4 @@
-"""Data sets that models are trained and asked on: reviews, logical forms, tags, trees, graphs, images, own files."""
+"""Data sets that models are trained and asked on: texts, conversations, sequences, images, and files of one's own."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from .base import Dataset, Dialogue, Table
 from .cfq import cfq
 from .cifar import cifar10, cifar10_1, cifar10n
 from .cogs import cogs, pos_cogs
+from .daily_dialog import daily_dialog
 from .folder import data_folder
 from .mnist import mnist
 from .penn import penn_tags, penn_trees
+from .response_ranking import replies
 from .reviews import imdb, sst2
 from .stl10 import stl10
 from .tagging import ud_tags, wsj_tags
@@ -26,6 +28,7 @@ __all__ = [
     "cifar10_1",
     "cifar10n",
     "cogs",
+    "daily_dialog",
     "data_folder",
     "gum_trees",
     "imdb",
@@ -36,6 +39,7 @@ __all__ = [
     "penn_tags",
     "penn_trees",
     "pos_cogs",
+    "replies",
     "sst2",
     "stl10",
     "topv2",
