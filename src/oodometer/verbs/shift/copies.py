@@ -135,7 +135,7 @@ class TextJob:
             raise InputError(
                 f"rows that {shift.name} can shift at the severity {asked.severity}",
                 got=f"none ({tally.why_none()})",
-                remedy="choose a lower severity, or other data",
+                remedy="choose another severity, or other data",
                 file=str(self._source),
             )
         self._total, self._refused = tally.read, dict(tally.refused)
