@@ -16,6 +16,7 @@ import pytest
 import oodometer
 from oodometer.cli import main
 from oodometer.errors import InputError, UsageError
+from oodometer.verbs.shift.rows import Rows
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "shifts"))
 from test_wordnet import write_wordnet
@@ -265,3 +266,14 @@ def test_progress_never_passes_its_end(tmp_path: Path) -> None:
 
     oodometer.shift_text(place, kind="casing", severity=[0.4, 0.7], out=tmp_path / "out", progress=progress)
     assert told == [(500, 0), (1_000, 0), (1_700, 2_400), (2_200, 2_400)]
+
+
+def test_long_cells_are_read_and_the_process_keeps_its_limit(tmp_path: Path) -> None:
+    place, before = tmp_path / "a.csv", csv.field_size_limit()
+    place.write_text(f"text\n{'word ' * 40_000}\nshort text\n")
+    seen: list[int] = []
+    oodometer.shift_text(place, kind="casing", severity=0.5, out=tmp_path / "b.csv")
+    for _ in Rows(place):
+        seen.append(csv.field_size_limit())
+    assert seen == [before, before]
+    assert csv.field_size_limit() == before

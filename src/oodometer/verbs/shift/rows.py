@@ -89,15 +89,14 @@ class Rows:
             yield row
 
     def _table(self, file: IO[str]) -> Iterator[Row]:
-        csv.field_size_limit(_LONGEST_CELL)
         lines = csv.reader(file, delimiter=_TABLES[self.ending], strict=True)
-        heads = next(lines, [])
+        heads = _next(lines) or []
         twice = next((head for head in heads if heads.count(head) > 1), None)
         if twice is not None:
             raise InputError(
                 "columns of different names", got=f"two named {twice!r}", remedy="rename one", file=str(self.path)
             )
-        for number, cells in enumerate(lines, 1):
+        for number, cells in enumerate(iter(lambda: _next(lines), None), 1):
             if len(cells) != len(heads):
                 raise self._odd(f"{len(heads)} cells", f"{len(cells)}", number)
             yield dict(zip(heads, cells, strict=True))
@@ -125,3 +124,12 @@ class Rows:
             text.detach()
 
         return write
+
+
+def _next(lines: Iterator[list[str]]) -> list[str] | None:
+    """The next row; the longest cell is a setting of the whole process, and so is put back before anyone else sees."""
+    before = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        return next(lines, None)
+    finally:
+        csv.field_size_limit(before)
