@@ -162,7 +162,7 @@ def page(found: dict[str, Any]) -> str:
     """The result as Markdown."""
     lines = [
         f"`python -m benchmarks.ranking`, {found['date']}, {found['machine']['cpu']}; medians of "
-        f"{found['rounds']} rounds; 
+        f"{found['rounds']} rounds; "
         f"{found['pairs']:,} pairs of {found['tokens']:,} tokens. Importing torch and transformers alone takes "
         f"{found['start_up']:.1f} s of each whole process.",
         "",
