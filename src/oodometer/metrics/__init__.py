@@ -7,6 +7,7 @@ from __future__ import annotations
 from .base import CLASSES as CLASSES, CONFIDENCE as CONFIDENCE, VERDICT as VERDICT
 from .base import Measure as Measure, Metric as Metric, confidence_and_verdict as confidence_and_verdict
 from .accuracy import Accuracy as Accuracy, accuracy as accuracy
+from .recall_at_k import RecallAtK as RecallAtK, recall_at_k as recall_at_k
 from .brier import Brier as Brier, brier_score as brier_score
 from .nll import NegativeLogLikelihood as NegativeLogLikelihood, log_loss as log_loss
 from .ece import (

@@ -38,8 +38,9 @@ def open_classifier(
     ----------
     model :
         A `Classifier`; a folder that one saved itself to; a Hugging Face classifier of texts or images, or a ranker (a
-        cross-encoder with one output), by folder or hub name; an ``.onnx`` file; ``package.module:name`` of a fitted estimator, a torch module, a function that
-        answers a batch, or a function without arguments that gives one of these; or such an object itself.
+        cross-encoder with one output), by folder or hub name; an ``.onnx`` file; ``package.module:name`` of a fitted
+        estimator, a torch module, a function that answers a batch, or a function without arguments that gives one of
+        these; or such an object itself.
     gives :
         "logits" or "probabilities", of a function, a module or an ONNX file.
     classes :

@@ -235,10 +235,12 @@ def _gap(record: Predictions) -> float:
 def check_metric(factory: Callable[..., Any]) -> None:
     """Every rule of `oodometer.metrics.Metric`, for a class or a factory."""
     rng = np.random.default_rng(4)
-    record = example_record(500, seed=1, difficulty=1.5)
-    before = _snapshot(record)
     metric = factory()
     _check_documented(type(metric))
+    of_classes = metric.why_not(example_record(50)) is None
+    example = example_record if of_classes else example_candidates  # some metrics are of candidates alone
+    record = example(500, seed=1, difficulty=1.5)
+    before = _snapshot(record)
     result = metric.compute(record)
     assert _snapshot(record) == before, "inputs were changed"
     again = metric.compute(record)
@@ -258,8 +260,8 @@ def check_metric(factory: Callable[..., Any]) -> None:
         return
     low, high = metric.bounds
     assert low <= result.lower <= result.value <= result.upper <= high, "value and interval lie within the bounds"
-    easy = metric.compute(example_record(3000, seed=4, difficulty=0.4)).value
-    hard = metric.compute(example_record(3000, seed=4, difficulty=6.0)).value
+    easy = metric.compute(example(3000, seed=4, difficulty=0.4)).value
+    hard = metric.compute(example(3000, seed=4, difficulty=6.0)).value
     if metric.bigger_is_better is not None and metric.name not in _BLIND_TO_DIFFICULTY:
         assert (easy >= hard) == metric.bigger_is_better, f"orientation: easy {easy}, hard {hard}"
 
