@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+import numpy as np
+
 from ...arrays import Array
 from ...predictions import Predictions
 from ...verbs.estimate import estimate
@@ -34,7 +36,7 @@ def study_estimators(config: RunConfig, workspace: Workspace, progress: Progress
     out: list[dict[str, Any]] = []
     for done, one in enumerate(targets, 1):
         said: dict[str, list[float]] = defaultdict(list)
-        truth, inside, width = [], [], []
+        truth, inside, ends = [], [], []
         for i in members:
             answers = load_answers(workspace, f"answers/{i}", one.name)
             truth.append(float((answers["logits"].argmax(1) == answers["target"]).mean()))
@@ -44,7 +46,7 @@ def study_estimators(config: RunConfig, workspace: Workspace, progress: Progress
             for method, value in {"headline": head.value, **{o.method: o.value for o in found.estimates}}.items():
                 said[method].append(value)
             inside.append(float(head.lower <= truth[-1] <= head.upper))
-            width.append(head.upper - head.lower)
+            ends.append((head.lower, head.upper))
         told = {
             method: {
                 "said": mean_and_spread(values),
@@ -54,6 +56,7 @@ def study_estimators(config: RunConfig, workspace: Workspace, progress: Progress
             if len(values) == len(truth)
         }
         about = {"condition": one.name, "group": one.group, "label": one.label, "truth": mean_and_spread(truth)}
-        out.append({**about, "inside": sum(inside) / len(inside), "width": sum(width) / len(width), "methods": told})
+        lower, upper = np.mean(ends, axis=0).tolist()
+        out.append({**about, "inside": sum(inside) / len(inside), "lower": lower, "upper": upper, "methods": told})
         progress(done, len(targets))
     workspace.write_json("estimators.json", rounded({"form": FORM, "level": LEVEL, "conditions": out}))

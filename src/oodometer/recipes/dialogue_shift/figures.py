@@ -44,7 +44,7 @@ def drawings(result: Mapping[str, Any]) -> list[Drawing]:
     for group, (name, title, across) in _GROUPS.items():
         panels = [Panel(metric, _AXES[metric], _curves(across), _rows(result, group, metric)) for metric in METRICS]
         out.append(Drawing(name, title, caption, panels, **size))
-    caption = "R@1 as it is and as the headline of the estimate says without labels; the band is its spread over rankers."
+    caption = "R@1 as it is, with its spread over the rankers, and as `estimate` says without labels, with its interval."
     panels = [Panel(group, title, _curves(across), _estimates(result, group))
               for group, (_, title, across) in _GROUPS.items()]  # fmt: skip
     return [*out, Drawing(_ESTIMATE, "Estimate beside truth", caption, panels, **size)]
@@ -73,7 +73,8 @@ def _estimates(result: Mapping[str, Any], group: str) -> list[dict[str, Any]]:
     out = []
     for order, one in enumerate(found):
         out.append(_row(str(one["label"]), order, "truth", one["truth"]))
-        out.append(_row(str(one["label"]), order, "estimate", one["methods"]["headline"]["said"]))
+        said = _row(str(one["label"]), order, "estimate", one["methods"]["headline"]["said"])
+        out.append({**said, "lower": one["lower"], "upper": one["upper"]})
     return out
 
 
@@ -82,6 +83,7 @@ def _curves(across: str) -> dict[str, Any]:
     x = {"field": "severity", "type": "ordinal", "title": across, "sort": {"field": "order"}, "axis": {"labelAngle": 0}}
     up = {"type": "quantitative", "title": None, "scale": {"zero": False}}
     colour = {"field": "what", "type": "nominal", "title": None, "sort": None, "scale": {"scheme": "tableau10"}}
+    colour["legend"] = {"symbolOpacity": 1}
     line = plain.lines(x, {"field": "value", **up}, "what")
     line["encoding"]["color"] = colour
     band = {"x": x, "y": {"field": "lower", **up}, "y2": {"field": "upper"}, "color": colour}

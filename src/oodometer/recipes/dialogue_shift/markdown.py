@@ -164,7 +164,7 @@ def _estimates(result: Found) -> str:
     rows = []
     for one in conditions:
         cells = [one["condition"], _cell(one["truth"]), _cell(one["methods"]["headline"]["said"])]
-        cells += [f"{100 * one['inside']:.0f} %", f"{one['width']:.3f}"]
+        cells += [f"{100 * one['inside']:.0f} %", f"{one['upper'] - one['lower']:.3f}"]
         rows.append([*cells, *(f"{one['methods'][name]['error']['mean']:.3f}" for name in order)])
     rows.append(["mean", "-", "-", "-", "-", *(f"{error(name):.3f}" for name in order)])
     words = "**Beyond the paper: R@1 estimated without labels**, dev being the reference: what the headline says, how "

@@ -20,6 +20,7 @@ METHODS = ("vanilla", "temperature", "dropout", "ensemble")
 METRICS = ("accuracy", "brier", "ece")
 BINS = 10
 """Buckets of equal width of the calibration error; the paper does not tell its number."""
+_ROUNDING = 1e-6  # weights and sums of the replicates are float32
 
 
 @final
@@ -130,19 +131,23 @@ class Bootstrap:
         return seen, drawn
 
     def apart(self, *terms: tuple[float, Said, str]) -> dict[str, Any]:
-        """A sum of metrics, each with its sign, averaged over models: its value, error and share above each margin.
+        """A sum of metrics, each with its sign, averaged over models: its value, its error, and the share ``above`` 0.
 
-        ``above``: share of the replicates above 0, those at 0 counted half; ``by_model`` where all terms have as many
-        models.
+        The share is that of the replicates turned over (2 * seen - drawn, the basic bootstrap), those at 0 counted
+        half: a calibration error is too large in a sample, and by as much again in a sample of it. ``by_model`` where
+        all terms have as many models.
         """
         found = [(sign, *self.metric(said, metric)) for sign, said, metric in terms]
         drawn = np.sum([sign * each.mean(1) for sign, _, each in found], axis=0)
+        value = float(sum(sign * seen.mean() for sign, seen, _ in found))
+        turned = 2 * value - drawn
+        equal = np.abs(turned) < _ROUNDING
         models = {len(seen) for _, seen, _ in found}
         by_model = np.sum([sign * seen for sign, seen, _ in found], axis=0).tolist() if len(models) == 1 else []
         return {
-            "value": float(sum(sign * seen.mean() for sign, seen, _ in found)),
+            "value": value,
             "error": float(drawn.std(ddof=1)),
-            "above": float((drawn > 0).mean() + (drawn == 0).mean() / 2),
+            "above": float(((turned > 0) & ~equal).mean() + equal.mean() / 2),
             "by_model": by_model,
             "rows": [len(said.target) for _, said, _ in terms],
         }
