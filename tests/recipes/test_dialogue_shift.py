@@ -49,6 +49,7 @@ def tiny(scale: str, **more: Any) -> RunConfig:
         "members": 3,
         "ensemble": 2,
         "dropout_members": 1,
+        "dropout_conditions": None,
         "dropout_passes": 2,
         "train_rows": 40,
         "dev_rows": 20,
@@ -107,7 +108,7 @@ def test_candidates_stay_and_contexts_change(finished: Any, data: Path) -> None:
     assert set(sets["uw-0.1"]["rows"]) <= set(sets["test"]["rows"])
     assert sets["uw-0.3"]["targets"]
     assert sets["importance-1"]["rows"] == sets["importance-5"]["rows"]
-    plain = {row: one for row, one in zip(sets["test"]["rows"], sets["test"]["contexts"], strict=True)}
+    plain = dict(zip(sets["test"]["rows"], sets["test"]["contexts"], strict=True))
     changed = zip(sets["uw-0.3"]["rows"], sets["uw-0.3"]["contexts"], strict=True)
     assert all(plain[row] != context for row, context in changed)
     assert all(len(context) == 6 for context in sets["ic-0"]["contexts"])
@@ -125,7 +126,8 @@ def test_numbers_are_those_of_the_library(finished: Any) -> None:
     row = next(r for r in finished.result["rows"] if (r["condition"], r["method"]) == ("uw-0.3", "vanilla"))
     assert row["accuracy"]["by_model"][1] == pytest.approx(record.accuracy, abs=1e-6)
     assert row["brier"]["by_model"][1] == pytest.approx(Brier().compute(record).value, abs=1e-5)
-    assert row["ece"]["by_model"][1] == pytest.approx(ExpectedCalibrationError(bins=BINS).compute(record).value, abs=1e-5)
+    error = ExpectedCalibrationError(bins=BINS).compute(record).value
+    assert row["ece"]["by_model"][1] == pytest.approx(error, abs=1e-5)
     dev = load_answers(folder, "answers/1", "dev")
     assert finished.result["temperatures"][1] == pytest.approx(fit_temperature(dev["logits"], dev["target"]), abs=1e-5)
 
@@ -171,7 +173,8 @@ def test_the_paper_scale_runs_whole(data: Path, tmp_path: Path, monkeypatch: pyt
     assert (usual.train_candidates, usual.training.batch_size, usual.training.epochs) == (10, 12, 1)
     assert (len(usual.ratios), len(usual.lengths), len(usual.importance), len(usual.deleted)) == (10, 6, 5, 6)
     tried = replace(tiny("paper", network=usual.network, dropout_members=2, members=3), ratios=usual.ratios)
-    tried = replace(tried, deleted=usual.deleted, lengths=usual.lengths, importance=usual.importance, train_candidates=10)
+    tried = replace(tried, deleted=usual.deleted, lengths=usual.lengths, importance=usual.importance)
+    tried = replace(tried, train_candidates=usual.train_candidates)
     monkeypatch.setattr(RECIPE, "config", {"paper": tried})
     found = reproduce(PAPER, scale="paper", out=tmp_path / "run", workers=1)
     assert len(found.result["conditions"]) == 2 + 2 * 10 + 5 + 6 + 6
@@ -236,7 +239,7 @@ def told(turned: bool) -> dict[str, Any]:
     sign = -1.0 if turned else 1.0
     groups = {"uw": ("uw-0.1", "uw-0.5"), "kw": ("kw-0.1", "kw-0.5"), "ic": ("ic-0", "ic-5"),
               "importance": ("importance-1", "importance-3", "importance-5"), "sr": ("sr-6", "sr-1")}  # fmt: skip
-    conditions = [{"condition": one, "group": group} for group, names in groups.items() for one in names]
+    conditions = [{"condition": one, "group": group, "kept": 100} for group, names in groups.items() for one in names]
     out: dict[str, Any] = {}
     for group in ("uw", "ic", "importance"):
         for metric, by in (("accuracy", -0.2), ("brier", 0.2), ("ece", 0.1)):
@@ -263,9 +266,11 @@ def test_every_claim_holds_where_the_numbers_say_so_and_not_where_they_are_turne
     for turned, verdict in ((False, "holds"), (True, "does not hold")):
         found = {one.name: one.verdict for one in claims_of(told(turned))}
         assert set(found.values()) == {verdict}, found
-        assert {"uw_accuracy", "uw_steps", "ic_ece", "ensemble_brier", "ensemble_accuracy_strongest",
-                "temperature_vanilla", "temperature_ensemble", "temperature_rises", "dropout_ece", "dropout_accuracy",
-                "known_words", "short_flat", "short_control", "importance_accuracy", "importance_flat"} <= set(found)  # fmt: skip
+        assert set(found) >= {
+            "uw_accuracy", "uw_steps", "ic_ece", "ensemble_brier", "ensemble_accuracy_strongest", "temperature_vanilla",
+            "temperature_ensemble", "temperature_rises", "dropout_ece", "dropout_accuracy", "known_words", "short_flat",
+            "short_control", "importance_accuracy", "importance_flat",
+        }  # fmt: skip
 
 
 def test_what_only_some_trainings_show_is_undecided() -> None:

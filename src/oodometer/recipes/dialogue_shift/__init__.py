@@ -1,4 +1,4 @@
-"""Dialogue shift: how accuracy and calibration of a response ranker fall as a conversation drifts. Lee et al. (2021)."""
+"""Dialogue shift: how a ranker of replies loses accuracy and calibration as conversations drift. Lee et al. (2021)."""
 
 from __future__ import annotations
 

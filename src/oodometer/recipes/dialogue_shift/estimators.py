@@ -32,7 +32,8 @@ def study_estimators(config: RunConfig, workspace: Workspace, progress: Progress
     """What every estimator that applies, and the headline, say of each member; writes ``estimators.json``."""
     members = range(config.members)
     references = [record_of(load_answers(workspace, f"answers/{i}", "dev")) for i in members]
-    targets = [one for one in conditions_of(config) if one.name != "dev"]
+    kept = [one for one in conditions_of(config) if len(load_answers(workspace, "answers/0", one.name)["ids"])]
+    targets = [one for one in kept if one.name != "dev"]
     out: list[dict[str, Any]] = []
     for done, one in enumerate(targets, 1):
         said: dict[str, list[float]] = defaultdict(list)

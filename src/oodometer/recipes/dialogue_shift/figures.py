@@ -44,7 +44,7 @@ def drawings(result: Mapping[str, Any]) -> list[Drawing]:
     for group, (name, title, across) in _GROUPS.items():
         panels = [Panel(metric, _AXES[metric], _curves(across), _rows(result, group, metric)) for metric in METRICS]
         out.append(Drawing(name, title, caption, panels, **size))
-    caption = "R@1 as it is, with its spread over the rankers, and as `estimate` says without labels, with its interval."
+    caption = "R@1 with its spread over the rankers, and what `estimate` says of it without labels, with its interval."
     panels = [Panel(group, title, _curves(across), _estimates(result, group))
               for group, (_, title, across) in _GROUPS.items()]  # fmt: skip
     return [*out, Drawing(_ESTIMATE, "Estimate beside truth", caption, panels, **size)]

@@ -48,7 +48,7 @@ class _Tests:
     # ---------------------------------------------------------------- looks
 
     def _above(self, found: Found, sign: float = 1.0) -> Look:
-        """The difference, or its negative, is above 0: over conversations, and over trainings where there are enough."""
+        """The difference, or its negative, is above 0: over conversations, and over trainings if there are enough."""
         above = found["above"] if sign > 0 else 1 - found["above"]
         looks = [share(above, self._replicates)]
         if len(found["by_model"]) >= _FEWEST:
@@ -81,7 +81,7 @@ class _Tests:
         return out
 
     def _named(self, group: str) -> list[str]:
-        return [one["condition"] for one in self._conditions if one["group"] == group]
+        return [one["condition"] for one in self._conditions if one["group"] == group and one["kept"]]
 
     # ---------------------------------------------------------------- claims
 
@@ -208,4 +208,3 @@ def _signed(value: float) -> str:
 def _mean(found: Mapping[str, Found], sign: float = 1.0) -> float:
     values = [sign * one["value"] for one in found.values()]
     return sum(values) / len(values) if values else 0.0
-

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
@@ -40,9 +41,10 @@ class Study:
     """What all models said of all conditions, and what is to be told of it."""
 
     def __init__(self, config: RunConfig, workspace: Workspace) -> None:
-        self.config, self.conditions = config, conditions_of(config)
-        members = [{one.name: load_answers(workspace, f"answers/{i}", one.name) for one in self.conditions}
+        self.config = config
+        members = [{one.name: load_answers(workspace, f"answers/{i}", one.name) for one in conditions_of(config)}
                    for i in range(config.members)]  # fmt: skip
+        self.conditions = [one for one in conditions_of(config) if len(members[0][one.name]["ids"])]
         first = members[0]
         self.ids = {name: one["ids"] for name, one in first.items()}
         self.truncated = {name: int(one["truncated"]) for name, one in first.items()}
@@ -112,7 +114,8 @@ class Study:
         if not ids:
             return {"rows": 0, "conditions": {}}
         test = next(one for one in self.conditions if one.name == "test")
-        return {"rows": len(ids), "conditions": {one.name: _metrics(self.vanilla(one, ids)) for one in (test, *known)}}
+        found = {one.name: _metrics(self.vanilla(one, ids)) for one in (test, *known)}
+        return {"rows": len(ids), "conditions": found}
 
     # ---------------------------------------------------------------- differences
 
@@ -131,7 +134,7 @@ class Study:
                 continue
             for metric in METRICS:
                 yield f"change/{group}/{metric}", self._change(known[-1], known[0], metric, ids)
-            for before, after in zip(known, known[1:], strict=False):
+            for before, after in pairwise(known):
                 yield f"step/{after.name}/accuracy", self._change(after, before, "accuracy", ids)
             if group == "uw":
                 yield "change/uw/ece/temperature", self._change(known[-1], known[0], "ece", ids, "temperature")
@@ -161,9 +164,11 @@ class Study:
 
     def _known_words(self) -> Iterator[tuple[str, Any]]:
         """Known words less unknown ones at the same ratio, on the instances that both kept."""
-        for unknown, known in zip(self.group("uw"), self.group("kw"), strict=True):
-            ids = self.common([unknown, known])
-            if ids:
+        others = {one.label: one for one in self.group("kw")}
+        for unknown in self.group("uw"):
+            known = others.get(unknown.label)
+            ids = set() if known is None else self.common([unknown, known])
+            if known is not None and ids:
                 yield f"kw-uw/{unknown.label}/accuracy", self._change(known, unknown, "accuracy", ids)
 
     def _controls(self) -> Iterator[tuple[str, Any]]:
@@ -176,14 +181,13 @@ class Study:
         fifths = self.group("importance")
         if len(fifths) > 2:
             middle = fifths[len(fifths) // 2]
-            yield "flat/importance/accuracy", self._change(middle, fifths[0], "accuracy", self.common(fifths))
+            found = self._change(middle, fifths[0], "accuracy", self.common(fifths))
+            yield "flat/importance/accuracy", found
 
 
 def _metrics(said: Said) -> dict[str, Any]:
     models = range(len(said.probabilities))
-    return {
-        metric: mean_and_spread([said.value(metric, i) for i in models]) for metric in (*METRICS, "ece_all")
-    }
+    return {metric: mean_and_spread([said.value(metric, i) for i in models]) for metric in (*METRICS, "ece_all")}
 
 
 def _conversations(condition: str, ids: Array) -> Array:
@@ -199,8 +203,10 @@ def study(config: RunConfig, data: RunData, workspace: Workspace, progress: Prog
     seen = {name: kind == "also in train" for name, kind in zip(data.test.ids, data.test.types, strict=True)}
     result: dict[str, Any] = {"form": FORM, "version": __version__, "python": platform.python_version()}
     result |= {"sizes": config.to_dict(), "data": data.fingerprints(), "counts": workspace.read_json("counts.json")}
-    sets = {one.name: workspace.read_json(f"conditions/{one.name}.json") for one in found.conditions}
-    result["conditions"] = [_about(one, sets[one.name], found.truncated[one.name]) for one in found.conditions]
+    result["conditions"] = [
+        _about(one, workspace.read_json(f"conditions/{one.name}.json"), found.truncated[one.name])
+        for one in conditions_of(config)
+    ]
     result["temperatures"] = found.temperatures
     result["rows"] = list(found.rows())
     progress(2, 4)

@@ -17,7 +17,7 @@ from ...models.base import Request
 from ...models.hub import load_pretrained
 from ...models.text.attention import AttentionImportance
 from ...models.torch.library import use_threads
-from ...shifts.text import UnknownWords, Vocabulary
+from ...shifts.text import find_wordnet
 from ..base import Progress, Workspace
 from ..kit.sources import beside_the_data, packaged_minilm
 from .data import Condition, RunData
@@ -27,6 +27,7 @@ __all__ = ["ENCODER_FILES", "MODEL_FILES", "Place", "ask", "check", "count", "lo
 
 MODEL_FILES = ("oodometer_model.json", "config.json", "weights.safetensors", "tokenizer/tokenizer.json")
 ENCODER_FILES = ("config.json", "model.safetensors", "tokenizer.json")
+_ARRAYS = {False: ("logits",), True: ("mean", "variance")}
 
 
 @final
@@ -41,8 +42,11 @@ class Place:
 
 def check(config: RunConfig) -> None:
     """Say what is missing, library, WordNet or pretrained network, before anything is read or trained."""
-    if UnknownWords(Vocabulary({"a": 1})).synonym("big") is None:  # reads WordNet and measures distances
-        raise MissingExtraError("a shift by synonyms", "rapidfuzz", extra="text")
+    find_wordnet()
+    try:
+        import rapidfuzz.distance  # noqa: F401 - wanted by the shifts
+    except ImportError as error:
+        raise MissingExtraError("a shift by synonyms", "rapidfuzz", extra="text") from error
     if "source" in config.network:
         load_pretrained("AutoConfig", _source(config))
 
@@ -81,7 +85,7 @@ def write_sets(data: RunData, conditions: Sequence[Condition], place: Place, enc
 
 
 def train(data: RunData, member: int, place: Place, encoder: str | None = None) -> None:
-    """Train one ranker and save it, and its ``encoder`` alone where asked; interrupted, it goes on from its checkpoint."""
+    """Train one ranker and save it, its ``encoder`` alone where asked, too; it goes on from its checkpoint."""
     use_threads()
     config = data.config
     training = replace(config.training, seed=config.seed + member)
@@ -93,7 +97,8 @@ def train(data: RunData, member: int, place: Place, encoder: str | None = None) 
     model.fit(data.train(), checkpoint=checkpoint, progress=place.progress)
     model.save(place.workspace / place.folder)
     if encoder is not None:
-        model.net.base_model.save_pretrained(place.workspace / encoder)
+        net = model.net["encoder"] if model.head == "means" else model.net.base_model
+        net.save_pretrained(place.workspace / encoder)
         model.tokenizer.save_pretrained(place.workspace / encoder)
     shutil.rmtree(checkpoint, ignore_errors=True)
 
@@ -109,14 +114,14 @@ def ask(data: RunData, conditions: Sequence[Condition], model: str, place: Place
         def tell(pairs: int, of: int, done: int = done) -> None:
             place.progress(done * of + pairs, len(conditions) * of)
 
-        said = ranker.ask(instances.inputs, Request(dropout=passes, seed=data.config.seed), progress=tell)
-        if passes:
-            found = {"mean": said.distribution, "variance": said.variance}
-        else:
-            found = {"logits": said.logits_of(ranker.kind)}
+        found: dict[str, Any] = {name: np.zeros((0, data.config.candidates)) for name in _ARRAYS[passes > 0]}
+        if len(instances):  # at a strong severity there may be none
+            said = ranker.ask(instances.inputs, Request(dropout=passes, seed=data.config.seed), progress=tell)
+            whole = (said.distribution, said.variance) if passes else (said.logits_of(ranker.kind),)
+            found = dict(zip(_ARRAYS[passes > 0], whole, strict=True))
         arrays: dict[str, Any] = {name: np.asarray(values, dtype=np.float32) for name, values in found.items()}
-        arrays |= {"target": np.array(instances.targets, dtype=np.int64), "ids": np.array(instances.ids)}
-        arrays["truncated"] = np.int64(ranker.truncated)
+        arrays |= {"target": np.array(instances.targets, dtype=np.int64), "ids": np.array(instances.ids, dtype=str)}
+        arrays["truncated"] = np.int64(ranker.truncated if len(instances) else 0)
         _store(place.workspace / f"{place.folder}/{one.name}.npz", arrays)
 
 
