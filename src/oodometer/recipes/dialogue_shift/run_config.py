@@ -71,7 +71,7 @@ RUN_CONFIGS = {
         network={"source": "minilm", "head": "means", "layers": 2, "max_length": 96},
         training=TrainingConfig(epochs=1, batch_size=12, learning_rate=2e-4, warmup=0.1),
         dropout_conditions=_ASKED_WITH_DROPOUT,
-        train_rows=2_000,
+        train_rows=3_000,
         train_candidates=4,
         dev_rows=300,
         rows=300,
