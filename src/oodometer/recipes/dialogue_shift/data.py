@@ -15,7 +15,7 @@ from ...arrays import Array
 from ...datasets import Dataset, Dialogue, daily_dialog
 from ...datasets.daily_dialog import daily_dialog_conversations
 from ...shifts import find_text_shift
-from ...shifts.text import Dropped, TextShift, Vocabulary
+from ...shifts.text import Dropped, ShiftedText, TextShift, Vocabulary
 from .run_config import RunConfig
 
 __all__ = ["GROUPS", "Condition", "RunData", "conditions_of"]
@@ -145,15 +145,14 @@ class RunData:
             shift = self._plain(condition.group)  # its look-ups are kept
         for row in rows:
             context = data.inputs[row].context
-            found = None
+            found: ShiftedText | Dropped = ShiftedText(context, 0, 0)
             if shift is not None:
                 found = shift.apply(context, condition.severity, seed=self.config.seed, row=row)
-                if isinstance(found, Dropped):
-                    continue
-            kept.append(row)
-            contexts.append(list(context if found is None else found.turns))
-            words.append(0 if found is None else found.words)
-            targets.append(0 if found is None else found.targets)
+            if isinstance(found, ShiftedText):
+                kept.append(row)
+                contexts.append(list(found.turns))
+                words.append(found.words)
+                targets.append(found.targets)
         return {**out, "rows": kept, "contexts": contexts, "words": words, "targets": targets}
 
     def instances(self, condition: Condition, held: Any) -> Dataset:

@@ -38,7 +38,7 @@ def draw(workspace: Workspace, progress: Progress) -> None:
 
 def drawings(result: Mapping[str, Any]) -> list[Drawing]:
     """One figure for each kind of shift, and one for the estimates."""
-    size = {"width": 260, "height": 220, "columns": 3}
+    size: dict[str, Any] = {"width": 260, "height": 220, "columns": 3}
     caption = "Mean over the rankers, the band one standard deviation; the ensemble is one of all of them."
     out = []
     for group, (name, title, across) in _GROUPS.items():
@@ -80,9 +80,21 @@ def _estimates(result: Mapping[str, Any], group: str) -> list[dict[str, Any]]:
 
 def _curves(across: str) -> dict[str, Any]:
     """A line with its band for each of ``what``, the severities in their order."""
-    x = {"field": "severity", "type": "ordinal", "title": across, "sort": {"field": "order"}, "axis": {"labelAngle": 0}}
+    x = {
+        "field": "severity",
+        "type": "ordinal",
+        "title": across,
+        "sort": {"field": "order"},
+        "axis": {"labelAngle": 0},
+    }
     up = {"type": "quantitative", "title": None, "scale": {"zero": False}}
-    colour = {"field": "what", "type": "nominal", "title": None, "sort": None, "scale": {"scheme": "tableau10"}}
+    colour: dict[str, Any] = {
+        "field": "what",
+        "type": "nominal",
+        "title": None,
+        "sort": None,
+        "scale": {"scheme": "tableau10"},
+    }
     colour["legend"] = {"symbolOpacity": 1}
     line = plain.lines(x, {"field": "value", **up}, "what")
     line["encoding"]["color"] = colour

@@ -158,7 +158,7 @@ def _estimates(result: Found) -> str:
     names = [name for name in conditions[0]["methods"] if all(name in one["methods"] for one in conditions)]
 
     def error(name: str) -> float:
-        return sum(one["methods"][name]["error"]["mean"] for one in conditions) / len(conditions)
+        return float(sum(one["methods"][name]["error"]["mean"] for one in conditions)) / len(conditions)
 
     order = sorted(names, key=error)
     heads = ["condition", "R@1", "headline", "held the truth", "width", *(f"`{one}`" for one in order)]

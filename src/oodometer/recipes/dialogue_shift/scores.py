@@ -106,9 +106,11 @@ def sums(said: Said, metric: str) -> Array:
     if metric == "brier":
         p = said.probabilities.astype(np.float64)
         own = np.take_along_axis(p, np.broadcast_to(said.target, p.shape[:2])[..., None], -1)
-        return (p * p).sum(-1, keepdims=True) - 2 * own + 1
+        squares: Array = (p * p).sum(-1, keepdims=True) - 2 * own + 1
+        return squares
     at = np.clip(np.ceil(said.confidence * BINS).astype(np.int64) - 1, 0, BINS - 1)
-    return (at[..., None] == np.arange(BINS)) * (said.right - said.confidence)[..., None]
+    gaps: Array = (at[..., None] == np.arange(BINS)) * (said.right - said.confidence)[..., None]
+    return gaps
 
 
 @final

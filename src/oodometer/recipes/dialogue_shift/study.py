@@ -89,7 +89,7 @@ class Study:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row for each method on each condition."""
-        kinds = [(method, method, None) for method in METHODS]
+        kinds: list[tuple[str, str, int | None]] = [(method, method, None) for method in METHODS]
         kinds.append((f"ensemble of {self.config.ensemble}", "ensemble", self.config.ensemble))
         for one in self.conditions:
             for name, method, models in kinds:
