@@ -92,7 +92,7 @@ def minilm(folder: Path) -> Path:
     import torch
     import transformers
 
-    from oodometer.recipes.selective_answering.lineup import packaged_minilm
+    from oodometer.recipes.kit.sources import packaged_minilm
 
     source = packaged_minilm()
     torch.manual_seed(0)

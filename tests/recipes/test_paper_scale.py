@@ -148,7 +148,7 @@ def test_what_is_not_beside_the_data_is_asked_from_the_hub(
     assert _source("glove") == "hub:stanfordnlp/glove/glove.840B.300d.zip"
     assert _source("word2vec") == f"{data}/GoogleNews-vectors-negative300.bin.gz"
     monkeypatch.delenv("OODOMETER_DATA")
-    monkeypatch.setattr("oodometer.recipes.selective_answering.lineup.data_folder", lambda: None)
+    monkeypatch.setattr("oodometer.recipes.kit.sources.data_folder", lambda: None)
     with pytest.raises(AskedError):
         build(entries["BERT-BASE"]).fit(["a", "b"], [0, 1])
     assert asked[-1] == "google-bert/bert-base-uncased"

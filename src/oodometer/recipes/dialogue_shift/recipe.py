@@ -1,0 +1,61 @@
+"""The recipe: all steps, and tables and figures over what they left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, final
+
+from ...models.torch.library import transformers
+from ..base import Progress, Recipe, Step, Workspace
+from ..kit.claims import judged
+from ..kit.publish import write_result
+from . import figures, tables
+from .data import RunData
+from .findings import claims_of
+from .markdown import markdown
+from .run_config import RUN_CONFIGS, RunConfig
+from .steps import Steps
+from .work import check
+
+__all__ = ["RECIPE", "DialogueShift"]
+
+
+@final
+class DialogueShift(Recipe):
+    """The recipe; ``config`` replaces the usual one of each scale, for tests."""
+
+    name = "dialogue-shift"
+    title = "How does a dialogue model break as the conversation drifts?"
+    citation = "lee2021"
+    row_key = "condition"
+    side_by_side = True
+
+    def __init__(self, config: Mapping[str, RunConfig] | None = None) -> None:
+        self.config = dict(config or RUN_CONFIGS)
+
+    def steps(self, scale: str, only: Sequence[str]) -> list[Step]:
+        """Shifts, trainings, questions and studies; then tables and figures, always made again."""
+        transformers()  # a missing extra is said before anything is read
+        config = self.config[scale]
+        check(config)
+        out = Steps(config, RunData(config)).all()
+
+        def tabulate(workspace: Workspace, progress: Progress) -> None:
+            write_result(self, workspace, tables.combine(workspace, scale))
+            progress(1, 1)
+
+        left, studies = ("result.json", "result.md"), ("study", "estimators")
+        out.append(Step("tables", "comparing with the paper", left, tabulate, {}, studies, 1, True))
+        out.append(Step("figures", "drawing", figures.names(), figures.draw, {}, ("tables",), 5, True))
+        return out
+
+    def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The paper's findings, tested."""
+        return judged(claims_of(result))
+
+    def to_markdown(self, result: Mapping[str, Any]) -> str:
+        """Tables and findings as Markdown."""
+        return markdown(result)
+
+
+RECIPE = DialogueShift()

@@ -1,0 +1,225 @@
+"""The study: every method on every condition, and the differences that the claims are about."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, final
+
+import numpy as np
+
+from ...arrays import Array
+from ...calibrators.temperature import fit_temperature
+from ...version import __version__
+from ..base import Progress, Workspace
+from ..kit.tables import rounded
+from .data import Condition, RunData, conditions_of
+from .run_config import RunConfig
+from .scores import METHODS, METRICS, Bootstrap, Methods, Said
+from .work import load_answers
+
+__all__ = ["FORM", "REPLICATES", "mean_and_spread", "study"]
+
+FORM = 1  # raise it where the form of the result changes: then the step is done again
+REPLICATES = 1_999
+
+
+def mean_and_spread(values: Sequence[float]) -> dict[str, Any]:
+    """Mean and standard deviation over models (None of a single one), and the models' own values.
+
+    >>> mean_and_spread([1.0, 3.0])
+    {'mean': 2.0, 'sd': 1.4142135623730951, 'by_model': [1.0, 3.0]}
+    """
+    found = np.asarray(values, dtype=float)
+    spread = float(found.std(ddof=1)) if len(found) > 1 else None
+    return {"mean": float(found.mean()), "sd": spread, "by_model": found.tolist()}
+
+
+@final
+class Study:
+    """What all models said of all conditions, and what is to be told of it."""
+
+    def __init__(self, config: RunConfig, workspace: Workspace) -> None:
+        self.config = config
+        members = [{one.name: load_answers(workspace, f"answers/{i}", one.name) for one in conditions_of(config)}
+                   for i in range(config.members)]  # fmt: skip
+        self.conditions = [one for one in conditions_of(config) if len(members[0][one.name]["ids"])]
+        first = members[0]
+        self.ids = {name: one["ids"] for name, one in first.items()}
+        self.truncated = {name: int(one["truncated"]) for name, one in first.items()}
+        target = {name: one["target"] for name, one in first.items()}
+        conversation = {name: _conversations(name, ids) for name, ids in self.ids.items()}
+        logits = {name: np.stack([one[name]["logits"] for one in members]) for name in first}
+        self.temperatures = [fit_temperature(one["dev"]["logits"], one["dev"]["target"]) for one in members]
+        wanted = config.dropout_conditions
+        dropped = {
+            one.name: np.stack([
+                load_answers(workspace, f"answers/dropout-{i}", one.name)["mean"]
+                for i in range(config.dropout_members)
+            ])
+            for one in self.conditions
+            if config.dropout_members and (wanted is None or one.name in wanted)
+        }  # fmt: skip
+        self.methods = Methods(logits, dropped, target, conversation, self.temperatures)
+        everyone = [one for names in conversation.values() for one in names]
+        self.bootstrap = Bootstrap(everyone, REPLICATES, config.seed)
+
+    def said(self, method: str, condition: Condition, models: int | None = None) -> Said | None:
+        """What a method said of a condition."""
+        return self.methods.said(method, condition.name, models)
+
+    def group(self, group: str) -> list[Condition]:
+        """The conditions of a group, the mildest first, as in the config."""
+        return [one for one in self.conditions if one.group == group]
+
+    def common(self, conditions: Sequence[Condition]) -> set[str]:
+        """Ids of the instances that stand in all of them."""
+        return set.intersection(*(set(self.ids[one.name].tolist()) for one in conditions))
+
+    def vanilla(self, condition: Condition, ids: set[str] | None = None, method: str = "vanilla") -> Said:
+        """What the members, or another method, said of the instances with some ids."""
+        said = self.said(method, condition)
+        assert said is not None
+        if ids is None:
+            return said
+        return said.take(np.isin(self.ids[condition.name], sorted(ids)))
+
+    # ---------------------------------------------------------------- tables
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """A row for each method on each condition."""
+        kinds: list[tuple[str, str, int | None]] = [(method, method, None) for method in METHODS]
+        kinds.append((f"ensemble of {self.config.ensemble}", "ensemble", self.config.ensemble))
+        for one in self.conditions:
+            for name, method, models in kinds:
+                said = self.said(method, one, models)
+                if said is not None:
+                    about = {"condition": one.name, "group": one.group, "label": one.label, "method": name}
+                    yield {**about, "rows": len(said.target), **_metrics(said)}
+
+    def of_types(self, seen: Mapping[str, bool]) -> Iterator[dict[str, Any]]:
+        """The members on every condition without, and on, the conversations that also stand in training."""
+        for one in self.conditions:
+            known = np.array([seen.get(name, False) for name in self.ids[one.name].tolist()])
+            for label, mask in (("new", ~known), ("also in train", known)):
+                if one.name != "dev" and mask.any():
+                    said = self.vanilla(one).take(mask)
+                    yield {"condition": one.name, "type": label, "rows": int(mask.sum()), **_metrics(said)}
+
+    def on_common(self) -> dict[str, Any]:
+        """The members on the instances that every ratio of unknown and of known words kept."""
+        known = [*self.group("uw"), *self.group("kw")]
+        ids = self.common(known) if known else set()
+        if not ids:
+            return {"rows": 0, "conditions": {}}
+        test = next(one for one in self.conditions if one.name == "test")
+        found = {one.name: _metrics(self.vanilla(one, ids)) for one in (test, *known)}
+        return {"rows": len(ids), "conditions": found}
+
+    # ---------------------------------------------------------------- differences
+
+    def differences(self) -> dict[str, Any]:
+        """Every difference that a claim is about, by name."""
+        return dict([*self._changes(), *self._between_methods(), *self._known_words(), *self._controls()])
+
+    def _changes(self) -> Iterator[tuple[str, Any]]:
+        """From the mildest to the strongest severity, and from each to the next, on the same instances."""
+        for group in ("uw", "kw", "importance", "ic", "sr"):
+            known = self.group(group)
+            if len(known) < 2:
+                continue
+            ids = None if group == "sr" else self.common(known)
+            if ids is not None and not ids:
+                continue
+            for metric in METRICS:
+                yield f"change/{group}/{metric}", self._change(known[-1], known[0], metric, ids)
+            for before, after in pairwise(known):
+                yield f"step/{after.name}/accuracy", self._change(after, before, "accuracy", ids)
+            if group == "uw":
+                yield "change/uw/ece/temperature", self._change(known[-1], known[0], "ece", ids, "temperature")
+
+    def _change(self, last: Condition, first: Condition, metric: str, ids: Any, method: str = "vanilla") -> Any:
+        pair = [(sign, self.vanilla(one, ids, method), metric) for sign, one in ((1.0, last), (-1.0, first))]
+        return self.bootstrap.apart(*pair)
+
+    def _between_methods(self) -> Iterator[tuple[str, Any]]:
+        """One method less another on the same condition: both of the same models, or against the whole ensemble."""
+        for one in self.conditions:
+            for first, second, metrics in (
+                ("ensemble", "vanilla", ("accuracy", "brier")),
+                ("ensemble", "dropout", ("accuracy", "brier")),
+                ("ensemble", "temperature", ("brier", "ece")),
+                ("temperature", "vanilla", ("ece",)),
+                ("dropout", "vanilla", ("accuracy", "ece")),
+            ):
+                left, right = self.said(first, one), self.said(second, one)
+                if left is None or right is None:
+                    continue
+                if first == "dropout":
+                    right = right.models(len(left.probabilities))
+                for metric in metrics:
+                    found = self.bootstrap.apart((1.0, left, metric), (-1.0, right, metric))
+                    yield f"{first}-{second}/{one.name}/{metric}", found
+
+    def _known_words(self) -> Iterator[tuple[str, Any]]:
+        """Known words less unknown ones at the same ratio, on the instances that both kept."""
+        others = {one.label: one for one in self.group("kw")}
+        for unknown in self.group("uw"):
+            known = others.get(unknown.label)
+            ids = set() if known is None else self.common([unknown, known])
+            if known is not None and ids:
+                yield f"kw-uw/{unknown.label}/accuracy", self._change(known, unknown, "accuracy", ids)
+
+    def _controls(self) -> Iterator[tuple[str, Any]]:
+        """The fall over deleted turns less that over really short contexts; the middle fifth less the least one."""
+        deleted, short = self.group("ic"), self.group("sr")
+        if len(deleted) > 1 and len(short) > 1:
+            terms = [(1.0, deleted[0]), (-1.0, deleted[-1]), (-1.0, short[0]), (1.0, short[-1])]
+            found = self.bootstrap.apart(*((sign, self.vanilla(one), "accuracy") for sign, one in terms))
+            yield "control/accuracy", found
+        fifths = self.group("importance")
+        if len(fifths) > 2:
+            middle = fifths[len(fifths) // 2]
+            found = self._change(middle, fifths[0], "accuracy", self.common(fifths))
+            yield "flat/importance/accuracy", found
+
+
+def _metrics(said: Said) -> dict[str, Any]:
+    models = range(len(said.probabilities))
+    return {metric: mean_and_spread([said.value(metric, i) for i in models]) for metric in (*METRICS, "ece_all")}
+
+
+def _conversations(condition: str, ids: Array) -> Array:
+    """Names of the conversations of ids like ``<conversation>-<turn>``, those of the validation split apart."""
+    split = "dev:" if condition == "dev" else ""
+    return np.array([split + one.rpartition("-")[0] for one in ids.tolist()])
+
+
+def study(config: RunConfig, data: RunData, workspace: Workspace, progress: Progress) -> None:
+    """Judge all answers; writes ``study.json``."""
+    found = Study(config, workspace)
+    progress(1, 4)
+    seen = {name: kind == "also in train" for name, kind in zip(data.test.ids, data.test.types, strict=True)}
+    result: dict[str, Any] = {"form": FORM, "version": __version__, "python": platform.python_version()}
+    result |= {"sizes": config.to_dict(), "data": data.fingerprints(), "counts": workspace.read_json("counts.json")}
+    result["conditions"] = [
+        _about(one, workspace.read_json(f"conditions/{one.name}.json"), found.truncated[one.name])
+        for one in conditions_of(config)
+    ]
+    result["temperatures"] = found.temperatures
+    result["rows"] = list(found.rows())
+    progress(2, 4)
+    result["types"] = list(found.of_types(seen))
+    result["common"] = found.on_common()
+    progress(3, 4)
+    result |= {"replicates": REPLICATES, "differences": found.differences()}
+    workspace.write_json("study.json", rounded(result))
+    progress(4, 4)
+
+
+def _about(one: Condition, held: Mapping[str, Any], truncated: int) -> dict[str, Any]:
+    changed = held["targets"]
+    out = {"condition": one.name, "group": one.group, "label": one.label, "asked": held["asked"]}
+    out |= {"kept": len(held["rows"]), "targets": float(np.mean(changed)) if changed else 0.0}
+    return {**out, "truncated": truncated}

@@ -1,0 +1,138 @@
+"""Work: write the shifted conversations, train a member, and ask it about them."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from ...arrays import Array
+from ...errors import MissingExtraError
+from ...models import ResponseRanker, load_model
+from ...models.base import Request
+from ...models.hub import load_pretrained
+from ...models.text.attention import AttentionImportance
+from ...models.torch.library import use_threads
+from ...shifts.text import find_wordnet
+from ..base import Progress, Workspace
+from ..kit.sources import beside_the_data, packaged_minilm
+from .data import Condition, RunData
+from .run_config import PAPER_RATIOS, RunConfig
+
+__all__ = ["ENCODER_FILES", "MODEL_FILES", "Place", "ask", "check", "count", "load_answers", "train", "write_sets"]
+
+MODEL_FILES = ("oodometer_model.json", "config.json", "weights.safetensors", "tokenizer/tokenizer.json")
+ENCODER_FILES = ("config.json", "model.safetensors", "tokenizer.json")
+_ARRAYS = {False: ("logits",), True: ("mean", "variance")}
+
+
+@final
+@dataclass(frozen=True)
+class Place:
+    """Where a piece of work leaves its files, and whom it tells how far it is."""
+
+    workspace: Workspace
+    folder: str
+    progress: Progress
+
+
+def check(config: RunConfig) -> None:
+    """Say what is missing, library, WordNet or pretrained network, before anything is read or trained."""
+    find_wordnet()
+    if importlib.util.find_spec("rapidfuzz") is None:
+        raise MissingExtraError("a shift by synonyms", "rapidfuzz", extra="text")
+    if "source" in config.network:
+        load_pretrained("AutoConfig", _source(config))
+
+
+def _source(config: RunConfig) -> str:
+    """The folder or hub name of the pretrained network."""
+    named = str(config.network["source"])
+    return packaged_minilm() if named == "minilm" else beside_the_data(named)
+
+
+def count(data: RunData, workspace: Workspace, progress: Progress) -> None:
+    """Contexts of the whole test split and words exchanged at every ratio of the paper; writes ``counts.json``."""
+    parts: list[tuple[str, str, Any, dict[str, Any]]] = [
+        (group, f"{one:g}", f"{one:g}", {}) for group in ("uw", "kw") for one in PAPER_RATIOS
+    ]
+    parts += [("importance", str(one), one, {}) for one in range(1, 6)]
+    parts += [("kw-5000", f"{one:g}", f"{one:g}", {"least": 5_001}) for one in (PAPER_RATIOS[0], PAPER_RATIOS[-1])]
+    out: dict[str, Any] = {"contexts": len(data.test), "shifts": {}}
+    for done, (name, label, severity, options) in enumerate(parts, 1):
+        many, targets = data.counts(name.partition("-")[0], severity, **options)
+        out["shifts"].setdefault(name, {})[label] = [many, round(targets, 4)]
+        progress(done, len(parts))
+    turns = [len(one.context) for one in data.test.inputs]
+    out["turns"] = {str(n): turns.count(n) for n in range(1, data.config.turns + 1)}
+    out["at_least"] = sum(n >= data.config.turns for n in turns)
+    out["also_in_train"] = data.test.counts.get("also in train", 0)
+    workspace.write_json("counts.json", out)
+
+
+def write_sets(data: RunData, conditions: Sequence[Condition], place: Place, encoder: str | None = None) -> None:
+    """The contexts of each condition, one file each; words by importance need the ``encoder``, which stays the same."""
+    importance = None if encoder is None else AttentionImportance(place.workspace.folder / encoder)
+    for done, one in enumerate(conditions, 1):
+        place.workspace.write_json(f"{place.folder}/{one.name}.json", data.shifted(one, importance))
+        place.progress(done, len(conditions))
+
+
+def train(data: RunData, member: int, place: Place, encoder: str | None = None) -> None:
+    """Train one ranker and save it, its ``encoder`` alone where asked, too; it goes on from its checkpoint."""
+    use_threads()
+    config = data.config
+    training = replace(config.training, seed=config.seed + member)
+    options = dict(config.network)
+    if "source" in options:
+        options["source"] = _source(config)
+    model = ResponseRanker(**options, training=training)
+    checkpoint = place.workspace / f"checkpoints/{place.folder}"
+    model.fit(data.train(), checkpoint=checkpoint, progress=place.progress)
+    model.save(place.workspace / place.folder)
+    if encoder is not None:
+        net = model.net["encoder"] if model.head == "means" else model.net.base_model
+        net.save_pretrained(place.workspace / encoder)
+        model.tokenizer.save_pretrained(place.workspace / encoder)
+    shutil.rmtree(checkpoint, ignore_errors=True)
+
+
+def ask(data: RunData, conditions: Sequence[Condition], model: str, place: Place, passes: int = 0) -> None:
+    """Ask a ranker about every condition; an NPZ file each: logits, or mean and variance of passes with dropout."""
+    use_threads()
+    ranker = load_model(place.workspace.folder / model)
+    for done, one in enumerate(conditions):
+        held = place.workspace.read_json(f"conditions/{one.name}.json")
+        instances = data.instances(one, held)
+
+        def tell(pairs: int, of: int, done: int = done) -> None:
+            place.progress(done * of + pairs, len(conditions) * of)
+
+        found: dict[str, Any] = {name: np.zeros((0, data.config.candidates)) for name in _ARRAYS[passes > 0]}
+        if len(instances):  # at a strong severity there may be none
+            said = ranker.ask(instances.inputs, Request(dropout=passes, seed=data.config.seed), progress=tell)
+            whole = (said.distribution, said.variance) if passes else (said.logits_of(ranker.kind),)
+            found = dict(zip(_ARRAYS[passes > 0], whole, strict=True))
+        arrays: dict[str, Any] = {name: np.asarray(values, dtype=np.float32) for name, values in found.items()}
+        arrays |= {"target": np.array(instances.targets, dtype=np.int64), "ids": np.array(instances.ids, dtype=str)}
+        arrays["truncated"] = np.int64(ranker.truncated if len(instances) else 0)
+        _store(place.workspace / f"{place.folder}/{one.name}.npz", arrays)
+
+
+def _store(path: Path, arrays: Mapping[str, Any]) -> None:
+    """An NPZ file, there whole or not at all."""
+    part = path.with_name(f"{path.name}.part")
+    with part.open("wb") as file:
+        np.savez(file, **arrays)
+    part.replace(path)
+
+
+def load_answers(workspace: Workspace, folder: str, name: str) -> dict[str, Array]:
+    """What `ask` left of a condition."""
+    with np.load(workspace.folder / folder / f"{name}.npz", allow_pickle=False) as held:
+        return {key: held[key] for key in held.files}

