@@ -174,9 +174,12 @@ class ResponseRanker(TransformerClassifier):
         return net
 
     def _loss(self, encoded: Pairs, batch: Array, truth: Any, device: str) -> Any:
+        torch = load_torch()
         pairs = encoded.of(batch)
-        scores = self._scores(self.net, *self._tensors(encoded, pairs, device)).float()
-        return _cross_entropy(scores, encoded.candidates[batch], truth[batch], "mean")
+        parts = self._parts(encoded.ids.lengths[pairs])  # pairs of one length together: less is padded
+        said = [self._scores(self.net, *self._tensors(encoded, pairs[part], device)).float() for part in parts]
+        order = torch.from_numpy(np.argsort(np.concatenate(parts))).to(device)
+        return _cross_entropy(torch.cat(said)[order], encoded.candidates[batch], truth[batch], "mean")
 
     def _mean_loss(self, encoded: Pairs, truth: Array, device: str) -> float:
         with Asking(self._asking_batches(encoded), self._units(encoded)) as asking:
@@ -199,7 +202,10 @@ class ResponseRanker(TransformerClassifier):
         return len(encoded.second)
 
     def _asking_batches(self, encoded: Pairs) -> list[Array]:
-        lengths = encoded.ids.lengths
+        return self._parts(encoded.ids.lengths)
+
+    def _parts(self, lengths: Array) -> list[Array]:
+        """Positions of pairs in batches of about one length, the longest first."""
         tokens = self.asking_tokens or (_ON_CPU if choose_device(self.device) == "cpu" else _ON_GPU)
         return token_batches(lengths, np.argsort(-lengths, kind="stable"), tokens)
 
