@@ -14,6 +14,7 @@ from .image.encoder import ImageEncoder
 from .image.resnet import ResNet
 from .opening import open_classifier
 from .registry import load_model
+from .response_ranking import ResponseRanker
 from .seq2seq import Beams, EncoderDecoder, exact_match, snapshot_folders
 from .text.bag_of_words import BagOfWords
 from .text.convolution import Convolution
@@ -40,6 +41,7 @@ __all__ = [
     "Recurrent",
     "Request",
     "ResNet",
+    "ResponseRanker",
     "Text",
     "TokenEncoder",
     "exact_match",

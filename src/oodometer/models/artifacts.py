@@ -57,6 +57,7 @@ KINDS: dict[str, str] = {
     "token-encoder": "models.text.token_encoder:TokenEncoder",
     "resnet": "models.image.resnet:ResNet",
     "image-encoder": "models.image.encoder:ImageEncoder",
+    "response-ranker": "models.response_ranking.ranker:ResponseRanker",
     "ensemble": "models.ensemble:Ensemble",
     "encoder-decoder": "models.seq2seq.encoder_decoder:EncoderDecoder",
 }

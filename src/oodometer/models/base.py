@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..arrays import Array, softmax
+from ..arrays import Array, Ragged, softmax
 from ..datasets import Dataset
 from ..datasets.base import Modality
 from ..errors import InputError, UsageError
@@ -89,6 +89,10 @@ class Answers:
     views : positions of classes, int64, shape (view, sample), where asked for.
     members : probabilities of each model of an ensemble, shape (model, sample, class).
     names : names along the model axis.
+    variance : of the probabilities over passes with dropout, or over the models of an averaged ensemble, shape
+        (sample, class); None of a single pass.
+    candidates : number of candidates of each sample, int64, shape (sample,), of a ranker; None of a classifier. The
+        classes are then positions among the candidates; behind a sample's last one logits are -inf, probabilities 0.
     """
 
     classes: tuple[int | str, ...]
@@ -98,6 +102,8 @@ class Answers:
     views: Array | None = None
     members: Array | None = None
     names: tuple[str, ...] = ()
+    variance: Array | None = None
+    candidates: Array | None = None
 
     @property
     def distribution(self) -> Array:
@@ -114,20 +120,38 @@ class Answers:
         return self.logits
 
     def record(self, **fields: Any) -> Predictions:
-        """The record of these answers; ``fields`` are further ones, such as ``label`` and ``columns``."""
+        """The record of these answers; ``fields`` are further ones, such as ``label`` and ``columns``.
+
+        A variance becomes the column ``variance``: that of the probability of the predicted class.
+        """
         classes = list(self.classes)
         named = np.array(classes, dtype=object)
         if self.features is not None:
             fields["features"] = self.features
         if self.views is not None:
             fields["views"] = named[self.views]
+        if self.variance is not None:
+            own = self.variance[np.arange(len(self.variance)), self.distribution.argmax(1)]
+            fields["columns"] = {**fields.get("columns", {}), "variance": own}
         if self.members is not None:
             fields["members"] = named[self.members.argmax(-1)]
-            fields["member_probabilities"] = self.members
             fields["names"] = {"model": self.names} if self.names else {}
+        if self.candidates is not None:
+            return Predictions.from_candidates(self._scores(self.candidates), **fields)
+        if self.members is not None:
+            fields["member_probabilities"] = self.members
         if self.logits is not None:
             return Predictions.from_logits(self.logits, classes=classes, **fields)
         return Predictions.from_probabilities(self.distribution, classes=classes, **fields)
+
+    def _scores(self, candidates: Array) -> Ragged:
+        """A score for each candidate: its logit, or the logarithm of its probability."""
+        values = self.logits
+        if values is None:
+            p = self.distribution
+            values = np.log(np.maximum(p, np.finfo(p.dtype).tiny))
+        real = np.arange(values.shape[1]) < candidates[:, None]
+        return Ragged(values[real], np.concatenate([[0], np.cumsum(candidates)]))
 
 
 class Classifier(Artifact):

@@ -20,7 +20,7 @@ __all__ = ["Ensemble"]
 
 @final
 class Ensemble(Classifier):
-    """Several trained classifiers of the same classes.
+    """Several trained classifiers of the same classes, or several rankers.
 
     Either the first one is judged and the others stand beside it, for the methods that look at agreement; or, with
     ``average``, the mean of all their probabilities is judged: p(y | x) = mean_m p_m(y | x).
@@ -29,7 +29,7 @@ class Ensemble(Classifier):
     ----------
     models : classifiers, the judged one first; their classes may have different orders, and are matched by name.
     names : a name for each.
-    average : whether the mean is judged.
+    average : whether the mean is judged; the answers then have the variance over the models, too.
 
     Raises `UsageError` for no model, `InputError` where the classes of two differ.
 
@@ -70,9 +70,23 @@ class Ensemble(Classifier):
                     progress(place * total + done, turns * total)
 
             found.append(model.ask(inputs, alone if place else request, progress=tell))
-        members = np.stack([one.distribution[:, order] for one, order in zip(found, self._orders, strict=True)])
+        ranked = found[0].candidates is not None  # positions among candidates are the same to all
+        members = np.stack(
+            [
+                one.distribution if ranked else one.distribution[:, order]
+                for one, order in zip(found, self._orders, strict=True)
+            ]
+        )
         first = replace(found[0], members=members, names=self.names)
-        return replace(first, logits=None, probabilities=members.mean(0)) if self.average else first
+        if not self.average:
+            return first
+        return replace(first, logits=None, probabilities=members.mean(0), variance=members.var(0))
+
+    def _fitted(self) -> bool:
+        return True  # it is made of trained models
+
+    def _checked(self, inputs: Any) -> Any:
+        return self.models[0]._checked(inputs)
 
     @property
     def parameters(self) -> int:

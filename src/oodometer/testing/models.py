@@ -30,7 +30,8 @@ def check_model(make: Callable[[], Classifier], data: Dataset) -> None:
     make :
         Gives an untrained model, the same each time.
     data :
-        At least 8 labelled examples that it reads, of two classes or more.
+        At least 8 labelled examples that it reads, of two classes or more; of a ranker, dialogues that have as many
+        candidates each.
 
     Raises `AssertionError` with the name of the rule that was broken.
     """
@@ -38,7 +39,8 @@ def check_model(make: Callable[[], Classifier], data: Dataset) -> None:
     _refuses(lambda: model.ask(data), UsageError, "an untrained model refuses to be asked")
     _refuses(lambda: make().fit(_other(data)), InputError, "inputs of another modality are refused")
     assert model.fit(data) is model, "fit returns the model itself"
-    assert model.classes == tuple(sorted(set(data.targets))), "classes are sorted where none are given"
+    ranks = data.modality == "dialogue"
+    assert ranks or model.classes == tuple(sorted(set(data.targets))), "classes are sorted where none are given"
     logits = _check_answers(model, data)
     _check_more(model, data)
     again = make().fit(data)
@@ -52,7 +54,9 @@ def check_model(make: Callable[[], Classifier], data: Dataset) -> None:
 def _check_answers(model: Classifier, data: Dataset) -> Any:
     logits = model.logits(data)
     rows = len(data)
-    assert logits.shape == (rows, len(model.classes)), "logits have the shape (sample, class)"
+    ranks = data.modality == "dialogue"
+    entries = len(data.inputs[0].candidates) if ranks else len(model.classes)
+    assert logits.shape == (rows, entries), "logits have the shape (sample, class)"
     assert logits.dtype == np.float32, "logits are float32"
     assert np.isfinite(logits).all(), "logits are finite"
     assert np.array_equal(model.logits(data), logits), "asked twice, it says the same"
@@ -61,9 +65,13 @@ def _check_answers(model: Classifier, data: Dataset) -> Any:
     halves = [model.logits(data.take(part)) for part in (range(rows // 2), range(rows // 2, rows))]
     assert np.allclose(np.concatenate(halves), logits, atol=CLOSE), "a sample does not depend on its batch"
     record = model.predict(data)
-    assert record.classes == model.classes, "the record has the model's classes"
-    assert record.probabilities is not None
-    assert np.allclose(record.probabilities, softmax(logits), atol=1e-6), "probabilities are the softmax of logits"
+    if ranks:
+        p = record.candidate_probabilities.values.reshape(logits.shape)
+    else:
+        assert record.classes == model.classes, "the record has the model's classes"
+        assert record.probabilities is not None
+        p = record.probabilities
+    assert np.allclose(p, softmax(logits), atol=1e-6), "probabilities are the softmax of logits"
     assert record.label is not None, "labels of the data set go into the record"
     steps: list[tuple[int, int]] = []
     model.ask(data, progress=lambda done, total: steps.append((done, total)))
@@ -91,6 +99,10 @@ def _check_more(model: Classifier, data: Dataset) -> None:
         same = getattr(model.ask(data, request), field)
         assert np.array_equal(values, same), f"{field} are seeded"
         assert np.allclose(found.distribution.sum(1), 1, atol=1e-5), "probabilities sum to 1"
+        if request.dropout:
+            assert found.variance is not None, "passes with dropout have a variance"
+            assert found.variance.shape == found.distribution.shape, "the variance has the shape of the probabilities"
+            assert (found.variance >= 0).all(), "no variance is below 0"
     try:
         late = model.ask(data.take(range(2, rows)), Request(views=1, first_row=2)).views
         whole = model.ask(data, Request(views=1)).views

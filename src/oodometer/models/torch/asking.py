@@ -121,7 +121,8 @@ def reading(net: Any, wanted: bool) -> Iterator[Callable[[], tuple[Any, ...]]]:
 def only_dropout(net: Any, seed: int) -> Iterator[Callable[[], tuple[Any, ...]]]:
     """Inside, the dropout layers of a network are in training mode and nothing else is; they draw by a seed.
 
-    What it gives says what `reading` says where nothing is wanted.
+    Attention that drops weights by itself, as that of transformers does, is told by its flag alone to do so; what it
+    holds stays as it is. What it gives says what `reading` says where nothing is wanted.
 
     Raises `UsageError` where it has no dropout, or one that never leaves anything out: all passes would be one.
     """
@@ -137,11 +138,21 @@ def only_dropout(net: Any, seed: int) -> Iterator[Callable[[], tuple[Any, ...]]]
     if not layers:
         raise UsageError("this model has no dropout: every pass would say the same; leave dropout out")
     net.eval()
+    attention = [one for one in net.modules() if _drops_weights(one, kinds)]
     for one in layers:
         one.train()
+    for one in attention:
+        one.training = True
     try:
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             yield tuple
     finally:
         net.eval()
+
+
+def _drops_weights(module: Any, kinds: tuple[type[Any], ...]) -> bool:
+    """Whether a module is an attention that reads the rate of a dropout layer, or a number, and drops by itself."""
+    rate = getattr(module, "dropout", None)
+    rate = rate.p if isinstance(rate, kinds) else rate
+    return "Attention" in type(module).__name__ and isinstance(rate, float) and rate > 0

@@ -98,6 +98,18 @@ class TorchClassifier(Classifier):
         scores = self._scores(self.net, *self._tensors(encoded, batch, device)).float()
         return functional.cross_entropy(scores, truth[batch])
 
+    def _units(self, encoded: Any) -> int:
+        """How many rows the network is asked about: one a sample, or a ranker's one a candidate."""
+        return len(encoded.lengths)
+
+    def _gathered(self, encoded: Any, found: tuple[Array, ...]) -> tuple[Array, ...]:
+        """What the network said of its rows, as logits (sample, class) and features (sample, feature)."""
+        return found
+
+    def _answers(self, encoded: Any, found: dict[str, Any]) -> Answers:
+        """The fields of the answers as answers."""
+        return Answers(self.classes, **found)
+
     def _asking_batches(self, encoded: Any) -> list[Array]:
         """Batches twice as large as those of training, which must hold gradients too; the longest first."""
         lengths = encoded.lengths
@@ -176,31 +188,34 @@ class TorchClassifier(Classifier):
         cast = autocast(self.training.precision, device.partition(":")[0])
         said = _Said(request)
         for encoded, mode, told in self._passes(given, request, progress):
-            with mode as features, Asking(self._asking_batches(encoded), len(given), told) as asking:
+            with mode as features, Asking(self._asking_batches(encoded), self._units(encoded), told) as asking:
                 for batch in asking:
                     with cast():
                         logits = self._scores(self.net, *self._tensors(encoded, batch, device))
                     asking.take(logits, *features())
-            said.take(*asking.found)
-        return said.answers(self.classes)
+            said.take(*self._gathered(encoded, asking.found))
+        return self._answers(encoded, said.fields())
 
     def _passes(self, given: Any, request: Request, progress: Progress | None) -> Iterator[_Pass]:
-        """The inputs as they are, then views of them, or they again with dropout."""
-        rows, passes = len(given), 1 + request.views
+        """The inputs as they are, then views of them; with dropout they are asked without only for their features."""
+        rows, plain = len(given), int(not request.dropout or request.features)
+        passes = plain + request.views + request.dropout
 
         def told(turn: int) -> Progress | None:
             if progress is None:
                 return None
-            return lambda done, _: progress(turn * rows + done, passes * rows)
+            return lambda done, units: progress(turn * rows + done * rows // units, passes * rows)
 
         encoded = self._encode(given)
-        yield encoded, reading(self.net, request.features), told(0)
+        if plain:
+            yield encoded, reading(self.net, request.features), told(0)
         for view in range(request.views):
             seed = (request.seed, view, request.first_row)
-            yield self._encode(self._view(given, seed, request.augmentation)), reading(self.net, False), told(view + 1)
+            views = self._encode(self._view(given, seed, request.augmentation))
+            yield views, reading(self.net, False), told(plain + view)
         for turn in range(request.dropout):
             draw = (request.seed * 1_000_003 + turn) * 1_000_003 + request.first_row
-            yield encoded, only_dropout(self.net, draw), None
+            yield encoded, only_dropout(self.net, draw), told(plain + turn)
 
     # ---------------------------------------------------------------- keeping
 
@@ -238,24 +253,35 @@ class _Said:
         self.request = request
         self.first: tuple[Array, ...] = ()
         self.views: list[Array] = []
-        self.total: Array | None = None  # of the probabilities with dropout
+        self.mean: Array | None = None  # of the probabilities with dropout
+        self.squares: Array | None = None  # of their distances from the mean, summed
 
     def take(self, logits: Array, *features: Array) -> None:
         """Take the logits of the next pass, and of the first the features that were asked for."""
-        if not self.first:
+        wanted = not self.request.dropout or self.request.features
+        if wanted and not self.first:
             self.first = (logits, *features)
-        elif not self.request.dropout:
-            self.views.append(logits.argmax(1))
+        elif self.request.dropout:
+            self._take_dropout(softmax(logits.astype(np.float64)))
         else:
-            p = softmax(logits)
-            self.views.append(p.argmax(1))
-            self.total = p if self.total is None else self.total + p
+            self.views.append(logits.argmax(1))
 
-    def answers(self, classes: tuple[int | str, ...]) -> Answers:
-        """All of it; with dropout the mean of the probabilities of the passes in place of the logits."""
+    def _take_dropout(self, p: Array) -> None:
+        """Source of the recurrence: Welford (1962)."""
+        self.views.append(p.argmax(1))
+        if self.mean is None or self.squares is None:
+            self.mean, self.squares = p, np.zeros_like(p)
+            return
+        away = p - self.mean
+        self.mean = self.mean + away / len(self.views)
+        self.squares += away * (p - self.mean)
+
+    def fields(self) -> dict[str, Any]:
+        """Fields of `Answers`; with dropout the mean of the probabilities of the passes in place of the logits."""
         found: dict[str, Any] = dict(zip(("logits", "features"), self.first, strict=False))
         if self.views:
             found["views"] = np.stack(self.views)
-        if self.total is not None:
-            found |= {"logits": None, "probabilities": self.total / self.request.dropout}
-        return Answers(classes, **found)
+        if self.mean is not None and self.squares is not None:
+            mean = self.mean.astype(np.float32)
+            found |= {"logits": None, "probabilities": mean, "variance": self.squares / self.request.dropout}
+        return found

@@ -1,0 +1,258 @@
+"""Response ranker: a transformer that reads a context and a candidate together and gives their score."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, final
+
+import numpy as np
+
+from ...arrays import Array
+from ...datasets import Dataset
+from ...datasets.base import Dialogue
+from ...errors import InputError
+from ..base import Answers, Progress, only_shift
+from ..hub import load_pretrained
+from ..text.encoder import TransformerClassifier, positions
+from ..torch.asking import Asking
+from ..torch.batches import padded, token_batches
+from ..torch.library import choose_device
+from ..torch.library import torch as load_torch
+from ..torch.training import TrainingConfig
+from .first_token import read_first_token_only
+from .pieces import Pairs, check_dialogues, encode_pairs
+from .views import with_candidates_kept
+
+__all__ = ["ResponseRanker"]
+
+_ON_CPU, _ON_GPU = 2048, 65_536  # padded tokens of a batch: on a CPU its values are to stay in the caches
+
+
+@final
+class ResponseRanker(TransformerClassifier):
+    """A cross-encoder for response ranking: s(c, r) from the first token of "context [SEP] candidate".
+
+    The probability of a candidate is the softmax of the scores over the candidates of its sample,
+    p(r | c) = exp s(c, r) / sum_r' exp s(c, r'); training minimises -log p of the true one. Answers are those of a
+    classifier whose classes are positions among the candidates: logits of shape (sample, most candidates), -inf where
+    a sample has fewer. Its record has ``candidate_scores``. Targets are positions, counted from 0.
+
+    Parameters
+    ----------
+    source : hub name or path of a pretrained encoder and its tokenizer, such as ``bert-base-cased``.
+    layers : how many of its layers are kept, the first ones; None: all.
+    config : in place of ``source``, sizes of an encoder that is trained from scratch (see `Encoder`).
+    vocab_size : word pieces that are learnt with ``config``.
+    max_length : tokens of a pair that are read. The context loses its oldest tokens; ``truncated`` counts the samples.
+    tokenizer : with ``config``, a tokenizer of transformers to use instead of learning one.
+    training : how to train; a sample with all its candidates counts as one of a batch.
+    device : "cpu" or "cuda"; by default a GPU where one is there.
+
+    Source: Vig and Ramea (2019).
+
+    >>> from oodometer.models import ResponseRanker
+    >>> ResponseRanker()
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected source or config, got neither; name a pretrained encoder or give sizes
+    """
+
+    kind = "response-ranker"
+    reads = ("dialogue",)
+    _task = "AutoModelForSequenceClassification"
+
+    def __init__(
+        self,
+        source: str | None = None,
+        *,
+        layers: int | None = None,
+        config: Mapping[str, Any] | None = None,
+        vocab_size: int = 8_000,
+        max_length: int = 128,
+        tokenizer: Any = None,
+        training: TrainingConfig | None = None,
+        device: str | None = None,
+    ) -> None:
+        super().__init__(
+            source,
+            config=config,
+            vocab_size=vocab_size,
+            max_length=max_length,
+            tokenizer=tokenizer,
+            training=training or TrainingConfig(epochs=1, batch_size=12, learning_rate=2e-5),
+            device=device,
+        )
+        self.layers = layers
+        self._difference = False  # of two outputs: a network that was made to say "relevant" or "not"
+
+    def options(self) -> dict[str, Any]:
+        """Arguments of the constructor."""
+        return {**super().options(), "layers": self.layers}
+
+    @classmethod
+    def from_pretrained(cls, source: str, *, max_length: int | None = None, device: str | None = None) -> Self:
+        """A ranker that exists already, by folder or hub name: a classifier of pairs with one output, or with two.
+
+        Of two outputs (not relevant, relevant) the score is z_1 - z_0. Raises `InputError` for more.
+        """
+        model = cls(source, device=device)
+        model.tokenizer = load_pretrained("AutoTokenizer", source, expected="a ranker")
+        model.net = load_pretrained(cls._task, source, expected="a ranker").eval()
+        outputs = int(model.net.config.num_labels)
+        if outputs > 2:
+            raise InputError(
+                "a ranker, with one output or two",
+                got=f"{outputs} outputs",
+                remedy="train its encoder to rank (ResponseRanker.fit)",
+                file=source,
+            )
+        model._difference = outputs == 2
+        read_first_token_only(model.net)
+        model.padding = int(model.tokenizer.pad_token_id)
+        most = positions(model.net.config, model.tokenizer)
+        model.max_length = most if max_length is None else min(max_length, most)
+        return model
+
+    # ---------------------------------------------------------------- training
+
+    def fit(
+        self,
+        data: Dataset | Sequence[Dialogue],
+        targets: Any = None,
+        *,
+        dev: Dataset | tuple[Sequence[Any], Sequence[Any]] | None = None,
+        classes: Sequence[int | str] | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Train on dialogues whose targets are positions of the true candidates; see `Classifier.fit`.
+
+        ``classes`` are not read: positions have no names. Raises `InputError` for a target that is no position among
+        the candidates of its row, and for inputs of another modality.
+        """
+        given = self._data(data, targets)
+        held = None if dev is None else self._data(*((dev, None) if isinstance(dev, Dataset) else dev))
+        truth = _positions_of(given)
+        self._fit(given, truth, None if held is None else (held, _positions_of(held)), checkpoint, progress)
+        return self
+
+    def _fitted(self) -> bool:
+        return self.net is not None
+
+    def _learn(self, inputs: Sequence[Any]) -> None:
+        super()._learn([text for one in inputs for text in (*one.context, *one.candidates)])
+        self._difference = False
+
+    def _outputs(self) -> int:
+        return 1
+
+    def _build(self) -> Any:
+        if self.layers is None or self.source is None or self._settings is not None:
+            net = super()._build()
+        else:
+            self.padding = int(self.tokenizer.pad_token_id)
+            kept = {"num_labels": 1, "num_hidden_layers": self.layers, "ignore_mismatched_sizes": True}
+            net = load_pretrained(self._task, self.source, **kept)
+        read_first_token_only(net)
+        return net
+
+    def _loss(self, encoded: Pairs, batch: Array, truth: Any, device: str) -> Any:
+        pairs = encoded.of(batch)
+        scores = self._scores(self.net, *self._tensors(encoded, pairs, device)).float()
+        return _cross_entropy(scores, encoded.candidates[batch], truth[batch], "mean")
+
+    def _mean_loss(self, encoded: Pairs, truth: Array, device: str) -> float:
+        with Asking(self._asking_batches(encoded), self._units(encoded)) as asking:
+            for batch in asking:
+                asking.take(self._scores(self.net, *self._tensors(encoded, batch, device)).float())
+        scores = load_torch().from_numpy(asking.found[0])
+        return float(_cross_entropy(scores, encoded.candidates, load_torch().from_numpy(truth), "mean"))
+
+    # ---------------------------------------------------------------- asking
+
+    def _checked(self, inputs: Any) -> Any:
+        return check_dialogues(inputs)
+
+    def _encode(self, inputs: Any) -> Any:
+        found = encode_pairs(self.tokenizer, inputs, self.max_length)
+        self.truncated = found.truncated
+        return found
+
+    def _units(self, encoded: Pairs) -> int:
+        return len(encoded.second)
+
+    def _asking_batches(self, encoded: Pairs) -> list[Array]:
+        lengths = encoded.ids.lengths
+        tokens = self.asking_tokens or (_ON_CPU if choose_device(self.device) == "cpu" else _ON_GPU)
+        return token_batches(lengths, np.argsort(-lengths, kind="stable"), tokens)
+
+    def _tensors(self, encoded: Pairs, batch: Array, device: str) -> tuple[Any, ...]:
+        """Padded ids of some pairs, what of them is real, and which part each token belongs to."""
+        torch = load_torch()
+        ids, real = padded(encoded.ids, batch, self.padding)
+        ends = real.sum(1)
+        types = (np.arange(ids.shape[1]) >= (ends - encoded.second[batch])[:, None]) & real
+        return tuple(torch.from_numpy(one).to(device) for one in (ids, real, types))
+
+    def _scores(self, net: Any, ids: Any, real: Any, types: Any) -> Any:  # type: ignore[override]
+        given: dict[str, Any] = {"input_ids": ids, "attention_mask": real.long()}
+        if getattr(net.config, "type_vocab_size", 0) > 1:
+            given["token_type_ids"] = types.long()
+        found = net(**given).logits
+        return found[:, 1] - found[:, 0] if self._difference else found[:, 0]
+
+    def _gathered(self, encoded: Pairs, found: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Scores as a matrix; features are those of the predicted candidate."""
+        logits = encoded.matrix(found[0])
+        chosen = encoded.starts[:-1] + logits.argmax(1)
+        return (logits, *(one[chosen] for one in found[1:]))
+
+    def _answers(self, encoded: Pairs, found: dict[str, Any]) -> Answers:
+        most = int(encoded.candidates.max())
+        return Answers(tuple(range(most)), candidates=encoded.candidates, **found)
+
+    def _view(self, inputs: Any, seed: Sequence[int], augmentation: str = "shift") -> list[Any]:
+        only_shift(augmentation, "dialogues")
+        return with_candidates_kept(inputs, seed)
+
+    # ---------------------------------------------------------------- keeping
+
+    def _write(self, folder: Any) -> dict[str, Any]:
+        return {**super()._write(folder), "difference": self._difference}
+
+    @classmethod
+    def _read(cls, folder: Any, about: Mapping[str, Any]) -> Self:
+        model = super()._read(folder, about)
+        model._difference = bool(about["difference"])
+        return model
+
+
+def _positions_of(data: Dataset) -> Array:
+    """Targets as positions, int64, shape (sample,); `InputError` for what is no candidate of its row."""
+    out = np.empty(len(data), dtype=np.int64)
+    for row, (one, target) in enumerate(zip(data.inputs, data.targets, strict=True)):
+        plain = target.item() if hasattr(target, "item") else target
+        whole = isinstance(plain, int) and not isinstance(plain, bool)
+        if not whole or not 0 <= plain < len(one.candidates):
+            raise InputError(
+                f"a position from 0 to {len(one.candidates) - 1}, that of the true candidate",
+                got=repr(plain)[:40],
+                remedy="positions count from 0",
+                row=row + 1,
+                column="label",
+                file=data.source or None,
+            )
+        out[row] = plain
+    return out
+
+
+def _cross_entropy(scores: Any, candidates: Array, truth: Any, reduction: str) -> Any:
+    """-log softmax of the true candidate; scores of all pairs in a row, shape (pair,)."""
+    torch = load_torch()
+    most = int(candidates.max())
+    if (candidates == most).all():
+        matrix = scores.reshape(len(candidates), most)
+    else:
+        real = torch.from_numpy(np.arange(most) < candidates[:, None]).to(scores.device)
+        matrix = torch.full(real.shape, -torch.inf, device=scores.device).masked_scatter(real, scores)
+    return torch.nn.functional.cross_entropy(matrix, truth, reduction=reduction)
