@@ -52,6 +52,7 @@ def stress(
             help="What `predict` takes, or NAME=MODEL; may be repeated. Models of one NAME are runs of one model: the "
             "spread over them is the band.",
         ),
+        places.READ,
     ] = None,
     kind: Annotated[
         list[str] | None,

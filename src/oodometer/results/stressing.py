@@ -220,7 +220,7 @@ class StressTest:
 
     def closing(self) -> list[str]:
         """What was left out and cut, and what to beware of."""
-        lines, seen = [], set()
+        lines, seen = self._rests_on(), set()
         for model, curve, point in self.points():
             for why, many in point.dropped.items():
                 if (said := f"{curve.kind} {point.severity}: {many:,} rows left out: {why}") not in seen:
@@ -233,6 +233,18 @@ class StressTest:
                 seen.add(said)
         lines += [f"note: {one}" for one in self.notes]
         return lines + [f"warning: {one}" for one in self.warnings]
+
+    def _rests_on(self) -> list[str]:
+        """Kinds of the estimates' intervals and what they rest on; what the band of the truth is."""
+        found = [one.estimate for _, _, one in self.points() if one.estimate is not None]
+        kinds = dict.fromkeys((one.kind, one.level, one.assumes) for one in found)
+        lines = [f"estimates: {percent(at, None)} {kind} interval; they rest on: {on}" for kind, at, on in kinds]
+        runs = max((len(one.predictions) for _, _, one in self.points()), default=1)
+        if runs > 1:
+            lines.append(
+                f"up to {runs} runs or draws of each point: intervals are of the first, spreads of all of them"
+            )
+        return lines
 
     def summary(self) -> str:
         """What was found, in a few lines and a table."""

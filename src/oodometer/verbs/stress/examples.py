@@ -53,6 +53,9 @@ class Examples:
     def __len__(self) -> int:
         return len(self.found)
 
+    def __add__(self, other: Self) -> Self:
+        return self.of(sorted((*self.found, *other.found), key=lambda one: one.number))
+
     @property
     def labelled(self) -> bool:
         """Whether the truth of any of them is known."""

@@ -158,9 +158,10 @@ def stress(
     runs, dialogues = open_models(models, gives=gives, classes=classes, max_length=max_length, device=device)
     wanted = options.wanted(dialogues)
     shifted, known = _read(Path(data), reference, filters_of(reference_where), options, dialogues)
-    for run in runs if not dialogues else ():
-        for some in (known, shifted):
-            some.checked(run.classifier.classes)
+    if not dialogues:
+        for some in (known, shifted) if reference is not None else (known + shifted,):
+            for run in runs:
+                some.checked(run.classifier.classes)
     home = claim(Path(out), [data, reference], options, dialogues)
     kinds = shift_examples(shifted, wanted, options.inputs, range(seed, seed + repeats), None)
     settings = {"dropout": dropout, "seed": seed, "max_length": max_length, "gives": gives, "classes": classes}
