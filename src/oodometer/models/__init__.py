@@ -23,6 +23,7 @@ from .text.encoder import Encoder
 from .text.frozen_encoder import FrozenEncoder
 from .text.recurrent import Recurrent
 from .text.token_encoder import TokenEncoder
+from .uncertainty import MonteCarloDropout, TemperatureScaling, train_deep_ensemble
 
 __all__ = [
     "Answers",
@@ -38,16 +39,19 @@ __all__ = [
     "Ensemble",
     "FrozenEncoder",
     "ImageEncoder",
+    "MonteCarloDropout",
     "Recurrent",
     "Request",
     "ResNet",
     "ResponseRanker",
+    "TemperatureScaling",
     "Text",
     "TokenEncoder",
     "exact_match",
     "load_model",
     "open_classifier",
     "snapshot_folders",
+    "train_deep_ensemble",
 ]
 
 

@@ -59,6 +59,8 @@ KINDS: dict[str, str] = {
     "image-encoder": "models.image.encoder:ImageEncoder",
     "response-ranker": "models.response_ranking.ranker:ResponseRanker",
     "ensemble": "models.ensemble:Ensemble",
+    "monte-carlo-dropout": "models.uncertainty.monte_carlo_dropout:MonteCarloDropout",
+    "temperature-scaling": "models.uncertainty.temperature_scaling:TemperatureScaling",
     "encoder-decoder": "models.seq2seq.encoder_decoder:EncoderDecoder",
 }
 """Kind of model -> the module and class that holds it; a kind is imported when it is first asked for.

@@ -9,11 +9,11 @@ from typing import Any, final
 import numpy as np
 
 from ...arrays import Array, Ragged
-from ...datasets.base import Dialogue
+from ...datasets.base import Dataset, Dialogue
 from ...errors import InputError
 from ..torch.batches import ragged
 
-__all__ = ["Pairs", "check_dialogues", "encode_pairs"]
+__all__ = ["Pairs", "check_dialogues", "encode_pairs", "positions_of"]
 
 _AT_ONCE = 4096  # texts given to the tokenizer together
 
@@ -96,6 +96,25 @@ def check_dialogues(inputs: Any) -> list[Dialogue]:
                     column=column,
                 )
     return found
+
+
+def positions_of(data: Dataset) -> Array:
+    """Targets as positions, int64, shape (sample,); `InputError` for what is no candidate of its row."""
+    out = np.empty(len(data), dtype=np.int64)
+    for row, (one, target) in enumerate(zip(data.inputs, data.targets, strict=True)):
+        plain = target.item() if hasattr(target, "item") else target
+        whole = isinstance(plain, int) and not isinstance(plain, bool)
+        if not whole or not 0 <= plain < len(one.candidates):
+            raise InputError(
+                f"a position from 0 to {len(one.candidates) - 1}, that of the true candidate",
+                got=repr(plain)[:40],
+                remedy="positions count from 0",
+                row=row + 1,
+                column="label",
+                file=data.source or None,
+            )
+        out[row] = plain
+    return out
 
 
 def encode_pairs(tokenizer: Any, dialogues: Sequence[Dialogue], max_length: int) -> Pairs:

@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays import Array
 from ...datasets import Dataset
 from ...datasets.base import Dialogue
-from ...errors import InputError
+from ...errors import InputError, UsageError
 from ..base import Answers, Progress, only_shift
 from ..hub import load_pretrained
 from ..text.encoder import TransformerClassifier, positions
@@ -19,9 +19,11 @@ from ..torch.asking import Asking
 from ..torch.batches import padded, token_batches
 from ..torch.library import choose_device
 from ..torch.library import torch as load_torch
+from ..torch.library import transformers as load_transformers
 from ..torch.training import TrainingConfig
 from .first_token import read_first_token_only
-from .pieces import Pairs, check_dialogues, encode_pairs
+from .heads import HEADS, score_of_means, with_means
+from .pieces import Pairs, check_dialogues, encode_pairs, positions_of
 from .views import with_candidates_kept
 
 __all__ = ["ResponseRanker"]
@@ -41,6 +43,9 @@ class ResponseRanker(TransformerClassifier):
     Parameters
     ----------
     source : hub name or path of a pretrained encoder and its tokenizer, such as ``bert-base-cased``.
+    head : what the score is made of: "first-token", as in the paper, or "means", sum_k w_k u_k v_k of the mean hidden
+        states u of the context and v of the candidate, each of length 1. Means suit an encoder whose first token means
+        nothing, such as one of sentences: it ranks before it is trained.
     layers : how many of its layers are kept, the first ones; None: all.
     config : in place of ``source``, sizes of an encoder that is trained from scratch (see `Encoder`).
     vocab_size : word pieces that are learnt with ``config``.
@@ -65,6 +70,7 @@ class ResponseRanker(TransformerClassifier):
         self,
         source: str | None = None,
         *,
+        head: str = "first-token",
         layers: int | None = None,
         config: Mapping[str, Any] | None = None,
         vocab_size: int = 8_000,
@@ -82,12 +88,14 @@ class ResponseRanker(TransformerClassifier):
             training=training or TrainingConfig(epochs=1, batch_size=12, learning_rate=2e-5),
             device=device,
         )
-        self.layers = layers
+        if head not in HEADS:
+            raise UsageError(f"expected a head of {' or '.join(HEADS)}, got {head!r}")
+        self.head, self.layers = head, layers
         self._difference = False  # of two outputs: a network that was made to say "relevant" or "not"
 
     def options(self) -> dict[str, Any]:
         """Arguments of the constructor."""
-        return {**super().options(), "layers": self.layers}
+        return {**super().options(), "head": self.head, "layers": self.layers}
 
     @classmethod
     def from_pretrained(cls, source: str, *, max_length: int | None = None, device: str | None = None) -> Self:
@@ -132,8 +140,8 @@ class ResponseRanker(TransformerClassifier):
         """
         given = self._data(data, targets)
         held = None if dev is None else self._data(*((dev, None) if isinstance(dev, Dataset) else dev))
-        truth = _positions_of(given)
-        self._fit(given, truth, None if held is None else (held, _positions_of(held)), checkpoint, progress)
+        truth = positions_of(given)
+        self._fit(given, truth, None if held is None else (held, positions_of(held)), checkpoint, progress)
         return self
 
     def _fitted(self) -> bool:
@@ -147,12 +155,21 @@ class ResponseRanker(TransformerClassifier):
         return 1
 
     def _build(self) -> Any:
-        if self.layers is None or self.source is None or self._settings is not None:
-            net = super()._build()
-        else:
-            self.padding = int(self.tokenizer.pad_token_id)
-            kept = {"num_labels": 1, "num_hidden_layers": self.layers, "ignore_mismatched_sizes": True}
-            net = load_pretrained(self._task, self.source, **kept)
+        self.padding = int(self.tokenizer.pad_token_id)
+        if self._settings is not None or self.source is None:
+            settings = self._settings or self._sizes()
+            return self._with_head(getattr(load_transformers(), self._task_of_head()).from_config(settings))
+        kept: dict[str, Any] = {} if self.layers is None else {"num_hidden_layers": self.layers}
+        if self.head == "first-token":
+            kept |= {"num_labels": 1, "ignore_mismatched_sizes": True}
+        return self._with_head(load_pretrained(self._task_of_head(), self.source, **kept))
+
+    def _task_of_head(self) -> str:
+        return self._task if self.head == "first-token" else "AutoModel"
+
+    def _with_head(self, net: Any) -> Any:
+        if self.head == "means":
+            return with_means(net)
         read_first_token_only(net)
         return net
 
@@ -195,9 +212,12 @@ class ResponseRanker(TransformerClassifier):
         return tuple(torch.from_numpy(one).to(device) for one in (ids, real, types))
 
     def _scores(self, net: Any, ids: Any, real: Any, types: Any) -> Any:  # type: ignore[override]
+        encoder = net["encoder"] if self.head == "means" else net
         given: dict[str, Any] = {"input_ids": ids, "attention_mask": real.long()}
-        if getattr(net.config, "type_vocab_size", 0) > 1:
+        if getattr(encoder.config, "type_vocab_size", 0) > 1:
             given["token_type_ids"] = types.long()
+        if self.head == "means":
+            return score_of_means(net, encoder(**given).last_hidden_state, real, types)
         found = net(**given).logits
         return found[:, 1] - found[:, 0] if self._difference else found[:, 0]
 
@@ -217,6 +237,10 @@ class ResponseRanker(TransformerClassifier):
 
     # ---------------------------------------------------------------- keeping
 
+    def _write_encoding(self, folder: Any) -> None:
+        self.tokenizer.save_pretrained(folder / "tokenizer")
+        (self.net["encoder"] if self.head == "means" else self.net).config.save_pretrained(folder)
+
     def _write(self, folder: Any) -> dict[str, Any]:
         return {**super()._write(folder), "difference": self._difference}
 
@@ -225,25 +249,6 @@ class ResponseRanker(TransformerClassifier):
         model = super()._read(folder, about)
         model._difference = bool(about["difference"])
         return model
-
-
-def _positions_of(data: Dataset) -> Array:
-    """Targets as positions, int64, shape (sample,); `InputError` for what is no candidate of its row."""
-    out = np.empty(len(data), dtype=np.int64)
-    for row, (one, target) in enumerate(zip(data.inputs, data.targets, strict=True)):
-        plain = target.item() if hasattr(target, "item") else target
-        whole = isinstance(plain, int) and not isinstance(plain, bool)
-        if not whole or not 0 <= plain < len(one.candidates):
-            raise InputError(
-                f"a position from 0 to {len(one.candidates) - 1}, that of the true candidate",
-                got=repr(plain)[:40],
-                remedy="positions count from 0",
-                row=row + 1,
-                column="label",
-                file=data.source or None,
-            )
-        out[row] = plain
-    return out
 
 
 def _cross_entropy(scores: Any, candidates: Array, truth: Any, reduction: str) -> Any:

@@ -83,18 +83,21 @@ class TransformerClassifier(TextClassifier):
         if self._settings is not None:
             return getattr(library, self._task).from_config(self._settings)
         if self.source is None:
-            settings = library.AutoConfig.for_model(
-                **{
-                    "model_type": "bert",
-                    "vocab_size": len(self.tokenizer),
-                    "max_position_embeddings": self.max_length,
-                    "pad_token_id": self.padding,
-                    "num_labels": self._outputs(),
-                    **(self.config or {}),
-                }
-            )
-            return getattr(library, self._task).from_config(settings)
+            return getattr(library, self._task).from_config(self._sizes())
         return load_pretrained(self._task, self.source, num_labels=self._outputs(), ignore_mismatched_sizes=True)
+
+    def _sizes(self) -> Any:
+        """The configuration of an encoder that is trained from scratch."""
+        return load_transformers().AutoConfig.for_model(
+            **{
+                "model_type": "bert",
+                "vocab_size": len(self.tokenizer),
+                "max_position_embeddings": self.max_length,
+                "pad_token_id": self.padding,
+                "num_labels": self._outputs(),
+                **(self.config or {}),
+            }
+        )
 
     def _types(self, net: Any, ids: Any) -> dict[str, Any]:
         """The second part of a pair, behind the first separator, has a type of its own."""
