@@ -283,7 +283,7 @@ def test_candidates_do_not_depend_on_other_rows(sizes: list[int], seed: int, dat
         more: dict[str, Any] = {"column": None, "where": {}, "label": None, "label_needed": False, "candidates": 4}
         every = read_examples(place, dialogues=True, seed=seed, **more)
         kept = data.draw(st.sets(st.sampled_from([one.number for one in every.found]), min_size=1))
-        part, numbers = every.dataset({n: ("other",) for n in kept})
+        part, numbers = every.dataset(dict.fromkeys(kept, ("other",)))
         whole, all_numbers = every.dataset()
         at = {n: i for i, n in enumerate(all_numbers)}
         for row, n in enumerate(numbers):
@@ -369,9 +369,11 @@ def test_wrong_dialogues_are_told(home: Path) -> None:
 
     with pytest.raises(InputError, match="at least 500 different replies"):
         run(DIALOGUES, candidates=500)
-    with pytest.raises(InputError, match="dialogues with a reply, got 2: a dialogue of one turn, .*; 1: a dialogue wi"):
+    with pytest.raises(
+        InputError, match=r"dialogues with a reply, got 2: a dialogue of one turn, .*; 1: a dialogue wi"
+    ):
         run([{"turns": ["a"]}, {"turns": []}, {"turns": ["b"]}])
-    with pytest.raises(InputError, match="row 2: column label: expected a position from 0 to 1 .* got 2"):
+    with pytest.raises(InputError, match=r"row 2: column label: expected a position from 0 to 1 .* got 2"):
         run([{"context": ["a"], "candidates": ["b", "c"], "label": i} for i in (1, 2)])
     with pytest.raises(InputError, match="row 1: column candidates: expected a list of at least two texts"):
         run([{"context": ["a"], "candidates": ["b"], "label": 0}])

@@ -220,17 +220,19 @@ class StressTest:
 
     def closing(self) -> list[str]:
         """What was left out and cut, and what to beware of."""
-        lines, seen = self._rests_on(), set()
+        lines = self._rests_on()
+        dropped: dict[str, str] = {}
+        cut: dict[str, dict[str, int]] = {}
         for model, curve, point in self.points():
-            for why, many in point.dropped.items():
-                if (said := f"{curve.kind} {point.severity}: {many:,} rows left out: {why}") not in seen:
-                    seen.add(said)
-                    lines.append(said)
+            at = "the data as they are" if point.severity is None else f"{curve.kind} {point.severity}"
+            left = "; ".join(f"{many:,} ({why})" for why, many in point.dropped.items())
+            dropped |= {at: left} if left else {}
             if point.truncated:
-                at = "the data as they are" if point.severity is None else f"{curve.kind} {point.severity}"
-                said = f"{model.name}: {point.truncated:,} inputs of {at} were longer than it reads and were cut"
-                lines += [] if said in seen else [said]
-                seen.add(said)
+                cut.setdefault(model.name, {})[at] = point.truncated
+        lines += [f"rows left out of {at}: {left}" for at, left in dropped.items()]
+        for name, places in cut.items():
+            told = ", ".join(f"{many:,} of {at}" for at, many in places.items())
+            lines.append(f"{name} reads less than some inputs hold, and they were cut: {told}")
         lines += [f"note: {one}" for one in self.notes]
         return lines + [f"warning: {one}" for one in self.warnings]
 

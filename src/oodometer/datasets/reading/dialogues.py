@@ -98,7 +98,8 @@ class DialogueExamples(Examples):
         for file_row, row in self._rows():
             turns = self._turns_of(row, file_row)
             if is_context(self.turns, row):
-                least, why, found = 1, "a context without turns", [row]
+                least, why = 1, "a context without turns"
+                found: list[Mapping[str, Any]] = [row]
             else:
                 least, why = 2, "a dialogue of one turn, which has no reply" if turns else "a dialogue without turns"
                 found = list(with_replies(row, self.turns, turns))
@@ -121,7 +122,7 @@ class DialogueExamples(Examples):
                 row=number,
                 column=self.turns,
             )
-        return tuple(texts)
+        return tuple(map(str, texts))
 
     def _example(
         self, number: int, row: Mapping[str, Any], context: Sequence[str], file_row: int

@@ -65,14 +65,22 @@ def error_figure(shown: Sequence[tuple[str, Any]], metric: str, kind: int) -> Fi
     most = max(row["u"] for row in rows)
     scale = alt.Scale(domain=[0, max(most * 1.05, 0.05)], nice=True, zero=True)
     up = {"scale": scale, "axis": alt.Axis(format="~r", tickCount=5, title=None)}
-    starts, last = [row["y"] for row in rows if row["x"] == 0], max(row["x"] for row in rows)
-    ends = [row["y"] for row in rows if row["x"] == last]
-    finding = ERRORS[metric]
-    if len(shown) == 1 and starts and ends:
-        finding += f": {number(starts[0])} {PLAIN}, {number(ends[0])} at {label(shown[0][1]['points'][last])}"
+    finding = _ends(rows, ERRORS[metric], shown)
     text = "Smaller is better: the squared error of the probabilities." if metric == "brier" else ""
     text = text or "Smaller is better: how far confidence is from the share that is right, in 15 bins."
     return Figure(f"stress-{kind}-{metric}", finding, text, _chart(rows, shown[0][1], up, finding))
+
+
+def _ends(rows: Sequence[dict[str, Any]], metric: str, shown: Sequence[tuple[str, Any]]) -> str:
+    """Where a metric ends; of a single model where it starts, too."""
+    last = max(row["x"] for row in rows)
+    at = label(shown[0][1]["points"][last])
+    ends = {row["s"]: number(row["y"]) for row in rows if row["x"] == last}
+    starts = [number(row["y"]) for row in rows if row["x"] == 0]
+    if len(shown) == 1:
+        return f"{metric}: {starts[0]} {PLAIN}, {ends['']} at {at}" if starts and last else metric
+    said = ", ".join(f"{name} {value}" for name, value in list(ends.items())[: len(COLORS)])
+    return f"{metric} at {at}: {said}"
 
 
 def _measured(point: Result, metric: str) -> tuple[float | None, float | None, float | None]:

@@ -152,6 +152,8 @@ def predict(
             _check_out(Path(out))
         return predicted_in_log(model, out, options, log)
     asked = _opened(model, options)
+    if replies is not None and "dialogue" not in asked.reads:
+        raise UsageError("replies are of rankers, and this model reads no dialogues; leave them out")
     examples = open_examples(data, asked.reads, options.columns, options.drawing)
     if asked.by_position and examples.modality == "table" and not options.columns.inputs:
         raise UsageError(
