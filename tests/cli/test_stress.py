@@ -369,9 +369,7 @@ def test_wrong_dialogues_are_told(home: Path) -> None:
 
     with pytest.raises(InputError, match="at least 500 different replies"):
         run(DIALOGUES, candidates=500)
-    with pytest.raises(
-        InputError, match=r"dialogues with a reply, got 2: a dialogue of one turn, .*; 1: a"
-    ):
+    with pytest.raises(InputError, match=r"dialogues with a reply, got 2: a dialogue of one turn, .*; 1: a"):
         run([{"turns": ["a"]}, {"turns": []}, {"turns": ["b"]}])
     with pytest.raises(InputError, match=r"row 2: column label: expected a position from 0 to 1 .* got 2"):
         run([{"context": ["a"], "candidates": ["b", "c"], "label": i} for i in (1, 2)])
