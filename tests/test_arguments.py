@@ -51,6 +51,7 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     oodometer.shift_image: {"data": "none.npz", "kind": "fog", "severity": 1, "out": "/dev/null/out"},
     oodometer.shift_text: {"data": "none.jsonl", "kind": "casing", "severity": 1, "out": "/dev/null/out"},
     oodometer.shift_dialogue: {"data": "none.jsonl", "kind": "casing", "severity": 1, "out": "/dev/null/out"},
+    oodometer.stress: {"data": "none.jsonl", "models": told, "out": "/dev/null/out"},
     reproduce: {"paper": "selective-answering", "out": "/dev/null/out"},
 }  # fmt: skip
 WRONG: list[Any] = [

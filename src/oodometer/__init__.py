@@ -34,6 +34,7 @@ __all__ = [
     "shift_dialogue",
     "shift_image",
     "shift_text",
+    "stress",
     "write",
     "write_report",
 ]
@@ -64,6 +65,7 @@ _HOMES = {
     "shift_dialogue": ("verbs.shift", "shift_dialogue"),
     "shift_image": ("verbs.shift", "shift_image"),
     "shift_text": ("verbs.shift", "shift_text"),
+    "stress": ("verbs.stress", "stress"),
     "write": ("store", "write_predictions"),
     "write_report": ("reports", "write_report"),
 }
@@ -100,3 +102,4 @@ if TYPE_CHECKING:
     from .verbs.methods import methods
     from .verbs.predict import predict
     from .verbs.shift import shift_dialogue, shift_image, shift_text
+    from .verbs.stress import stress

@@ -29,6 +29,7 @@ from . import (
     predict,
     reproduce,
     shift,
+    stress,
 )
 from .places import INTERRUPTED, Commands, Stopped
 
@@ -73,6 +74,7 @@ for command in (
     compare,
     discriminate,
     shift,
+    stress,
     reproduce,
     methods,
     cite,

@@ -37,7 +37,8 @@ def predict(
         str | None,
         typer.Argument(
             metavar="DATA",
-            help="CSV, JSONL, Parquet, Arrow or NPZ; a folder of images; a data set's folder, or hf:NAME:SPLIT.",
+            help="CSV, JSONL, Parquet, Arrow or NPZ; a folder of images; a data set's folder, or hf:NAME:SPLIT. For a "
+            "ranker dialogues: turns, or a context with candidates or a response.",
         ),
         places.READ,
     ] = None,
@@ -64,7 +65,7 @@ def predict(
         str,
         typer.Option(help="How views are made: shift (mirrored and moved; texts with words left out) or randaugment."),
     ] = "shift",
-    seed: Annotated[int, typer.Option(help="Seed of views and dropout.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of views, dropout and candidates.")] = 0,
     gives: Annotated[str | None, typer.Option(help="What a model from outside gives: logits or probabilities.")] = None,
     classes: options.Classes = None,
     max_length: Annotated[int | None, typer.Option(help="Tokens of a text that are read, at most.")] = None,
@@ -72,6 +73,14 @@ def predict(
         str, typer.Option(help="Images that do not decode: refuse, or skip and count them.")
     ] = "refuse",
     batch_rows: Annotated[int, typer.Option(help="Rows that are read and asked at once.")] = 4096,
+    candidates: Annotated[
+        int, typer.Option(help="Of a ranker: candidates of a response that has none in DATA, drawn by the seed.")
+    ] = 10,
+    replies: Annotated[
+        str | None,
+        typer.Option(help="Draw them from the responses of this file; by default DATA.", metavar="FILE"),
+        places.READ,
+    ] = None,
     device: options.Device = None,
     metric: Annotated[
         str | None,
@@ -110,6 +119,8 @@ def predict(
             max_length=max_length,
             on_error=on_error,
             batch_rows=batch_rows,
+            candidates=candidates,
+            replies=replies,
             device=device,
             metric=metric,
             filter=filter,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import final
 
 import numpy as np
 
 from ..errors import InputError, UsageError
 from .base import Dataset, Dialogue
 
-__all__ = ["Conversation", "replies"]
+__all__ = ["Conversation", "Replies", "replies"]
 
 Conversation = tuple[str, tuple[str, ...]]
 """Name and turns."""
@@ -39,25 +40,13 @@ def replies(
     >>> [one.candidates[target] for one, target in zip(found.inputs, found.targets)]
     ['Hello!', 'Bye.', 'Here.']
     """
-    if candidates != int(candidates) or candidates < 2:
-        raise UsageError(f"expected at least two candidates, got {candidates!r}")
-    pool = sorted({turn for _, turns in conversations for turn in turns[1:]})
-    if len(pool) < candidates:
-        raise InputError(
-            f"at least {candidates} different replies to choose from",
-            got=str(len(pool)),
-            remedy="ask for fewer candidates, or give more conversations",
-            file=source or None,
-        )
+    pool = Replies((turn for _, turns in conversations for turn in turns[1:]), candidates, seed, source)
     inputs, targets, ids, kinds = [], [], [], []
     for conversation, turns in conversations:
         for at in range(1, len(turns)):
             one = f"{conversation}-{at}"
-            rng = np.random.default_rng([seed, zlib.crc32(one.encode())])
-            offered = _others(pool, turns[at], candidates - 1, rng)
-            place = int(rng.integers(candidates))
-            offered.insert(place, turns[at])
-            inputs.append(Dialogue(turns[:at], tuple(offered)))
+            offered, place = pool.among(one, turns[at])
+            inputs.append(Dialogue(turns[:at], offered))
             targets.append(place)
             ids.append(one)
             kinds.append("" if types is None else types[conversation])
@@ -65,7 +54,35 @@ def replies(
     return Dataset(name, tuple(inputs), tuple(targets), told, tuple(ids), source, "dialogue")
 
 
-def _others(pool: Sequence[str], true: str, many: int, rng: np.random.Generator) -> list[str]:
-    """So many texts of the pool, none of them the true one and none twice."""
-    places = rng.choice(len(pool), size=many + 1, replace=False)  # one more: the true one may be among them
-    return [pool[i] for i in places if pool[i] != true][:many]
+@final
+class Replies:
+    """Replies to draw candidates from, each text once.
+
+    texts : all of them. candidates : how many each context gets, the true one among them. source : named in errors.
+    Raises as `replies`.
+
+    >>> Replies(["Yes.", "No.", "No.", "Maybe."], 2, seed=0).among("a-1", "No.")
+    (('Yes.', 'No.'), 1)
+    """
+
+    def __init__(self, texts: Iterable[str], candidates: int, seed: int, source: str = "") -> None:
+        if candidates != int(candidates) or candidates < 2:
+            raise UsageError(f"expected at least two candidates, got {candidates!r}")
+        self._pool, self._many, self._seed = sorted(set(texts)), int(candidates), seed
+        if len(self._pool) < candidates:
+            raise InputError(
+                f"at least {candidates} different replies to choose from",
+                got=str(len(self._pool)),
+                remedy="ask for fewer candidates, or give more conversations",
+                file=source or None,
+            )
+
+    def among(self, name: str, true: str) -> tuple[tuple[str, ...], int]:
+        """Candidates of the sample of this name, and the place of the true one; the seed and the name settle both."""
+        rng = np.random.default_rng([self._seed, zlib.crc32(name.encode())])
+        # One more than are needed: the true one may be among them.
+        places = rng.choice(len(self._pool), size=self._many, replace=False)
+        offered = [self._pool[i] for i in places if self._pool[i] != true][: self._many - 1]
+        place = int(rng.integers(self._many))
+        offered.insert(place, true)
+        return tuple(offered), place

@@ -9,6 +9,7 @@ from typing import Any
 from . import audit as audits
 from . import backtest as backtests
 from . import comparison, evaluation, failures, operating, rankings
+from . import stress as stresses
 from . import votes as judges
 from .charts import (
     accuracy_coverage,
@@ -167,6 +168,11 @@ def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
     }
 
 
+def stress(result: Result) -> tuple[Drawn, dict[str, Any]]:
+    """Curves and a table for each kind of shift."""
+    return [*stresses.figures(result)], stresses.context(result)
+
+
 SECTIONS: dict[str, Callable[[Result], tuple[Drawn, dict[str, Any]]]] = {
     "estimate": estimate,
     "evaluate": evaluate,
@@ -174,5 +180,6 @@ SECTIONS: dict[str, Callable[[Result], tuple[Drawn, dict[str, Any]]]] = {
     "backtest": backtest,
     "audit": audit,
     "compare": compare,
+    "stress": stress,
 }
 """Charts and names for the template, by command."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..base import Dataset, Modality
 from ..hub import hub_rows
 from .arrays import ArrayExamples
 from .base import Columns, Examples
+from .dialogues import DialogueExamples, Drawing
 from .folder import FolderExamples
 from .memory import DatasetExamples
 from .table import TableExamples
@@ -22,7 +24,9 @@ __all__ = ["open_examples"]
 HUB = "hf:"
 
 
-def open_examples(data: Any, reads: Sequence[Modality], columns: Columns | None = None) -> Examples:
+def open_examples(
+    data: Any, reads: Sequence[Modality], columns: Columns | None = None, drawing: Drawing | None = None
+) -> Examples:
     """Open what a model of some modalities is to be asked about.
 
     Parameters
@@ -35,12 +39,16 @@ def open_examples(data: Any, reads: Sequence[Modality], columns: Columns | None 
         Modalities that the model takes.
     columns :
         What stands where.
+    drawing :
+        For dialogues: how replies get other candidates.
 
     Raises `InputError` for data that are not there, or a column that is missing: it names those that there are.
     """
     columns = columns or Columns()
     if isinstance(data, Dataset):
         return DatasetExamples(data, reads)
+    if "dialogue" in reads:
+        return _dialogues(data, columns, drawing)
     if isinstance(data, str) and data.startswith(HUB):
         name, _, split = data.removeprefix(HUB).partition(":")
         return TableExamples(open_table(hub_rows(name, split or "test")), reads, columns)
@@ -54,6 +62,16 @@ def open_examples(data: Any, reads: Sequence[Modality], columns: Columns | None 
             return ArrayExamples(path, reads, columns)
     names = [*columns.inputs, *columns.keep, *(one for one in (columns.label, columns.id) if one)]
     return TableExamples(open_table(data, names), reads, columns)
+
+
+def _dialogues(data: Any, columns: Columns, drawing: Drawing | None) -> Examples:
+    if isinstance(data, (str, os.PathLike)) and Path(data).is_dir():
+        data = _from_disk(Path(data))
+    named = [one for one in (*columns.inputs, columns.label, columns.id, *columns.keep) if one]
+    names = [*named, "response", "candidates", "turn", "source_row", "label", "id"]
+    if drawing is not None and drawing.replies is not None:
+        drawing = replace(drawing, replies=open_table(drawing.replies, ["response"]))
+    return DialogueExamples(open_table(data, names), columns, drawing)
 
 
 def _from_disk(path: Path) -> Any:

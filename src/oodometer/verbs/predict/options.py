@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...datasets.reading import Columns
+from ...datasets.reading import Columns, Drawing
 from ...errors import UsageError
 from ...models.base import Request
 
@@ -20,7 +20,8 @@ class PredictOptions:
     columns : where inputs, labels and ids stand. request : features, views and dropout. members : further models of the
     same classes. average : whether the mean of all is judged. gives, classes, max_length : see `open_classifier`.
     keep_input : whether texts are kept. unlabelled : whether labels are left out. skip : whether images that do not
-    decode are left out. batch_rows : rows that are read and asked at once.
+    decode are left out. batch_rows : rows that are read and asked at once. candidates, replies : how many candidates a
+    response without any gets, and the data whose responses they are drawn from.
     """
 
     columns: Columns = Columns()  # noqa: RUF009 (it is frozen)
@@ -35,6 +36,8 @@ class PredictOptions:
     skip: bool = False
     batch_rows: int = 4096
     device: str | None = None
+    candidates: int = 10
+    replies: Any = None
 
     def __post_init__(self) -> None:
         if self.average and not self.members:
@@ -47,6 +50,13 @@ class PredictOptions:
             raise UsageError(f"expected batches of at least 1 row, got {self.batch_rows}")
         if self.max_length is not None and self.max_length < 2:
             raise UsageError(f"expected max_length of at least 2 tokens, got {self.max_length}")
+        if self.candidates < 2:
+            raise UsageError(f"expected at least 2 candidates, got {self.candidates}")
+
+    @property
+    def drawing(self) -> Drawing:
+        """How responses get other candidates."""
+        return Drawing(self.candidates, self.request.seed, self.replies)
 
     def settings(self) -> dict[str, Any]:
         """What the predictions depend on, ready for JSON."""
@@ -70,6 +80,8 @@ class PredictOptions:
             "unlabelled": self.unlabelled,
             "skip": self.skip,
             "batch_rows": self.batch_rows,
+            "candidates": self.candidates,
+            "replies": None if self.replies is None else str(self.replies),
         }
 
 

@@ -30,7 +30,7 @@ from .logs import is_log, predicted_in_log
 from .options import PredictOptions, as_names
 from .parts import Parts
 
-__all__ = ["predict"]
+__all__ = ["predict", "stamp_of"]
 
 EXAMPLES = 3  # inputs that could not be read, which are named
 
@@ -39,6 +39,8 @@ EXAMPLES = 3  # inputs that could not be read, which are named
     model=lambda name, value: value,
     inputs=texts_or_one,
     keep=texts_or_one,
+    candidates=CHECKS["batch_rows"],
+    replies=CHECKS["data"],
     members=several_or_none,
     on_error=one_of("refuse", "skip"),
     augmentation=one_of(*AUGMENTATIONS),
@@ -68,6 +70,8 @@ def predict(
     max_length: int | None = None,
     on_error: str = "refuse",
     batch_rows: int = 4096,
+    candidates: int = 10,
+    replies: Any = None,
     device: str | None = None,
     metric: str | None = None,
     filter: str | None = None,
@@ -83,7 +87,8 @@ def predict(
         a log of lm-evaluation-harness (``samples_*.jsonl``) or inspect (``.eval``, ``.json``), or several, or a folder.
     data :
         A CSV, JSONL, Parquet or Arrow file, a frame, a Hugging Face data set (also ``hf:NAME:SPLIT``), a folder of
-        images, an NPZ file, or a `Dataset`.
+        images, an NPZ file, or a `Dataset`. Of a ranker: rows with ``context`` and ``candidates`` (and ``label``, the
+        position of the right one) or ``response``; or with ``turns``, of which each but the first is a response.
     out :
         The predictions file to write; None keeps the record in memory (``found.record``).
     inputs, label, id, keep :
@@ -107,6 +112,9 @@ def predict(
         "refuse" or "skip" images that do not decode.
     batch_rows :
         Rows that are read and asked at once; they bound the memory.
+    candidates, replies :
+        Of a ranker: how many candidates a response without any gets, drawn by the seed; and the data whose responses
+        they are drawn from, by default these (of a shifted copy its source, so that both have the same).
     device, progress :
         "cpu" or "cuda"; called with (rows done, rows), rows 0 where their number is not known.
     metric, filter :
@@ -134,6 +142,8 @@ def predict(
         skip=on_error == "skip",
         batch_rows=batch_rows,
         device=device,
+        candidates=candidates,
+        replies=replies,
     )
     refuse_clashes({"the file to write": out}, [data, *(model if isinstance(model, (list, tuple)) else [model])])
     log = LogOptions(metric, filter, keep_input)
@@ -142,7 +152,9 @@ def predict(
             _check_out(Path(out))
         return predicted_in_log(model, out, options, log)
     asked = _opened(model, options)
-    examples = open_examples(data, asked.reads, options.columns)
+    if replies is not None and "dialogue" not in asked.reads:
+        raise UsageError("replies are of rankers, and this model reads no dialogues; leave them out")
+    examples = open_examples(data, asked.reads, options.columns, options.drawing)
     if asked.by_position and examples.modality == "table" and not options.columns.inputs:
         raise UsageError(
             "this model tells the columns of a table by their order alone, and another file may have another: name "
@@ -204,13 +216,13 @@ def _job(model: Any, examples: Examples, options: PredictOptions, out: Any) -> t
     extra = ("id", *options.columns.keep, "time", "group", "variance")
     if out is None or not isinstance(model, (str, os.PathLike)) or examples.stamp is None:
         return None, "", extra
-    models = [_stamp(one) for one in (model, *options.members)]
+    models = [stamp_of(one) for one in (model, *options.members)]
     job = fingerprint({"models": models, "data": examples.stamp, **options.settings(), "version": __version__})
     place = Path(out)
     return place.with_name(f".{place.name}.parts"), job, extra
 
 
-def _stamp(model: Any) -> Any:
+def stamp_of(model: Any) -> Any:
     """What tells a model from a later one in its place: names, sizes and times of change of its files."""
     path = Path(str(model)).expanduser()
     if not path.exists() and ":" in str(model):
@@ -245,9 +257,10 @@ def _ask_all(
             progress(done, total)
     skipped = [(str(name), str(why)) for note in parts.notes for name, why in note["skipped"]]
     if len(skipped) == done:
+        images = examples.modality == "image"
         raise InputError(
-            "images",
-            got=f"{done} files, of which none decodes",
+            "images" if images else "dialogues with a reply",
+            got=f"{done} files, of which none decodes" if images else f"{done} rows, none of which holds one",
             remedy="check what wrote them",
             file=examples.file,
         )
@@ -263,7 +276,9 @@ def _record(
     except InputError as error:
         raise error.at(file=examples.file, row_offset=batch.first_row) from None
     fields: dict[str, Any] = {"columns": {}}
-    if len(data.targets) and not options.unlabelled:
+    if data.modality == "dialogue" and len(data.targets) and not options.unlabelled:
+        fields["label"] = list(data.targets)  # positions among candidates
+    elif len(data.targets) and not options.unlabelled:
         fields["label"] = matched(
             data.targets,
             answers.classes,

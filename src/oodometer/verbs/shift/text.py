@@ -19,7 +19,7 @@ from .copies import Asked, Progress, TextJob
 from .rows import Rows
 from .texts import Texts, filters_of
 
-__all__ = ["shift_dialogue", "shift_text"]
+__all__ = ["ShiftInputs", "shift_dialogue", "shift_text"]
 
 PathLike = str | os.PathLike[str]
 Severity = float | str
@@ -111,7 +111,7 @@ def shift_text(
     >>> (home / "b.jsonl").read_text()
     '{"text": "keep CALM", "label": 1, "source_row": 1}\\n'
     """
-    known = _Known(training, training_column, training_where, wordnet, importance, pieces, least, None)
+    known = ShiftInputs(training, training_column, training_where, wordnet, importance, pieces, least, None)
     texts = Texts(Rows(Path(data)), column, filters_of(where), dialogues=False)
     job = TextJob("shift text", texts, Path(out), seed, argv, progress)
     return _run(job, _kinds(kind, dialogues=False), severity, known)
@@ -166,7 +166,7 @@ def shift_dialogue(
     >>> shift_dialogue(home / "a.jsonl", kind="short-context", severity=2, out=home / "b.jsonl").copies[0].rows
     1
     """
-    known = _Known(training, training_column, training_where, wordnet, importance, pieces, least, turns)
+    known = ShiftInputs(training, training_column, training_where, wordnet, importance, pieces, least, turns)
     rows = Rows(Path(data))
     if rows.ending not in (".jsonl", ".ndjson"):
         raise InputError(
@@ -182,7 +182,7 @@ def shift_dialogue(
 
 @final
 @dataclass(frozen=True)
-class _Known:
+class ShiftInputs:
     """What shifts are made with, beside a severity; as in `shift_text` and `shift_dialogue`."""
 
     training: PathLike | None
@@ -256,7 +256,7 @@ def _kinds(kind: str | Sequence[str], dialogues: bool) -> list[type[TextShift]]:
     return [find_text_shift(name, dialogues=dialogues) for name in names]
 
 
-def _run(job: TextJob, kinds: Sequence[type[TextShift]], severity: Any, known: _Known) -> TextShifting:
+def _run(job: TextJob, kinds: Sequence[type[TextShift]], severity: Any, known: ShiftInputs) -> TextShifting:
     """Check what was asked for before anything large is read, then write the copies."""
     levels = list(severity) if isinstance(severity, (list, tuple, range)) else [severity]
     if not kinds or not levels:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
+from ...datasets.dialogues import CONTEXTS, TURNS, said, text_key
 from ...errors import InputError, UsageError
 from .rows import Row, Rows
 
-__all__ = ["Texts", "filters_of"]
+__all__ = ["Again", "Texts", "filters_of"]
 
 _TEXT = ("text", "sentence", "review", "content", "input")
-_TURNS = ("turns", "context", "dialog", "dialogue", "utterances", "history", "messages", "conversations")
-_SAID = ("content", "text", "utterance", "value")  # where the text of a turn is that is an object, as in logs of chats
 
 
 def filters_of(where: str | Sequence[str]) -> dict[str, str]:
@@ -30,17 +29,6 @@ def filters_of(where: str | Sequence[str]) -> dict[str, str]:
     return dict(one.split("=", 1) for one in given)
 
 
-def _said(turn: Any) -> Any:
-    """The text of a turn, which may be an object with a text in it; None where there is none."""
-    key = _key(turn)
-    found = turn if key is None else turn[key]
-    return found if isinstance(found, str) else None
-
-
-def _key(turn: Any) -> str | None:
-    return next((one for one in _SAID if one in turn), None) if isinstance(turn, dict) else None
-
-
 def _with_texts(turns: Sequence[Any], new: Sequence[str]) -> list[Any]:
     """The last turns of a dialogue with other texts, all else in them as it is.
 
@@ -48,8 +36,8 @@ def _with_texts(turns: Sequence[Any], new: Sequence[str]) -> list[Any]:
     [{'role': 'user', 'content': 'B'}]
     """
     kept = turns[len(turns) - len(new) :]
-    keys = [_key(turn) for turn in kept]
-    return [said if key is None else {**turn, key: said} for turn, key, said in zip(kept, keys, new, strict=True)]
+    keys = [text_key(turn) for turn in kept]
+    return [text if key is None else {**turn, key: text} for turn, key, text in zip(kept, keys, new, strict=True)]
 
 
 @final
@@ -72,15 +60,15 @@ class Texts:
                 seen = True
                 yield number, row
         if not seen:
-            said = " and ".join(f"{name}={value}" for name, value in self.where.items())
-            raise InputError(f"rows with {said}", got="none", remedy="check the values", file=str(self.rows.path))
+            wanted = " and ".join(f"{name}={value}" for name, value in self.where.items())
+            raise InputError(f"rows with {wanted}", got="none", remedy="check the values", file=str(self.rows.path))
 
     def _column(self, row: Row, number: int) -> str:
         if self.column is not None:
             if self.column not in row:
                 raise self._no_column(self.column, row, number)
             return self.column
-        usual = {True: _TURNS, False: _TEXT, None: (*_TURNS, *_TEXT)}[self.dialogues]
+        usual = {True: TURNS, False: _TEXT, None: (*TURNS, *_TEXT)}[self.dialogues]
         found = next((name for name in usual if name in row), None)
         if found is None:
             option = "--training-column" if self.dialogues is None else "--column"
@@ -105,7 +93,7 @@ class Texts:
     def _turns(self, row: Row, column: str, number: int) -> list[Any]:
         value = row[column]
         turns = value if isinstance(value, list) and self.dialogues is not False else [value]
-        wrong = [one for one in turns if _said(one) is None]
+        wrong = [one for one in turns if said(one) is None]
         if wrong or (self.dialogues and not isinstance(value, list)):
             odd = wrong[0] if wrong else value
             raise InputError(
@@ -123,16 +111,16 @@ class Texts:
         for number, row in self._chosen():
             yield _texts_of(self._turns(row, self._column(row, number), number))
 
-    def read(self, refused: Counter[str]) -> Iterator[tuple[tuple[str, ...], Callable[[Sequence[str]], Row]]]:
+    def read(self, refused: Counter[str]) -> Iterator[tuple[tuple[str, ...], Again]]:
         """What is shifted, and what makes a row of it again; rows that hold nothing are counted in ``refused``."""
         for number, row in self._chosen():
             column = self._column(row, number)
             turns = self._turns(row, column, number)
             if not self.dialogues:
-                yield _texts_of(turns), _Again(row, column, turns)
-            elif column in ("context", "history") or "response" in row:
+                yield _texts_of(turns), Again(row, column, turns, number)
+            elif column in CONTEXTS or "response" in row:
                 if turns:
-                    yield _texts_of(turns), _Again(row, column, turns)
+                    yield _texts_of(turns), Again(row, column, turns, number)
                 else:
                     refused["a context without turns"] += 1
             else:
@@ -140,22 +128,23 @@ class Texts:
                     refused["a dialogue of one turn, which has no reply" if turns else "a dialogue without turns"] += 1
                 rest = {name: value for name, value in row.items() if name != column}
                 for at in range(1, len(turns)):
-                    more = {"context": None, **rest, "response": _said(turns[at]), "turn": at}
-                    yield _texts_of(turns[:at]), _Again(more, "context", turns[:at])
+                    more = {"context": None, **rest, "response": said(turns[at]), "turn": at}
+                    yield _texts_of(turns[:at]), Again(more, "context", turns[:at], number)
 
 
 def _texts_of(turns: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(map(_said, turns))
+    return tuple(map(said, turns))
 
 
 @final
 @dataclass(frozen=True)
-class _Again:
-    """Makes a row of texts again."""
+class Again:
+    """Makes a row of texts again; ``number`` is that of the row in the file."""
 
     row: Row
     column: str
     turns: list[Any]
+    number: int
 
     def __call__(self, new: Sequence[str]) -> Row:
         """The row with these texts in the place of the last of its turns."""

@@ -1,0 +1,191 @@
+"""Asking: the runs of each model, and their predictions as files of a folder; what is finished is not asked again."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from ...datasets import Dataset
+from ...errors import InputError, UsageError
+from ...models.base import Classifier
+from ...models.opening import open_classifier
+from ...predictions import Predictions
+from ...store.artifact_cache import checksum, read_artifact, write_artifact
+from ...store.write import write_part
+from ...version import __version__
+from ..predict import predict
+from ..predict.parts import read_all
+from ..predict.run import stamp_of
+
+__all__ = ["KEY", "Answered", "Asker", "ModelRun", "open_models"]
+
+KEY = "source_row"
+PREDICTIONS = "predictions"
+
+
+@final
+@dataclass(frozen=True)
+class ModelRun:
+    """One trained model: the ``name`` of its curves, which several runs may share, and where its predictions lie."""
+
+    name: str
+    source: str
+    folder: str
+    classifier: Classifier
+    stamp: Any
+
+
+def open_models(models: Any, **options: Any) -> tuple[list[ModelRun], bool]:
+    """The runs of all models, those of one name one after another, and whether they read dialogues.
+
+    ``models``: one, a list, or name -> one or a list of runs; texts may be ``name=model``. Raises `UsageError` for none
+    and for one that is named twice, `InputError` for models that read neither texts nor dialogues, or not the same.
+    """
+    found: dict[str, list[Any]] = {}
+    for name, one in _named(models):
+        found.setdefault(name, []).append(one)
+    if not found:
+        raise UsageError("expected at least one model; name it with --model")
+    runs: list[ModelRun] = []
+    for name, sources in found.items():
+        for at, one in enumerate(sources):
+            path = isinstance(one, (str, os.PathLike))
+            classifier = open_classifier(one, **options)
+            folder = _free(name if at == 0 else f"{name}-{at + 1}", runs)
+            source = str(one) if path else getattr(one, "__name__", type(one).__name__)
+            runs.append(ModelRun(name, source, folder, classifier, stamp_of(one) if path else None))
+    said = [one.source for one in runs if one.stamp is not None]
+    twice = next((one for one in said if said.count(one) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{twice} is named twice; give each --model another model")
+    return runs, _reads_dialogues(runs)
+
+
+def _named(models: Any) -> list[tuple[str, Any]]:
+    if isinstance(models, Mapping):
+        return [(str(n), one) for n, some in models.items() for one in (some if isinstance(some, list) else [some])]
+    given = list(models) if isinstance(models, (list, tuple)) else [models]
+    out: list[tuple[str, Any]] = []
+    plain: list[str] = []
+    for one in given:
+        name, model = "", one
+        if isinstance(one, str) and "=" in one and not os.path.exists(one):
+            name, _, model = one.partition("=")
+            if not name or not model:
+                raise UsageError(f"expected a model, or NAME=MODEL, got {one!r}")
+        elif isinstance(one, (str, os.PathLike)):
+            short = Path(str(one)).name or str(one)
+            plain.append(short)
+            name = short if plain.count(short) == 1 else f"{short}-{plain.count(short)}"
+        else:
+            short = str(getattr(one, "__name__", type(one).__name__))
+            plain.append(short)
+            name = short if plain.count(short) == 1 else f"{short}-{plain.count(short)}"
+        out.append((name, model))
+    return out
+
+
+def _free(name: str, runs: Sequence[ModelRun]) -> str:
+    """A name for a folder that no other run has."""
+    safe = re.sub(r"[^\w.-]+", "-", name).strip(".-") or "model"
+    taken = {one.folder for one in runs}
+    return next(one for at in range(1, len(runs) + 2) if (one := safe if at == 1 else f"{safe}-{at}") not in taken)
+
+
+def _reads_dialogues(runs: Sequence[ModelRun]) -> bool:
+    kinds = {}
+    for one in runs:
+        reads = one.classifier.reads
+        if "text" not in reads and "dialogue" not in reads:
+            raise InputError(
+                "a model of texts or dialogues",
+                got=f"one that reads {' or '.join(reads)}",
+                remedy="name another model; images are shifted by `shift image`",
+                file=one.source,
+            )
+        kinds["text" not in reads] = one.source
+    if len(kinds) > 1:
+        raise InputError(
+            "models that read the same",
+            got=f"{kinds[True]} reads dialogues",
+            remedy="stress classifiers and rankers apart",
+            file=kinds[False],
+        )
+    return True in kinds
+
+
+@final
+@dataclass(frozen=True)
+class Answered:
+    """Predictions of a run, the file that they are in, and how many inputs were cut."""
+
+    record: Predictions
+    path: str
+    truncated: int
+
+
+@final
+class Asker:
+    """Asks runs about data sets; each answer is a file in ``out``, kept where it is of the same inputs and model.
+
+    settings : what else the answers depend on. total : inputs in all, for ``progress``.
+    """
+
+    def __init__(
+        self, out: Path, settings: Mapping[str, Any], progress: Callable[[int, int], None] | None, total: int
+    ) -> None:
+        self.out, self.settings = out, dict(settings)
+        self._progress, self._total, self._done = progress, total, 0
+
+    def ask(self, run: ModelRun, stem: str, data: Dataset, numbers: Sequence[int]) -> Answered:
+        """The answers of a run to a data set, whose rows have these numbers."""
+        home = self.out / PREDICTIONS / run.folder
+        home.mkdir(parents=True, exist_ok=True)
+        place, note = home / f"{stem}.parquet", home / f"{stem}.json"
+        asked = None
+        if run.stamp is not None:
+            about = repr((run.stamp, sorted(self.settings.items()), __version__, list(numbers), data.ids, data.targets))
+            asked = checksum(about, repr(data.inputs))
+        found = self._kept(place, note, asked)
+        if found is None:
+            found = self._answer(run, data, numbers, place, note, asked)
+        self._done += len(data)
+        self._tell(0)
+        return found
+
+    def _answer(
+        self, run: ModelRun, data: Dataset, numbers: Sequence[int], place: Path, note: Path, asked: str | None
+    ) -> Answered:
+        note.unlink(missing_ok=True)  # of an older file, which is about to be replaced
+        made = predict(
+            run.classifier,
+            data,
+            dropout=self.settings["dropout"],
+            seed=self.settings["seed"],
+            progress=lambda done, total: self._tell(done),
+        )
+        rows = {KEY: np.asarray(numbers, dtype=np.int64)}
+        record: Predictions = replace(made.record, columns={**made.record.columns, **rows})
+        write_part(record, place)
+        if asked is not None:
+            write_artifact(note, PREDICTIONS, {"asked": asked, "truncated": made.truncated})
+        return Answered(record, str(place), made.truncated)
+
+    def _kept(self, place: Path, note: Path, asked: str | None) -> Answered | None:
+        """What an earlier run of the same job has finished; its note is written last."""
+        if asked is None or not place.is_file() or not note.is_file():
+            return None
+        told = read_artifact(note, PREDICTIONS)
+        if told is None or told["asked"] != asked:
+            return None
+        return Answered(read_all(place, ("id", KEY)), str(place), int(told["truncated"]))
+
+    def _tell(self, more: int) -> None:
+        if self._progress is not None:
+            self._progress(min(self._done + more, self._total), self._total)

@@ -1,0 +1,269 @@
+"""Run: data shifted further and further, models asked about it, their quality and the estimates without labels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...arguments import CHECKS, checked, texts_or_one
+from ...results.stressing import StressCurve, StressedModel, StressPoint, StressTest
+from ...version import __version__
+from ..shift.text import ShiftInputs
+from ..shift.texts import filters_of
+from .asking import Answered, Asker, ModelRun, open_models
+from .conditions import ShiftedKind, shift_examples
+from .examples import Examples, read_examples
+from .folder import claim, write_results
+from .judging import Judge, Judged, point
+from .options import StressOptions
+
+__all__ = ["stress"]
+
+PathLike = str | os.PathLike[str]
+
+
+def _later(name: str, value: Any) -> Any:
+    return value  # checked by what it is for: models by whoever opens them, severities by each kind
+
+
+@checked(
+    data=CHECKS["out"],
+    models=_later,
+    kind=texts_or_one,
+    severity=_later,
+    column=CHECKS["metric"],
+    where=texts_or_one,
+    reference=CHECKS["out"],
+    reference_where=texts_or_one,
+    rows=CHECKS["repeats"],
+    candidates=CHECKS["repeats"],
+    training=CHECKS["out"],
+    training_column=CHECKS["metric"],
+    training_where=texts_or_one,
+    wordnet=CHECKS["out"],
+    importance=_later,
+    pieces=CHECKS["features"],
+    least=CHECKS["repeats"],
+    turns=CHECKS["repeats"],
+    gives=CHECKS["metric"],
+    argv=CHECKS["metric"],
+)
+def stress(
+    data: PathLike,
+    models: Any,
+    *,
+    out: PathLike,
+    kind: str | Sequence[str] = (),
+    severity: float | str | Sequence[float | str] = (),
+    label: str | None = None,
+    column: str | None = None,
+    where: str | Sequence[str] = (),
+    reference: PathLike | None = None,
+    reference_where: str | Sequence[str] = (),
+    rows: int | None = None,
+    candidates: int = 10,
+    repeats: int = 1,
+    training: PathLike | None = None,
+    training_column: str | None = None,
+    training_where: str | Sequence[str] = (),
+    wordnet: PathLike | None = None,
+    importance: Any = None,
+    pieces: bool = False,
+    least: int = 1,
+    turns: int | None = None,
+    gives: str | None = None,
+    classes: Sequence[int | str] | None = None,
+    max_length: int | None = None,
+    dropout: int = 0,
+    level: float = 0.95,
+    seed: int = 0,
+    device: str | None = None,
+    argv: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> StressTest:
+    """Ask models about data whose shift grows: accuracy, Brier and ECE at each severity, and the estimate beside them.
+
+    Parameters
+    ----------
+    data :
+        Labelled texts (JSON lines, CSV, TSV) for classifiers of texts; for rankers dialogues (JSON lines): ``turns``,
+        of which each but the first is a response once, or a ``context`` with a ``response``, or with ``candidates``
+        and the position of the right one. Plain or packed (.gz, .xz, .bz2).
+    models :
+        What `predict` takes, one or a list of them; or name -> model, or name -> list of runs: models that were trained
+        alike with several seeds, whose curves become one with a spread.
+    out :
+        A folder, new or of the same job: predictions of each model at each severity, ``stress.json``, ``stress.csv``.
+        What is finished in it is kept.
+    kind, severity :
+        What shifts, of ``oodometer.shifts.TEXT_SHIFTS`` and ``DIALOGUE_SHIFTS``; ``"casing=0.1,0.3"`` has severities of
+        its own, others get those of ``severity``, by default those of their paper. Without a kind: synonyms where there
+        are training texts; else typing errors and casing, or, of dialogues, contexts that are cut.
+    label :
+        Column of the truth, by default ``label``. Without labels in the data there are only estimates, and a labelled
+        ``reference`` is needed.
+    column, where :
+        Column of the text or the turns; ``COLUMN=VALUE``: only rows that have it.
+    reference, reference_where :
+        Labelled rows of the same form, which are not shifted and on which the estimates rest. By default a half of the
+        data, drawn by the seed with conversations whole; the other half is shifted.
+    rows :
+        Only so many rows of the data, drawn by the seed.
+    candidates :
+        How many a response without candidates gets, drawn by the seed from all responses of its file: the same ones
+        at every severity.
+    repeats :
+        Draws of each shift, of seeds ``seed``, ``seed + 1``, ...; the spread of the numbers stands beside their
+        intervals.
+    training, training_column, training_where, wordnet, importance, pieces, least, turns :
+        Of the shifts, as in `shift_text` and `shift_dialogue`.
+    gives, classes, max_length, dropout, device :
+        Of the models, as in `predict`.
+    level, seed :
+        Of the intervals; of halves, rows, candidates, draws and bootstraps.
+    argv, progress :
+        A command line to note in the results; called with (inputs done, inputs).
+
+    Rows that cannot be shifted so far are left out and counted; each number is given on all rows that a severity has
+    and on those that all severities have, matched by ``source_row``. Raises `InputError` for data or models that cannot
+    be used, `UsageError` for a call that makes no sense and a folder that holds something else.
+
+    >>> import json, tempfile
+    >>> import numpy as np
+    >>> home = Path(tempfile.mkdtemp())
+    >>> rows = [{"text": word, "label": word.islower()} for word in ["up we go", "DOWN IT IS"] * 60]
+    >>> _ = (home / "a.jsonl").write_text("\\n".join(map(json.dumps, rows)))
+    >>> def small(texts):
+    ...     return np.array([[0.1, 0.9] if text.islower() else [0.9, 0.1] for text in texts])
+    >>> found = stress(home / "a.jsonl", small, out=home / "out", kind="casing=1", classes=[0, 1])
+    >>> [one.metrics["accuracy"].value for one in found.models[0].curves[0].points]
+    [1.0, 0.0]
+    """
+    options = StressOptions(
+        kind=[kind] if isinstance(kind, str) else list(kind),
+        severity=list(severity) if isinstance(severity, (list, tuple, range)) else [severity],
+        inputs=ShiftInputs(training, training_column, training_where, wordnet, importance, pieces, least, turns),
+        column=column,
+        where=filters_of(where),
+        label=label,
+        rows=rows,
+        candidates=candidates,
+        repeats=repeats,
+        dropout=dropout,
+        level=level,
+        seed=seed,
+    )
+    runs, dialogues = open_models(models, gives=gives, classes=classes, max_length=max_length, device=device)
+    wanted = options.wanted(dialogues)
+    shifted, known = _read(Path(data), reference, filters_of(reference_where), options, dialogues)
+    if not dialogues:
+        for some in (known, shifted) if reference is not None else (known + shifted,):
+            for run in runs:
+                some.checked(run.classifier.classes)
+    home = claim(Path(out), [data, reference], options, dialogues)
+    kinds = shift_examples(shifted, wanted, options.inputs, range(seed, seed + repeats), None)
+    settings = {"dropout": dropout, "seed": seed, "max_length": max_length, "gives": gives, "classes": classes}
+    each = len(known) + len(shifted) + sum(len(d) for k in kinds for one in k.conditions for d in one.different)
+    asker = Asker(home, settings, progress, each * len(runs))
+    warnings: dict[str, None] = {}
+    names = dict.fromkeys(one.name for one in runs)
+    found = [
+        _stressed([r for r in runs if r.name == n], asker, known, shifted, kinds, options, warnings) for n in names
+    ]
+    outcome = StressTest(
+        version=__version__,
+        data=str(data),
+        out=str(out),
+        modality="dialogue" if dialogues else "text",
+        rows=len(shifted),
+        refused=shifted.refused,
+        labelled=shifted.labelled,
+        reference={"source": str(reference or "a half of the same data, not shifted"), "rows": len(known)},
+        level=level,
+        seed=seed,
+        repeats=repeats,
+        models=tuple(found),
+        notes=tuple(dict.fromkeys(f"{k.shift.name}: {k.shift.deviation}" for k in kinds if k.shift.deviation)),
+        warnings=tuple(warnings),
+        argv=argv,
+    )
+    write_results(home, outcome)
+    return outcome
+
+
+def _read(
+    data: Path, reference: PathLike | None, reference_where: Mapping[str, str], options: StressOptions, dialogues: bool
+) -> tuple[Examples, Examples]:
+    """What is shifted, and the labelled rows that are not."""
+
+    def read(path: Path, where: Mapping[str, str], needed: bool) -> Examples:
+        return read_examples(
+            path,
+            dialogues=dialogues,
+            column=options.column,
+            where=where,
+            label=options.label,
+            label_needed=needed,
+            candidates=options.candidates,
+            seed=options.seed,
+        )
+
+    every = read(data, options.where, reference is None).drawn(options.rows, options.seed)
+    if reference is None:
+        known, shifted = every.halves(options.seed)
+    else:
+        known, shifted = read(Path(reference), reference_where or options.where, True), every
+    known.check_labelled()
+    return shifted, known
+
+
+def _stressed(
+    runs: Sequence[ModelRun],
+    asker: Asker,
+    known: Examples,
+    shifted: Examples,
+    kinds: Sequence[ShiftedKind],
+    options: StressOptions,
+    warnings: dict[str, None],
+) -> StressedModel:
+    """One model: all its runs asked about the reference, the data as they are, and each kind at each severity."""
+    judges = [Judge(asker.ask(run, "reference", *known.dataset()).record, options.level, options.seed) for run in runs]
+    plain = [asker.ask(run, "source", *shifted.dataset()) for run in runs]
+    judged = [judge.judged(one.record, ()) for judge, one in zip(judges, plain, strict=True)]
+    warnings.update(dict.fromkeys(f"{runs[0].name}: {said}" for said in judged[0].warnings))
+    curves = []
+    for kind in kinds:
+        same = [j.again(b, one.record, kind.common) for j, b, one in zip(judges, judged, plain, strict=True)]
+        points = [point(None, len(shifted), plain, same, dropped={})]
+        points += _points(kind, runs, judges, asker, shifted)
+        shift = kind.shift
+        curves.append(StressCurve(shift.name, shift.about, shift.counts, len(kind.common), tuple(points)))
+    accuracy = judges[0].metrics(judges[0].reference)["accuracy"].to_dict()
+    return StressedModel(
+        runs[0].name,
+        tuple(one.source for one in runs),
+        {"rows": len(known), "accuracy": accuracy},
+        tuple(curves),
+    )
+
+
+def _points(
+    kind: ShiftedKind, runs: Sequence[ModelRun], judges: Sequence[Judge], asker: Asker, shifted: Examples
+) -> list[StressPoint]:
+    out = []
+    for one in kind.conditions:
+        stem = f"{kind.shift.name}-{one.severity.replace('/', '-of-')}"
+        answered: list[Answered] = []
+        judged: list[Judged] = []
+        for at, kept in enumerate(one.different):
+            for run, judge in zip(runs, judges, strict=True):
+                if not kept:
+                    continue
+                found = asker.ask(run, stem if not at else f"{stem}-draw-{at + 1}", *shifted.dataset(kept))
+                answered.append(found)
+                judged.append(judge.judged(found.record, kind.common))
+        means = (one.words, one.targets)
+        out.append(point(one.severity, len(one.draws[0]), answered, judged, dropped=dict(one.dropped), means=means))
+    return out
