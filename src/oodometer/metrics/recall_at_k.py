@@ -15,7 +15,7 @@ from ..errors import InputError, NotApplicable, UsageError
 from ..intervals import clopper_pearson
 from ..predictions import Predictions
 from ..registry import register
-from .base import Measure, Metric, Needs, measure
+from .base import Measure, Metric, measure
 
 __all__ = ["Places", "RecallAtK", "recall_at_k"]
 
@@ -91,7 +91,7 @@ class RecallAtK(Metric[Places, Measure]):
     """
 
     name = "recall_at_k"
-    needs: Needs = (("candidate_scores", "label"),)
+    needs = (("candidate_scores", "label"),)
     bigger_is_better = True
     quiet = True
     citation = "lowe2015"

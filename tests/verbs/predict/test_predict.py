@@ -272,6 +272,6 @@ def test_the_variance_over_passes_goes_into_the_file(
     variance = np.asarray(record.columns["variance"], dtype=float)
     assert variance.shape == (len(ROWS),)
     assert ((variance > 0) & (variance < 0.25)).all()
+    data.write_text('{"text": "good", "label": "good", "variance": 3}\n')
     with pytest.raises(InputError, match="no column variance beside"):
-        data.write_text('{"text": "good", "label": "good", "variance": 3}\n')
         predict(str(home), data, keep="variance", dropout=2)

@@ -20,7 +20,7 @@ def read_first_token_only(net: Any) -> bool:
 
     Weights and their names stay as they are.
     """
-    base = getattr(net, "base_model", None)
+    base: Any = getattr(net, "base_model", None)
     layers = getattr(getattr(base, "encoder", None), "layer", None)
     if type(base).__name__ != "BertModel" or not layers or base.pooler is None or net.config.is_decoder:
         return False

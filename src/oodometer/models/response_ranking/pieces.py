@@ -83,7 +83,8 @@ def check_dialogues(inputs: Any) -> list[Dialogue]:
             raise InputError(
                 "a Dialogue, turns and candidates", got=repr(one)[:40], remedy="make one of each row", row=row
             )
-        for column, texts, least in (("context", one.context, 1), ("candidates", one.candidates, 2)):
+        parts: tuple[tuple[str, Any, int], ...] = (("context", one.context, 1), ("candidates", one.candidates, 2))
+        for column, texts, least in parts:
             odd = next((text for text in texts if not isinstance(text, str)), None)
             if odd is not None or isinstance(texts, str):
                 raise InputError("texts", got=repr(odd or texts)[:40], remedy="clean the texts", row=row, column=column)

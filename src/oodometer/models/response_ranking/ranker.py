@@ -201,7 +201,7 @@ class ResponseRanker(TransformerClassifier):
     def _units(self, encoded: Pairs) -> int:
         return len(encoded.second)
 
-    def _asking_batches(self, encoded: Pairs) -> list[Array]:
+    def _asking_batches(self, encoded: Any) -> list[Array]:
         return self._parts(encoded.ids.lengths)
 
     def _parts(self, lengths: Array) -> list[Array]:
@@ -209,7 +209,7 @@ class ResponseRanker(TransformerClassifier):
         tokens = self.asking_tokens or (_ON_CPU if choose_device(self.device) == "cpu" else _ON_GPU)
         return token_batches(lengths, np.argsort(-lengths, kind="stable"), tokens)
 
-    def _tensors(self, encoded: Pairs, batch: Array, device: str) -> tuple[Any, ...]:
+    def _tensors(self, encoded: Any, batch: Array, device: str) -> tuple[Any, ...]:
         """Padded ids of some pairs, what of them is real, and which part each token belongs to."""
         torch = load_torch()
         ids, real = padded(encoded.ids, batch, self.padding)

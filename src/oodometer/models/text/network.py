@@ -55,7 +55,7 @@ class TextClassifier(TorchClassifier):
     def _encode(self, inputs: Any) -> Tokens:
         return Tokens(self._ids(inputs))
 
-    def _tensors(self, encoded: Tokens, batch: Array, device: str) -> tuple[Any, Any]:
+    def _tensors(self, encoded: Tokens, batch: Array, device: str) -> tuple[Any, ...]:
         """Padded ids of the samples at some positions and the mask of what is real, as tensors."""
         torch = load_torch()
         ids, real = padded(encoded.ids, batch, self.padding, least=self.least_width)
