@@ -2,7 +2,6 @@
 
 - `pieces.py`: a context and its candidates as token ids; what is too long loses its oldest words.
 - `heads.py`: from hidden states to a score.
-- `first_token.py`: the last layer of a BERT computed for the one token that the head reads.
 - `views.py`: copies of dialogues with words left out.
 - `ranker.py`: the ranker, a classifier over the candidates of each sample.
 """

@@ -15,13 +15,13 @@ from ...errors import InputError, UsageError
 from ..base import Answers, Progress, only_shift
 from ..hub import load_pretrained
 from ..text.encoder import TransformerClassifier, positions
+from ..text.first_token import read_first_token_only
 from ..torch.asking import Asking
 from ..torch.batches import padded, token_batches
 from ..torch.library import choose_device
 from ..torch.library import torch as load_torch
 from ..torch.library import transformers as load_transformers
 from ..torch.training import TrainingConfig
-from .first_token import read_first_token_only
 from .heads import HEADS, score_of_means, with_means
 from .pieces import Pairs, check_dialogues, encode_pairs, positions_of
 from .views import with_candidates_kept

@@ -13,6 +13,7 @@ from ..hub import class_names, load_pretrained
 from ..torch.library import choose_device
 from ..torch.library import transformers as load_transformers
 from ..torch.training import TrainingConfig
+from .first_token import read_first_token_only
 from .network import TextClassifier
 from .truncation import counted_ids
 from .wordpiece import learn_wordpiece
@@ -185,6 +186,7 @@ class Encoder(TransformerClassifier):
         model.padding = int(model.tokenizer.pad_token_id)
         most = positions(net.config, model.tokenizer)
         model.max_length = most if max_length is None else min(max_length, most)
+        read_first_token_only(net)
         model.net, model._typed = net, "token_type_ids" in model.tokenizer.model_input_names
         return model
 

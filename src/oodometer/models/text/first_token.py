@@ -1,4 +1,4 @@
-"""First token: the last layer of a BERT computed for its first token alone, which is all that a ranker's head reads.
+"""First token: the last layer of a BERT computed for its first token alone, which is all that its head reads.
 
 Exact: what the other tokens would become in the last layer nobody reads. Their keys and values are still needed; their
 queries, and the feed-forward layer behind them, are not. Of three layers this saves a quarter of the work, of twelve
