@@ -118,7 +118,7 @@ def in_turns(home: Path, rounds: int) -> dict[str, Any]:
     model, data = ranker(home / "ranker"), dialogues(home / "dialogues.jsonl")
     commands = {}
     for side, code in SCRIPTS.items():
-        script = home / f"{side.replace(' ', '_')}.py"
+        script = home / f"ask_{side.replace(' ', '_')}.py"  # not the name of a package
         script.write_text(code)
         commands[side] = [str(script), str(model), str(data), str(script.with_suffix(".npy"))]
     typed = ["-m", "oodometer", "predict", str(model), str(data), "--out", str(home / "typed.jsonl")]
@@ -139,9 +139,11 @@ def in_turns(home: Path, rounds: int) -> dict[str, Any]:
 
 
 def _compared(home: Path, whole: dict[str, list[float]], asking: dict[str, list[float]], tokens: int) -> dict[str, Any]:
-    ours = np.load(home / "oodometer.npy")
+    ours = np.load(home / "ask_oodometer.npy")
     typed = [json.loads(line) for line in (home / "typed.jsonl").read_text().splitlines()]
-    differences = {side: float(np.abs(np.load(home / f"{side.replace(' ', '_')}.npy") - ours).max()) for side in asking}
+    differences = {
+        side: float(np.abs(np.load(home / f"ask_{side.replace(' ', '_')}.npy") - ours).max()) for side in asking
+    }
     said = np.array([row["candidate_scores"] for row in typed])
     differences["oodometer predict, as typed"] = float(np.abs(said - ours).max())
     sides = {}
