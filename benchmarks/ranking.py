@@ -141,9 +141,8 @@ def in_turns(home: Path, rounds: int) -> dict[str, Any]:
 def _compared(home: Path, whole: dict[str, list[float]], asking: dict[str, list[float]], tokens: int) -> dict[str, Any]:
     ours = np.load(home / "ask_oodometer.npy")
     typed = [json.loads(line) for line in (home / "typed.jsonl").read_text().splitlines()]
-    differences = {
-        side: float(np.abs(np.load(home / f"ask_{side.replace(' ', '_')}.npy") - ours).max()) for side in asking
-    }
+    files = {side: home / f"ask_{side.replace(' ', '_')}.npy" for side in asking}
+    differences = {side: float(np.abs(np.load(file) - ours).max()) for side, file in files.items()}
     said = np.array([row["candidate_scores"] for row in typed])
     differences["oodometer predict, as typed"] = float(np.abs(said - ours).max())
     sides = {}
