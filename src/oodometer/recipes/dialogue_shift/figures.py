@@ -40,8 +40,6 @@ def drawings(result: Mapping[str, Any]) -> list[Drawing]:
     """One figure for each kind of shift, and one for the estimates."""
     size: dict[str, Any] = {"width": 260, "height": 220, "columns": 3}
     caption = "Mean over the rankers, the band one standard deviation; one ensemble of all. Points: what was asked."
-        "Mean over the rankers, the band one standard deviation; the ensemble: one of all. Points: what was asked."
-    )
     out = []
     for group, (name, title, across) in _GROUPS.items():
         panels = [Panel(metric, _AXES[metric], _curves(across), _rows(result, group, metric)) for metric in METRICS]
