@@ -90,32 +90,34 @@ def ranker(folder: Path) -> Path:
     return folder
 
 
-def dialogues(path: Path) -> Path:
-    """Replies of the test split with their candidates, as JSON lines."""
-    from oodometer.datasets import daily_dialog
+def dialogues(path: Path, model: Path) -> tuple[Path, int]:
+    """Replies of the test split with their candidates, as JSON lines, and the tokens of all pairs.
 
-    data = daily_dialog("test", candidates=CANDIDATES).sample(ROWS, 0)
-    lines = [
-        json.dumps({"context": list(one.context), "candidates": list(one.candidates), "label": int(target)})
-        for one, target in zip(data.inputs, data.targets, strict=True)
-    ]
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
-def tokens_of(model: Path, data: Path) -> int:
-    """Tokens of all pairs."""
+    Pairs that are longer than the model reads are left out: each side would cut them elsewhere.
+    """
     import transformers
 
+    from oodometer.datasets import daily_dialog
+
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(model))
-    rows = [json.loads(line) for line in data.read_text().splitlines()]
-    pairs = [(" [SEP] ".join(row["context"]), one) for row in rows for one in row["candidates"]]
-    return sum(len(ids) for ids in tokenizer(pairs, truncation=True)["input_ids"])
+    data = daily_dialog("test", candidates=CANDIDATES).sample(2 * ROWS, 0)
+    lines, tokens = [], 0
+    for one, target in zip(data.inputs, data.targets, strict=True):
+        pairs = [(" [SEP] ".join(one.context), candidate) for candidate in one.candidates]
+        lengths = [len(ids) for ids in tokenizer(pairs, verbose=False)["input_ids"]]
+        if max(lengths) <= min(512, tokenizer.model_max_length) and len(lines) < ROWS:
+            told = {"context": list(one.context), "candidates": list(one.candidates), "label": int(target)}
+            lines.append(json.dumps(told))
+            tokens += sum(lengths)
+    assert len(lines) == ROWS, "too few replies are short enough"
+    path.write_text("\n".join(lines) + "\n")
+    return path, tokens
 
 
 def in_turns(home: Path, rounds: int) -> dict[str, Any]:
     """All sides, `rounds` times each; then what a person types, as often."""
-    model, data = ranker(home / "ranker"), dialogues(home / "dialogues.jsonl")
+    model = ranker(home / "ranker")
+    data, tokens = dialogues(home / "dialogues.jsonl", model)
     commands = {}
     for side, code in SCRIPTS.items():
         script = home / f"ask_{side.replace(' ', '_')}.py"  # not the name of a package
@@ -135,7 +137,7 @@ def in_turns(home: Path, rounds: int) -> dict[str, Any]:
                 raise RuntimeError(f"{side}: {done.stderr[-800:]}")
             if side in asking:
                 asking[side].append(float(done.stdout.split()[-1]))
-    return _compared(home, whole, asking, tokens_of(model, data))
+    return _compared(home, whole, asking, tokens)
 
 
 def _compared(home: Path, whole: dict[str, list[float]], asking: dict[str, list[float]], tokens: int) -> dict[str, Any]:
