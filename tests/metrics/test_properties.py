@@ -122,11 +122,18 @@ def test_contract(name: str) -> None:
     assert all(isinstance(group, tuple) for group in metric.needs)
 
 
+def fitting(metric: Any, rows: int, seed: int) -> Predictions:
+    """Three classes, or for a metric of candidates alone three candidates a row."""
+    rng = np.random.default_rng(seed)
+    p, label = rng.dirichlet(np.ones(3), rows), rng.integers(0, 3, rows)
+    record = Predictions.from_probabilities(p, label=label)
+    return record if metric.why_not(record) is None else Predictions.from_candidates(p.tolist(), label=label)
+
+
 @pytest.mark.parametrize("name", NUMBERS)
 def test_same_seed_same_interval(name: str) -> None:
-    rng = np.random.default_rng(0)
-    record = Predictions.from_probabilities(rng.dirichlet(np.ones(3), 200), label=rng.integers(0, 3, 200))
     metric = create("metric", name)
+    record = fitting(metric, 200, 0)
     once, again = metric.compute(record, seed=4), metric.compute(record, seed=4)
     assert once == again
     other = metric.compute(record, seed=5)
@@ -136,9 +143,8 @@ def test_same_seed_same_interval(name: str) -> None:
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_higher_level_is_wider(name: str) -> None:
-    rng = np.random.default_rng(1)
-    record = Predictions.from_probabilities(rng.dirichlet(np.ones(3), 400), label=rng.integers(0, 3, 400))
     metric = create("metric", name)
+    record = fitting(metric, 400, 1)
     narrow, wide = metric.compute(record, level=0.5), metric.compute(record, level=0.99)
     assert wide.lower <= narrow.lower <= narrow.value <= narrow.upper <= wide.upper
     assert wide.width > narrow.width

@@ -44,6 +44,7 @@ def test_meanings_name_the_options() -> None:
         "largest share of the rows that can be answered with at most 1 % of the answers wrong"
     )  # fmt: skip
     assert "80 %" in meaning("risk_at_coverage", {"coverage": 0.8}).replace(SPACE, " ")
+    assert "among the 5 of the highest scores" in meaning("recall_at_k", {"k": 5})
     assert "penalty" in meaning("disca", {})
     assert "balance" not in meaning("disca", {})
 

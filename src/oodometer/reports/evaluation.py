@@ -18,6 +18,7 @@ MOST_FILES = 3  # shown in full where several were evaluated
 
 MEANINGS = {
     "accuracy": "share of rows that are right; more is better",
+    "recall_at_k": "share of rows whose true candidate is among the {k} of the highest scores; more is better",
     "brier": "squared distance of the probabilities from the truth; less is better",
     "ece": "gap between confidence and accuracy over bins of equal width; less is better",
     "nll": "mean surprise at the truth, in nats; less is better",
@@ -54,7 +55,8 @@ def meaning(name: str, found: Result) -> str:
         return str(found.get("description") or "")
     words = {"risk": "so many", "coverage": "part"}
     known = {key: given(found.get(key)) for key in words if finite(found.get(key)) is not None}
-    return MEANINGS[name].format(**(words | known))
+    many = {"k": str(found.get("k", "few"))}
+    return MEANINGS[name].format(**(words | known | many))
 
 
 def _confusion(result: Result) -> dict[str, Any] | None:
