@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, final
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from ...arrays import Array
 from ...errors import MissingExtraError
 from ...models import ResponseRanker, load_model
 from ...models.base import Request
@@ -20,6 +18,7 @@ from ...models.text.attention import AttentionImportance
 from ...models.torch.library import use_threads
 from ...shifts.text import find_wordnet
 from ..base import Progress, Workspace
+from ..kit.answers import Place, load_answers, store_answers
 from ..kit.sources import beside_the_data, packaged_minilm
 from .data import Condition, RunData
 from .run_config import PAPER_RATIOS, RunConfig
@@ -29,16 +28,6 @@ __all__ = ["ENCODER_FILES", "MODEL_FILES", "Place", "ask", "check", "count", "lo
 MODEL_FILES = ("oodometer_model.json", "config.json", "weights.safetensors", "tokenizer/tokenizer.json")
 ENCODER_FILES = ("config.json", "model.safetensors", "tokenizer.json")
 _ARRAYS = {False: ("logits",), True: ("mean", "variance")}
-
-
-@final
-@dataclass(frozen=True)
-class Place:
-    """Where a piece of work leaves its files, and whom it tells how far it is."""
-
-    workspace: Workspace
-    folder: str
-    progress: Progress
 
 
 def check(config: RunConfig) -> None:
@@ -121,18 +110,4 @@ def ask(data: RunData, conditions: Sequence[Condition], model: str, place: Place
         arrays: dict[str, Any] = {name: np.asarray(values, dtype=np.float32) for name, values in found.items()}
         arrays |= {"target": np.array(instances.targets, dtype=np.int64), "ids": np.array(instances.ids, dtype=str)}
         arrays["truncated"] = np.int64(ranker.truncated if len(instances) else 0)
-        _store(place.workspace / f"{place.folder}/{one.name}.npz", arrays)
-
-
-def _store(path: Path, arrays: Mapping[str, Any]) -> None:
-    """An NPZ file, there whole or not at all."""
-    part = path.with_name(f"{path.name}.part")
-    with part.open("wb") as file:
-        np.savez(file, **arrays)
-    part.replace(path)
-
-
-def load_answers(workspace: Workspace, folder: str, name: str) -> dict[str, Array]:
-    """What `ask` left of a condition."""
-    with np.load(workspace.folder / folder / f"{name}.npz", allow_pickle=False) as held:
-        return {key: held[key] for key in held.files}
+        store_answers(place, one.name, arrays)

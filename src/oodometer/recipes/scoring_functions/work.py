@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, final
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,8 @@ from ...models import Classifier, ResNet, load_model
 from ...models.base import Request
 from ...models.image.randaugment import randaugment
 from ...models.torch.library import use_threads
-from ..base import Progress, Workspace
+from ..base import Workspace
+from ..kit.answers import Place, load_answers, store_answers
 from .data import Target
 from .run_config import RunConfig
 
@@ -26,16 +26,6 @@ MODEL_FILES = ("oodometer_model.json", "pixels.json", "weights.safetensors")
 
 Answers = Mapping[str, Array]
 """``probabilities`` (model, sample, class), ``label`` (sample,), ``views`` (base, view, sample), ``features``."""
-
-
-@final
-@dataclass(frozen=True)
-class Place:
-    """Where a piece of work leaves its files, and whom it tells how far it is."""
-
-    workspace: Workspace
-    folder: str
-    progress: Progress
 
 
 def train_member(data: Dataset, config: RunConfig, epochs: int, member: int, place: Place, **network: Any) -> None:
@@ -80,7 +70,7 @@ def ask_all(
             found["features"] = np.stack([np.asarray(one.features) for one in said[:features]])
         if views:
             found["views"] = _views(models[:bases], images, views, seed)
-        _store(place.workspace / f"{place.folder}/{name}.npz", found)
+        store_answers(place, name, found)
         place.progress(done, len(names))
 
 
@@ -92,17 +82,3 @@ def _views(models: Sequence[Classifier], images: Array, views: int, seed: int) -
         for place, model in enumerate(models):
             out[place, view] = model.logits(copies).argmax(1)
     return out
-
-
-def _store(path: Path, arrays: Mapping[str, Any]) -> None:
-    """An NPZ file, there whole or not at all."""
-    part = path.with_name(f"{path.name}.part")
-    with part.open("wb") as file:
-        np.savez(file, **arrays)
-    part.replace(path)
-
-
-def load_answers(workspace: Workspace, folder: str, name: str) -> dict[str, Array]:
-    """What `ask_all` left of a set."""
-    with np.load(workspace.folder / folder / f"{name}.npz", allow_pickle=False) as held:
-        return {key: held[key] for key in held.files}
