@@ -2,8 +2,8 @@
 
 A method registers itself where it is defined; importing a floor (``oodometer.scores``) fills the table. A
 plugin package names its class under the entry-point group ``oodometer.scores``, ``oodometer.estimators``,
-``oodometer.metrics``, ``oodometer.calibrators``, ``oodometer.rankers``, ``oodometer.simulations`` or
-``oodometer.shifts``. A name may carry an argument after a colon: ``threshold:margin``.
+``oodometer.metrics``, ``oodometer.calibrators``, ``oodometer.rankers``, ``oodometer.simulations``,
+``oodometer.shifts``, ``oodometer.attributions`` or ``oodometer.factors``. A name may carry an argument after a colon: ``threshold:margin``.
 """
 
 from __future__ import annotations
@@ -11,16 +11,19 @@ from __future__ import annotations
 import importlib
 import warnings
 from collections.abc import Callable
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from . import plugins
 from .errors import UsageError
 
 __all__ = ["broken", "create", "find", "names", "register"]
 
-MethodKind = Literal["score", "estimator", "metric", "calibrator", "ranker", "simulation", "shift"]
-METHOD_KINDS: tuple[MethodKind, ...] = ("score", "estimator", "metric", "calibrator", "ranker", "simulation", "shift")
-_FLOORS = {"ranker": "accuracy_proxies"}  # of the kinds that are not named after their floor
+MethodKind = Literal[
+    "score", "estimator", "metric", "calibrator", "ranker", "simulation", "shift", "attribution", "factor"
+]
+METHOD_KINDS: tuple[MethodKind, ...] = get_args(MethodKind)
+# Of the kinds that are not named after their floor.
+_FLOORS = {"ranker": "accuracy_proxies", "factor": "attributions.factors"}
 C = TypeVar("C", bound=type)
 
 _table: dict[str, dict[str, type]] = {kind: {} for kind in METHOD_KINDS}

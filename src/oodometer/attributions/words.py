@@ -1,0 +1,78 @@
+"""Words of an example: a text or a pair as words and punctuation marks that can be left out or masked one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import UsageError
+from ..models.base import Text
+from ..shifts.text.words import words_of
+
+__all__ = ["Words"]
+
+
+@final
+@dataclass(frozen=True)
+class Words:
+    """A text, or a pair of them, as words and punctuation marks.
+
+    Parameters
+    ----------
+    text : a string, or a pair of strings.
+    feature : position among ``words`` of the word that a data set marks as the one that decides; None where it marks
+        none.
+
+    >>> pair = Words(("a man eats.", "he sleeps"))
+    >>> pair.words, pair.parts.tolist()
+    (('a', 'man', 'eats', '.', 'he', 'sleeps'), [0, 0, 0, 0, 1, 1])
+    """
+
+    text: Text
+    feature: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.feature is not None and not 0 <= self.feature < len(self.words):
+            raise UsageError(f"expected the position of one of {len(self.words)} words, got {self.feature}")
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether there are two parts, with a separator between them."""
+        return not isinstance(self.text, str)
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """Words and punctuation marks of all parts, in order."""
+        return tuple(word.text for part in self._texts for word in words_of(part))
+
+    @cached_property
+    def parts(self) -> Array:
+        """The part that each word stands in, 0 or 1, int64, shape (word,)."""
+        return np.repeat(np.arange(len(self._texts)), [len(words_of(part)) for part in self._texts])
+
+    @cached_property
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """Where each word starts and ends in its part, in characters."""
+        return tuple((word.start, word.end) for part in self._texts for word in words_of(part))
+
+    @property
+    def features(self) -> int:
+        """What can be left out: the words, and the separator of a pair, which comes last."""
+        return len(self.words) + self.is_pair
+
+    def place(self, words: Sequence[str], part: int | None = None) -> int | None:
+        """The position of the first word (in lower case) that is among these, of one part or of all; None for none."""
+        wanted = {word.lower() for word in words}
+        for place, word in enumerate(self.words):
+            if word.lower() in wanted and part in (None, int(self.parts[place])):
+                return place
+        return None
+
+    @property
+    def _texts(self) -> tuple[str, ...]:
+        return (self.text,) if isinstance(self.text, str) else self.text
