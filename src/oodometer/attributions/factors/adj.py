@@ -11,14 +11,13 @@ from .window import WindowFactor
 __all__ = ["Adj"]
 
 # The adjectives of MSGS.
-ADJECTIVES = tuple(
-    (
-        "attractive bad beautiful big careful careless clever cold cool cruel damp disorganized dry dull dumb elderly "
-        "fat giant good great healthy hot ill interesting intriguing kind large little mean nice normal obese old "
-        "ordinary organized short sick skinny slim small smart strange stupid tall terrible thin tiny ugly "
-        "unattractive unusual warm wet young youthful"
-    ).split()
+_LISTED = (
+    "attractive bad beautiful big careful careless clever cold cool cruel damp disorganized dry dull dumb elderly "
+    "fat giant good great healthy hot ill interesting intriguing kind large little mean nice normal obese old "
+    "ordinary organized short sick skinny slim small smart strange stupid tall terrible thin tiny ugly "
+    "unattractive unusual warm wet young youthful"
 )
+ADJECTIVES = tuple(_LISTED.split())
 
 
 @final

@@ -56,10 +56,14 @@ def factor_of(
 
     Parameters
     ----------
-    name : in lower case, without a colon.
-    function : gives a number, or None where the words that it looks at do not occur.
-    heuristic : what a model does that has a high value; such a model is ranked lower.
-    about, needs, citation : as in `Factor`; the citation is that of the idea of factors, unless another is given.
+    name :
+        In lower case, without a colon.
+    function :
+        Gives a number, or None where the words that it looks at do not occur.
+    heuristic :
+        What a model does that has a high value; such a model is ranked lower.
+    about, needs, citation :
+        As in `Factor`; the citation is that of the idea of factors, unless another is given.
 
     Raises `UsageError` for a name that is none, and for what cannot be called.
 
@@ -69,7 +73,7 @@ def factor_of(
     >>> Loudest().value(WordAttributions(Words("so be it"), np.array([0.1, -0.4, 0.2]), float("nan"), 1, 0.9))
     0.4
     """
-    if not isinstance(name, str) or not name or name != name.strip().lower() or ":" in name:
+    if not name or name != str(name).strip().lower() or ":" in name:
         raise UsageError(f"expected the name of a factor in lower case and without a colon, got {name!r}")
     if not callable(function):
         raise UsageError(f"expected a function of the attributions of an example, got {type(function).__name__}")

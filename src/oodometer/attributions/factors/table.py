@@ -60,8 +60,10 @@ def factor_table(
 
     Parameters
     ----------
-    found : attributions, one for each example.
-    factors : registered names, or factors; all that are registered by default.
+    found :
+        Attributions, one for each example.
+    factors :
+        Registered names, or factors; all that are registered by default.
 
     Raises `UsageError` for an unknown name, for no factor at all, and for a factor that gives no finite number.
 

@@ -11,10 +11,11 @@ from .window import WindowFactor
 __all__ = ["Verb"]
 
 # Words in -ing that are no form of a verb, or seldom one.
-_OTHERS = frozenset(
+_LISTED = (
     "anything bring ceiling cling darling during earring evening everything fling king lightning morning nothing "
-    "offspring ping pudding ring sibling sing sling something spring sting string swing thing wedding wing".split()
+    "offspring ping pudding ring sibling sing sling something spring sting string swing thing wedding wing"
 )
+_OTHERS = frozenset(_LISTED.split())
 
 
 @final
