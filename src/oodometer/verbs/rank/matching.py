@@ -53,11 +53,11 @@ def _is_file(model: Any) -> bool:
     return not callable(model) and hasattr(model, "columns") and not hasattr(model, "ask")  # a frame
 
 
-def match_files(models: Sequence[tuple[str, Any]], examples: Any, options: RankOptions) -> Suite:
+def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: Any, options: RankOptions) -> Suite:
     """Read the files, bring rows and classes into the order of the first, and find the labels.
 
-    Labels come from ``examples``, by id, else from the files' own. Rows without a label are the pool. Raises
-    `InputError` for ids that are absent, double, or not the same in all files.
+    Labels come from ``examples``, by id, else from the files' own. Rows without a label are the pool. ``references``
+    are labelled predictions on known ground, one for each model. Raises `InputError` for ids that are absent, double, or not the same in all files.
     """
     key = options.columns.id or "id"
     mapping = dict(options.mapping or {})
@@ -86,7 +86,26 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, options: RankO
         labels=codes[known].astype(np.int64),
         ids=tuple(mine[row] for row in rows),
         modality="predictions",
+        references=_references(references, records[0], options),
     )
+
+
+def _references(references: Any, like: Predictions, options: RankOptions) -> tuple[Predictions, ...]:
+    """Labelled rows of known ground, their classes in the order of the models'; their rows need not be matched."""
+    out = []
+    opener = Opener(options.mapping)
+    for one in references or ():
+        source = opener.open(one, None, axes=Axes(like.classes))
+        record = source.read(_fields(source)).known()
+        if not len(record):
+            raise InputError(
+                "labelled rows of known ground",
+                got="none",
+                remedy="give a file with a column label",
+                file=said_model(one),
+            )
+        out.append(record)
+    return tuple(out)
 
 
 def _read(

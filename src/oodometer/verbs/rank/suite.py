@@ -34,6 +34,7 @@ class Suite:
     classifiers : the live models; empty for predictions files.
     truncated : name -> inputs that were longer than the model reads, and were cut.
     left_out : reason -> rows that were not used.
+    references : labelled predictions on known ground, one a model; empty without any.
     """
 
     names: tuple[str, ...]
@@ -46,6 +47,7 @@ class Suite:
     classifiers: tuple[Classifier, ...] = ()
     truncated: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
+    references: tuple[Predictions, ...] = ()
 
     @property
     def classes(self) -> tuple[int | str, ...]:
