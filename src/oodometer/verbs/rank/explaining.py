@@ -31,7 +31,7 @@ class Explained:
     """Attributions and factors.
 
     rows : labelled rows that were explained. found : for each model, one a row. factors : names. values : float64,
-    shape (model, factor, row), nan where a factor's words do not occur. method : what `FewShotRanking.attribution` says.
+    shape (model, factor, row), nan where a factor's words do not occur. method : `FewShotRanking.attribution`.
     """
 
     rows: tuple[int, ...]
@@ -133,8 +133,8 @@ def _factors(suite: Suite, options: RankOptions) -> tuple[str, ...]:
     for name in options.factors:
         if "pair" in find("factor", name).needs and not pairs:
             raise UsageError(
-                f"the factor {name} compares the two texts of a pair, and these are single texts; leave it out, or name "
-                "both columns of a pair with --input"
+                f"the factor {name} compares the two texts of a pair, and these are single texts; leave it out, or "
+                "name both columns of a pair with --input"
             )
     return options.factors
 

@@ -57,7 +57,8 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
     """Read the files, bring rows and classes into the order of the first, and find the labels.
 
     Labels come from ``examples``, by id, else from the files' own. Rows without a label are the pool. ``references``
-    are labelled predictions on known ground, one for each model. Raises `InputError` for ids that are absent, double, or not the same in all files.
+    are labelled predictions on known ground, one for each model. Raises `InputError` for ids that are absent, double,
+    or not the same in all files.
     """
     key = options.columns.id or "id"
     mapping = dict(options.mapping or {})

@@ -68,6 +68,17 @@ def read_rows(
         examples.modality,
         tuple(getattr(examples, "inputs", ())) if examples.modality != "image" else (),
     )
+
+
+def _check_reads(examples: Examples, opened: Sequence[Classifier], sources: Sequence[str], columns: Columns) -> None:
+    for one, source in zip(opened, sources, strict=True):
+        if examples.modality not in one.reads:
+            raise InputError(
+                f"models that read {examples.modality}, as {sources[0]} does",
+                got=f"one that reads {' or '.join(one.reads)}",
+                remedy="name models of the same kind of input",
+                file=source,
+            )
         if one.by_position and examples.modality == "table" and not columns.inputs:
             raise UsageError(
                 f"{source} tells the columns of a table by their order alone, and another file may have another: name "
