@@ -129,9 +129,14 @@ class ModelPair:
 
 @dataclass(frozen=True)
 class Settling:
-    """How many more randomly chosen labels would settle which of the two leading models is the better one.
+    """How many more labels would settle which of the two leading models is the better one.
 
-    labels : None where no number is known, ``why`` says why. level : what P(better) should reach.
+    Parameters
+    ----------
+    p_better : that ``best`` beats ``runner_up``, now. level : what it, or its opposite, is to reach.
+    labels : of rows drawn at random, median over futures; None where no number is known: ``why`` says why.
+    lower, upper : the same in the luckiest and the unluckiest tenth of futures. chosen : labels, where only rows are
+    labelled on which the two disagree.
     """
 
     best: str
@@ -139,18 +144,14 @@ class Settling:
     p_better: float
     level: float
     labels: int | None
+    lower: int | None = None
+    upper: int | None = None
+    chosen: int | None = None
     why: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        return {
-            "best": self.best,
-            "runner_up": self.runner_up,
-            "p_better": plain(self.p_better),
-            "level": self.level,
-            "labels": self.labels,
-            "why": self.why,
-        }
+        return {name: plain(getattr(self, name)) for name in self.__dataclass_fields__}
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,7 @@ class FewShotRanking:
     ----------
     ranking : models, the best first. pairs : each two of them. evidence : everything that was looked at.
     labelled, pool : numbers of rows. modality : of the rows. classes : that the models tell apart.
-    decided_by : ``labels`` or ``combined``. settling : how many labels would decide.
+    decided_by : ``labels`` or ``combined``. settling : how many labels would decide. columns : where the inputs stood.
     suggested : (id, text or None) of pool rows to label next. examples : attributions. attribution : how they were
     made. left_out : reason -> rows.
     """
@@ -207,6 +208,7 @@ class FewShotRanking:
     level: float
     seed: int
     data: Mapping[str, str | None]
+    columns: tuple[str, ...] = ()
     suggested: tuple[tuple[str, Any], ...] = ()
     examples: tuple[ExplainedExample, ...] = ()
     attribution: Mapping[str, Any] | None = None
@@ -265,6 +267,10 @@ class FewShotRanking:
             "truncated": one.truncated,
             "evidence": values,
         }
+
+    def suggested_table(self) -> list[list[str]]:
+        """Rows of a table of what to label next: id and text."""
+        return [[name, text if isinstance(text, str) else " | ".join(text or ())] for name, text in self.suggested]
 
     def opening(self) -> list[str]:
         """Which model, how sure, from what."""
@@ -327,7 +333,10 @@ class FewShotRanking:
             return f"{said}; settled at {goal}"
         if one.labels is None:
             return f"{said}; {one.why}"
-        return f"{said}; about {one.labels:,} more labels of random rows would settle it at {goal}"
+        text = f"{said}; about {one.labels:,} more labels of random rows would settle it at {goal}"
+        if one.lower is not None:
+            text += f" ({one.lower:,} with luck, {'many more' if one.upper is None else f'{one.upper:,}'} without)"
+        return text + (f", {one.chosen:,} of rows on which the two disagree" if one.chosen else "")
 
     def summary(self) -> str:
         """What was found, in a few lines and tables."""

@@ -66,6 +66,7 @@ def ask_models(
         ids=row_ids(order),
         modality=given.modality,
         inputs=tuple(texts[id(rows)][at] for rows, at in order) if texts[id(given)] else (),
+        columns=given.inputs,
         classifiers=tuple(opened),
         truncated=truncated,
         left_out={"rows of the pool that are among the examples": twice} if twice else {},

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 
 from ...arrays import Array
-from ...attributions import WordAttributions, Words
+from ...attributions import WordAttributions, Words, normalized
 from ...attributions.factors import factor_values
 from ...attributions.factors.base import Factor
 from ...errors import UsageError
@@ -99,7 +99,8 @@ def explain_suite(
             if progress is not None:
                 progress(before * len(rows) + len(rows) * done // max(total, 1), len(rows) * len(suite.classifiers))
 
-        found.append(tuple(_normalized(method.explain(model, texts, progress=tell), options.normalize)))
+        explained = method.explain(model, texts, progress=tell)
+        found.append(tuple(normalized(one, options.normalize) for one in explained))
     values = np.full((len(found), len(chosen), len(rows)), np.nan)
     for number, one in enumerate(found):
         if chosen:
@@ -156,14 +157,6 @@ def _method(options: RankOptions) -> Any:
             raise UsageError(f"the attribution {options.method} takes no number of samples; leave --samples out")
         more[name] = options.samples
     return create("attribution", options.method, **more)
-
-
-def _normalized(found: Sequence[WordAttributions], how: str) -> Sequence[WordAttributions]:
-    if how == "none":
-        return found
-    from ...attributions.normalization import normalized
-
-    return [normalized(one, how) for one in found]
 
 
 def words_of(factor: Factor, found: WordAttributions) -> list[int]:

@@ -11,12 +11,10 @@ from ...errors import UsageError
 from ...intervals import check_level
 from ...registry import find
 
-__all__ = ["NORMALIZATIONS", "ORDERS", "RankOptions"]
+__all__ = ["ORDERS", "RankOptions"]
 
 ORDERS = ("labels", "combined")
 """What decides the order: labels with the pool, or these with the rest of the evidence where labels are close."""
-
-NORMALIZATIONS = ("none", "l1", "l2", "max")
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,8 @@ class RankOptions:
     seed: int
 
     def __post_init__(self) -> None:
-        check_level(self.level)
+        if check_level(self.level) <= 0.5:
+            raise UsageError(f"expected a level above 0.5 such as 0.95, got {self.level}")
         for name in self.factors:
             find("factor", name)
         if self.attribution not in (None, "auto"):

@@ -30,7 +30,7 @@ class Suite:
     labels : true classes as positions among the classes, int64, shape (labelled row,).
     ids : names of all rows.
     modality : of the rows; "predictions" where only answers are known.
-    inputs : texts or pairs of all rows; empty for others.
+    inputs : texts or pairs of all rows; empty for others. columns : where they stood.
     classifiers : the live models; empty for predictions files.
     truncated : name -> inputs that were longer than the model reads, and were cut.
     left_out : reason -> rows that were not used.
@@ -44,6 +44,7 @@ class Suite:
     ids: tuple[str, ...]
     modality: str
     inputs: tuple[Any, ...] = ()
+    columns: tuple[str, ...] = ()
     classifiers: tuple[Classifier, ...] = ()
     truncated: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)

@@ -1,0 +1,140 @@
+"""Outcome: from what the models say and the labels to the result: order, probabilities, what would settle it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+from ...rankings.posterior import Posterior, posterior
+from ...rankings.settling import labels_to_settle
+from ...results import Skipped
+from ...results.ranking import Evidence, FewShotRanking, ModelPair, RankedModel, Settling
+from ...version import __version__
+from .evidence import gather
+from .explaining import Explained
+from .options import RankOptions
+from .suggesting import suggested_rows
+from .suite import Suite, shown
+
+__all__ = ["outcome_of"]
+
+_FEW = 5  # labels, below which the order says next to nothing
+
+
+def outcome_of(
+    suite: Suite,
+    explained: Explained | None,
+    why: str,
+    options: RankOptions,
+    data: Mapping[str, str | None],
+    argv: str | None,
+) -> FewShotRanking:
+    """The result of a suite; ``why`` says why nothing was explained, where that was asked for."""
+    first = suite.labelled
+    found = posterior(
+        suite.predicted[:, :first],
+        suite.labels,
+        suite.predicted[:, first:] if suite.pool else None,
+        models=suite.names,
+        level=options.level,
+        seed=options.seed,
+    )
+    evidence, skipped = gather(suite, found, explained, options)
+    skipped += [Skipped("attributions", why)] if why else []
+    order = _order(suite, found, evidence, options)
+    return FewShotRanking(
+        version=__version__,
+        ranking=_ranking(suite, found, order),
+        pairs=_pairs(suite, found, order),
+        evidence=tuple(evidence),
+        labelled=suite.labelled,
+        pool=suite.pool,
+        modality=suite.modality,
+        classes=suite.classes,
+        decided_by=options.order,
+        settling=_settling(found, options),
+        level=options.level,
+        seed=options.seed,
+        data=data,
+        columns=suite.columns,
+        suggested=suggested_rows(suite, found.p_best, options.suggest, options.seed),
+        examples=() if explained is None else explained.examples(suite),
+        attribution=None if explained is None else explained.method,
+        left_out=suite.left_out,
+        skipped=tuple(skipped),
+        warnings=_warnings(suite, found),
+        argv=argv,
+    )
+
+
+def _order(suite: Suite, found: Posterior, evidence: Sequence[Evidence], options: RankOptions) -> list[int]:
+    return list(found.order)
+
+
+def _ranking(suite: Suite, found: Posterior, order: Sequence[int]) -> tuple[RankedModel, ...]:
+    right = suite.correct.sum(axis=1)
+    return tuple(
+        RankedModel(
+            model=suite.names[at],
+            source=suite.sources[at],
+            rank=place,
+            p_best=float(found.p_best[at]),
+            right=int(right[at]),
+            accuracy=found.accuracy[at],
+            truncated=suite.truncated.get(suite.names[at], 0),
+        )
+        for place, at in enumerate(order, 1)
+    )
+
+
+def _pairs(suite: Suite, found: Posterior, order: Sequence[int]) -> tuple[ModelPair, ...]:
+    return tuple(
+        ModelPair(
+            suite.names[a],
+            suite.names[b],
+            float(found.p_better[a, b]),
+            float(found.disagreement[a, b]),
+            int(found.wins[a, b]),
+            int(found.wins[b, a]),
+        )
+        for place, a in enumerate(order)
+        for b in order[place + 1 :]
+    )
+
+
+def _settling(found: Posterior, options: RankOptions) -> Settling:
+    one = labels_to_settle(found, options.level, seed=options.seed)
+    return Settling(
+        best=one.a,
+        runner_up=one.b,
+        p_better=one.p,
+        level=options.level,
+        labels=one.labels,
+        lower=one.lower,
+        upper=one.upper,
+        chosen=one.chosen,
+        why=one.why or "",
+    )
+
+
+def _warnings(suite: Suite, found: Posterior) -> tuple[str, ...]:
+    out = []
+    if suite.labelled < _FEW:
+        out.append(f"{suite.labelled} labelled rows say next to nothing; label ten or more, drawn at random")
+    if not suite.pool:
+        out.append("there is no pool: how often the models disagree is known from the labelled rows alone")
+    for one, other in itertools.combinations(range(len(suite.names)), 2):
+        if found.disagreement[one, other] == 0:
+            names = f"{suite.names[one]} and {suite.names[other]}"
+            out.append(f"{names} say the same on every row: nothing here can order them")
+    absent = sorted(set(suite.labels.tolist()) - set(suite.predicted.ravel().tolist()))
+    if absent:
+        names = shown([suite.classes[at] for at in absent])
+        out.append(
+            f"no model ever predicts {names}: on labelled rows of it all are wrong, and it tells none from another"
+        )
+    out += [
+        f"{name} reads less than some inputs hold: {many:,} of {len(suite.ids):,} were cut"
+        for name, many in suite.truncated.items()
+    ]
+    return tuple(out)
