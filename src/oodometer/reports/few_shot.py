@@ -24,6 +24,7 @@ GROUPS = {
     "proxy": "accuracy proxies",
     "agreement": "agreement with the other models",
     "factor": "factors over attributions",
+    "combined": "all together",
 }
 
 

@@ -28,7 +28,7 @@ class Evidence:
     Parameters
     ----------
     name : registered name, or that of the statistic. group : ``labels``, ``pool``, ``estimate``, ``proxy``,
-    ``agreement``, ``confidence`` or ``factor``.
+    ``agreement``, ``confidence``, ``factor`` or ``combined``.
     about : what it is, one sentence. higher_is_better : False for factors, of which the highest is ranked lowest.
     values : model -> number, None where there is none. intervals : model -> the number with its interval.
     note : what it rests on or lacks, such as how many examples have no such words. citation : BibTeX key.
@@ -319,7 +319,10 @@ class FewShotRanking:
         lines += [f"{many:,} {why}: left out" for why, many in self.left_out.items()]
         cut = {one.model: one.truncated for one in self.ranking if one.truncated}
         lines += [f"{name} reads less than some inputs hold: {many:,} were cut" for name, many in cut.items()]
-        lines += [f"not used: {one.method}: {one.why}" for one in self.skipped]
+        reasons: dict[str, list[str]] = {}
+        for one in self.skipped:
+            reasons.setdefault(one.why, []).append(one.method)
+        lines += [f"not used: {', '.join(some)}: {why}" for why, some in reasons.items()]
         lines += [f"note: {one}" for one in self.notes]
         if self.suggested:
             lines.append(f"note: {NOT_RANDOM}")

@@ -8,8 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...arrays import Array
+from ...rankings.combination import labels_first, mean_evidence
+from ...rankings.pool import pool_evidence
 from ...rankings.posterior import Posterior
-from ...registry import find
+from ...rankings.powered import powered_accuracy
+from ...rankings.rules import Method, fixed
+from ...registry import find, names
 from ...results import Skipped
 from ...results.ranking import Evidence
 from .explaining import Explained
@@ -18,21 +22,24 @@ from .suite import Suite
 
 __all__ = ["gather"]
 
+_AGREEMENT = {
+    "plurality": "share of the pool's rows on which a model says what most of the others say",
+    "pairwise agreement": "mean share of the pool's rows on which a model says what another one says",
+}
+
 
 def gather(
     suite: Suite, found: Posterior, explained: Explained | None, options: RankOptions
 ) -> tuple[list[Evidence], list[Skipped]]:
     """All evidence, and what could not answer with the reason."""
-    evidence = [_accuracy(suite, found)]
-    skipped: list[Skipped] = []
-    evidence += _confidence(suite)
+    evidence, skipped = [_accuracy(suite, found)], []
     if suite.probabilities is None:
-        skipped.append(Skipped("confidence", "a model gives classes alone, without probabilities"))
-    if explained is not None:
-        made, absent = _factors(suite, explained)
+        skipped.append(Skipped("conf, conf-gt, ppi++", "a model gives classes alone, without probabilities"))
+    evidence += [*_powered(suite), *_confidence(suite)]
+    for made, absent in (_pool(suite), _factors(suite, explained)):
         evidence += made
         skipped += absent
-    return evidence, skipped
+    return [*evidence, *_combined(suite, evidence)], skipped
 
 
 def _values(suite: Suite, numbers: Array | Sequence[float]) -> dict[str, float | None]:
@@ -76,9 +83,63 @@ def _confidence(suite: Suite) -> list[Evidence]:
     ]
 
 
-def _factors(suite: Suite, explained: Explained) -> tuple[list[Evidence], list[Skipped]]:
+def _powered(suite: Suite) -> list[Evidence]:
+    """Accuracy from labels and pool, with confidence standing for the labels that are missing."""
+    if suite.probabilities is None or not suite.pool:
+        return []
+    sure, first = suite.probabilities.max(axis=2), suite.labelled
+    rule = powered_accuracy(suite.correct, sure[:, :first], sure[:, first:])
+    values = np.clip(rule(np.arange(first)[None])[0], 0, 1)
+    about = "prediction-powered accuracy: the labelled rows, moved by how confident the model is on the pool"
+    return [Evidence("ppi++", "pool", about, True, _values(suite, values), citation="angelopoulos2023")]
+
+
+def _pool(suite: Suite) -> tuple[list[Evidence], list[Skipped]]:
+    """What the pool says without a label: estimates, accuracy proxies, agreement."""
+    if not suite.pool:
+        return [], [Skipped("estimates, proxies and agreement", "they read rows without labels, and there are none")]
+    pools = {name: one.slice(suite.labelled, len(one)) for name, one in zip(suite.names, suite.records, strict=True)}
+    references = dict(zip(suite.names, suite.references, strict=True)) if suite.references else None
+    found = pool_evidence(pools, references)
+    out = [_of_pool(suite, name, values) for name, values in found.scores.items() if name != "confidence"]
+    return out, [Skipped(name, why) for name, why in found.why_not.items()]
+
+
+def _of_pool(suite: Suite, name: str, values: Array) -> Evidence:
+    if name in _AGREEMENT:
+        return Evidence(name, "agreement", _AGREEMENT[name], True, _values(suite, values))
+    if name in names("ranker"):
+        about = "an accuracy proxy: it orders models, and is no accuracy"
+        return Evidence(name, "proxy", about, True, _values(suite, values), citation=find("ranker", name).citation)
+    cls = find("estimator", name)
+    about = f"accuracy without labels, if {cls.assumes}"
+    return Evidence(name, "estimate", about, True, _values(suite, values), citation=cls.citation)
+
+
+def _combined(suite: Suite, evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Labels first; what they leave open is decided by the other evidence, each group of it with one voice."""
+    groups: dict[str, dict[str, Method]] = {}
+    for one in evidence:
+        if one.group == "labels":
+            continue
+        sign = 1 if one.higher_is_better else -1
+        numbers = [one.values[name] for name in suite.names]
+        scores = [math.nan if value is None else sign * value for value in numbers]
+        groups.setdefault(one.group, {})[one.name] = fixed(scores)
+    if not groups:
+        return []
+    rule = labels_first(suite.correct, {name: mean_evidence(pieces) for name, pieces in groups.items()})
+    about = "accuracy on the labelled rows, and all other evidence together for less than one label's worth"
+    values = rule(np.arange(suite.labelled)[None])[0]
+    return [Evidence("combined", "combined", about, True, _values(suite, values))]
+
+
+def _factors(suite: Suite, explained: Explained | None) -> tuple[list[Evidence], list[Skipped]]:
     """The mean of each factor over the examples that have its words; a higher one is ranked lower, always."""
-    out, skipped = [], []
+    out: list[Evidence] = []
+    skipped: list[Skipped] = []
+    if explained is None:
+        return out, skipped
     for number, name in enumerate(explained.factors):
         values = explained.values[:, number]
         absent = int(np.isnan(values).all(axis=0).sum())

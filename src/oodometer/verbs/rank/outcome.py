@@ -68,7 +68,13 @@ def outcome_of(
 
 
 def _order(suite: Suite, found: Posterior, evidence: Sequence[Evidence], options: RankOptions) -> list[int]:
-    return list(found.order)
+    """Positions of the models, the best first: by the posterior, or by the combined evidence."""
+    combined = next((one for one in evidence if one.name == "combined"), None)
+    if options.order == "labels" or combined is None:
+        return list(found.order)
+    scores = [combined.values[name] for name in suite.names]
+    place = {at: rank for rank, at in enumerate(found.order)}
+    return sorted(place, key=lambda at: (-(scores[at] or 0.0), place[at]))
 
 
 def _ranking(suite: Suite, found: Posterior, order: Sequence[int]) -> tuple[RankedModel, ...]:
