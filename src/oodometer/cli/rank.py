@@ -103,7 +103,7 @@ def _run(given: dict[str, Any], json: str | None, report: str | None, quiet: boo
     given["reference"] = _reference(given["reference"])
     if report is not None and given["attribution"] is None and not given["factors"]:
         given["attribution"] = "auto"
-    with output.results(), output.progress_bar("asking the models", lines=True) as progress:
+    with output.results(), output.progress_bar("asking the models") as progress:
         found = run(models, **given, argv=output.command_line(), progress=progress)
         output.deliver(found.to_dict(), json=json, report=report)
         if out is not None:
@@ -111,10 +111,9 @@ def _run(given: dict[str, Any], json: str | None, report: str | None, quiet: boo
     if json == "-":
         return
     if quiet:
-        output.say(*(f"{one.model}\t{one.p_best:.4f}" for one in found.ranking))
+        output.print_table(["model", "P(best)"], [[one.model, f"{one.p_best:.4f}"] for one in found.ranking])
         return
-    first, *rest = found.opening()
-    output.say(first, *rest)
+    output.say(*found.opening())
     output.print_table(*found.table(), "Models, the best first")
     output.print_table(*found.pair_table(), "How sure the order of each two is")
     output.print_table(*found.evidence_table(), "Evidence, and what it alone would have said")

@@ -40,8 +40,8 @@ def ask_models(
     """
     opened = [_opened(model, options) for _, model in models]
     sources = [said_model(model) for _, model in models]
-    classes = _classes(opened, sources)
     given = read_rows(examples, opened, sources, options.columns, label=True)
+    classes = _classes(opened, sources, given)
     pool, known_ground = (
         None if data is None else _like(given, data, opened, sources, options.columns, label=label)
         for data, label in ((unlabelled, False), (reference, True))
@@ -124,14 +124,19 @@ def _opened(model: Any, options: RankOptions) -> Classifier:
     return found
 
 
-def _classes(opened: Sequence[Classifier], sources: Sequence[str]) -> tuple[int | str, ...]:
-    """The classes of all models in the order of the first; `InputError` where they are not the same."""
-    first = opened[0].classes
-    for one, source in zip(opened[1:], sources[1:], strict=True):
-        if {str(name) for name in one.classes} != {str(name) for name in first}:
+def _classes(opened: Sequence[Classifier], sources: Sequence[str], given: Rows) -> tuple[int | str, ...]:
+    """The classes of all models in the order of the first; `InputError` where they are not the same.
+
+    A model from outside that names none tells them with an answer: it is asked about one row.
+    """
+    row = given.parts[0].take([0])
+    found = [one.classes or one.ask(Dataset(row.name, row.inputs, modality=row.modality)).classes for one in opened]
+    first = found[0]
+    for one, source in zip(found[1:], sources[1:], strict=True):
+        if {str(name) for name in one} != {str(name) for name in first}:
             raise InputError(
                 f"the classes of {sources[0]}, {shown(first)}",
-                got=shown(one.classes),
+                got=shown(one),
                 remedy="only models of the same classes can be ranked; if only the names differ, give them in the "
                 "order of the outputs with --classes a,b",
                 file=source,
@@ -151,12 +156,13 @@ def _asked(
     total, done = len(opened) * sum(map(len, parts)), 0
     records, truncated = [], {}
     for name, model in zip(names, opened, strict=True):
-        order = [[str(one) for one in model.classes].index(str(one)) for one in classes]
         logits, probabilities, cut = [], [], 0
         for part in parts:
             answers = model.ask(part, progress=_telling(progress, done, len(part), total))
             cut += model.truncated
             done += len(part)
+            own = [str(one) for one in answers.classes]
+            order = [own.index(str(one)) for one in classes]
             probabilities.append(np.asarray(answers.distribution)[:, order])
             logits.append(None if answers.logits is None else np.asarray(answers.logits)[:, order])
         records.append(_record(probabilities, logits, classes, name))

@@ -113,10 +113,10 @@ def _read(
     models: Sequence[tuple[str, Any]], key: str, mapping: Mapping[str, str], options: RankOptions
 ) -> list[Predictions]:
     opener = Opener(mapping or None)
-    sources = [opener.open(model, options.classes, extra_columns=(key,)) for _, model in models]
-    opener.check()
     named = [said_model(model) for _, model in models]
-    for source, name in zip(sources, named, strict=True):
+    sources = []
+    for (_, model), name in zip(models, named, strict=True):
+        source = opener.open(model, options.classes)
         if not source.holds(key):
             raise InputError(
                 f"a column {key} that names the rows: those of several files are matched by it, never by position",
@@ -131,6 +131,8 @@ def _read(
                 remedy="write them with `oodometer predict`, or rename columns with --map theirs=ours",
                 file=name,
             )
+        sources.append(opener.open(model, options.classes, extra_columns=(key,)))
+    opener.check()
     sources = _one_order(sources, named, options)
     return [one.read(_fields(one)) for one in sources]
 
