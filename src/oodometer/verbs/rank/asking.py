@@ -15,11 +15,11 @@ from ...errors import InputError, UsageError
 from ...models.base import Classifier
 from ...models.opening import open_classifier
 from ...predictions import Predictions
+from ...rankings.answered import Answered, shown
+from ...rankings.options import RankOptions
 from ..model_names import said_model
 from ..predict.labels import matched
-from .options import RankOptions
 from .reading import Rows, new_rows, read_rows, row_ids
-from .suite import Suite, shown
 
 __all__ = ["ask_models"]
 
@@ -31,7 +31,7 @@ def ask_models(
     reference: Any,
     options: RankOptions,
     progress: Callable[[int, int], None] | None,
-) -> Suite:
+) -> Answered:
     """Open the models, read the data and ask.
 
     Rows of ``examples`` without a label join the pool; rows of the pool that are among the examples are left out. All
@@ -58,7 +58,7 @@ def ask_models(
     names = [name for name, _ in models]
     records, truncated = _asked(opened, names, asked, classes, progress)
     texts = {id(rows): rows.texts for rows, _ in picked}
-    return Suite(
+    return Answered(
         names=tuple(names),
         sources=tuple(sources),
         records=tuple(one.slice(0, len(order)) for one in records),

@@ -13,14 +13,14 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InputError, UsageError
 from ...predictions import Predictions
+from ...rankings.answered import Answered, shown
+from ...rankings.options import RankOptions
 from ...store import Axes, Source
 from ...store.keys import key_array, key_cells
 from ...store.tables import open_table
 from ..model_names import said_model
 from ..opening import Opener
 from ..predict.labels import matched
-from .options import RankOptions
-from .suite import Suite, shown
 
 __all__ = ["are_files", "match_files"]
 
@@ -53,7 +53,7 @@ def _is_file(model: Any) -> bool:
     return not callable(model) and hasattr(model, "columns") and not hasattr(model, "ask")  # a frame
 
 
-def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: Any, options: RankOptions) -> Suite:
+def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: Any, options: RankOptions) -> Answered:
     """Read the files, bring rows and classes into the order of the first, and find the labels.
 
     Labels come from ``examples``, by id, else from the files' own. Rows without a label are the pool. ``references``
@@ -80,7 +80,7 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
             remedy="give labels with --examples FILE, by id, or in a column label",
             file=names[0],
         )
-    return Suite(
+    return Answered(
         names=tuple(name for name, _ in models),
         sources=tuple(names),
         records=tuple(one.take(rows).without_labels() for one in records),

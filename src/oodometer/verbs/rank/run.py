@@ -6,19 +6,19 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...arguments import CHECKS, checked, one_of, several_or_none, texts_or_one
+from ...arguments import CHECKS, checked, one_of, texts_or_one
 from ...attributions import NORMALIZATIONS
 from ...datasets.reading import Columns
 from ...errors import UsageError
+from ...rankings.answered import Answered, check_different, shown
+from ...rankings.explaining import explain_suite
+from ...rankings.options import ORDERS, RankOptions
+from ...rankings.outcome import outcome_of
 from ...results.ranking import FewShotRanking
 from ..model_names import named_models, said_model
 from ..predict.options import as_names
 from .asking import ask_models
-from .explaining import explain_suite
 from .matching import are_files, match_files
-from .options import ORDERS, RankOptions
-from .outcome import outcome_of
-from .suite import Suite, check_different, shown
 
 __all__ = ["rank"]
 
@@ -29,7 +29,7 @@ _SHARE_OF_EXPLAINING = 0.9  # of the progress, where attributions are made
     models=lambda name, value: value,
     examples=CHECKS["data"],
     unlabelled=CHECKS["data"],
-    factors=several_or_none,
+    factors=CHECKS["methods"],
     attribution=CHECKS["metric"],
     samples=CHECKS["steps"],
     normalize=one_of(*NORMALIZATIONS),
@@ -151,7 +151,7 @@ def _suite(
     reference: Any,
     options: RankOptions,
     progress: Callable[[int, int], None] | None,
-) -> Suite:
+) -> Answered:
     """What the models say, live or from files; `UsageError` for what does not go with the one or the other."""
     if not are_files(named):
         if options.mapping:

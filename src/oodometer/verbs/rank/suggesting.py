@@ -10,27 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError
-from ...rankings.settling import rows_to_label
 from ...results.ranking import FewShotRanking
 from ...store import write_result
-from .suite import Suite
 
-__all__ = ["check_out", "suggested_rows", "write_suggested"]
+__all__ = ["check_out", "write_suggested"]
 
 ENDINGS = (".csv", ".jsonl")
-
-
-def suggested_rows(suite: Suite, p_best: Any, count: int, seed: int) -> tuple[tuple[str, Any], ...]:
-    """Ids and texts of the pool's rows on which likely best models disagree, at most ``count``.
-
-    Raises `UsageError` where there is no pool.
-    """
-    if not count:
-        return ()
-    if not suite.pool:
-        raise UsageError("rows to label are suggested from a pool, and there is none; give one with --unlabelled FILE")
-    places = rows_to_label(suite.predicted[:, suite.labelled :], p_best, count, seed=seed) + suite.labelled
-    return tuple((suite.ids[at], suite.inputs[at] if suite.inputs else None) for at in places.tolist())
 
 
 def check_out(out: str | os.PathLike[str] | None, suggest: int) -> None:

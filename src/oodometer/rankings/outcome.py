@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from ...rankings.posterior import Posterior, posterior
-from ...rankings.settling import labels_to_settle
-from ...results import Skipped
-from ...results.ranking import Evidence, FewShotRanking, ModelPair, RankedModel, Settling
-from ...version import __version__
+from ..errors import UsageError
+from ..results import Skipped
+from ..results.ranking import Evidence, FewShotRanking, ModelPair, RankedModel, Settling
+from ..version import __version__
+from .answered import Answered, shown
 from .evidence import gather
 from .explaining import Explained
 from .options import RankOptions
-from .suggesting import suggested_rows
-from .suite import Suite, shown
+from .posterior import Posterior, posterior
+from .settling import labels_to_settle, rows_to_label
 
 __all__ = ["outcome_of"]
 
@@ -22,7 +23,7 @@ _FEW = 5  # labels, below which the order says next to nothing
 
 
 def outcome_of(
-    suite: Suite,
+    suite: Answered,
     explained: Explained | None,
     why: str,
     options: RankOptions,
@@ -57,7 +58,7 @@ def outcome_of(
         seed=options.seed,
         data=data,
         columns=suite.columns,
-        suggested=suggested_rows(suite, found.p_best, options.suggest, options.seed),
+        suggested=_suggested(suite, found.p_best, options.suggest, options.seed),
         examples=() if explained is None else explained.examples(suite),
         attribution=None if explained is None else explained.method,
         left_out=suite.left_out,
@@ -67,7 +68,7 @@ def outcome_of(
     )
 
 
-def _order(suite: Suite, found: Posterior, evidence: Sequence[Evidence], options: RankOptions) -> list[int]:
+def _order(suite: Answered, found: Posterior, evidence: Sequence[Evidence], options: RankOptions) -> list[int]:
     """Positions of the models, the best first: by the posterior, or by the combined evidence."""
     combined = next((one for one in evidence if one.name == "combined"), None)
     if options.order == "labels" or combined is None:
@@ -77,7 +78,7 @@ def _order(suite: Suite, found: Posterior, evidence: Sequence[Evidence], options
     return sorted(place, key=lambda at: (-(scores[at] or 0.0), place[at]))
 
 
-def _ranking(suite: Suite, found: Posterior, order: Sequence[int]) -> tuple[RankedModel, ...]:
+def _ranking(suite: Answered, found: Posterior, order: Sequence[int]) -> tuple[RankedModel, ...]:
     right = suite.correct.sum(axis=1)
     return tuple(
         RankedModel(
@@ -93,7 +94,7 @@ def _ranking(suite: Suite, found: Posterior, order: Sequence[int]) -> tuple[Rank
     )
 
 
-def _pairs(suite: Suite, found: Posterior, order: Sequence[int]) -> tuple[ModelPair, ...]:
+def _pairs(suite: Answered, found: Posterior, order: Sequence[int]) -> tuple[ModelPair, ...]:
     return tuple(
         ModelPair(
             suite.names[a],
@@ -123,7 +124,7 @@ def _settling(found: Posterior, options: RankOptions) -> Settling:
     )
 
 
-def _warnings(suite: Suite, found: Posterior) -> tuple[str, ...]:
+def _warnings(suite: Answered, found: Posterior) -> tuple[str, ...]:
     out = []
     if suite.labelled < _FEW:
         out.append(f"{suite.labelled} labelled rows say next to nothing; label ten or more, drawn at random")
@@ -144,3 +145,16 @@ def _warnings(suite: Suite, found: Posterior) -> tuple[str, ...]:
         for name, many in suite.truncated.items()
     ]
     return tuple(out)
+
+
+def _suggested(suite: Answered, p_best: Any, count: int, seed: int) -> tuple[tuple[str, Any], ...]:
+    """Ids and texts of the pool's rows on which likely best models disagree, at most ``count``.
+
+    Raises `UsageError` where there is no pool.
+    """
+    if not count:
+        return ()
+    if not suite.pool:
+        raise UsageError("rows to label are suggested from a pool, and there is none; give one with --unlabelled FILE")
+    places = rows_to_label(suite.predicted[:, suite.labelled :], p_best, count, seed=seed) + suite.labelled
+    return tuple((suite.ids[at], suite.inputs[at] if suite.inputs else None) for at in places.tolist())

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...arrays import Array
-from ...rankings.combination import labels_first, mean_evidence
-from ...rankings.pool import pool_evidence
-from ...rankings.posterior import Posterior
-from ...rankings.powered import powered_accuracy
-from ...rankings.rules import Method, fixed
-from ...registry import find, names
-from ...results import Skipped
-from ...results.ranking import Evidence
+from ..arrays import Array
+from ..registry import find, names
+from ..results import Skipped
+from ..results.ranking import Evidence
+from .answered import Answered
+from .combination import labels_first, mean_evidence
 from .explaining import Explained
 from .options import RankOptions
-from .suite import Suite
+from .pool import pool_evidence
+from .posterior import Posterior
+from .powered import powered_accuracy
+from .rules import Method, fixed
 
 __all__ = ["gather"]
 
@@ -29,7 +29,7 @@ _AGREEMENT = {
 
 
 def gather(
-    suite: Suite, found: Posterior, explained: Explained | None, options: RankOptions
+    suite: Answered, found: Posterior, explained: Explained | None, options: RankOptions
 ) -> tuple[list[Evidence], list[Skipped]]:
     """All evidence, and what could not answer with the reason."""
     evidence, skipped = [_accuracy(suite, found)], []
@@ -42,11 +42,11 @@ def gather(
     return [*evidence, *_combined(suite, evidence)], skipped
 
 
-def _values(suite: Suite, numbers: Array | Sequence[float]) -> dict[str, float | None]:
+def _values(suite: Answered, numbers: Array | Sequence[float]) -> dict[str, float | None]:
     return {name: None if math.isnan(value) else float(value) for name, value in zip(suite.names, numbers, strict=True)}
 
 
-def _accuracy(suite: Suite, found: Posterior) -> Evidence:
+def _accuracy(suite: Answered, found: Posterior) -> Evidence:
     return Evidence(
         "accuracy",
         "labels",
@@ -58,7 +58,7 @@ def _accuracy(suite: Suite, found: Posterior) -> Evidence:
     )
 
 
-def _confidence(suite: Suite) -> list[Evidence]:
+def _confidence(suite: Answered) -> list[Evidence]:
     if suite.probabilities is None:
         return []
     own = suite.probabilities[:, : suite.labelled]
@@ -83,7 +83,7 @@ def _confidence(suite: Suite) -> list[Evidence]:
     ]
 
 
-def _powered(suite: Suite) -> list[Evidence]:
+def _powered(suite: Answered) -> list[Evidence]:
     """Accuracy from labels and pool, with confidence standing for the labels that are missing."""
     if suite.probabilities is None or not suite.pool:
         return []
@@ -94,7 +94,7 @@ def _powered(suite: Suite) -> list[Evidence]:
     return [Evidence("ppi++", "pool", about, True, _values(suite, values), citation="angelopoulos2023")]
 
 
-def _pool(suite: Suite) -> tuple[list[Evidence], list[Skipped]]:
+def _pool(suite: Answered) -> tuple[list[Evidence], list[Skipped]]:
     """What the pool says without a label: estimates, accuracy proxies, agreement."""
     if not suite.pool:
         return [], [Skipped("estimates, proxies and agreement", "they read rows without labels, and there are none")]
@@ -105,7 +105,7 @@ def _pool(suite: Suite) -> tuple[list[Evidence], list[Skipped]]:
     return out, [Skipped(name, why) for name, why in found.why_not.items()]
 
 
-def _of_pool(suite: Suite, name: str, values: Array) -> Evidence:
+def _of_pool(suite: Answered, name: str, values: Array) -> Evidence:
     if name in _AGREEMENT:
         return Evidence(name, "agreement", _AGREEMENT[name], True, _values(suite, values))
     if name in names("ranker"):
@@ -116,7 +116,7 @@ def _of_pool(suite: Suite, name: str, values: Array) -> Evidence:
     return Evidence(name, "estimate", about, True, _values(suite, values), citation=cls.citation)
 
 
-def _combined(suite: Suite, evidence: Sequence[Evidence]) -> list[Evidence]:
+def _combined(suite: Answered, evidence: Sequence[Evidence]) -> list[Evidence]:
     """Labels first; what they leave open is decided by the other evidence, each group of it with one voice."""
     groups: dict[str, dict[str, Method]] = {}
     for one in evidence:
@@ -134,7 +134,7 @@ def _combined(suite: Suite, evidence: Sequence[Evidence]) -> list[Evidence]:
     return [Evidence("combined", "combined", about, True, _values(suite, values))]
 
 
-def _factors(suite: Suite, explained: Explained | None) -> tuple[list[Evidence], list[Skipped]]:
+def _factors(suite: Answered, explained: Explained | None) -> tuple[list[Evidence], list[Skipped]]:
     """The mean of each factor over the examples that have its words; a higher one is ranked lower, always."""
     out: list[Evidence] = []
     skipped: list[Skipped] = []

@@ -1,4 +1,4 @@
-"""Suite: what several models say of the same rows, the labelled ones first, then the pool; from wherever it came."""
+"""Answered: what several models say of the same rows, the labelled ones first, then the pool; from wherever it came."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any, final
 
 import numpy as np
 
-from ...arrays import Array
-from ...errors import InputError, UsageError
-from ...models.base import Classifier
-from ...predictions import Predictions
+from ..arrays import Array
+from ..errors import InputError, UsageError
+from ..models.base import Classifier
+from ..predictions import Predictions
 
-__all__ = ["Suite", "check_different", "shown"]
+__all__ = ["Answered", "check_different", "shown"]
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Suite:
+class Answered:
     """Answers of all models to all rows.
 
     Parameters

@@ -10,15 +10,15 @@ from typing import Any, final
 
 import numpy as np
 
-from ...arrays import Array
-from ...attributions import WordAttributions, Words, normalized
-from ...attributions.factors import factor_values
-from ...attributions.factors.base import Factor
-from ...errors import UsageError
-from ...registry import create, find, names
-from ...results.ranking import ExplainedExample
+from ..arrays import Array
+from ..attributions import WordAttributions, Words, normalized
+from ..attributions.factors import factor_values
+from ..attributions.factors.base import Factor
+from ..errors import UsageError
+from ..registry import create, find, names
+from ..results.ranking import ExplainedExample
+from .answered import Answered
 from .options import RankOptions
-from .suite import Suite
 
 __all__ = ["Explained", "explain_suite", "words_of"]
 
@@ -40,11 +40,11 @@ class Explained:
     values: Array
     method: Mapping[str, Any]
 
-    def examples(self, suite: Suite) -> tuple[ExplainedExample, ...]:
+    def examples(self, suite: Answered) -> tuple[ExplainedExample, ...]:
         """One for each row, ready to be drawn."""
         return tuple(self._example(suite, at, row) for at, row in enumerate(self.rows))
 
-    def _example(self, suite: Suite, at: int, row: int) -> ExplainedExample:
+    def _example(self, suite: Answered, at: int, row: int) -> ExplainedExample:
         text = suite.inputs[row]
         words = self.found[0][at].words
         places = tuple((int(part), *span) for part, span in zip(words.parts, words.spans, strict=True))
@@ -73,7 +73,7 @@ class Explained:
 
 
 def explain_suite(
-    suite: Suite, options: RankOptions, progress: Callable[[int, int], None] | None
+    suite: Answered, options: RankOptions, progress: Callable[[int, int], None] | None
 ) -> tuple[Explained | None, str]:
     """Attributions of the labelled texts, at most ``options.explain`` of them; None and the reason where not possible.
 
@@ -118,7 +118,7 @@ def explain_suite(
     return Explained(rows, tuple(found), chosen, values, told), ""
 
 
-def _why_not(suite: Suite) -> str:
+def _why_not(suite: Answered) -> str:
     if not suite.classifiers:
         return "predictions files hold answers and no models: attributions and factors need live models"
     if not suite.inputs:
@@ -126,7 +126,7 @@ def _why_not(suite: Suite) -> str:
     return ""
 
 
-def _factors(suite: Suite, options: RankOptions) -> tuple[str, ...]:
+def _factors(suite: Answered, options: RankOptions) -> tuple[str, ...]:
     """Those that were named, else all that fit; `UsageError` for one of pairs on single texts."""
     pairs = suite.modality == "pair"
     if not options.factors:

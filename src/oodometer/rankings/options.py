@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...datasets.reading import Columns
-from ...errors import UsageError
-from ...intervals import check_level
-from ...registry import find
+from ..datasets.reading import Columns
+from ..errors import UsageError
+from ..intervals import check_level
+from ..registry import find
 
 __all__ = ["ORDERS", "RankOptions"]
 
@@ -19,7 +19,7 @@ ORDERS = ("labels", "combined")
 
 @dataclass(frozen=True)
 class RankOptions:
-    """All that settles what `rank` finds beside models and data; as in `rank`."""
+    """All that settles what `rank` finds beside models and data; as in the verb `rank`."""
 
     columns: Columns
     factors: tuple[str, ...]
