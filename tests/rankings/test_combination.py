@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from oodometer.attributions.factors import FactorTable
 from oodometer.audits.prediction_powered import ppi_plus_plus
 from oodometer.errors import InputError, UsageError
 from oodometer.rankings import (
     Method,
     draw_rows,
     drawn_scores,
+    factor_methods,
     few_shot_evaluation,
     fit_weights,
     fixed,
@@ -154,3 +156,16 @@ def test_learnt_weights_are_a_method_of_the_protocol() -> None:
         fit_weights({"other": (scored(pieces, DRAWN), accuracy)}, ["ACC"])
     with pytest.raises(InputError, match="differ in accuracy"):
         fit_weights({"other": (scored(pieces, DRAWN), [0.5] * 4)}, list(pieces))
+
+
+def test_a_higher_factor_is_ranked_lower() -> None:
+    a, b = (FactorTable(("adj", "verb"), np.array([[v, np.nan], [np.nan] * 2])) for v in (1.0, 0.5))
+    methods = factor_methods({"a": a, "b": b})
+    assert list(methods) == ["adj"]
+    found = few_shot_evaluation(methods, [0.9, 0.1], draws=200, size=3)
+    none = float((draw_rows(2, draws=200, size=3) == 1).all(axis=1).mean())
+    assert found.few_shot[0] == pytest.approx(none / 2)  # wrong wherever its words occur, else a tie
+    with pytest.raises(UsageError, match="at least two models"):
+        factor_methods({"a": a})
+    with pytest.raises(UsageError, match="others for b"):
+        factor_methods({"a": a, "b": FactorTable(("adj",), np.ones((1, 2)))})
