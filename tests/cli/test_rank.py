@@ -252,7 +252,6 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     "the same twice": ((STRONG, STRONG, "--classes", "0,1", *EXAMPLES), "is named twice"),
     "one name": (("a=" + STRONG, "a=" + WEAK, "--classes", "0,1", *EXAMPLES), "two models have the name a"),
     "no model": (("folder", STRONG, *EXAMPLES), "folder"),
-    "no such model": (("models/nowhere", STRONG, *EXAMPLES), "models/nowhere"),
     "other classes": ((STRONG, "rank_toy:three", *EXAMPLES), "the classes of rank_toy:strong"),
     "no examples": (TWO, "--examples FILE"),
     "no labels": ((*TWO, "--examples", "bare.jsonl"), "no value in a column label"),
