@@ -170,8 +170,20 @@ def test_suggested_rows_come_back_as_examples(home: Path) -> None:
         row["label"] = int("good" in row["text"])
     Path("next.jsonl").write_text(lines(rows))
     found = told(*THREE, "--examples", "next.jsonl", "--unlabelled", "pool.jsonl")
-    assert found["labelled"] == 6
+    assert (found["labelled"], found["chosen"]) == (6, 6)
     assert found["ranking"][0]["model"] == STRONG
+    # They decide between models, and give no accuracy.
+    assert not {"accuracy", "ppi++", "conf-gt"} & {one["name"] for one in found["evidence"]}
+    assert "accuracy" not in found["ranking"][0]["evidence"]
+    Path("both.jsonl").write_text(lines([*({**row, "chosen": ""} for row in texts(0, 20)), *rows]))
+    both = told(*THREE, "--examples", "both.jsonl", "--unlabelled", "pool.jsonl")
+    once = told(*THREE, *ASKED)
+    assert (both["labelled"], both["chosen"]) == (26, 6)
+    for name in ("accuracy", "conf-gt"):
+        mine, theirs = ({e["name"]: e["values"] for e in one["evidence"]}[name] for one in (both, once))
+        assert mine == theirs
+    assert both["pairs"][0]["p_a_better"] > once["pairs"][0]["p_a_better"]
+    assert any("no accuracy is computed from them" in said for said in both["warnings"])
     assert rank(*THREE, *ASKED, "--suggest", 2, "--out", "next.csv", "--quiet") == 0
     with open("next.csv") as file:
         assert [row["label"] for row in csv.DictReader(file)] == ["", ""]

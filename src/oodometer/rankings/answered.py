@@ -15,7 +15,10 @@ from ..errors import InputError, UsageError
 from ..models.base import Classifier
 from ..predictions import Predictions
 
-__all__ = ["Answered", "check_different", "shown"]
+__all__ = ["CHOSEN", "Answered", "check_different", "shown"]
+
+CHOSEN = "chosen"
+"""The column that says of a labelled row that it is no random one; empty cells are random rows."""
 
 
 @final
@@ -34,6 +37,8 @@ class Answered:
     classifiers : the live models; empty for predictions files.
     truncated : name -> inputs that were longer than the model reads, and were cut.
     left_out : reason -> rows that were not used.
+    chosen : which labelled rows were chosen, not drawn at random, bool, shape (labelled row,): they may decide between
+    models, and no accuracy is computed from them. None: none of them.
     references : labelled predictions on known ground, one a model; empty without any.
     """
 
@@ -49,6 +54,7 @@ class Answered:
     truncated: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     references: tuple[Predictions, ...] = ()
+    chosen: Array | None = None
 
     @property
     def classes(self) -> tuple[int | str, ...]:
@@ -64,6 +70,11 @@ class Answered:
     def pool(self) -> int:
         """Number of rows without a label."""
         return len(self.ids) - self.labelled
+
+    @property
+    def random(self) -> Array:
+        """Positions of the labelled rows that were drawn at random, as far as is known."""
+        return np.arange(self.labelled) if self.chosen is None else np.flatnonzero(~self.chosen)
 
     @cached_property
     def predicted(self) -> Array:

@@ -8,19 +8,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Array
+from ..intervals import clopper_pearson
 from ..registry import find, names
-from ..results import Skipped
+from ..results import Interval, Skipped
 from ..results.ranking import Evidence
 from .answered import Answered
 from .combination import labels_first, mean_evidence
 from .explaining import Explained
 from .options import RankOptions
 from .pool import pool_evidence
-from .posterior import Posterior
 from .powered import powered_accuracy
 from .rules import Method, fixed
 
-__all__ = ["gather"]
+__all__ = ["accuracies", "gather"]
 
 _AGREEMENT = {
     "plurality": "share of the pool's rows on which a model says what most of the others say",
@@ -28,11 +28,13 @@ _AGREEMENT = {
 }
 
 
-def gather(
-    suite: Answered, found: Posterior, explained: Explained | None, options: RankOptions
-) -> tuple[list[Evidence], list[Skipped]]:
+def gather(suite: Answered, explained: Explained | None, options: RankOptions) -> tuple[list[Evidence], list[Skipped]]:
     """All evidence, and what could not answer with the reason."""
-    evidence, skipped = [_accuracy(suite, found)], []
+    evidence, skipped = [], []
+    if len(suite.random):
+        evidence.append(_accuracy(suite, options.level))
+    else:
+        skipped.append(Skipped("accuracy, ppi++, conf, conf-gt", "no labelled row was drawn at random"))
     if suite.probabilities is None:
         skipped.append(Skipped("conf, conf-gt, ppi++", "a model gives classes alone, without probabilities"))
     evidence += [*_powered(suite), *_confidence(suite)]
@@ -46,23 +48,34 @@ def _values(suite: Answered, numbers: Array | Sequence[float]) -> dict[str, floa
     return {name: None if math.isnan(value) else float(value) for name, value in zip(suite.names, numbers, strict=True)}
 
 
-def _accuracy(suite: Answered, found: Posterior) -> Evidence:
+def accuracies(suite: Answered, level: float) -> dict[str, Interval]:
+    """Accuracy of each model on the labelled rows that were drawn at random, exact; empty without any."""
+    rows = len(suite.random)
+    right = suite.correct[:, suite.random].sum(axis=1).tolist() if rows else []
+    return {
+        name: Interval(k / rows, *clopper_pearson(k, rows, level), level, "exact")
+        for name, k in zip(suite.names, right, strict=False)
+    }
+
+
+def _accuracy(suite: Answered, level: float) -> Evidence:
+    found = accuracies(suite, level)
     return Evidence(
         "accuracy",
         "labels",
         "share of the labelled rows that a model gets right, with its exact interval",
         True,
-        _values(suite, suite.correct.mean(axis=1)),
-        dict(zip(suite.names, found.accuracy, strict=True)),
+        _values(suite, [found[name].value for name in suite.names]),
+        found,
         citation="clopper1934",
     )
 
 
 def _confidence(suite: Answered) -> list[Evidence]:
-    if suite.probabilities is None:
+    if suite.probabilities is None or not len(suite.random):
         return []
-    own = suite.probabilities[:, : suite.labelled]
-    truth = np.take_along_axis(own, suite.labels[None, :, None], axis=2)[:, :, 0]
+    own = suite.probabilities[:, suite.random]
+    truth = np.take_along_axis(own, suite.labels[suite.random][None, :, None], axis=2)[:, :, 0]
     return [
         Evidence(
             "conf-gt",
@@ -85,11 +98,12 @@ def _confidence(suite: Answered) -> list[Evidence]:
 
 def _powered(suite: Answered) -> list[Evidence]:
     """Accuracy from labels and pool, with confidence standing for the labels that are missing."""
-    if suite.probabilities is None or not suite.pool:
+    rows = suite.random
+    if suite.probabilities is None or not suite.pool or not len(rows):
         return []
-    sure, first = suite.probabilities.max(axis=2), suite.labelled
-    rule = powered_accuracy(suite.correct, sure[:, :first], sure[:, first:])
-    values = np.clip(rule(np.arange(first)[None])[0], 0, 1)
+    sure = suite.probabilities.max(axis=2)
+    rule = powered_accuracy(suite.correct[:, rows], sure[:, rows], sure[:, suite.labelled :])
+    values = np.clip(rule(np.arange(len(rows))[None])[0], 0, 1)
     about = "prediction-powered accuracy: the labelled rows, moved by how confident the model is on the pool"
     return [Evidence("ppi++", "pool", about, True, _values(suite, values), citation="angelopoulos2023")]
 

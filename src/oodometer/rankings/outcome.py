@@ -10,8 +10,8 @@ from ..errors import UsageError
 from ..results import Skipped
 from ..results.ranking import Evidence, FewShotRanking, ModelPair, RankedModel, Settling
 from ..version import __version__
-from .answered import Answered, shown
-from .evidence import gather
+from .answered import CHOSEN, Answered, shown
+from .evidence import accuracies, gather
 from .explaining import Explained
 from .options import RankOptions
 from .posterior import Posterior, posterior
@@ -40,15 +40,16 @@ def outcome_of(
         level=options.level,
         seed=options.seed,
     )
-    evidence, skipped = gather(suite, found, explained, options)
+    evidence, skipped = gather(suite, explained, options)
     skipped += [Skipped("attributions", why)] if why else []
     order = _order(suite, found, evidence, options)
     return FewShotRanking(
         version=__version__,
-        ranking=_ranking(suite, found, order),
+        ranking=_ranking(suite, found, order, options.level),
         pairs=_pairs(suite, found, order),
         evidence=tuple(evidence),
         labelled=suite.labelled,
+        chosen=suite.labelled - len(suite.random),
         pool=suite.pool,
         modality=suite.modality,
         classes=suite.classes,
@@ -78,8 +79,9 @@ def _order(suite: Answered, found: Posterior, evidence: Sequence[Evidence], opti
     return sorted(place, key=lambda at: (-(scores[at] or 0.0), place[at]))
 
 
-def _ranking(suite: Answered, found: Posterior, order: Sequence[int]) -> tuple[RankedModel, ...]:
-    right = suite.correct.sum(axis=1)
+def _ranking(suite: Answered, found: Posterior, order: Sequence[int], level: float) -> tuple[RankedModel, ...]:
+    right = suite.correct[:, suite.random].sum(axis=1)
+    accuracy = accuracies(suite, level)
     return tuple(
         RankedModel(
             model=suite.names[at],
@@ -87,7 +89,7 @@ def _ranking(suite: Answered, found: Posterior, order: Sequence[int]) -> tuple[R
             rank=place,
             p_best=float(found.p_best[at]),
             right=int(right[at]),
-            accuracy=found.accuracy[at],
+            accuracy=accuracy.get(suite.names[at]),
             truncated=suite.truncated.get(suite.names[at], 0),
         )
         for place, at in enumerate(order, 1)
@@ -128,6 +130,12 @@ def _warnings(suite: Answered, found: Posterior) -> tuple[str, ...]:
     out = []
     if suite.labelled < _FEW:
         out.append(f"{suite.labelled} labelled rows say next to nothing; label ten or more, drawn at random")
+    chosen = suite.labelled - len(suite.random)
+    if chosen:
+        out.append(
+            f"{chosen:,} of {suite.labelled:,} labelled rows were chosen by disagreement (column {CHOSEN}): they speak in "
+            "the probabilities of pairs, and no accuracy is computed from them"
+        )
     if not suite.pool:
         out.append("there is no pool: how often the models disagree is known from the labelled rows alone")
     for one, other in itertools.combinations(range(len(suite.names)), 2):

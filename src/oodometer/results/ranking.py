@@ -87,7 +87,8 @@ class Evidence:
 class RankedModel:
     """One model at its place.
 
-    right : labelled rows that it gets right. accuracy : with its exact interval, from the labelled rows alone.
+    right : labelled rows, drawn at random, that it gets right. accuracy : with its exact interval, from these alone;
+    None where all labelled rows were chosen.
     truncated : inputs longer than the model reads, which were cut.
     """
 
@@ -96,7 +97,7 @@ class RankedModel:
     rank: int
     p_best: float
     right: int
-    accuracy: Interval
+    accuracy: Interval | None
     truncated: int = 0
 
 
@@ -192,7 +193,7 @@ class FewShotRanking:
     labelled, pool : numbers of rows. modality : of the rows. classes : that the models tell apart.
     decided_by : ``labels`` or ``combined``. settling : how many labels would decide. columns : where the inputs stood.
     suggested : (id, text or None) of pool rows to label next. examples : attributions. attribution : how they were
-    made. left_out : reason -> rows.
+    made. left_out : reason -> rows. chosen : labelled rows that are no random ones.
     """
 
     version: str
@@ -213,6 +214,7 @@ class FewShotRanking:
     examples: tuple[ExplainedExample, ...] = ()
     attribution: Mapping[str, Any] | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
+    chosen: int = 0
     skipped: tuple[Skipped, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -234,6 +236,7 @@ class FewShotRanking:
             "argv": self.argv,
             "data": dict(self.data),
             "labelled": self.labelled,
+            "chosen": self.chosen,
             "pool": self.pool,
             "modality": self.modality,
             "classes": list(self.classes),
@@ -288,9 +291,11 @@ class FewShotRanking:
         columns = ["model", "P(best)", "right", "accuracy", "interval", *(one.name for one in shown)]
         rows = []
         for one in self.ranking:
-            ends = f"[{percent(one.accuracy.lower)}, {percent(one.accuracy.upper)}]"
-            cells = [one.model, percent(one.p_best, 0), f"{one.right} of {self.labelled}", percent(one.accuracy.value)]
-            rows.append([*cells, ends, *(_number(found, one.model) for found in shown)])
+            known = one.accuracy
+            ends = "-" if known is None else f"[{percent(known.lower)}, {percent(known.upper)}]"
+            cells = [one.model, percent(one.p_best, 0), f"{one.right} of {self.labelled - self.chosen}"]
+            cells += ["-" if known is None else percent(known.value), ends]
+            rows.append([*cells, *(_number(found, one.model) for found in shown)])
         return columns, rows
 
     def pair_table(self) -> tuple[list[str], list[list[str]]]:

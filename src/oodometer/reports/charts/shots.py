@@ -34,11 +34,16 @@ def figure(result: Result) -> Figure | None:
         return None
     rows = []
     for index, (row, accuracy) in enumerate(found):
-        right = f"{number(row['evidence'].get('right'))} of {number(result.get('labelled'))}"
+        right = f"{number(row['evidence'].get('right'))} of {number(_rows(result))}"
         rows.append(entry(row["short"], accuracy, color=ACCENT if index == 0 else QUIET, right=right))
     chart, height = dots(rows, title="accuracy on the labelled rows")
     text = title(result)
     return Figure("shots", text, caption(result), specification(chart, height=height, alt_text=text))
+
+
+def _rows(result: Result) -> int:
+    """Labelled rows that were drawn at random."""
+    return int(result.get("labelled") or 0) - int(result.get("chosen") or 0)
 
 
 def title(result: Result) -> str:
@@ -50,7 +55,7 @@ def title(result: Result) -> str:
     'By 10 labels alone the ranges of all models overlap'
     """
     found = accuracies(result)
-    many = number(result.get("labelled"))
+    many = number(_rows(result))
     lows = [finite(one.get("lower")) or 0.0 for _, one in found]
     highs = [finite(one.get("upper")) or 1.0 for _, one in found]
     if max(lows) <= min(highs):

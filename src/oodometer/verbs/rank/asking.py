@@ -67,6 +67,7 @@ def ask_models(
         modality=given.modality,
         inputs=tuple(texts[id(rows)][at] for rows, at in order) if texts[id(given)] else (),
         columns=given.inputs,
+        chosen=np.array([given.chosen[row] for row in known], dtype=bool) if any(given.chosen) else None,
         classifiers=tuple(opened),
         truncated=truncated,
         left_out={"rows of the pool that are among the examples": twice} if twice else {},

@@ -13,7 +13,7 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InputError, UsageError
 from ...predictions import Predictions
-from ...rankings.answered import Answered, shown
+from ...rankings.answered import CHOSEN, Answered, shown
 from ...rankings.options import RankOptions
 from ...store import Axes, Source
 from ...store.keys import key_array, key_cells
@@ -70,7 +70,11 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
     order = _orders(ids, names)
     records = [one.take(rows) for one, rows in zip(records, order, strict=True)]
     mine, classes = ids[0], records[0].classes or ()
-    codes = _own_labels(records, names, mine) if examples is None else _given(examples, classes, mine, key, options)
+    chosen = np.zeros(len(mine), dtype=bool)
+    if examples is None:
+        codes = _own_labels(records, names, mine)
+    else:
+        codes, chosen = _given(examples, classes, mine, key, options)
     known = np.flatnonzero(codes >= 0)
     rows = np.concatenate([known, np.flatnonzero(codes < 0)])
     if not len(known):
@@ -87,6 +91,7 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
         labels=codes[known].astype(np.int64),
         ids=tuple(mine[row] for row in rows),
         modality="predictions",
+        chosen=chosen[known] if chosen[known].any() else None,
         references=_references(references, records[0], options),
     )
 
@@ -226,10 +231,12 @@ def _own_labels(records: Sequence[Predictions], names: Sequence[str], ids: Seque
     return codes
 
 
-def _given(examples: Any, classes: Sequence[int | str], ids: Sequence[str], key: str, options: RankOptions) -> Array:
-    """Labels of ``examples`` in the order of ``ids``, positions of classes, -1 where there is none."""
+def _given(
+    examples: Any, classes: Sequence[int | str], ids: Sequence[str], key: str, options: RankOptions
+) -> tuple[Array, Array]:
+    """Labels of ``examples`` in the order of ``ids``, -1 where there is none; and which rows were chosen."""
     label = options.columns.label or "label"
-    table = open_table(examples, [key, label])
+    table = open_table(examples, [key, label, CHOSEN])
     file = table.file or table.name
     for name, option in ((key, "--id"), (label, "--label")):
         if name not in table.columns:
@@ -239,12 +246,13 @@ def _given(examples: Any, classes: Sequence[int | str], ids: Sequence[str], key:
                 remedy=f"name it with {option}",
                 file=file,
             )
-    codes = np.full(len(ids), -1, dtype=np.int64)
+    codes, chosen = np.full(len(ids), -1, dtype=np.int64), np.zeros(len(ids), dtype=bool)
+    kinds: dict[str, Any] = {key: "key", label: "any", **({CHOSEN: "any"} if CHOSEN in table.columns else {})}
     where = {one: row for row, one in enumerate(ids)}
     place = {one: code for code, one in enumerate(classes)}
     seen: set[str] = set()
     done = 0
-    for batch in table.batches({key: "key", label: "any"}, 4096):
+    for batch in table.batches(kinds, 4096):
         names = _keys(batch.column(key), key, file)
         truth = matched(batch.column(label).to_pylist(), classes, file=file, first_row=done, column=label)
         for row, (name, known) in enumerate(zip(names, truth, strict=True), done + 1):
@@ -259,10 +267,12 @@ def _given(examples: Any, classes: Sequence[int | str], ids: Sequence[str], key:
                 )
             seen.add(name)
             codes[where[name]] = -1 if known is None else place[known]
+        if CHOSEN in kinds:
+            chosen[[where[name] for name in names]] = [bool(one) for one in batch.column(CHOSEN).to_pylist()]
         done += batch.num_rows
     if not done:
         raise InputError("labelled rows", got="an empty file", remedy="check what wrote it", file=file)
-    return codes
+    return codes, chosen
 
 
 def _keys(column: Any, key: str, file: str) -> list[str]:

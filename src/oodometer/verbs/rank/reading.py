@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 from ...datasets import Dataset
 from ...datasets.reading import Batch, Columns, Examples, open_examples
 from ...errors import InputError, UsageError
 from ...models.base import Classifier
+from ...rankings.answered import CHOSEN
 
 __all__ = ["Rows", "new_rows", "read_rows", "row_ids"]
 
@@ -22,7 +23,8 @@ class Rows:
     """Rows of a file as they were read.
 
     parts : inputs, texts in one part. targets : of all rows, empty without labels. ids : of all rows, their numbers
-    where they are not ``named``. inputs : columns that were read.
+    where they are not ``named``. inputs : columns that were read. chosen : whether a row was chosen to be labelled,
+    empty where nothing says so.
     """
 
     parts: tuple[Dataset, ...]
@@ -32,6 +34,7 @@ class Rows:
     file: str
     modality: str
     inputs: tuple[str, ...]
+    chosen: tuple[bool, ...] = ()
 
     @property
     def texts(self) -> tuple[Any, ...]:
@@ -44,6 +47,8 @@ def read_rows(
 ) -> Rows:
     """All rows of a file, in batches for images and tables, in one part for texts."""
     examples = open_examples(data, opened[0].reads, columns)
+    if label and CHOSEN in getattr(getattr(examples, "table", None), "columns", ()):
+        examples = open_examples(data, opened[0].reads, replace(columns, keep=(CHOSEN,)))
     _check_reads(examples, opened, sources, columns)
     batches: list[Batch] = list(examples.batches(_BATCH))
     parts = [one.data for one in batches]
@@ -67,6 +72,7 @@ def read_rows(
         file,
         examples.modality,
         tuple(getattr(examples, "inputs", ())) if examples.modality != "image" else (),
+        tuple(bool(one) for batch in batches for one in batch.columns.get(CHOSEN, ())),
     )
 
 

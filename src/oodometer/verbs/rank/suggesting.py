@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UsageError
+from ...rankings.answered import CHOSEN
 from ...results.ranking import FewShotRanking
 from ...store import write_result
 
@@ -39,7 +40,7 @@ def write_suggested(found: FewShotRanking, out: str | os.PathLike[str]) -> None:
         write_result(out, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
         return
     file = io.StringIO()
-    names = list(rows[0]) if rows else ["id", "label", "chosen"]
+    names = list(rows[0]) if rows else ["id", "label", CHOSEN]
     writer = csv.DictWriter(file, names, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
@@ -50,4 +51,4 @@ def _row(found: FewShotRanking, name: str, text: Any) -> dict[str, Any]:
     parts = () if text is None else (text,) if isinstance(text, str) else tuple(text)
     usual = ("text",) if len(parts) == 1 else tuple(f"text_{i + 1}" for i in range(len(parts)))
     columns = found.columns if len(found.columns) == len(parts) else usual
-    return {"id": name, **dict(zip(columns, parts, strict=True)), "label": "", "chosen": "by disagreement"}
+    return {"id": name, **dict(zip(columns, parts, strict=True)), "label": "", CHOSEN: "by disagreement"}
