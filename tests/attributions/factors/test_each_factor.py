@@ -139,6 +139,13 @@ def test_had_and_did_are_no_irregular_verbs_of_their_own() -> None:
     assert value("irreg", of("they had looked", [1, 2, 4])) is None
 
 
+@pytest.mark.parametrize("text", ["they won't go", "they hadn't made it", "it was not made", "they have left"])
+def test_participles_and_contractions_are_no_past_verbs(text: str) -> None:
+    words = Words(text).words
+    assert value("irreg", of(text, [1.0] * len(words))) is None
+    assert value("irreg", of(f"{text} and he left", [0.0] * len(words) + [1, 2, 4])) == -7
+
+
 def test_absent_words_are_counted() -> None:
     table = factor_table([of("he ate it", [1, 2, 4]), of("he looked", [1, 2])], ["irreg", "adj", "max-diff"])
     assert table.absent == {"irreg": 1, "adj": 2, "max-diff": 2}
