@@ -11,6 +11,7 @@ from ..results import Skipped
 from ..results.ranking import Evidence, FewShotRanking, ModelPair, RankedModel, Settling
 from ..version import __version__
 from .answered import CHOSEN, Answered, shown
+from .chosen_rows import posterior_by_pattern
 from .evidence import accuracies, gather
 from .explaining import Explained
 from .options import RankOptions
@@ -31,15 +32,7 @@ def outcome_of(
     argv: str | None,
 ) -> FewShotRanking:
     """The result of a suite; ``why`` says why nothing was explained, where that was asked for."""
-    first = suite.labelled
-    found = posterior(
-        suite.predicted[:, :first],
-        suite.labels,
-        suite.predicted[:, first:] if suite.pool else None,
-        models=suite.names,
-        level=options.level,
-        seed=options.seed,
-    )
+    found = _posterior(suite, options)
     evidence, skipped = gather(suite, explained, options)
     skipped += [Skipped("attributions", why)] if why else []
     order = _order(suite, found, evidence, options)
@@ -54,7 +47,7 @@ def outcome_of(
         modality=suite.modality,
         classes=suite.classes,
         decided_by=options.order,
-        settling=_settling(found, options),
+        settling=_settling(suite, found, options),
         level=options.level,
         seed=options.seed,
         data=data,
@@ -67,6 +60,14 @@ def outcome_of(
         warnings=_warnings(suite, found),
         argv=argv,
     )
+
+
+def _posterior(suite: Answered, options: RankOptions) -> Posterior:
+    """From random rows by the wins of each pair; with chosen rows among them by pattern."""
+    first = suite.labelled
+    rows = suite.predicted[:, :first], suite.labels, suite.predicted[:, first:] if suite.pool else None
+    found = posterior(*rows, models=suite.names, level=options.level, seed=options.seed)
+    return found if suite.chosen is None else posterior_by_pattern(found, *rows, seed=options.seed)
 
 
 def _order(suite: Answered, found: Posterior, evidence: Sequence[Evidence], options: RankOptions) -> list[int]:
@@ -111,7 +112,13 @@ def _pairs(suite: Answered, found: Posterior, order: Sequence[int]) -> tuple[Mod
     )
 
 
-def _settling(found: Posterior, options: RankOptions) -> Settling:
+def _settling(suite: Answered, found: Posterior, options: RankOptions) -> Settling:
+    if suite.chosen is not None:
+        a, b = found.leaders
+        p = float(found.p_better[a, b])
+        why = "" if p >= options.level else "how many more labels would settle it is worked out for random rows alone"
+        names = suite.names[a], suite.names[b]
+        return Settling(*names, p, options.level, 0 if p >= options.level else None, why=why)
     one = labels_to_settle(found, options.level, seed=options.seed)
     return Settling(
         best=one.a,
@@ -133,8 +140,8 @@ def _warnings(suite: Answered, found: Posterior) -> tuple[str, ...]:
     chosen = suite.labelled - len(suite.random)
     if chosen:
         out.append(
-            f"{chosen:,} of {suite.labelled:,} labelled rows were chosen by disagreement (column {CHOSEN}): they speak in "
-            "the probabilities of pairs, and no accuracy is computed from them"
+            f"{chosen:,} of {suite.labelled:,} labelled rows were chosen by disagreement (column {CHOSEN}): they count in "
+            "the probabilities, for rows like them alone, and no accuracy is computed from them"
         )
     if not suite.pool:
         out.append("there is no pool: how often the models disagree is known from the labelled rows alone")
