@@ -140,11 +140,12 @@ def _combined(suite: Answered, evidence: Sequence[Evidence]) -> list[Evidence]:
         numbers = [one.values[name] for name in suite.names]
         scores = [math.nan if value is None else sign * value for value in numbers]
         groups.setdefault(one.group, {})[one.name] = fixed(scores)
-    if not groups:
+    rows = suite.random
+    if not groups or not len(rows):
         return []
-    rule = labels_first(suite.correct, {name: mean_evidence(pieces) for name, pieces in groups.items()})
+    rule = labels_first(suite.correct[:, rows], {name: mean_evidence(pieces) for name, pieces in groups.items()})
     about = "accuracy on the labelled rows, and all other evidence together for less than one label's worth"
-    values = rule(np.arange(suite.labelled)[None])[0]
+    values = rule(np.arange(len(rows))[None])[0]
     return [Evidence("combined", "combined", about, True, _values(suite, values))]
 
 

@@ -139,10 +139,8 @@ def _warnings(suite: Answered, found: Posterior) -> tuple[str, ...]:
         out.append(f"{suite.labelled} labelled rows say next to nothing; label ten or more, drawn at random")
     chosen = suite.labelled - len(suite.random)
     if chosen:
-        out.append(
-            f"{chosen:,} of {suite.labelled:,} labelled rows were chosen by disagreement (column {CHOSEN}): they count in "
-            "the probabilities, for rows like them alone, and no accuracy is computed from them"
-        )
+        told = f"{chosen:,} of {suite.labelled:,} labelled rows were chosen by disagreement (column {CHOSEN})"
+        out.append(f"{told}: they count in the probabilities for rows like them; no accuracy is computed from them")
     if not suite.pool:
         out.append("there is no pool: how often the models disagree is known from the labelled rows alone")
     for one, other in itertools.combinations(range(len(suite.names)), 2):
