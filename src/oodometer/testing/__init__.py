@@ -1,4 +1,4 @@
-"""Contract checks: what every score, estimator, metric, calibrator, shift and live model obeys; for plugins too.
+"""Contract checks: what every score, estimator, metric, calibrator, shift, factor and model obeys; for plugins too.
 
     from oodometer.testing import check_estimator
     check_estimator(MyEstimator)
@@ -8,6 +8,7 @@ Each check raises `AssertionError` with the name of the rule that was broken.
 
 from __future__ import annotations
 
+from .factors import check_factor
 from .methods import (
     check_calibrator,
     check_estimator,
@@ -23,6 +24,7 @@ from .shifts import check_image_shift, check_text_shift
 __all__ = [
     "check_calibrator",
     "check_estimator",
+    "check_factor",
     "check_image_shift",
     "check_metric",
     "check_model",
