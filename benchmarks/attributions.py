@@ -10,8 +10,8 @@ our default). Sides take turns in a rotating order; ratios are taken within a ro
 round has a seed of its own, so that two rounds of one side tell its sampling error.
 
 What "at their defaults" means: captum asks one text a call (`perturbations_per_eval=1`); it is also timed with 64.
-shap is `KernelExplainer` without its selection of features, since all values are wanted, over the same function that we ask;
-lime is `LimeTextExplainer` with `bow=False`, again over that function.
+shap is `KernelExplainer` without its selection of features, since all values are wanted, over the same function that
+we ask; lime is `LimeTextExplainer` with `bow=False`, again over that function.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer.attributions import Explained, KernelShap, Lime, WordAttributions, Words, explain_in
 import oodometer.attributions.files as files
+from oodometer.attributions import Explained, KernelShap, Lime, WordAttributions, Words, explain_in
 from oodometer.attributions.files import read_attributions, write_attributions
 from oodometer.errors import InputError, UsageError
 

@@ -1,4 +1,4 @@
-"""Contract checks: what scores, estimators, metrics, calibrators, shifts, attributions and models obey; also of plugins.
+"""Contract checks: what scores, estimators, metrics, calibrators, shifts, attributions and models obey; for plugins.
 
     from oodometer.testing import check_estimator
     check_estimator(MyEstimator)
