@@ -83,7 +83,7 @@ def factor_table(
             value = factor.value(one)
             if value is None:
                 continue
-            if not isinstance(value, (int, float, np.number)) or not math.isfinite(value):
+            if not np.isfinite(value):
                 raise UsageError(
                     f"the factor {factor.name} gave {value!r} for example {j + 1}, expected a finite number"
                 )

@@ -1,0 +1,189 @@
+"""Few-shot evaluation: how often a few rows, drawn again and again, put each pair of models in its true order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import InputError, UsageError
+from ..results import plain
+from .rules import Method, scored
+
+__all__ = ["FewShot", "draw_rows", "few_shot_evaluation"]
+
+_DRAWS, _SIZE = 500, 10  # the paper's
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FewShot:
+    """How well methods rank pairs of models from a few rows.
+
+    Parameters
+    ----------
+    methods, models : their names.
+    truth : accuracy of each model on the full set, shape (model,).
+    pairs : positions (better, worse) of the pairs of models that differ in truth, best model first.
+    outcomes : 1 where the better model has the larger score, 0 where it has the smaller, 0.5 where the scores are equal
+        or there is none; shape (method, pair, draw).
+    equal : how many pairs were left out because their truth is equal.
+    rows, size, seed : of the population, of a draw, of the draws.
+    """
+
+    methods: tuple[str, ...]
+    models: tuple[str, ...]
+    truth: Array
+    pairs: tuple[tuple[int, int], ...]
+    outcomes: Array
+    equal: int
+    rows: int
+    size: int
+    seed: int
+
+    @property
+    def draws(self) -> int:
+        """Number of draws."""
+        return int(self.outcomes.shape[2])
+
+    @property
+    def pairwise(self) -> Array:
+        """Pairwise accuracy: mean over the draws, shape (method, pair)."""
+        return np.asarray(self.outcomes.mean(axis=2))
+
+    @property
+    def few_shot(self) -> Array:
+        """Few-shot accuracy: mean of the pairwise accuracies, shape (method,)."""
+        return np.asarray(self.pairwise.mean(axis=1))
+
+    @property
+    def ties(self) -> Array:
+        """Share of pairs and draws that a method does not decide, shape (method,)."""
+        return np.asarray((self.outcomes == 0.5).mean(axis=(1, 2)))
+
+    def of(self, method: str) -> Array:
+        """Outcomes of one method, shape (pair, draw). Raises `UsageError` for an unknown name."""
+        if method not in self.methods:
+            raise UsageError(f"expected one of the methods {', '.join(self.methods)}, got {method!r}")
+        return np.asarray(self.outcomes[self.methods.index(method)])
+
+    def pair_name(self, pair: int) -> str:
+        """Name of a pair, the better model first."""
+        better, worse = self.pairs[pair]
+        return f"{self.models[better]}-{self.models[worse]}"
+
+    def by_pair(self) -> tuple[list[str], list[list[str]]]:
+        """A table like the paper's Table 4: column names, and lines of a method with its pairwise accuracies in %."""
+        names = ["method", *(self.pair_name(pair) for pair in range(len(self.pairs))), "mean"]
+        lines = zip(self.methods, self.pairwise, self.few_shot, strict=True)
+        return names, [[m, *(f"{100 * one:.1f}" for one in row), f"{100 * mean:.1f}"] for m, row, mean in lines]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON; the single outcomes are left out."""
+        pairs = [
+            {"better": self.models[a], "worse": self.models[b], "gap": plain(self.truth[a] - self.truth[b])}
+            for a, b in self.pairs
+        ]
+        lines = zip(self.methods, self.few_shot, self.pairwise, self.ties, strict=True)
+        return {
+            "models": [{"model": m, "accuracy": plain(t)} for m, t in zip(self.models, self.truth, strict=True)],
+            "pairs": pairs,
+            "equal_pairs_left_out": self.equal,
+            "methods": [
+                {"method": m, "few_shot_accuracy": plain(a), "pairwise_accuracy": plain(p), "ties": plain(t)}
+                for m, a, p, t in lines
+            ],
+            "rows": self.rows,
+            "draws": self.draws,
+            "size": self.size,
+            "seed": self.seed,
+        }
+
+
+def draw_rows(rows: int, *, draws: int = _DRAWS, size: int = _SIZE, seed: int = 0) -> Array:
+    """Positions of rows drawn with replacement, int64, shape (draw, size): the same for all methods and models.
+
+    Raises `UsageError` for numbers below 1.
+
+    >>> draw_rows(400).shape
+    (500, 10)
+    """
+    for name, given in (("rows", rows), ("draws", draws), ("size", size)):
+        if given < 1:
+            raise UsageError(f"expected at least one of {name}, got {given}")
+    return np.random.default_rng([seed, 0xF5]).integers(0, rows, (draws, size))
+
+
+def few_shot_evaluation(
+    methods: Mapping[str, Method],
+    truth: Sequence[float] | Array,
+    *,
+    models: Sequence[str] | None = None,
+    rows: int | None = None,
+    draws: int = _DRAWS,
+    size: int = _SIZE,
+    seed: int = 0,
+) -> FewShot:
+    """The paper's protocol: pairwise and few-shot accuracy of methods that rank models from a few rows.
+
+    For each draw of ``size`` rows (with replacement, the same for all methods and models) and each pair of models that
+    differ in ``truth``: 1 where the method's score of the better model is larger, 0 where it is smaller, 0.5 for a tie,
+    or where a model has no score. Pairwise accuracy is the mean over draws, few-shot accuracy its mean over pairs.
+
+    Parameters
+    ----------
+    methods :
+        Name -> values, shape (model, row), or a rule; larger = better. A factor enters as minus the factor.
+    truth :
+        Accuracy of each model on the full set, shape (model,).
+    models :
+        Their names; by default m1, m2, ...
+    rows :
+        Rows of the population; needed where all methods are rules.
+    draws, size, seed :
+        Of the draws; 500 draws of 10 are the paper's.
+
+    Raises `UsageError` for fewer than two models and for methods of other models or rows, `InputError` where no pair of
+    models differs, or for an accuracy that is none. Source: Singhal et al. (2022), section 4.3 and appendix B.
+
+    >>> right = np.array([[1, 1, 1, 1], [1, 1, 0, 0]])
+    >>> found = few_shot_evaluation({"ACC": right}, [1.0, 0.5], draws=2000, size=2)
+    >>> bool(abs(found.few_shot[0] - (0.75 + 0.25 / 2)) < 0.02)  # a tie where both rows are among the first two
+    True
+    """
+    known = np.asarray(truth, dtype=np.float64)
+    if known.ndim != 1 or len(known) < 2:
+        raise UsageError(f"expected the accuracies of at least two models, got shape {known.shape}")
+    if not np.isfinite(known).all():
+        raise InputError("an accuracy of each model", got=str(known.tolist()), remedy="measure it on labelled rows")
+    names = tuple(f"m{i + 1}" for i in range(len(known))) if models is None else tuple(models)
+    if len(names) != len(known):
+        raise UsageError(f"expected {len(known)} names of models, got {len(names)}")
+    population = _rows_of(methods, rows)
+    scores = scored(methods, draw_rows(population, draws=draws, size=size, seed=seed))
+    if scores.shape[2] != len(known):
+        raise UsageError(f"expected scores of {len(known)} models, got {scores.shape[2]}")
+    order = np.argsort(-known, kind="stable")
+    every = [(int(a), int(b)) for i, a in enumerate(order) for b in order[i + 1 :]]
+    pairs = tuple((a, b) for a, b in every if known[a] > known[b])
+    if not pairs:
+        raise InputError("two models that differ in accuracy", got="equal ones", remedy="rank other models")
+    better, worse = (scores[:, :, list(side)] for side in zip(*pairs, strict=True))
+    # a score that is not there compares as neither larger nor smaller: a tie
+    outcomes = np.where(better > worse, 1.0, np.where(better < worse, 0.0, 0.5)).transpose(0, 2, 1)
+    return FewShot(tuple(methods), names, known, pairs, outcomes, len(every) - len(pairs), population, size, seed)
+
+
+def _rows_of(methods: Mapping[str, Method], rows: int | None) -> int:
+    """Rows of the population, which all values share."""
+    counts = {name: np.shape(method)[-1] for name, method in methods.items() if not callable(method)}
+    if rows is not None:
+        counts["rows"] = rows
+    if not counts:
+        raise UsageError("expected the number of rows, as every method is a rule; give rows=")
+    if len(set(counts.values())) > 1:
+        raise UsageError(f"expected values of the same rows, got {counts} rows")
+    return int(next(iter(counts.values())))

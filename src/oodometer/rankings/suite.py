@@ -1,0 +1,134 @@
+"""Suite: what several models say about the same rows, with the classes of all in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import InputError, UsageError
+from ..predictions import Predictions
+
+__all__ = ["Suite", "suite_of"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Suite:
+    """Predictions of several models on the same rows.
+
+    Parameters
+    ----------
+    models : their names, in the order of the first axis.
+    classes : names of the classes; None where the records name none.
+    predicted : positions of classes, int64, shape (model, row).
+    truth : position of the true class, int64, shape (row,), -1 where unknown.
+    probabilities : float64, shape (model, row, class); None where a model gives none.
+    """
+
+    models: tuple[str, ...]
+    classes: tuple[str, ...] | None
+    predicted: Array
+    truth: Array
+    probabilities: Array | None = None
+
+    @property
+    def correct(self) -> Array:
+        """1 where a model is right, 0 where it is wrong, nan where the truth is unknown, shape (model, row)."""
+        return np.where(self.truth < 0, np.nan, self.predicted == self.truth)
+
+    @property
+    def labelled(self) -> Array:
+        """Positions of the rows whose truth is known."""
+        return np.flatnonzero(self.truth >= 0)
+
+    @property
+    def never_predicted(self) -> tuple[int, ...]:
+        """Classes that some row has and no model predicts anywhere: on those rows all models are wrong."""
+        return tuple(sorted(set(self.truth[self.truth >= 0].tolist()) - set(np.unique(self.predicted).tolist())))
+
+
+def suite_of(records: Mapping[str, Predictions]) -> Suite:
+    """Records of the same rows by several models, as one suite; classes are put in the order of the first record.
+
+    Raises `UsageError` for fewer than two models, and `InputError` for records that differ in their rows, classes or
+    labels, that have fewer than two classes, or that predict no classes.
+
+    >>> a = Predictions.from_probabilities([[0.9, 0.1], [0.4, 0.6]], label=["cat", "cat"], classes=["cat", "dog"])
+    >>> b = Predictions.from_probabilities([[0.3, 0.7], [0.6, 0.4]], label=["cat", "cat"], classes=["dog", "cat"])
+    >>> found = suite_of({"a": a, "b": b})
+    >>> found.predicted.tolist(), found.correct.tolist()
+    ([[0, 1], [0, 1]], [[1.0, 0.0], [1.0, 0.0]])
+    """
+    if len(records) < 2:
+        raise UsageError(f"expected at least two models to rank, got {len(records)}; give name -> predictions")
+    first, *_ = records
+    base = records[first]
+    truth: Array | None = None
+    predicted, probabilities = [], []
+    for name, record in records.items():
+        _check(name, record, first, base)
+        order = _order(name, record, first, base)
+        predicted.append(order[record.predicted])
+        if record.probabilities is not None:
+            there = np.empty(record.probabilities.shape)
+            there[:, order] = record.probabilities
+            probabilities.append(there)
+        if record.label is not None:
+            label = np.where(record.label < 0, -1, order[record.label])
+            if truth is not None and not np.array_equal(truth, label):
+                row = int(np.flatnonzero(truth != label)[0]) + 1
+                raise InputError(
+                    "the same labels for all models", got=f"another for {name}", remedy="give the same rows", row=row
+                )
+            truth = label
+    return Suite(
+        models=tuple(records),
+        classes=None if base.classes is None else tuple(str(one) for one in base.classes),
+        predicted=np.stack(predicted).astype(np.int64),
+        truth=np.full(len(base), -1) if truth is None else truth.astype(np.int64),
+        probabilities=np.stack(probabilities) if len(probabilities) == len(records) else None,
+    )
+
+
+def _check(name: str, record: Predictions, first: str, base: Predictions) -> None:
+    """Complaints about one record that can be made without the others' numbers."""
+    if not record.has_classes or (
+        record.prediction is None and record.probabilities is None and record.members is None
+    ):
+        raise InputError(
+            "predicted classes", got=f"a record of {name} without them", remedy="give probabilities or predictions"
+        )
+    if record.num_classes < 2:
+        raise InputError("at least two classes", got=f"{record.num_classes} of {name}", remedy="name all classes")
+    if len(record) != len(base) or not len(record):
+        raise InputError(
+            f"as many rows for {name} as for {first}",
+            got=f"{len(record)} and {len(base)}",
+            remedy="ask all models about the same rows, at least one",
+        )
+
+
+def _order(name: str, record: Predictions, first: str, base: Predictions) -> Array:
+    """Position in the first record's classes of each class of a record."""
+    if record.classes is None or base.classes is None:
+        if record.num_classes != base.num_classes and None not in (record.probabilities, base.probabilities):
+            raise InputError(
+                f"the {base.num_classes} classes of {first}",
+                got=f"{record.num_classes} of {name}",
+                remedy="rank models that tell the same classes apart",
+            )
+        return np.arange(max(record.num_classes, base.num_classes))
+    wanted = [str(one) for one in base.classes]
+    given = [str(one) for one in record.classes]
+    if sorted(wanted) != sorted(given):
+        odd = sorted(set(wanted) ^ set(given))
+        raise InputError(
+            f"the classes of {first}",
+            got=f"others of {name}: {', '.join(odd[:5])} stand in one only",
+            remedy="rank models that tell the same classes apart",
+        )
+    return np.array([wanted.index(one) for one in given])
