@@ -2,7 +2,31 @@
 
 from __future__ import annotations
 
-from .base import Attribution, WordAttributions
+from .base import Attribution, Model, WordAttributions
+
+# The order of import is that of presentation.
+# isort: off
+from .lime import Lime
+from .kernel_shap import KernelShap
+from .integrated_gradients import IntegratedGradients
+
+# isort: on
+from .files import Explained, explain_in, read_attributions, write_attributions
+from .normalization import NORMALIZATIONS, normalized
 from .words import Words
 
-__all__ = ["Attribution", "WordAttributions", "Words"]
+__all__ = [
+    "NORMALIZATIONS",
+    "Attribution",
+    "Explained",
+    "IntegratedGradients",
+    "KernelShap",
+    "Lime",
+    "Model",
+    "WordAttributions",
+    "Words",
+    "explain_in",
+    "normalized",
+    "read_attributions",
+    "write_attributions",
+]

@@ -44,14 +44,30 @@ class WordAttributions:
 
 
 class Attribution(ABC):
-    """A method of attribution. A subclass is final and sets ``name``, ``about`` (one sentence), ``needs`` and
-    ``citation``.
+    """A method of attribution.
+
+    A subclass is final and sets ``name``, ``about`` (one sentence), ``needs`` (empty: any model will do;
+    ``("encoder",)``: an `Encoder`) and ``citation``. Its options are the fields of a dataclass, with defaults.
     """
 
     name: ClassVar[str]
     about: ClassVar[str]
     needs: ClassVar[tuple[str, ...]] = ()
     citation: ClassVar[str]
+
+    _truncated = 0
+
+    @property
+    def truncated(self) -> int:
+        """Texts of the last call that were too long for the model and were cut, where that is known.
+
+        Of LIME and KernelSHAP these are all different texts that were asked, of integrated gradients the examples.
+        """
+        return self._truncated
+
+    def options(self) -> dict[str, Any]:
+        """Options by name: they name what a folder of attributions holds."""
+        return {name: value for name, value in sorted(vars(self).items()) if not name.startswith("_")}
 
     @abstractmethod
     def explain(

@@ -10,11 +10,11 @@ from typing import final
 import numpy as np
 
 from ..arrays import Array
-from ..errors import UsageError
-from ..models.base import Text
+from ..errors import InputError, UsageError
+from ..models.base import Text, check_texts
 from ..shifts.text.words import words_of
 
-__all__ = ["Words"]
+__all__ = ["Words", "as_words"]
 
 
 @final
@@ -41,6 +41,11 @@ class Words:
             raise UsageError(f"expected the position of one of {len(self.words)} words, got {self.feature}")
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The parts as strings."""
+        return (self.text,) if isinstance(self.text, str) else self.text
+
+    @property
     def is_pair(self) -> bool:
         """Whether there are two parts, with a separator between them."""
         return not isinstance(self.text, str)
@@ -48,17 +53,17 @@ class Words:
     @cached_property
     def words(self) -> tuple[str, ...]:
         """Words and punctuation marks of all parts, in order."""
-        return tuple(word.text for part in self._texts for word in words_of(part))
+        return tuple(word.text for part in self.texts for word in words_of(part))
 
     @cached_property
     def parts(self) -> Array:
         """The part that each word stands in, 0 or 1, int64, shape (word,)."""
-        return np.repeat(np.arange(len(self._texts)), [len(words_of(part)) for part in self._texts])
+        return np.repeat(np.arange(len(self.texts)), [len(words_of(part)) for part in self.texts])
 
     @cached_property
     def spans(self) -> tuple[tuple[int, int], ...]:
         """Where each word starts and ends in its part, in characters."""
-        return tuple((word.start, word.end) for part in self._texts for word in words_of(part))
+        return tuple((word.start, word.end) for part in self.texts for word in words_of(part))
 
     @property
     def features(self) -> int:
@@ -73,6 +78,26 @@ class Words:
                 return place
         return None
 
-    @property
-    def _texts(self) -> tuple[str, ...]:
-        return (self.text,) if isinstance(self.text, str) else self.text
+
+def as_words(texts: Sequence[Text | Words]) -> list[Words]:
+    """Each text as `Words`; `InputError` for none at all, for what is no text, and for a text without words.
+
+    >>> [one.features for one in as_words(["a film", ("a man eats", "he eats")])]
+    [2, 6]
+    >>> as_words(["a film", " "])
+    Traceback (most recent call last):
+    oodometer.errors.InputError: row 2: column text: expected a text with words, got ' '; leave the row out
+    """
+    plain = texts if isinstance(texts, str) else [one.text if isinstance(one, Words) else one for one in texts]
+    checked = check_texts(plain)
+    found = [one if isinstance(one, Words) else Words(text) for one, text in zip(texts, checked, strict=True)]
+    for row, one in enumerate(found, 1):
+        if not one.words:
+            raise InputError(
+                "a text with words",
+                got=repr(one.text)[:60],
+                remedy="leave the row out",
+                row=row,
+                column="text",
+            )
+    return found

@@ -1,0 +1,158 @@
+"""Black box: what LIME and KernelSHAP share: subsets of the words are asked, a linear model follows the answers."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import UsageError
+from ..models.base import Progress, Text
+from ..store.artifact_cache import checksum
+from .absence import Absence
+from .asking import Asker, checked_targets, class_at, is_whole
+from .base import Attribution, Model, WordAttributions
+from .words import Words, as_words
+
+__all__ = ["BlackBox", "Fit", "Subsets", "weighted_r2", "whole_number"]
+
+AT_ONCE = 4096
+"""Texts that are asked in one call: enough to fill batches with texts of one length, few enough to be held."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Subsets:
+    """Which features of an example are present in each text that is asked.
+
+    Parameters
+    ----------
+    present : bool, shape (subset, feature); the first row has all features.
+    weights : of each subset in the fit, float64, shape (subset,).
+    """
+
+    present: Array
+    weights: Array
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A linear model: the values of the features, float64, shape (feature,), the probability without any, and R²."""
+
+    values: Array
+    base: float
+    r2: float
+
+
+class BlackBox(Attribution):
+    """A method that asks the model about subsets of the words: it needs no more of a model than its probabilities.
+
+    A subclass is a dataclass that says how many subsets it asks (`_number`), which (`_subsets`) and what it makes of
+    the answers (`_fitted`).
+    """
+
+    absent: str
+    seed: int
+
+    at_once: ClassVar[int] = AT_ONCE
+
+    def explain(
+        self,
+        model: Model,
+        texts: Sequence[Text | Words],
+        *,
+        targets: Sequence[int] | None = None,
+        progress: Progress | None = None,
+    ) -> list[WordAttributions]:
+        """Attributions of each text, in order, of the predicted class or of the classes at ``targets``.
+
+        Texts of many examples go into one call, so that a model can sort them by length. ``progress`` is called with
+        (perturbed texts done, all). Raises `InputError` for a text without words, for targets that are no classes and
+        for answers that are no probabilities.
+        """
+        examples = as_words(texts)
+        wanted = checked_targets(targets, len(examples))
+        absence, ask = Absence.of(self.absent, model), Asker(model)
+        found: list[WordAttributions] = []
+        done, total = 0, sum(self._number(one.features) for one in examples)
+        for group in self._groups(examples):
+            subsets = [self._subsets(one.features, self._rng(one)) for one in group]
+            rows = [len(one.present) for one in subsets]
+            asked: list[Text] = []
+            for one, which in zip(group, subsets, strict=True):
+                asked += absence.texts(one, which.present)
+            answers = ask(asked, _scaled(progress, done, sum(rows), total))
+            done += sum(rows)
+            parts = np.split(answers, np.cumsum(rows)[:-1])
+            for one, which, probabilities in zip(group, subsets, parts, strict=True):
+                target = class_at(wanted, len(found), probabilities[0])
+                found.append(self._explained(one, which, probabilities[:, target], target))
+        self._truncated = ask.truncated
+        return found
+
+    @abstractmethod
+    def _number(self, features: int) -> int:
+        """How many subsets are asked of an example with so many features."""
+
+    @abstractmethod
+    def _subsets(self, features: int, rng: np.random.Generator) -> Subsets:
+        """The subsets, the whole text first; all chance comes from ``rng``."""
+
+    @abstractmethod
+    def _fitted(self, subsets: Subsets, answers: Array) -> Fit:
+        """The linear model of the probabilities of one class, shape (subset,)."""
+
+    def _explained(self, words: Words, subsets: Subsets, answers: Array, target: int) -> WordAttributions:
+        fit = self._fitted(subsets, answers)
+        many = len(words.words)
+        separator = float(fit.values[-1]) if words.is_pair else math.nan
+        return WordAttributions(words, fit.values[:many], separator, target, float(answers[0]), fit.base, fit.r2)
+
+    def _rng(self, words: Words) -> np.random.Generator:
+        """Draws depend on the seed and on the text, not on where it stands or beside what."""
+        return np.random.default_rng([self.seed, int(checksum(*words.texts), 16)])
+
+    def _groups(self, examples: Sequence[Words]) -> Iterator[list[Words]]:
+        """Examples in order, as many together as have at most `at_once` subsets, and one at least."""
+        group: list[Words] = []
+        held = 0
+        for one in examples:
+            rows = self._number(one.features)
+            if group and held + rows > self.at_once:
+                yield group
+                group, held = [], 0
+            group.append(one)
+            held += rows
+        yield group
+
+
+def whole_number(name: str, value: object, least: int) -> None:
+    """`UsageError` for what is no whole number, or one below the least.
+
+    >>> whole_number("samples", 1.5, 2)
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected samples to be a whole number from 2 on, got 1.5
+    """
+    if not is_whole(value, least):
+        raise UsageError(f"expected {name} to be a whole number from {least} on, got {value!r}")
+
+
+def weighted_r2(answers: Array, predicted: Array, weights: Array) -> float:
+    """Share of the weighted variance that is explained; nan where the answers do not vary."""
+    mean = np.average(answers, weights=weights)
+    whole = float(weights @ (answers - mean) ** 2)
+    if whole <= 1e-20 * float(weights.sum()):
+        return math.nan
+    return 1 - float(weights @ (answers - predicted) ** 2) / whole
+
+
+def _scaled(progress: Progress | None, done: int, rows: int, total: int) -> Progress | None:
+    if progress is None:
+        return None
+    return lambda part, whole: progress(done + rows * part // whole, total)

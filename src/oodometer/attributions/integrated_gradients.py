@@ -1,0 +1,200 @@
+"""Token integrated gradients: the gradient along a line from a text of masks to the text, word piece by word piece."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import MissingExtraError, UsageError
+from ..models.base import Progress, Text
+from ..models.text.encoder import Encoder
+from ..models.torch.library import choose_device
+from ..models.torch.library import torch as load_torch
+from ..registry import register
+from .asking import checked_targets, class_at
+from .base import Attribution, Model, WordAttributions
+from .black_box import whole_number
+from .pieces import Pieces, pieces_of
+from .words import Words, as_words
+
+__all__ = ["IntegratedGradients"]
+
+BASELINES = ("mask", "pad", "zero")
+_TOKENS = {"cpu": 8_192, "cuda": 65_536}  # padded tokens of all steps that are held at once
+
+
+@final
+@register("attribution")
+@dataclass
+class IntegratedGradients(Attribution):
+    r"""The gradient of the probability by the embeddings of the pieces, along the line from a baseline to the text.
+
+    With x the embeddings of the pieces and x' those of the baseline, a piece t has the value
+
+        (x_t - x'_t) · ∫_0^1 ∂p(x' + u (x - x')) / ∂x_t du,
+
+    by Gauss-Legendre quadrature (captum). A word is the sum of its pieces; the separator of a pair has a value of its
+    own. The special tokens at both ends stay as they are. All values together are p(x) - p(x'), up to the quadrature:
+    ``fit`` is p(x) - p(x') minus their sum, ``base`` is p(x'). Words of a text beyond the limit of the model have 0;
+    ``truncated`` counts such texts.
+
+    Parameters
+    ----------
+    steps : points of the quadrature; the cost is one forward and one backward pass for each.
+    baseline : what a piece starts from: the mask token, the padding token, or a vector of zeros.
+
+    Raises `UsageError` for a model that is no `Encoder`, for an encoder without the token of the baseline and for
+    options out of range, `MissingExtraError` without captum, `InputError` as `BlackBox.explain` does.
+
+    Source: Sundararajan et al. (2017); masks as the baseline as in Singhal et al. (2022).
+
+    >>> IntegratedGradients(steps=16).explain(lambda texts: [[0.5, 0.5]] * len(texts), ["a good film"])
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: token-ig reads the gradients of an Encoder, got function; use lime or kernel-shap
+    """
+
+    name = "token-ig"
+    about = "gradients along the line from masks to the text, summed over the pieces of a word"
+    needs = ("encoder",)
+    citation = "sundararajan2017"
+
+    steps: int = 50
+    baseline: str = "mask"
+
+    def __post_init__(self) -> None:
+        whole_number("steps", self.steps, 1)
+        if self.baseline not in BASELINES:
+            raise UsageError(f"unknown baseline {self.baseline!r}; known: {', '.join(BASELINES)}")
+
+    def explain(
+        self,
+        model: Model,
+        texts: Sequence[Text | Words],
+        *,
+        targets: Sequence[int] | None = None,
+        progress: Progress | None = None,
+    ) -> list[WordAttributions]:
+        """Attributions of each text, in order, of the predicted class or of the classes at ``targets``.
+
+        ``progress`` is called with (examples done, all).
+        """
+        if not isinstance(model, Encoder):
+            kind = getattr(model, "__name__", None) if not isinstance(model, type) else None
+            said = "function" if kind is not None else type(model).__name__
+            raise UsageError(f"token-ig reads the gradients of an Encoder, got {said}; use lime or kernel-shap")
+        path = _Path(model, self.steps, self._start(model))
+        examples = as_words(texts)
+        wanted = checked_targets(targets, len(examples))
+        pieces = pieces_of(model, examples)
+        found: list[WordAttributions | None] = [None] * len(examples)
+        done = 0
+        for batch in path.batches([len(one.ids) for one in pieces]):
+            for row, one in zip(batch, path.explain(batch, examples, pieces, wanted), strict=True):
+                found[row] = one
+            done += len(batch)
+            if progress is not None:
+                progress(done, len(examples))
+        self._truncated = sum(one.cut for one in pieces)
+        return [one for one in found if one is not None]
+
+    def _start(self, model: Encoder) -> int | None:
+        """The token of the baseline; None for zeros."""
+        model._must_be_fitted()
+        if self.baseline == "zero":
+            return None
+        token = model.tokenizer.mask_token_id if self.baseline == "mask" else model.padding
+        if token is None:
+            raise UsageError("this encoder has no mask token; take the baseline 'pad' or 'zero'")
+        return int(token)
+
+
+class _Path:
+    """An encoder that is asked along lines between embeddings."""
+
+    def __init__(self, model: Encoder, steps: int, start: int | None) -> None:
+        self._integrate = _captum().IntegratedGradients(self._probabilities)
+        self._model, self._steps, self._start = model, steps, start
+        self._device = choose_device(model.device)
+        self._net = model.net.to(self._device).eval()
+        self._layer = self._net.get_input_embeddings()
+        self._tokens = _TOKENS["cpu" if self._device == "cpu" else "cuda"]
+
+    def batches(self, lengths: Sequence[int]) -> list[list[int]]:
+        """Examples of about one length, the longest first, as many as can be held with all their steps."""
+        found: list[list[int]] = []
+        for row in sorted(range(len(lengths)), key=lambda one: -lengths[one]):
+            room = 0 if not found else self._tokens // (lengths[found[-1][0]] * self._steps)
+            if found and len(found[-1]) < room:
+                found[-1].append(row)
+            else:
+                found.append([row])
+        return found
+
+    def explain(
+        self, batch: Sequence[int], examples: Sequence[Words], pieces: Sequence[Pieces], wanted: list[int] | None
+    ) -> list[WordAttributions]:
+        """Attributions of the examples at some positions, in the order of these."""
+        torch = load_torch()
+        ids, real, moves = (torch.from_numpy(one).to(self._device) for one in self._padded([pieces[i] for i in batch]))
+        with torch.no_grad():
+            there = self._layer(ids)
+            away = torch.zeros_like(there) if self._start is None else self._layer(torch.full_like(ids, self._start))
+            start = torch.where(moves[..., None], away, there)
+            both = [self._probabilities(one, ids, real).double().cpu().numpy() for one in (there, start)]
+        targets = [class_at(wanted, row, p) for row, p in zip(batch, both[0], strict=True)]
+        values = self._integrate.attribute(
+            there,
+            baselines=start,
+            target=torch.tensor(targets, device=self._device),
+            additional_forward_args=(ids, real),
+            n_steps=self._steps,
+            internal_batch_size=max(len(batch), self._tokens // ids.shape[1]),
+        )
+        summed = values.detach().double().sum(-1).cpu().numpy()
+        out = []
+        for at, row in enumerate(batch):
+            p, base = (float(one[at, targets[at]]) for one in both)
+            out.append(_explained(examples[row], pieces[row], summed[at], targets[at], p, base))
+        return out
+
+    def _padded(self, pieces: Sequence[Pieces]) -> tuple[Array, Array, Array]:
+        """Ids, which of them are real, and which move along the line, each of the shape (sample, piece)."""
+        shape = (len(pieces), max(len(one.ids) for one in pieces))
+        ids = np.full(shape, self._model.padding, dtype=np.int64)
+        real, moves = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+        for row, one in enumerate(pieces):
+            many = len(one.ids)
+            ids[row, :many], real[row, :many], moves[row, :many] = one.ids, True, one.moves
+        return ids, real, moves
+
+    def _probabilities(self, embedded: Any, ids: Any, real: Any) -> Any:
+        """Probabilities of all classes, shape (sample, class), with these embeddings in place of those of the ids.
+
+        The ids go along, since some encoders count positions and types by them.
+        """
+        hook = self._layer.register_forward_hook(lambda *_: embedded)
+        try:
+            return self._model._scores(self._net, ids, real).float().softmax(-1)
+        finally:
+            hook.remove()
+
+
+def _explained(words: Words, pieces: Pieces, values: Array, target: int, p: float, base: float) -> WordAttributions:
+    own = values[: len(pieces.ids)] @ pieces.shares
+    separator = float(own[-1]) if words.is_pair else math.nan
+    many = len(words.words)
+    return WordAttributions(words, own[:many], separator, target, p, base, p - base - float(own.sum()))
+
+
+def _captum() -> Any:
+    """The module captum.attr; `MissingExtraError` names the ``pip install`` line where it is absent."""
+    try:
+        import captum.attr as found
+    except ImportError as error:
+        raise MissingExtraError("token-ig", "captum", extra="explain") from error
+    return found
