@@ -1,1 +1,65 @@
-"""Rankings: several models, a few labels and an unlabelled pool in; an order with its probabilities out."""
+"""Rankings: several models, a few labels and an unlabelled pool in; an order with its probabilities out.
+
+A method of ranking is values, shape (model, row), whose mean over the labelled rows is a model's score, or a rule from
+rows to scores; larger is always better, and a factor enters as minus the factor. `few_shot_evaluation` says how often
+methods are right, `posterior` how sure an order is.
+"""
+
+from __future__ import annotations
+
+from .baselines import (
+    accuracy_values,
+    baseline_methods,
+    confidence_values,
+    guess,
+    guess_accuracy,
+    random_order,
+    true_class_values,
+)
+from .combination import labels_first, mean_evidence
+from .few_shot import FewShot, draw_rows, few_shot_evaluation
+from .learnt import LearntWeights, fit_weights, leave_one_out
+from .paired_test import PairedTest, draws_test, suites_test
+from .pool import PoolEvidence, agreement_values, pool_evidence
+from .posterior import Posterior, posterior
+from .powered import powered_accuracy
+from .rules import Method, Rule, drawn_scores, fixed, scored
+from .settling import Settling, labels_to_settle, rows_to_label
+from .suite import Suite, suite_of
+
+__all__ = [
+    "FewShot",
+    "LearntWeights",
+    "Method",
+    "PairedTest",
+    "PoolEvidence",
+    "Posterior",
+    "Rule",
+    "Settling",
+    "Suite",
+    "accuracy_values",
+    "agreement_values",
+    "baseline_methods",
+    "confidence_values",
+    "draw_rows",
+    "drawn_scores",
+    "draws_test",
+    "few_shot_evaluation",
+    "fit_weights",
+    "fixed",
+    "guess",
+    "guess_accuracy",
+    "labels_first",
+    "labels_to_settle",
+    "leave_one_out",
+    "mean_evidence",
+    "pool_evidence",
+    "posterior",
+    "powered_accuracy",
+    "random_order",
+    "rows_to_label",
+    "scored",
+    "suite_of",
+    "suites_test",
+    "true_class_values",
+]

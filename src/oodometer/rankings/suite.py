@@ -67,11 +67,13 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
         raise UsageError(f"expected at least two models to rank, got {len(records)}; give name -> predictions")
     first, *_ = records
     base = records[first]
+    for name, record in records.items():
+        _check(name, record, first, base)
+    classes = _classes(records)
     truth: Array | None = None
     predicted, probabilities = [], []
     for name, record in records.items():
-        _check(name, record, first, base)
-        order = _order(name, record, first, base)
+        order = np.arange(classes) if isinstance(classes, int) else _places(record, classes)
         predicted.append(order[record.predicted])
         if record.probabilities is not None:
             there = np.empty(record.probabilities.shape)
@@ -87,7 +89,7 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
             truth = label
     return Suite(
         models=tuple(records),
-        classes=None if base.classes is None else tuple(str(one) for one in base.classes),
+        classes=None if isinstance(classes, int) else tuple(classes),
         predicted=np.stack(predicted).astype(np.int64),
         truth=np.full(len(base), -1) if truth is None else truth.astype(np.int64),
         probabilities=np.stack(probabilities) if len(probabilities) == len(records) else None,
@@ -102,8 +104,6 @@ def _check(name: str, record: Predictions, first: str, base: Predictions) -> Non
         raise InputError(
             "predicted classes", got=f"a record of {name} without them", remedy="give probabilities or predictions"
         )
-    if record.num_classes < 2:
-        raise InputError("at least two classes", got=f"{record.num_classes} of {name}", remedy="name all classes")
     if len(record) != len(base) or not len(record):
         raise InputError(
             f"as many rows for {name} as for {first}",
@@ -112,23 +112,36 @@ def _check(name: str, record: Predictions, first: str, base: Predictions) -> Non
         )
 
 
-def _order(name: str, record: Predictions, first: str, base: Predictions) -> Array:
-    """Position in the first record's classes of each class of a record."""
-    if record.classes is None or base.classes is None:
-        if record.num_classes != base.num_classes and None not in (record.probabilities, base.probabilities):
+def _classes(records: Mapping[str, Predictions]) -> list[str] | int:
+    """Names of all classes in the order of the first records, or their number where a record names none.
+
+    Predictions without probabilities name the classes that occur, which may be fewer than there are; probabilities name
+    all, and must name the same.
+    """
+    named = {name: [str(one) for one in record.classes or ()] for name, record in records.items()}
+    full = {name: named[name] for name, record in records.items() if record.probabilities is not None}
+    counts = {name: record.num_classes for name, record in records.items()}
+    if all(record.classes is not None for record in records.values()):
+        union = list(dict.fromkeys(one for classes in (*full.values(), *named.values()) for one in classes))
+        odd = {name: set(classes) ^ set(union) for name, classes in full.items() if set(classes) != set(union)}
+        if odd:
+            name, missing = next(iter(odd.items()))
             raise InputError(
-                f"the {base.num_classes} classes of {first}",
-                got=f"{record.num_classes} of {name}",
+                "the same classes of all models",
+                got=f"{name} without {', '.join(sorted(missing)[:5])}",
                 remedy="rank models that tell the same classes apart",
             )
-        return np.arange(max(record.num_classes, base.num_classes))
-    wanted = [str(one) for one in base.classes]
-    given = [str(one) for one in record.classes]
-    if sorted(wanted) != sorted(given):
-        odd = sorted(set(wanted) ^ set(given))
-        raise InputError(
-            f"the classes of {first}",
-            got=f"others of {name}: {', '.join(odd[:5])} stand in one only",
-            remedy="rank models that tell the same classes apart",
-        )
-    return np.array([wanted.index(one) for one in given])
+    else:
+        if len({counts[name] for name in full}) > 1 or (full and max(counts.values()) > counts[next(iter(full))]):
+            shown = ", ".join(f"{count} of {name}" for name, count in counts.items())
+            raise InputError("as many classes of all models", got=shown, remedy="name the classes of all records")
+        union = []
+    count = len(union) or max(counts.values())
+    if count < 2:
+        raise InputError("at least two classes", got=str(count), remedy="name all classes")
+    return union or count
+
+
+def _places(record: Predictions, classes: list[str]) -> Array:
+    """Position among all classes of each class of a record."""
+    return np.array([classes.index(str(one)) for one in record.classes or ()], dtype=np.int64)

@@ -1,0 +1,183 @@
+"""Pool: what rows without labels say about each model: estimates, accuracy proxies, agreement with the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+
+from ..accuracy_proxies import Ranker
+from ..arrays import Array
+from ..errors import NotApplicable, UsageError
+from ..estimators.base import Estimator
+from ..plugins import answer
+from ..predictions import Predictions
+from ..registry import create, names
+from ..results import plain
+from .patterns import checked_classes
+from .suite import suite_of
+
+__all__ = ["ESTIMATORS", "PoolEvidence", "agreement_values", "pool_evidence"]
+
+ESTIMATORS = ("ac", "doc", "atc", "cbpe", "agreement", "gde-difference")
+"""Estimators that are asked by default: quick ones of different kinds."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PoolEvidence:
+    """What a pool without labels says about models.
+
+    Parameters
+    ----------
+    models : their names.
+    scores : kind of evidence -> a score of each model, float64, shape (model,); larger = better.
+    why_not : kind of evidence -> why it does not apply.
+    rows : of the pool.
+    """
+
+    models: tuple[str, ...]
+    scores: Mapping[str, Array]
+    why_not: Mapping[str, str]
+    rows: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        scores = {
+            name: dict(zip(self.models, plain(of_models), strict=True)) for name, of_models in self.scores.items()
+        }
+        return {"rows": self.rows, "scores": scores, "skipped": dict(self.why_not)}
+
+
+def agreement_values(predicted: Any) -> tuple[Array, Array]:
+    """How much a model says what the others say: with the plurality, and with each other model on average.
+
+    Parameters
+    ----------
+    predicted :
+        Positions of predicted classes, shape (model, row).
+
+    Returns two arrays of shape (model, row). The plurality is that of the other models: 1 where a model says what most
+    of them say, 1/k where k classes share the most votes and its own is one of them. The second is
+    mean_j [h_i = h_j], j the other models. The more models share a mistake, the more it is rewarded.
+
+    >>> plurality, pairwise = agreement_values([[0, 0], [0, 1], [1, 2]])
+    >>> plurality.tolist(), pairwise.tolist()
+    ([[0.5, 0.0], [0.5, 0.0], [0.0, 0.0]], [[0.5, 0.0], [0.5, 0.0], [0.0, 0.0]])
+    """
+    asked = checked_classes(predicted, "predictions")
+    votes = np.stack([(asked == one).sum(axis=0) for one in range(int(asked.max(initial=0)) + 1)], axis=1)
+    own = np.take_along_axis(votes, asked.T, axis=1).T - 1  # others that say the same
+    plurality = np.empty(asked.shape)
+    for i, said in enumerate(asked):
+        others = votes - (said[:, None] == np.arange(votes.shape[1]))
+        most = others.max(axis=1)
+        plurality[i] = (own[i] == most) / (others == most[:, None]).sum(axis=1)
+    return plurality, own / (len(asked) - 1)
+
+
+def pool_evidence(
+    pools: Mapping[str, Predictions],
+    references: Mapping[str, Predictions] | None = None,
+    *,
+    estimators: Sequence[str] = ESTIMATORS,
+    proxies: Sequence[str] | None = None,
+) -> PoolEvidence:
+    """All that an unlabelled pool says about models, each kind of evidence as one score a model.
+
+    "confidence" (mean max probability), "plurality" and "pairwise agreement" (`agreement_values`), each accuracy proxy,
+    and, where there are references, each estimator. Labels in the pool are not looked at. Where a record has no
+    members, the other models are its members, which estimators by agreement need. A kind of evidence that one model
+    lacks is left out with its reason; so are proxies whose scale is that of one model.
+
+    Parameters
+    ----------
+    pools :
+        Model -> its predictions on the pool; the same rows for all.
+    references :
+        Model -> its predictions on labelled rows, such as test rows of the training data; the same rows for all.
+    estimators, proxies :
+        Registered names; the quick estimators of `ESTIMATORS` and all proxies by default.
+
+    Raises `UsageError` for fewer than two models, unknown names, or a reference that is missing, and `InputError` for
+    records that are not of the same rows and classes.
+
+    >>> sure = Predictions.from_probabilities([[0.9, 0.1], [0.1, 0.9]] * 20)
+    >>> unsure = Predictions.from_probabilities([[0.6, 0.4], [0.4, 0.6]] * 20)
+    >>> found = pool_evidence({"sure": sure, "unsure": unsure}, proxies=["nuclear-norm", "mde"])
+    >>> found.scores["confidence"].round(2).tolist(), sorted(found.why_not)
+    ([0.9, 0.6], ['ac', 'agreement', 'atc', 'cbpe', 'doc', 'gde-difference', 'mde'])
+    """
+    suite = suite_of({name: record.without_labels() for name, record in pools.items()})
+    if references is not None and set(references) != set(pools):
+        odd = ", ".join(sorted(set(references) ^ set(pools)))
+        raise UsageError(f"expected a reference of each model, got pools and references that differ in {odd}")
+    plurality, pairwise = agreement_values(suite.predicted)
+    scores: dict[str, Array] = {"plurality": plurality.mean(axis=1), "pairwise agreement": pairwise.mean(axis=1)}
+    why_not: dict[str, str] = {}
+    if suite.probabilities is None:
+        why_not["confidence"] = "needs `probabilities` of every model"
+    else:
+        scores["confidence"] = suite.probabilities.max(axis=2).mean(axis=1)
+    beside = _with_members(pools)
+    work: dict[str, Callable[[], Array]] = {
+        name: partial(_proxy, create("ranker", name), pools, references or {})
+        for name in (names("ranker") if proxies is None else proxies)
+    }
+    known = None if references is None else _with_members(references)
+    work |= {name: partial(_estimates, create("estimator", name), beside, known) for name in estimators}
+    for name, of_models in work.items():
+        try:
+            scores[name] = of_models()
+        except NotApplicable as error:
+            why_not[name] = str(error)
+    return PoolEvidence(suite.models, scores, why_not, suite.predicted.shape[1])
+
+
+def _with_members(records: Mapping[str, Predictions]) -> dict[str, Predictions]:
+    """The records, each with the other models as members where it has none; labels stay."""
+    suite = suite_of(records)
+    first = next(iter(records.values()))
+    out = {}
+    for i, (name, record) in enumerate(records.items()):
+        if record.members is None and record.classes == first.classes:
+            others = np.delete(suite.predicted, i, axis=0).astype(np.int32)
+            record = replace(record, prediction=record.predicted, members=others, _cache={})
+        out[name] = record
+    return out
+
+
+def _proxy(proxy: Ranker, pools: Mapping[str, Predictions], references: Mapping[str, Predictions]) -> Array:
+    if not proxy.across_models:
+        raise NotApplicable("has the scale of one model: it orders data sets of one model, not models")
+    states = {}
+    made = {name: answer(proxy, partial(proxy.fit, references.get(name))) for name in pools}
+    for name, record in pools.items():
+        try:
+            states[name] = answer(proxy, partial(made[name].state_of, record))
+        except NotApplicable as error:
+            raise NotApplicable(f"{name}: {error}") from None
+    out = []
+    for name in pools:
+        settled = answer(proxy, partial(made[name].settled, states))[0]
+        out.append(answer(proxy, partial(settled.finish, states[name])))
+    return np.array(out)
+
+
+def _estimates(
+    estimator: Estimator, pools: Mapping[str, Predictions], references: Mapping[str, Predictions] | None
+) -> Array:
+    if references is None and estimator.needs_labels:
+        raise NotApplicable("needs labelled references, such as test rows of the training data")
+    out = []
+    for name, pool in pools.items():
+        try:
+            reference = pool if references is None else references[name]
+            fitted = answer(estimator, partial(estimator.fit, reference))
+            out.append(answer(estimator, partial(fitted.estimate, pool.without_labels())).value)
+        except NotApplicable as error:
+            raise NotApplicable(f"{name}: {error}") from None
+    return np.array(out)

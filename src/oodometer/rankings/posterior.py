@@ -1,0 +1,228 @@
+"""Posterior: how likely each model is the best, and better than each other one, from a few labels and a pool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import InputError, UsageError
+from ..intervals import check_level, clopper_pearson
+from ..results import Interval, plain
+from .patterns import Patterns, checked_classes, patterns_of
+
+__all__ = ["Posterior", "posterior"]
+
+PRIOR = 2.0  # imaginary rows for each pair of models; with 2 the prior of a pair is uniform
+_DRAWS = 10_000
+_AT_ONCE = 4_000_000  # gamma numbers that are drawn at once
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What a few labelled rows and a pool say about the order of models.
+
+    Parameters
+    ----------
+    models : their names.
+    order : positions of the models, the most likely best first.
+    p_best : probability that a model is the best, shape (model,); models that are equally good share it.
+    p_better : probability that a is more accurate than b, shape (model, model); a tie counts half.
+    wins : labelled rows on which a is right and b is wrong, shape (model, model).
+    prior : imaginary rows on which a is right and b is wrong, shape (model, model), as many as the other way round.
+    disagreement : share of all rows on which a and b differ, shape (model, model).
+    labels : number of labelled rows. pool : number of unlabelled rows.
+    accuracy : accuracy of each model on the labelled rows with Clopper and Pearson's exact interval; it holds for rows
+        that were drawn at random. Without a label: from 0 to 1.
+    """
+
+    models: tuple[str, ...]
+    order: tuple[int, ...]
+    p_best: Array
+    p_better: Array
+    wins: Array
+    prior: Array
+    disagreement: Array
+    labels: int
+    pool: int
+    accuracy: tuple[Interval, ...]
+
+    @property
+    def leaders(self) -> tuple[int, int]:
+        """Positions of the model that is most likely the best and of the next."""
+        return self.order[0], self.order[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        ranking = [
+            {
+                "model": self.models[i],
+                "p_best": plain(self.p_best[i]),
+                "accuracy": self.accuracy[i].to_dict() if self.labels else None,
+            }
+            for i in self.order
+        ]
+        pairs = [
+            {
+                "a": self.models[a],
+                "b": self.models[b],
+                "p_a_better": plain(self.p_better[a, b]),
+                "a_right_b_wrong": int(self.wins[a, b]),
+                "b_right_a_wrong": int(self.wins[b, a]),
+                "disagreement": plain(self.disagreement[a, b]),
+            }
+            for place, a in enumerate(self.order)
+            for b in self.order[place + 1 :]
+        ]
+        return {"ranking": ranking, "pairs": pairs, "labels": self.labels, "pool": self.pool}
+
+
+def posterior(
+    predicted: Any,
+    truth: Any,
+    pool: Any = None,
+    *,
+    models: Sequence[str] | None = None,
+    prior: float = PRIOR,
+    draws: int = _DRAWS,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Posterior:
+    """P(best) and P(a beats b): two models differ in accuracy only on rows on which they disagree.
+
+    Rows fall into cells (which class each model predicts, which class is true). Cell weights are a posteriori
+    Gamma(g_c + n_c), n_c the labelled rows of the cell; the weight on which a is right and b is wrong is then
+    Gamma(s_ab + w_ab), so that P(a beats b) = P(Beta(s_ab + w_ab, s_ab + w_ba) > 1/2) exactly, w_ab the labelled rows
+    that a wins against b. P(best) is the share of draws of the weights in which a model's right cells weigh most.
+
+    The prior g prefers no model: each row of pool and labelled rows carries prior / D, D the disagreements of that pair
+    of models that disagrees there and does so least often, shared evenly among the classes that the models predict for
+    it. So every pair that ever disagrees has at least ``prior`` imaginary rows, half for either side, and two
+    models have exactly that many: with the default 2 every share of won disagreements is equally likely beforehand.
+
+    What is assumed: labelled rows were drawn at random (for a pair it suffices: at random among its disagreements);
+    the prior. Where models are known to be nearly equal, it is too bold. Nothing is read off confidence.
+
+    Parameters
+    ----------
+    predicted :
+        Positions of the classes that the models predict for the labelled rows, shape (model, row).
+    truth :
+        Position of the true class of each, shape (row,); -1 where unknown, and the row counts as unlabelled.
+    pool :
+        The same for unlabelled rows, shape (model, row); without them the labelled rows' own patterns serve.
+    models :
+        Names; by default m1, m2, ...
+    prior :
+        Imaginary rows of a pair, above 0.
+    draws, seed :
+        Draws behind P(best).
+    level :
+        Of the intervals of accuracy.
+
+    Raises `UsageError` for fewer than two models, other shapes or a prior that is none, `InputError` for no classes.
+    Source: Rubin (1981) for Dirichlet weights of rows, whose sums they are.
+
+    >>> found = posterior([[1, 1, 0], [1, 0, 0]], [1, 1, 0])  # one disagreement, won by the first
+    >>> round(float(found.p_better[0, 1]), 4), found.accuracy[0].kind
+    (0.75, 'exact')
+    """
+    level = check_level(level)
+    asked = checked_classes(predicted, "predictions")
+    known = np.asarray(truth)
+    if known.shape != asked.shape[1:] or (known.size and known.dtype.kind not in "iu"):
+        raise UsageError(f"expected the true class of each of {asked.shape[1]} rows, got shape {known.shape}")
+    rest = asked[:, :0] if pool is None else checked_classes(pool, "predictions on the pool", len(asked))
+    names = tuple(f"m{i + 1}" for i in range(len(asked))) if models is None else tuple(models)
+    if len(names) != len(asked) or not prior > 0:
+        raise UsageError(f"expected {len(asked)} names of models and a prior above 0, got {len(names)} and {prior}")
+    everything = np.concatenate([asked, rest], axis=1)
+    if not everything.size:
+        raise InputError("at least one row", got="none", remedy="give labelled rows, a pool or both")
+    labelled, true = asked[:, known >= 0], known[known >= 0]
+    patterns = patterns_of(everything)
+    right, weight = _cells(patterns, labelled, true, prior)
+    hit = labelled == true
+    wins = hit.astype(np.int64) @ ~hit.T
+    before = (right * weight[0]) @ ~right.T
+    p_best = _p_best(right, weight.sum(axis=0), patterns, draws, seed)
+    p_better = _p_better(before, wins, patterns.pairs)
+    hits = hit.sum(axis=1)
+    mean_better = p_better.sum(axis=1)
+    return Posterior(
+        models=names,
+        order=tuple(sorted(range(len(names)), key=lambda i: (-p_best[i], -mean_better[i], -hits[i], i))),
+        p_best=p_best,
+        p_better=p_better,
+        wins=wins,
+        prior=(before + before.T) / 2,
+        disagreement=patterns.pairs / patterns.rows,
+        labels=len(true),
+        pool=patterns.rows - len(true),
+        accuracy=tuple(_accuracy(int(k), len(true), level) for k in hits),
+    )
+
+
+def _cells(patterns: Patterns, labelled: Array, true: Array, prior: float) -> tuple[Array, Array]:
+    """Whether each model is right in each cell, (model, cell), and the cells' prior weights and labels, (2, cell).
+
+    A label that no model predicts is right for none and tells nothing.
+    """
+    of, classes = patterns.predicted, int(max(patterns.predicted.max(initial=0), true.max(initial=0))) + 1
+    there = np.zeros((len(of), classes), dtype=bool)
+    np.put_along_axis(there, of, True, axis=1)
+    pattern, label = np.nonzero(there)
+    least = np.full(len(of), np.inf)  # disagreements of the pair that disagrees least often, of those that do here
+    for a in range(of.shape[1]):
+        for b in range(a):
+            least = np.where(of[:, a] != of[:, b], np.minimum(least, patterns.pairs[a, b]), least)
+    weight = np.zeros((2, len(pattern)))
+    weight[0] = (prior * patterns.counts / least / there.sum(axis=1))[pattern]
+    place = {(row.tobytes(), int(c)): i for i, (row, c) in enumerate(zip(of[pattern], label, strict=True))}
+    for row, c in zip(np.ascontiguousarray(labelled.T), true, strict=True):
+        found = place.get((row.tobytes(), int(c)))
+        if found is not None:
+            weight[1, found] += 1
+    return (of[pattern] == label[:, None]).T, weight
+
+
+def _p_better(before: Array, wins: Array, differ: Array) -> Array:
+    """P(Beta(s + w_ab, s + w_ba) > 1/2); 1/2 where two models never differ."""
+    from scipy.special import betainc
+
+    ever = differ > 0
+    side = np.where(ever, (before + before.T) / 2, 1.0)
+    won = np.where(ever, wins, 0.0)
+    upper = betainc(side + won.T, side + won, 0.5)
+    return np.where(ever, upper, 0.5)
+
+
+def _p_best(right: Array, weight: Array, patterns: Patterns, draws: int, seed: int) -> Array:
+    """Share of draws in which each model has the largest weight of right cells; equal models share."""
+    models = len(right)
+    if not right.shape[1]:
+        return np.full(models, 1 / models)
+    # models that never differ are one model, whose share they divide: rounding must not part them
+    same = patterns.pairs == 0
+    first = same.argmax(axis=1)
+    members = same.sum(axis=1)
+    rng = np.random.default_rng([seed, 0xBE57])
+    total = np.zeros(models)
+    step = max(1, _AT_ONCE // right.shape[1])
+    for start in range(0, draws, step):
+        drawn = rng.standard_gamma(weight, (min(step, draws - start), len(weight)))
+        score = drawn @ right.T.astype(np.float64)
+        total += np.bincount(score[:, np.unique(first)].argmax(axis=1), minlength=models)
+    out = np.zeros(models)
+    out[np.unique(first)] = total[: len(np.unique(first))] / draws
+    return np.asarray(out[first] / members)
+
+
+def _accuracy(right: int, rows: int, level: float) -> Interval:
+    low, high = clopper_pearson(right, rows, level)
+    value = right / rows if rows else 0.5
+    return Interval(value, min(low, value), max(high, value), level, "exact")

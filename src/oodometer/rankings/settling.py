@@ -1,0 +1,182 @@
+"""Settling: how many more labels would decide between the two leading models, and which rows to label first."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import UsageError
+from ..intervals import check_level
+from .patterns import checked_classes
+from .posterior import Posterior
+
+__all__ = ["Settling", "labels_to_settle", "rows_to_label"]
+
+_PATHS = 2000
+_MOST = 2000  # further disagreements that are looked ahead
+
+
+@final
+@dataclass(frozen=True)
+class Settling:
+    """How many more labels would settle which of two models is better.
+
+    Parameters
+    ----------
+    a, b : their names, the leading one first.
+    level : P(a beats b) or P(b beats a) that counts as settled. p : P(a beats b) now.
+    labels : median number of further labels of rows drawn at random; None where it is beyond what is looked ahead, or
+        where the models never differ.
+    lower, upper : that number in the luckiest and the unluckiest tenth of futures; None as above.
+    chosen : median number of labels where only rows are labelled on which a and b disagree.
+    disagreement : share of rows on which they do.
+    why : what to know where there is no number.
+    """
+
+    a: str
+    b: str
+    level: float
+    p: float
+    labels: int | None
+    lower: int | None
+    upper: int | None
+    chosen: int | None
+    disagreement: float
+    why: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+def labels_to_settle(
+    found: Posterior, level: float = 0.95, *, pair: tuple[int, int] | None = None, seed: int = 0
+) -> Settling:
+    """How many more labels would make P(a beats b), or P(b beats a), exceed a level.
+
+    2,000 futures are drawn: q, the share of disagreements that a wins, from Beta(s + w_ab, s + w_ba) (as in
+    `posterior`), then wins one by one until Beta's tail passes the level after T disagreements, then
+    T + NegativeBinomial(T, d) random rows, d the share of rows on which the models disagree.
+
+    Parameters
+    ----------
+    found :
+        The posterior.
+    level :
+        Between 0.5 and 1.
+    pair :
+        Positions of two models; by default the two that are most likely the best.
+    seed :
+        Of the futures.
+
+    Raises `UsageError` for a level of at most 0.5 and for a pair that is none.
+
+    >>> from .posterior import posterior
+    >>> two = posterior([[1] * 10 + [0] * 4, [1] * 10 + [1] * 4], [1] * 10 + [0] * 4)  # four disagreements, all won
+    >>> now = labels_to_settle(two)
+    >>> round(now.p, 3), now.labels
+    (0.969, 0)
+    """
+    if check_level(level) <= 0.5:
+        raise UsageError(f"expected a level above 0.5 such as 0.95, got {level}")
+    a, b = found.leaders if pair is None else pair
+    if a == b or not {a, b} <= set(range(len(found.models))):
+        raise UsageError(f"expected the positions of two of {len(found.models)} models, got {a} and {b}")
+    rate, p = float(found.disagreement[a, b]), float(found.p_better[a, b])
+    names = (found.models[a], found.models[b])
+    if rate == 0:
+        why = "the two models never differ on these rows: no label of them would tell"
+        return Settling(*names, level, p, None, None, None, None, rate, why)
+    side = float(found.prior[a, b])
+    wins, losses = int(found.wins[a, b]), int(found.wins[b, a])
+    if max(p, 1 - p) >= level:
+        return Settling(*names, level, p, 0, 0, 0, 0, rate)
+    rng = np.random.default_rng([seed, 0x5E7])
+    needed = _disagreements(side, wins, losses, level, rng)
+    ahead = np.isfinite(needed)
+    rows = np.full(len(needed), np.inf)
+    steps = needed[ahead].astype(np.int64)
+    rows[ahead] = steps + (rng.negative_binomial(steps, rate) if rate < 1 else 0)
+    low, middle, high = (_whole(np.quantile(rows, q, method="higher")) for q in (0.1, 0.5, 0.9))
+    beyond = None if middle is not None else f"more than {int(_MOST / rate)} labels in at least half of all futures"
+    return Settling(
+        *names, level, p, middle, low, high, _whole(np.quantile(needed, 0.5, method="higher")), rate, beyond
+    )
+
+
+def rows_to_label(pool: Any, p_best: Any, count: int, *, seed: int = 0) -> Array:
+    """Positions of the pool's rows whose labels tell most about which model is best, at most ``count``, best first.
+
+    Value of a row: sum over pairs of P(best)_a P(best)_b [a and b predict another class there]; rows of equal value in
+    random order, rows without value left out. Labels of such rows decide between models and say nothing about their
+    accuracy, as they are not drawn at random.
+
+    Parameters
+    ----------
+    pool :
+        Positions of predicted classes, shape (model, row).
+    p_best :
+        Of each model, as `Posterior` has it.
+    count :
+        At least 1.
+    seed :
+        Of the order of equal rows.
+
+    Raises `UsageError` for a count below 1 or for other models.
+
+    >>> rows_to_label([[0, 1, 1], [0, 0, 1], [0, 0, 0]], [0.6, 0.3, 0.1], 5).tolist()
+    [1, 2]
+    """
+    weight = np.asarray(p_best, dtype=np.float64)
+    if count < 1:
+        raise UsageError(f"expected at least one row to label, got {count}")
+    asked = checked_classes(pool, "predictions on the pool", len(weight))
+    value = np.zeros(asked.shape[1])
+    for a in range(len(asked)):
+        for b in range(a):
+            value += weight[a] * weight[b] * (asked[a] != asked[b])
+    chance = np.random.default_rng([seed, 0x1AB]).random(len(value))
+    order = np.lexsort((chance, -np.round(value, 12)))
+    return np.asarray(order[value[order] > 0][:count])
+
+
+def _disagreements(side: float, wins: int, losses: int, level: float, rng: np.random.Generator) -> Array:
+    """Further disagreements that settle in each future, float64, shape (future,); infinite beyond `_MOST`."""
+    share = rng.beta(side + wins, side + losses, _PATHS)
+    total = np.full(_PATHS, np.inf)
+    won = np.zeros(_PATHS, dtype=np.int64)
+    bounds = _bounds(side, wins + losses, level)
+    alive = np.arange(_PATHS)
+    for step in range(1, _MOST + 1):
+        won[alive] += rng.random(len(alive)) < share[alive]
+        for_a, m = wins + won[alive], wins + losses + step
+        done = (for_a >= bounds[step]) | (m - for_a >= bounds[step])
+        total[alive[done]] = step
+        alive = alive[~done]
+        if not len(alive):
+            break
+    return total
+
+
+def _bounds(side: float, so_far: int, level: float) -> Array:
+    """The fewest wins among so_far + step disagreements with P(Beta > 1/2) >= level, for each step from 0 on."""
+    from scipy.special import betainc
+
+    total = so_far + np.arange(_MOST + 1)
+    low, high = total // 2, total + 1  # more than all: not to be reached
+    for _ in range(math.ceil(math.log2(_MOST + so_far + 2)) + 1):
+        middle = (low + high) // 2
+        enough = betainc(side + total - np.minimum(middle, total), side + middle, 0.5) >= level
+        enough &= middle <= total
+        open_ = low < high
+        high = np.where(open_ & (enough | (middle > total)), middle, high)
+        low = np.where(open_ & ~enough & (middle <= total), middle + 1, low)
+    return np.asarray(low)
+
+
+def _whole(value: float) -> int | None:
+    return int(value) if math.isfinite(value) else None
