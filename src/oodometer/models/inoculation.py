@@ -71,7 +71,9 @@ class Inoculated:
         return {**dose, "rows": self.rows, "target_rows": dict(self.target_rows)}
 
 
-def mixed(source: Dataset, parts: Sequence[tuple[Dataset, float]], *, rows: int | None = None, seed: int = 0) -> Dataset:
+def mixed(
+    source: Dataset, parts: Sequence[tuple[Dataset, float]], *, rows: int | None = None, seed: int = 0
+) -> Dataset:
     """Rows of a source, of which a share is taken from each of some target sets, in an order drawn by the seed.
 
     Parameters

@@ -116,7 +116,8 @@ RUN_CONFIGS = {
             epochs=1, batch_size=16, learning_rate=1e-4, weight_decay=0.1, schedule="constant", optimizer="fused_adamw"
         ),
         steps={"MORPH": 150, "VERB": 150, "ADJECT": 150, "nli": 300, "paraphrase": 200},
-        nli_further=(5, 10, 20, 35, 60),
+        doses={"one": 0.05, "two": 0.1, "paws": 0.1},
+        nli_further=(20, 40, 80, 160, 300),
         paws_further={"MiniLM-2": 30, "MiniLM-1": 30, "BERT-scratch": 30},
         seeds=3,
         pool=(90, 80),

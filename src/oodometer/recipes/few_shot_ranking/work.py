@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array
 from ...attributions.base import Attribution, WordAttributions
+from ...attributions.files import explain_in
 from ...attributions.words import Words
 from ...datasets import Dataset
 from ...errors import MissingExtraError, OodometerError, WorkError
@@ -20,14 +20,28 @@ from ...models.registry import load_model
 from ...models.text.encoder import Encoder
 from ...models.torch.library import use_threads
 from ...registry import create
+from ...store.artifact_cache import checksum_of_files
 from ..base import Progress, Workspace
 from ..kit.answers import Place, load_answers, store_answers
 from ..kit.sources import beside_the_data, packaged_minilm
 from .data import RunData
 from .lineup import Plan, Suite
+from .record import labels_of
 from .run_config import RunConfig
 
-__all__ = ["METHODS", "MODEL_FILES", "Place", "ask", "check", "cut", "explain", "explained", "labels_of", "train"]
+__all__ = [
+    "METHODS",
+    "MODEL_FILES",
+    "Place",
+    "ask",
+    "check",
+    "cut",
+    "cut_files",
+    "explain",
+    "explained",
+    "is_cut",
+    "train",
+]
 
 MODEL_FILES = ("oodometer_model.json", "config.json", "weights.safetensors", "tokenizer/tokenizer.json")
 METHODS = {"lime": "lime", "shap": "kernel-shap", "token-ig": "token-ig"}
@@ -171,22 +185,26 @@ def explain(data: RunData, plan: Plan, suite: Suite, method: str, seed: int, pla
     model = _opened(workspace, f"models/{seed}/{plan.name}")
     positive = workspace.read_json(f"models/{seed}/{plan.name}/classes.json")["positive"]
     words = data.rows(suite, seed).words()
-    found = _method(method, data.config, model, seed).explain(
-        model, words, targets=[positive] * len(words), progress=place.progress
-    )
+    parts = workspace / f"parts/{place.folder}/{plan.name}.{method}"
+    weights = checksum_of_files(workspace.folder, [f"models/{seed}/{plan.name}/weights.safetensors"])
+    found = explain_in(
+        parts, _method(method, data.config, seed), model, words, name=f"{plan.name} {sorted(weights.items())}",
+        targets=[positive] * len(words), progress=place.progress,
+    ).attributions  # fmt: skip
     arrays = {
         "values": np.concatenate([one.values for one in found]),
         "words": np.array([len(one.values) for one in found], dtype=np.int64),
         **{name: np.array([getattr(one, name) for one in found], dtype=np.float64) for name in _NUMBERS},
     }
     store_answers(place, f"{plan.name}.{method}", arrays)
+    shutil.rmtree(parts, ignore_errors=True)
 
 
 _NUMBERS = ("separator", "probability", "base", "fit")
 
 
-def _method(method: str, config: RunConfig, model: Encoder, seed: int) -> Attribution:
-    """A method of attribution; a word that is absent is masked where the model has a mask, as the paper's tools do."""
+def _method(method: str, config: RunConfig, seed: int) -> Attribution:
+    """A method of attribution, with the options of the run."""
     options: dict[str, Any] = {"seed": seed, "samples": config.samples_of(seed)}
     if method == "token-ig":
         options = {"steps": config.ig_steps}
@@ -203,19 +221,8 @@ def explained(workspace: Workspace, folder: str, name: str, words: Sequence[Word
         if len(values[i]) != len(one.words):
             raise WorkError(f"the attributions {folder}/{name} are of other texts; remove the file and run again")
         separator, probability, base, fit = (float(held[name][i]) for name in _NUMBERS)
-        if probability > 0.5:  # a tie goes to the first class, as everywhere
+        if labels_of(np.array(probability)):
             out.append(WordAttributions(one, values[i], separator, 1, probability, base, fit))
         else:
             out.append(WordAttributions(one, -values[i], -separator, 0, 1 - probability, 1 - base, fit))
     return out
-
-
-def labels_of(positive: Array) -> Array:
-    """The predicted class, 0 or 1, of probabilities of the positive one.
-
-    >>> labels_of(np.array([0.5, 0.75])).tolist()
-    [0, 1]
-    """
-    found: Array = (positive > 0.5).astype(np.int64)
-    return found
-
