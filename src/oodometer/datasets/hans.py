@@ -1,4 +1,4 @@
-"""HANS: premises that hold every word of their hypothesis, and often do not entail it, from OODOMETER_DATA or the hub."""
+"""HANS: premises that hold every word of their hypothesis and often do not entail it, from a folder or the hub."""
 
 from __future__ import annotations
 

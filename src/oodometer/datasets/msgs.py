@@ -1,4 +1,4 @@
-"""MSGS: sentences whose linguistic and surface feature agree in training and part outside of it, from OODOMETER_DATA."""
+"""MSGS: sentences whose linguistic and surface feature agree in training and part outside of it."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ MSGS_PARTS = {
 }
 """Part -> the role of its rows in the file."""
 LONGEST = 30  # words; what is longer in ADJECT is junk of the generator, "at those on these at those below ..."
-ADJECTIVES = frozenset(
-    """attractive bad beautiful big boring careful careless clever cold cool cruel damp disorganized dry dull dumb
+_LISTED = """
+    attractive bad beautiful big boring careful careless clever cold cool cruel damp disorganized dry dull dumb
     elderly fat giant good great healthy hot ill interesting intriguing kind large little mean nice normal obese old
     ordinary organized short sick skinny slim small smart strange stupid tall terrible thin tiny ugly unattractive
-    unusual warm wet young youthful""".split()
-)
+    unusual warm wet young youthful
+"""
+ADJECTIVES = frozenset(_LISTED.split())
 """The adjectives of the generator: words that stand in rows with one, and (but for "boring") in no row without."""
 _TYPES = {(1, 1): "both", (0, 0): "neither", (1, 0): "linguistic", (0, 1): "surface"}
 _WITHOUT = {"aux_test": "test_ood", "train_ambiguous": "inoculation"}

@@ -85,6 +85,8 @@ def mixed(
         some of them more than once. With one seed, the rows of a larger share hold those of a smaller one.
     rows :
         Of the mixture; by default as many as the source has.
+    seed :
+        Of the draws and of the order.
 
     Raises `UsageError` for shares out of range, `InputError` for one that is above 0 and gives no row.
 

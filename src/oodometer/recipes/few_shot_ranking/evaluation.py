@@ -139,7 +139,7 @@ class Evaluation:
             }
 
     def absent(self) -> dict[str, int]:
-        """Examples of the pool in which the words of a factor do not occur, by LIME's attributions of the first model."""
+        """Factor -> examples of the pool in which its words do not occur."""
         held = self._factors["lime"][:, 0]
         return dict(zip(self.suite.factors, np.isnan(held).sum(axis=1).tolist(), strict=True))
 

@@ -117,7 +117,6 @@ def _methods(look: Looker) -> Iterator[Claim]:
     """(3)"""
     for first, second in (("token-ig", "shap"), ("shap", "lime")):
         gaps = [look.apart(suite, f"{second}/{_WINDOW[suite]}", f"{first}/{_WINDOW[suite]}") for suite in _MSGS]
-        text = _listed(look, _MSGS, *(f"{one}/{w}" for one in (first, second) for w in ("irreg", "verb", "adj")))
         text = "; ".join(
             f"{suite} {first} {look.mean(suite, f'{first}/{w}')}, {second} {look.mean(suite, f'{second}/{w}')}"
             for suite, w in _WINDOW.items()

@@ -12,15 +12,15 @@ __all__ = ["FAMILIES", "SUITES", "Plan", "Suite", "lineup", "suites_of"]
 
 FAMILIES = ("MORPH", "VERB", "ADJECT", "nli", "paraphrase")
 """Sources of in-domain data, each with its target data."""
-_DOSES: Mapping[str, Mapping[str, str]] = {
+_DOSES: Mapping[str, Mapping[str, int]] = {
     "No-inoc": {},
-    "2L": {"L": "two"},
-    "2S": {"S": "two"},
-    "2L 1S": {"L": "two", "S": "one"},
-    "1L 2S": {"L": "one", "S": "two"},
-    "2L 2S": {"L": "two", "S": "two"},
+    "2L": {"L": 2},
+    "2S": {"S": 2},
+    "2L 1S": {"L": 2, "S": 1},
+    "1L 2S": {"L": 1, "S": 2},
+    "2L 2S": {"L": 2, "S": 2},
 }
-"""The paper's names of the doses of MSGS: which target set in which share, by the name of the share."""
+"""The paper's names of the doses of MSGS: which target sets in the first or the second of the config's shares."""
 
 
 @final
@@ -102,7 +102,7 @@ def _msgs(config: RunConfig) -> list[Plan]:
     out = []
     for name in ("MORPH", "VERB", "ADJECT"):
         for label, named in _DOSES.items():
-            shares = {target: config.doses[size] for target, size in named.items()}
+            shares = {target: config.doses[name][size - 1] for target, size in named.items()}
             slug = f"{name}-{label.replace(' ', '')}".lower()
             out.append(Plan(slug, label, name, config.roles["msgs"], shares, config.steps[name]))
     return out
@@ -122,7 +122,7 @@ def _nli(config: RunConfig) -> list[Plan]:
 
 def _paraphrase(config: RunConfig) -> list[Plan]:
     family, network, steps = "paraphrase", config.roles["paraphrase"], config.steps["paraphrase"]
-    share = {"target": config.doses["paws"]}
+    share = {"target": config.paws_share}
     half = max(1, steps // 2)
     base = Plan("paws-base", "base", family, network, steps=steps)
     many = config.paws_further[network]

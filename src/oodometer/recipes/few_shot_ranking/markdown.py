@@ -16,9 +16,8 @@ __all__ = ["PAPER", "markdown"]
 
 PAPER = "few_shot_ranking"
 _OVER = (
-    "The unit is the suite: models trained anew, other rows and another pool with each seed, a t test over them. The "
-    "500 draws of ten examples from one pool are no replication; the paper's own test over them stands in the tables as "
-    "a dagger."
+    "The unit is the suite: models trained anew, other rows and another pool with each seed, a t test over them. Draws "
+    "of ten examples from one pool are no replication; the paper's own test over them stands in the tables as a dagger."
 )
 _MSGS, _PAIRS = ("MORPH", "VERB", "ADJECT"), ("PAWS", "SUB", "CON")
 _BASELINES = ("ACC", "CONF", "CONF reversed", "CONF-GT", "CONF-GT reversed", "RANDOM")
@@ -56,8 +55,8 @@ def _about(result: Found) -> str:
     text += f"{sizes['ig_steps']} steps for the first {sizes['ig_seeds']}; {sizes['draws']} draws of {sizes['size']} "
     text += "examples with replacement, ties 0.5, pairs of equal accuracy left out. "
     text += "; ".join(result["stand_ins"].values()) + ". ± is the standard deviation over seeds. † better than ACC by "
-    text += "the paper's paired bootstrap over draws (p < 0.05) in every seed. A factor ranks a model lower the higher it is, "
-    text += "always: numbers near 0 are results."
+    text += "the paper's paired bootstrap over draws (p < 0.05) in every seed. A factor ranks a model lower the higher "
+    text += "it is, always: numbers near 0 are results."
     return text
 
 
@@ -126,8 +125,8 @@ def _table_3(result: Found, look: Looker) -> str:
     after = (
         "The paper's SET-DEPENDENT (75.5) is the factor made for each set. `const`, `swap-avg` and `swap-max-diff` are "
     )
-    after += "there for the sets that they are made for. GUESS: one architecture is named best in every set, other pairs count "
-    after += "0.5; the paper's 72.0 is that of ELECTRA, its second."
+    after += "there for the sets that they are made for. GUESS: one architecture is named best in every set, other "
+    after += "pairs count 0.5; the paper's 72.0 is that of ELECTRA, its second."
     return section(words, ["method", "here", *_PAIRS, "paper, pooled"], rows, after) if rows else ""
 
 

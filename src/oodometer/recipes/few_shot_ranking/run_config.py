@@ -24,7 +24,8 @@ class RunConfig:
     training : how models are trained; its batches count rows, ``epochs`` is not read.
     further : the same of further steps on target data alone.
     steps : training steps on in-domain data, by family.
-    doses : share of the training rows, for the "1" and the "2" of MSGS's doses and for PAWS.
+    doses : shares of the training rows that the "1" and the "2" of MSGS's doses stand for, by set; ``paws_share`` of
+        the mixed models of PAWS.
     nli_further : further steps of the inoculated models of HANS; ``paws_further`` the same of PAWS, by network.
     seeds : of suites; each draws other rows, trainings and pools.
     pool, samples : examples that are explained, and perturbed texts of each, for LIME and for KernelSHAP; by seed.
@@ -39,7 +40,10 @@ class RunConfig:
     training: TrainingConfig
     further: TrainingConfig
     steps: Mapping[str, int]
-    doses: Mapping[str, float] = field(default_factory=lambda: {"one": 0.01, "two": 0.02, "paws": 0.02})
+    doses: Mapping[str, tuple[float, float]] = field(
+        default_factory=lambda: {name: (0.01, 0.02) for name in ("MORPH", "VERB", "ADJECT")}
+    )
+    paws_share: float = 0.02
     nli_further: tuple[int, ...] = (25, 50, 75, 100, 150)
     paws_further: Mapping[str, int] = field(default_factory=dict)
     seeds: int = 3
@@ -71,10 +75,10 @@ class RunConfig:
 #
 # | a seed                      | models | tokens a model                               | core seconds |
 # |-----------------------------|--------|----------------------------------------------|--------------|
-# | training MSGS               |     18 | 150 steps x 16 x 17 = 41,000                 |          450 |
-# | training entailment         |      3 | 300 steps x 16 x 40 = 192,000                |          250 |
-# | training paraphrases        |      5 | 200 steps x 16 x 55 = 176,000                |          450 |
-# | further steps HANS, PAWS    |      8 | up to 60 steps x 16 x 22 = 21,000            |          100 |
+# | training MSGS               |     18 | 150 to 250 steps x 16 x 18 = 43,000-72,000   |          550 |
+# | training entailment         |      3 | 400 steps x 16 x 40 = 256,000                |          250 |
+# | training paraphrases        |      5 | 200 steps x 16 x 55 = 176,000                |          350 |
+# | further steps HANS, PAWS    |      8 | up to 120 steps x 16 x 22 = 42,000           |          100 |
 # | truth and in-domain         | 32 x 1 | 2,500 rows x 20 = 50,000                     |          200 |
 # | LIME + SHAP, MSGS           |     18 | pool 90 x 2 x 64 samples x 12 = 138,000      |          300 |
 # | LIME + SHAP, SUB and CON    |  2 x 8 | pool 90 x 2 x 64 samples x 15 = 173,000      |          330 |
@@ -92,6 +96,7 @@ RUN_CONFIGS = {
     "small": RunConfig(
         networks={
             "MiniLM-2": {"source": "minilm:2", "max_length": 96},
+            "MiniLM-3": {"source": "minilm:3", "max_length": 96},
             "MiniLM-1": {"source": "minilm:1", "max_length": 96},
             "BERT-scratch": {
                 "config": {
@@ -106,19 +111,25 @@ RUN_CONFIGS = {
         },
         roles={
             "msgs": "MiniLM-2",
-            "nli": "MiniLM-2",
+            "nli": "MiniLM-3",
             "nli_others": ("MiniLM-1", "BERT-scratch"),
-            "paraphrase": "MiniLM-2",
+            "paraphrase": "MiniLM-3",
             "paraphrase_others": ("MiniLM-1", "BERT-scratch"),
         },
         training=_SMALL,
         further=TrainingConfig(
-            epochs=1, batch_size=16, learning_rate=1e-4, weight_decay=0.1, schedule="constant", optimizer="fused_adamw"
+            epochs=1,
+            batch_size=16,
+            learning_rate=1.5e-4,
+            weight_decay=0.1,
+            schedule="constant",
+            optimizer="fused_adamw",
         ),
-        steps={"MORPH": 150, "VERB": 150, "ADJECT": 150, "nli": 300, "paraphrase": 200},
-        doses={"one": 0.05, "two": 0.1, "paws": 0.1},
-        nli_further=(20, 40, 80, 160, 300),
-        paws_further={"MiniLM-2": 30, "MiniLM-1": 30, "BERT-scratch": 30},
+        steps={"MORPH": 150, "VERB": 250, "ADJECT": 150, "nli": 400, "paraphrase": 200},
+        doses={"MORPH": (0.05, 0.1), "VERB": (0.2, 0.4), "ADJECT": (0.1, 0.2)},
+        paws_share=0.1,
+        nli_further=(10, 20, 40, 80, 120),
+        paws_further={"MiniLM-3": 30, "MiniLM-1": 30, "BERT-scratch": 30},
         seeds=3,
         pool=(90, 80),
         samples=(64, 64),
