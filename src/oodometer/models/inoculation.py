@@ -173,6 +173,7 @@ def inoculate(
         if unknown:
             raise UsageError(f"unknown target set {unknown[0]!r} of {dose.name}; known: {', '.join(targets)}")
     suite = _Suite(make, source, targets, further, classes or sorted(set(source.targets)), rows, folder)
+    suite.names = {_shares(dose): dose.name for dose in doses if not dose.steps}
     out = []
     for place, dose in enumerate(doses):
 
@@ -200,6 +201,8 @@ class _Suite:
         self.make, self.source, self.targets, self.further = make, source, targets, further
         self.classes, self.rows = tuple(classes), len(source) if rows is None else rows
         self.home = None if folder is None else Path(folder)
+        self.names: dict[str, str] = {}
+        """Shares -> the name of a dose without further steps: others go on from it."""
         self._bases: dict[str, TorchClassifier] = {}  # where there is no folder to keep them in
 
     def inoculated(self, dose: Dose, tell: Progress) -> Inoculated:
@@ -213,7 +216,7 @@ class _Suite:
         return Inoculated(dose, self._model(dose, tell), many, counts)
 
     def _model(self, dose: Dose, tell: Progress) -> TorchClassifier:
-        shares = repr(sorted(dose.shares.items()))
+        shares = _shares(dose)
         if not dose.steps:
             data = self._mixture(dose)
             name = fingerprint({"options": self._about(), "data": data.fingerprint, "classes": self.classes})
@@ -224,11 +227,11 @@ class _Suite:
                 self._bases.setdefault(shares, found)
             return found
         if self.home is not None or shares not in self._bases:
-            without = Dose(_base_name(dose), dose.shares)
+            without = Dose(self.names.get(shares) or _base_name(dose), dose.shares)
             base = self._model(without, lambda done, of: tell(done, 2 * of))
         else:
             base = self._bases[shares]
-        training = self.further or base.training
+        training = self.further or self.make().training  # a loaded model does not know its own
         data = batches_of(self.targets[dose.of], dose.steps, training.batch_size, training.seed)
         about = {"options": self._about(), "start": self._mixture(dose).fingerprint, "data": data.fingerprint}
         name = fingerprint({**about, "classes": self.classes, "further": repr(training)})
@@ -263,6 +266,10 @@ class _Suite:
         keep(place, name, model.save)
         shutil.rmtree(state, ignore_errors=True)
         return model
+
+
+def _shares(dose: Dose) -> str:
+    return repr(sorted(dose.shares.items()))
 
 
 def _base_name(dose: Dose) -> str:

@@ -59,11 +59,11 @@ def tiny(scale: str, **more: Any) -> RunConfig:
     usual = RUN_CONFIGS[scale]
     small: dict[str, Any] = {
         "training": replace(usual.training, batch_size=4, learning_rate=5e-3, precision="float32"),
-        "further": replace(usual.further, batch_size=4, learning_rate=5e-3, precision="float32"),
+        "further": replace(usual.further, batch_size=8, schedule="constant", learning_rate=5e-3, precision="float32"),
         "steps": {name: min(many, 6) for name, many in usual.steps.items()},
-        "doses": {name: (0.25, 0.5) for name in ("MORPH", "VERB", "ADJECT")},
+        "doses": dict.fromkeys(("MORPH", "VERB", "ADJECT"), (0.25, 0.5)),
         "paws_share": 0.25,
-        "nli_further": (1, 4),
+        "nli_further": (1, 40),
         "paws_further": dict.fromkeys(usual.paws_further, 2),
         "seeds": 2,
         "pool": (10, 8),

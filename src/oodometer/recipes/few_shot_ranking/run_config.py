@@ -41,7 +41,7 @@ class RunConfig:
     further: TrainingConfig
     steps: Mapping[str, int]
     doses: Mapping[str, tuple[float, float]] = field(
-        default_factory=lambda: {name: (0.01, 0.02) for name in ("MORPH", "VERB", "ADJECT")}
+        default_factory=lambda: dict.fromkeys(("MORPH", "VERB", "ADJECT"), (0.01, 0.02))
     )
     paws_share: float = 0.02
     nli_further: tuple[int, ...] = (25, 50, 75, 100, 150)
