@@ -135,7 +135,7 @@ def checked_targets(targets: Sequence[int] | None, rows: int) -> list[int] | Non
 
 def is_whole(value: object, least: int) -> bool:
     """Whether something is a whole number, no truth value, from ``least`` on."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= least
 
 
 def class_at(wanted: list[int] | None, row: int, probabilities: Array) -> int:

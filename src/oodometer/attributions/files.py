@@ -24,9 +24,9 @@ from .words import Words, as_words
 __all__ = ["Explained", "explain_in", "read_attributions", "write_attributions"]
 
 _JOB, _PART = "job.json", "attributions"
-_NAMES = tuple(
-    "id text pair feature words parts values separator target class classes probability base fit method model".split()
-)
+_NAMES = ("id", "text", "pair", "feature", "words", "parts", "values", "separator", "target", "class", "classes")
+_NUMBERS = ("probability", "base", "fit")
+_BY = ("method", "model")
 _ENDINGS = (".parquet", ".jsonl")
 
 
@@ -78,8 +78,8 @@ def write_attributions(path: str | os.PathLike[str], found: Explained) -> Path:
     number = pa.int64() if found.classes and not isinstance(found.classes[0], str) else pa.string()
     kinds = {"words": texts, "parts": places, "values": numbers, "target": pa.int64(), "feature": pa.int64()}
     kinds |= {"classes": pa.list_(number), "class": number}
-    kinds |= {name: pa.float64() for name in ("separator", "probability", "base", "fit")}
-    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in _NAMES])
+    kinds |= {name: pa.float64() for name in ("separator", *_NUMBERS)}
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in (*_NAMES, *_NUMBERS, *_BY)])
     buffer = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), buffer, compression="zstd")
     return write_result(path, buffer.getvalue())
@@ -94,7 +94,7 @@ def read_attributions(path: str | os.PathLike[str]) -> Explained:
     found = [_read(row, name, at) for at, row in enumerate(rows, 1)]
     first = rows[0]
     for at, row in enumerate(rows, 1):
-        if any(row.get(key) != first.get(key) for key in ("method", "model", "classes")):
+        if any(row.get(key) != first.get(key) for key in (*_BY, "classes")):
             raise InputError(
                 "attributions of one method and model", got="several", remedy="split the file", file=name, row=at
             )
@@ -173,7 +173,7 @@ def _read(row: Mapping[str, Any], file: str, at: int) -> WordAttributions:
         text = row["text"] if row.get("pair") is None else (row["text"], row["pair"])
         words = Words(text, row.get("feature"))
         values = np.array(row["values"], dtype=np.float64)
-        numbers = [_number(row[key]) for key in ("probability", "base", "fit")]
+        numbers = [_number(row[key]) for key in _NUMBERS]
         found = WordAttributions(words, values, _number(row["separator"]), int(row["target"]), *numbers)
         fits = list(row["words"]) == list(words.words) and values.shape == (len(words.words),) and "id" in row
     except (KeyError, TypeError, ValueError) as error:
@@ -205,7 +205,7 @@ def _ending(path: str | os.PathLike[str]) -> str:
 def _jsonl(name: str) -> list[dict[str, Any]]:
     rows = []
     try:
-        lines = Path(name).read_text(encoding="utf-8").splitlines()
+        lines = [line for line in Path(name).read_text(encoding="utf-8").split("\n") if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(name, error) from error
     for at, line in enumerate(lines, 1):

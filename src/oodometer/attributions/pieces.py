@@ -37,7 +37,8 @@ class Pieces:
     @property
     def moves(self) -> Array:
         """Which pieces belong to a feature, bool, shape (piece,)."""
-        return self.shares.sum(axis=1) > 0
+        found: Array = self.shares.sum(axis=1) > 0
+        return found
 
 
 def pieces_of(model: Encoder, examples: Sequence[Words]) -> list[Pieces]:

@@ -1,4 +1,4 @@
-"""Contract checks: what every score, estimator, metric, calibrator, shift and live model obeys; for plugins too.
+"""Contract checks: what scores, estimators, metrics, calibrators, shifts, attributions and models obey; also of plugins.
 
     from oodometer.testing import check_estimator
     check_estimator(MyEstimator)
@@ -8,6 +8,7 @@ Each check raises `AssertionError` with the name of the rule that was broken.
 
 from __future__ import annotations
 
+from .attributions import check_attribution
 from .methods import (
     check_calibrator,
     check_estimator,
@@ -21,6 +22,7 @@ from .models import check_model
 from .shifts import check_image_shift, check_text_shift
 
 __all__ = [
+    "check_attribution",
     "check_calibrator",
     "check_estimator",
     "check_image_shift",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 
 import numpy as np
 
-from ..citations import BIBTEX
 from ..errors import UsageError
-from ..shifts import ImageShift, Shift, TextShift
+from ..shifts import ImageShift, TextShift
 from ..shifts.text import Dropped
+from .said import check_said
 
 __all__ = ["check_image_shift", "check_text_shift"]
 
@@ -24,7 +23,7 @@ def check_image_shift(make: Callable[[], ImageShift]) -> None:
     >>> check_image_shift(Fog)
     """
     shift = make()
-    _check_words(shift)
+    check_said(shift)
     assert len(shift.constants) == len(shift.severities), "one constant for each severity"
     assert shift.severities == tuple(range(1, len(shift.severities) + 1)), "severities count from 1"
     images = np.random.default_rng(0).integers(0, 256, (7, 18, 24, 3), dtype=np.uint8)
@@ -64,7 +63,7 @@ def check_text_shift(make: Callable[[], TextShift]) -> None:
     >>> check_text_shift(Casing)
     """
     shift = make()
-    _check_words(shift)
+    check_said(shift)
     assert shift.usual, "`usual` names severities, as they are typed"
     assert shift.counts, "`counts` says what a target is"
     turns = tuple(f"Old Tom {i} sees the big house, and then a small one." for i in range(6))
@@ -91,15 +90,3 @@ def check_text_shift(make: Callable[[], TextShift]) -> None:
         except UsageError:
             continue
         raise AssertionError(f"severity {wrong!r} is refused")
-
-
-def _check_words(shift: Shift) -> None:
-    """What a shift says of itself."""
-    said = inspect.getdoc(type(shift)) or ""
-    assert shift.name
-    assert shift.name == shift.name.strip().lower(), "a name in lower case"
-    assert shift.about, "`about` is one sentence"
-    assert not shift.about.endswith("."), "`about` is one sentence without its full stop"
-    assert "Source:" in said, "the docstring names a source"
-    assert ">>>" in said, "the docstring has an example"
-    assert shift.citation in BIBTEX, f"{shift.citation} stands in citations.bib"

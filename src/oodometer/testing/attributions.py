@@ -1,0 +1,101 @@
+"""Attributions: the contract checks of methods of attribution."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..attributions import Attribution, Model, WordAttributions, Words
+from ..errors import InputError, UsageError
+from .said import check_said
+
+__all__ = ["check_attribution"]
+
+_TEXTS: tuple[Any, ...] = (
+    "a good film, and not dull",
+    ("the old film was seen", "a scene was bad"),
+    Words(("was it good?", "it was great"), 2),
+)
+
+
+def check_attribution(make: Callable[[], Attribution], model: Model | None = None) -> None:
+    """Check a method of attribution: what it says of itself, shapes, that neither order nor company of examples
+    matters, seeds, targets, refusals.
+
+    ``make`` makes one: its class, as a rule. ``model`` is what it explains, with two classes or more; by default a
+    function that knows a few words. Raises `AssertionError` with the name of the rule that was broken.
+
+    >>> from oodometer.attributions import Lime
+    >>> check_attribution(Lime)
+    """
+    method = make()
+    check_said(method)
+    assert all(isinstance(value, bool | int | float | str | None) for value in method.options().values()), (
+        "options are plain values"
+    )
+    asked = _known_words if model is None else model
+    steps: list[tuple[int, int]] = []
+    found = method.explain(asked, _TEXTS, progress=lambda done, total: steps.append((done, total)))
+    assert steps, "progress is told"
+    assert steps[-1][0] == steps[-1][1], "progress ends at the whole"
+    assert [one.words.text for one in found] == [getattr(one, "text", one) for one in _TEXTS], "texts in their order"
+    assert found[2].words.feature == 2, "words that are given are kept"
+    for one in found:
+        _check_one(one)
+    assert math.isnan(found[0].separator), "a single text has no separator"
+    again = make().explain(asked, _TEXTS)
+    assert all(_near(*two) for two in zip(found, again, strict=True)), "the same seed, the same values"
+    turned = method.explain(asked, _TEXTS[::-1])
+    assert all(_near(*two) for two in zip(found, turned[::-1], strict=True)), "the order of examples does not matter"
+    assert _near(found[1], method.explain(asked, _TEXTS[1:2])[0]), "an example does not depend on the others"
+    _check_targets(method, asked, found)
+    for wrong, rule in ((["good", " "], "a text without words"), ([], "no texts"), ("good", "a text alone")):
+        _refused(method, asked, wrong, None, rule)
+
+
+def _check_one(one: WordAttributions) -> None:
+    assert one.values.shape == (len(one.words.words),), "a value for each word"
+    assert one.values.dtype == np.float64, "values are float64"
+    assert np.isfinite(one.values).all(), "values are finite"
+    assert 0 <= one.probability <= 1, "the probability of the target is one"
+
+
+def _check_targets(method: Attribution, model: Model, found: list[WordAttributions]) -> None:
+    predicted = [one.target for one in found]
+    given = method.explain(model, _TEXTS, targets=predicted)
+    assert all(_near(*two) for two in zip(found, given, strict=True)), "the predicted class is explained by default"
+    other = method.explain(model, _TEXTS, targets=[int(one == 0) for one in predicted])
+    assert all(two.target != one.target for one, two in zip(found, other, strict=True)), "targets are explained"
+    assert all(one.probability > two.probability for one, two in zip(found, other, strict=True)), (
+        "the predicted class is the most probable one"
+    )
+    for wrong in ([0], [0, 0, 99], [0, 0, -1]):
+        _refused(method, model, _TEXTS, wrong, f"targets {wrong}")
+
+
+def _near(one: WordAttributions, two: WordAttributions) -> bool:
+    """Whether two are the same but for the rounding of a network that is asked in other batches."""
+    mine = [*one.values, one.separator, one.target, one.probability, one.base]
+    yours = [*two.values, two.separator, two.target, two.probability, two.base]
+    return bool(np.allclose(mine, yours, rtol=0, atol=1e-5, equal_nan=True))
+
+
+def _known_words(texts: list[Any]) -> list[list[float]]:
+    """Probabilities of a function that knows a few words."""
+    plain = [one if isinstance(one, str) else " | ".join(one) for one in texts]
+    score = [
+        0.3 + 1.5 * ("good" in one) + ("great" in one) - 2.0 * ("bad" in one) + 0.5 * ("|" in one) for one in plain
+    ]
+    p = [1 / (1 + math.exp(-one)) for one in score]
+    return [[1 - one, one] for one in p]
+
+
+def _refused(method: Attribution, model: Model, texts: Any, targets: Any, rule: str) -> None:
+    try:
+        method.explain(model, texts, targets=targets)
+    except (InputError, UsageError):
+        return
+    raise AssertionError(f"{rule}: refused")
