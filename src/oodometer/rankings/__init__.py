@@ -16,6 +16,7 @@ from .baselines import (
     random_order,
     true_class_values,
 )
+from .by_factor import factor_methods
 from .combination import labels_first, mean_evidence
 from .few_shot import FewShot, draw_rows, few_shot_evaluation
 from .learnt import LearntWeights, fit_weights, leave_one_out
@@ -44,6 +45,7 @@ __all__ = [
     "draw_rows",
     "drawn_scores",
     "draws_test",
+    "factor_methods",
     "few_shot_evaluation",
     "fit_weights",
     "fixed",

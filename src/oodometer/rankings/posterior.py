@@ -19,6 +19,8 @@ __all__ = ["Posterior", "posterior"]
 PRIOR = 2.0  # imaginary rows for each pair of models; with 2 the prior of a pair is uniform
 _DRAWS = 10_000
 _AT_ONCE = 4_000_000  # gamma numbers that are drawn at once
+_IN_ALL = 40_000_000  # beyond which there are fewer draws, though not fewer than _LEAST: some seconds
+_LEAST = 1000
 
 
 @final
@@ -120,7 +122,7 @@ def posterior(
     prior :
         Imaginary rows of a pair, above 0.
     draws, seed :
-        Draws behind P(best).
+        Draws behind P(best); fewer, from 1,000 on, for many thousands of cells.
     level :
         Of the intervals of accuracy.
 
@@ -212,10 +214,14 @@ def _p_best(right: Array, weight: Array, patterns: Patterns, draws: int, seed: i
     members = same.sum(axis=1)
     rng = np.random.default_rng([seed, 0xBE57])
     total = np.zeros(models)
-    step = max(1, _AT_ONCE // right.shape[1])
+    # only which models are right matters, and sums of gamma numbers are gamma numbers: such cells are one
+    kinds, of = np.unique(right.T, axis=0, return_inverse=True)
+    weight = np.bincount(of.ravel(), weight)
+    draws = min(draws, max(_LEAST, _IN_ALL // len(kinds)))
+    step = max(1, _AT_ONCE // len(kinds))
     for start in range(0, draws, step):
         drawn = rng.standard_gamma(weight, (min(step, draws - start), len(weight)))
-        score = drawn @ right.T.astype(np.float64)
+        score = drawn @ kinds.astype(np.float64)
         total += np.bincount(score[:, np.unique(first)].argmax(axis=1), minlength=models)
     out = np.zeros(models)
     out[np.unique(first)] = total[: len(np.unique(first))] / draws

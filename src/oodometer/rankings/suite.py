@@ -23,14 +23,14 @@ class Suite:
     Parameters
     ----------
     models : their names, in the order of the first axis.
-    classes : names of the classes; None where the records name none.
+    classes : names of the classes.
     predicted : positions of classes, int64, shape (model, row).
     truth : position of the true class, int64, shape (row,), -1 where unknown.
     probabilities : float64, shape (model, row, class); None where a model gives none.
     """
 
     models: tuple[str, ...]
-    classes: tuple[str, ...] | None
+    classes: tuple[str, ...]
     predicted: Array
     truth: Array
     probabilities: Array | None = None
@@ -52,7 +52,7 @@ class Suite:
 
 
 def suite_of(records: Mapping[str, Predictions]) -> Suite:
-    """Records of the same rows by several models, as one suite; classes are put in the order of the first record.
+    """Records of the same rows by several models, as one suite; classes are put in the order of the first records.
 
     Raises `UsageError` for fewer than two models, and `InputError` for records that differ in their rows, classes or
     labels, that have fewer than two classes, or that predict no classes.
@@ -73,7 +73,7 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
     truth: Array | None = None
     predicted, probabilities = [], []
     for name, record in records.items():
-        order = np.arange(classes) if isinstance(classes, int) else _places(record, classes)
+        order = np.array([classes.index(str(one)) for one in record.classes or ()], dtype=np.int64)
         predicted.append(order[record.predicted])
         if record.probabilities is not None:
             there = np.empty(record.probabilities.shape)
@@ -89,7 +89,7 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
             truth = label
     return Suite(
         models=tuple(records),
-        classes=None if isinstance(classes, int) else tuple(classes),
+        classes=classes,
         predicted=np.stack(predicted).astype(np.int64),
         truth=np.full(len(base), -1) if truth is None else truth.astype(np.int64),
         probabilities=np.stack(probabilities) if len(probabilities) == len(records) else None,
@@ -98,9 +98,7 @@ def suite_of(records: Mapping[str, Predictions]) -> Suite:
 
 def _check(name: str, record: Predictions, first: str, base: Predictions) -> None:
     """Complaints about one record that can be made without the others' numbers."""
-    if not record.has_classes or (
-        record.prediction is None and record.probabilities is None and record.members is None
-    ):
+    if record.classes is None or not record.has_prediction:
         raise InputError(
             "predicted classes", got=f"a record of {name} without them", remedy="give probabilities or predictions"
         )
@@ -112,36 +110,23 @@ def _check(name: str, record: Predictions, first: str, base: Predictions) -> Non
         )
 
 
-def _classes(records: Mapping[str, Predictions]) -> list[str] | int:
-    """Names of all classes in the order of the first records, or their number where a record names none.
+def _classes(records: Mapping[str, Predictions]) -> tuple[str, ...]:
+    """Names of all classes in the order of the first records.
 
     Predictions without probabilities name the classes that occur, which may be fewer than there are; probabilities name
     all, and must name the same.
     """
-    named = {name: [str(one) for one in record.classes or ()] for name, record in records.items()}
+    named = {name: tuple(str(one) for one in record.classes or ()) for name, record in records.items()}
     full = {name: named[name] for name, record in records.items() if record.probabilities is not None}
-    counts = {name: record.num_classes for name, record in records.items()}
-    if all(record.classes is not None for record in records.values()):
-        union = list(dict.fromkeys(one for classes in (*full.values(), *named.values()) for one in classes))
-        odd = {name: set(classes) ^ set(union) for name, classes in full.items() if set(classes) != set(union)}
-        if odd:
-            name, missing = next(iter(odd.items()))
+    union = tuple(dict.fromkeys(one for classes in (*full.values(), *named.values()) for one in classes))
+    for name, classes in full.items():
+        lacking = [one for one in union if one not in classes]
+        if lacking:
             raise InputError(
                 "the same classes of all models",
-                got=f"{name} without {', '.join(sorted(missing)[:5])}",
+                got=f"{name} without {', '.join(lacking[:5])}",
                 remedy="rank models that tell the same classes apart",
             )
-    else:
-        if len({counts[name] for name in full}) > 1 or (full and max(counts.values()) > counts[next(iter(full))]):
-            shown = ", ".join(f"{count} of {name}" for name, count in counts.items())
-            raise InputError("as many classes of all models", got=shown, remedy="name the classes of all records")
-        union = []
-    count = len(union) or max(counts.values())
-    if count < 2:
-        raise InputError("at least two classes", got=str(count), remedy="name all classes")
-    return union or count
-
-
-def _places(record: Predictions, classes: list[str]) -> Array:
-    """Position among all classes of each class of a record."""
-    return np.array([classes.index(str(one)) for one in record.classes or ()], dtype=np.int64)
+    if len(union) < 2:
+        raise InputError("at least two classes", got=", ".join(union), remedy="name all classes")
+    return union

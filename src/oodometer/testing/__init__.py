@@ -1,4 +1,4 @@
-"""Contract checks: what scores, estimators, metrics, calibrators, shifts, attributions and models obey; also of plugins.
+"""Contract checks: what scores, estimators, metrics, shifts, attributions, factors and models obey; plugins too.
 
     from oodometer.testing import check_estimator
     check_estimator(MyEstimator)
@@ -9,6 +9,7 @@ Each check raises `AssertionError` with the name of the rule that was broken.
 from __future__ import annotations
 
 from .attributions import check_attribution
+from .factors import check_factor
 from .methods import (
     check_calibrator,
     check_estimator,
@@ -25,6 +26,7 @@ __all__ = [
     "check_attribution",
     "check_calibrator",
     "check_estimator",
+    "check_factor",
     "check_image_shift",
     "check_metric",
     "check_model",

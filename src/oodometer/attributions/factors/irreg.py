@@ -22,6 +22,10 @@ _LISTED = (
 )
 PAST = frozenset(_LISTED.split())
 _HELPERS = frozenset(("had", "did"))  # of other verbs as a rule: "had seen", "did not see"
+# Behind one of these a form is a participle: "had made", "hadn't made", "was not made".
+_AUXILIARIES = "had has have hadn hasn haven was were is are been being wasn weren isn aren"
+_BEFORE_PARTICIPLES = frozenset(_AUXILIARIES.split())
+_BETWEEN = frozenset(("'", "\u2019", "t", "not"))
 
 
 @final
@@ -30,8 +34,9 @@ class Irreg(WindowFactor):
     """-sum of phi over m - 2 ... m + 2, m an irregular past verb ("drew"); in units of probability.
 
     Heuristic: something other than the irregular verb decides, such as whether "the" occurs. A higher mean is ranked
-    lower. Where the data set marks no word, m is the first irregular past form other than "had" and "did". None where
-    there is none. Source: Singhal et al. (2022), section 5.
+    lower. Where the data set marks no word, m is the first irregular past form other than "had" and "did" that is no
+    participle ("had made") and no part of a contraction ("won't"); forms like "upset", which the present has too, are
+    not seen. None where there is none. Source: Singhal et al. (2022), section 5.
 
     >>> import numpy as np
     >>> from oodometer.attributions.base import WordAttributions
@@ -45,5 +50,13 @@ class Irreg(WindowFactor):
     heuristic = "something other than an irregular past verb decides"
 
     def feature(self, words: Words) -> int | None:
-        """The first irregular past form."""
-        return words.place(tuple(PAST - _HELPERS))
+        """The first irregular past form that is no participle."""
+        lower = [word.lower() for word in words.words]
+        for place, word in enumerate(lower):
+            if word in PAST and word not in _HELPERS and lower[place + 1 : place + 2] not in (["'"], ["\u2019"]):
+                before = place - 1
+                while before >= 0 and lower[before] in _BETWEEN:
+                    before -= 1
+                if before < 0 or lower[before] not in _BEFORE_PARTICIPLES:
+                    return place
+        return None

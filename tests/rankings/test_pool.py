@@ -1,0 +1,92 @@
+"""Pools: each kind of evidence against the house's own method, agreement by hand, and reasons where one is absent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from oodometer.accuracy_proxies import rank_models
+from oodometer.arrays import Array, softmax
+from oodometer.errors import InputError, UsageError
+from oodometer.predictions import Predictions
+from oodometer.rankings import agreement_values, pool_evidence
+from oodometer.registry import create
+
+
+def records(rows: int, seed: int, skills: tuple[float, ...] = (3.0, 1.5, 0.5)) -> dict[str, Predictions]:
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, rows)
+    out = {}
+    for i, skill in enumerate(skills):
+        logits: Array = rng.standard_normal((rows, 3)) + skill * np.eye(3)[truth]
+        out[f"m{i}"] = Predictions.from_probabilities(softmax(logits), label=truth)
+    return out
+
+
+REFERENCES, POOLS = records(300, 0), records(400, 1)
+
+
+def test_evidence_is_that_of_the_house() -> None:
+    found = pool_evidence(POOLS, REFERENCES)
+    assert found.models == ("m0", "m1", "m2")
+    assert found.rows == 400
+    for name in ("doc", "atc", "cbpe"):
+        expected = [
+            create("estimator", name).fit(REFERENCES[m]).estimate(POOLS[m].without_labels()).value for m in found.models
+        ]
+        assert found.scores[name].tolist() == pytest.approx(expected)
+    for name in ("nuclear-norm", "mano", "softmax-correlation"):
+        ranking = rank_models(POOLS, name)
+        if name != "softmax-correlation":  # which learns the prior of each reference
+            assert found.scores[name].tolist() == pytest.approx([ranking.evidence[m].value for m in found.models])
+    for name, scores in found.scores.items():
+        assert scores[0] > scores[2], name
+    assert set(found.why_not) == {"dispersion", "mde"}
+    assert "scale of one model" in found.why_not["mde"]
+
+
+def test_the_other_models_are_members() -> None:
+    found = pool_evidence(POOLS, REFERENCES, estimators=["agreement"], proxies=[])
+    predicted = np.stack([record.predicted for record in POOLS.values()])
+    pool = replace(POOLS["m1"], members=predicted[[0, 2]].astype(np.int32), prediction=predicted[1], _cache={})
+    others = np.stack([REFERENCES[m].predicted for m in ("m0", "m2")]).astype(np.int32)
+    reference = replace(REFERENCES["m1"], members=others, prediction=REFERENCES["m1"].predicted, _cache={})
+    expected = create("estimator", "agreement").fit(reference).estimate(pool.without_labels()).value
+    assert found.scores["agreement"][1] == expected
+
+
+def test_labels_of_the_pool_are_not_looked_at() -> None:
+    wrong = {m: replace(r, label=np.zeros_like(r.predicted), _cache={}) for m, r in POOLS.items()}
+    a, b = pool_evidence(POOLS, REFERENCES), pool_evidence(wrong, REFERENCES)
+    assert all(np.array_equal(a.scores[name], b.scores[name]) for name in a.scores)
+
+
+def test_without_references_or_probabilities_reasons_are_given() -> None:
+    found = pool_evidence(POOLS)
+    assert "labelled references" in found.why_not["atc"]
+    bare = {m: Predictions.from_classes(record.predicted) for m, record in POOLS.items()}
+    said = pool_evidence(bare, estimators=["atc"])
+    assert set(said.scores) == {"plurality", "pairwise agreement"}
+    assert "m0: needs `probabilities`" in said.why_not["nuclear-norm"]
+    assert said.to_dict()["skipped"]["confidence"] == "needs `probabilities` of every model"
+
+
+def test_agreement_by_hand() -> None:
+    plurality, pairwise = agreement_values([[0, 0, 0], [0, 1, 1], [0, 1, 2], [1, 1, 2]])
+    assert plurality[:, 0].tolist() == [1, 1, 1, 0]
+    assert plurality[:, 1].tolist() == [0, 1, 1, 1]
+    assert plurality[:, 2].tolist() == [0, 0, 1 / 3, 1 / 3]  # of the others' votes 0, 1 and 2 have one each
+    assert pairwise[:, 0] == pytest.approx([2 / 3, 2 / 3, 2 / 3, 0])
+
+
+def test_what_does_not_belong_together_is_refused() -> None:
+    with pytest.raises(UsageError, match="references that differ in m2"):
+        pool_evidence(POOLS, {m: REFERENCES[m] for m in ("m0", "m1")})
+    with pytest.raises(UsageError, match="at least two models"):
+        pool_evidence({"m0": POOLS["m0"]})
+    with pytest.raises(InputError, match="as many rows"):
+        pool_evidence({"m0": POOLS["m0"], "m1": POOLS["m1"].slice(0, 9)})
+    with pytest.raises(UsageError, match="unknown estimator"):
+        pool_evidence(POOLS, estimators=["actt"])

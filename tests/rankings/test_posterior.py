@@ -1,0 +1,213 @@
+"""Posterior: limits, exact values of two models, symmetry, calibration over random suites; labels to settle."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from oodometer.arrays import Array
+from oodometer.errors import InputError, UsageError
+from oodometer.rankings import labels_to_settle, posterior, rows_to_label
+
+
+def test_without_disagreement_nothing_is_known() -> None:
+    found = posterior(np.zeros((2, 10), dtype=int), np.zeros(10, dtype=int))
+    assert found.p_better.tolist() == [[0.5, 0.5], [0.5, 0.5]]
+    assert found.p_best.tolist() == [0.5, 0.5]
+    pool = np.array([[0, 1, 1, 0], [0, 0, 0, 0]])  # they do differ, but no label says how
+    with_pool = posterior(np.zeros((2, 10), dtype=int), np.zeros(10, dtype=int), pool)
+    assert with_pool.p_better[0, 1] == pytest.approx(0.5)
+    assert with_pool.p_best[0] == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize("pooled", [0, 500])
+def test_one_disagreement_of_ten_is_three_quarters(pooled: int) -> None:
+    truth = np.zeros(10, dtype=int)
+    predicted = np.zeros((2, 10), dtype=int)
+    predicted[1, 3] = 1
+    pool = np.zeros((2, pooled), dtype=int)
+    pool[0, : pooled // 20] = 1
+    found = posterior(predicted, truth, pool)
+    assert found.p_better[0, 1] == pytest.approx(0.75)
+    assert found.p_best[0] == pytest.approx(0.75, abs=0.015)
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(3, 0), (4, 1), (2, 2), (0, 5)])
+def test_two_models_are_a_beta_with_a_uniform_prior(wins: int, losses: int) -> None:
+    truth = np.zeros(12, dtype=int)
+    predicted = np.zeros((2, 12), dtype=int)
+    predicted[1, :wins] = 1
+    predicted[0, wins : wins + losses] = 1
+    found = posterior(predicted, truth)
+    assert found.p_better[0, 1] == pytest.approx(stats.beta(1 + wins, 1 + losses).sf(0.5))
+    assert found.p_best[0] == pytest.approx(found.p_better[0, 1], abs=0.02)
+    assert (found.wins[0, 1], found.wins[1, 0]) == (wins, losses)
+
+
+def test_no_labels_prefer_no_model_of_a_pair() -> None:
+    pool = np.random.default_rng(0).integers(0, 3, (5, 200))
+    found = posterior(pool[:, :0], np.zeros(0, dtype=int), pool)
+    assert np.allclose(found.p_better, 0.5)
+    assert found.p_best.sum() == pytest.approx(1)
+    assert (found.accuracy[0].lower, found.accuracy[0].upper) == (0, 1)
+    assert found.to_dict()["ranking"][0]["accuracy"] is None
+
+
+def test_equal_models_share_and_rows_of_unknown_truth_are_pool() -> None:
+    predicted = np.array([[0, 0, 0, 0, 1], [0, 0, 0, 0, 1], [1, 1, 1, 0, 0]])
+    found = posterior(predicted, [0, 0, 0, 0, -1])
+    assert found.p_best[0] == found.p_best[1]
+    assert found.p_better[0, 1] == 0.5
+    assert (found.labels, found.pool) == (4, 1)
+    assert found.disagreement[0, 2] == pytest.approx(4 / 5)
+    assert found.order[2] == 2
+
+
+def test_many_labels_are_certain_and_the_order_of_models_does_not_matter() -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 4, 400)
+    predicted = np.where(rng.random((4, 400)) < np.array([[0.9], [0.7], [0.5], [0.3]]), truth, (truth + 1) % 4)
+    found = posterior(predicted, truth)
+    assert found.order == (0, 1, 2, 3)
+    assert found.p_best[0] > 0.999
+    turned = posterior(predicted[::-1], truth)
+    assert np.allclose(turned.p_better, found.p_better[::-1, ::-1])
+    assert np.allclose(found.p_better + found.p_better.T, 1)
+    assert found.accuracy[0].kind == "exact"
+    low, high = stats.binomtest(int((predicted[0] == truth).sum()), 400).proportion_ci(0.95)
+    assert (found.accuracy[0].lower, found.accuracy[0].upper) == pytest.approx((low, high))
+
+
+def test_the_best_of_all_is_at_most_as_likely_as_the_better_of_two() -> None:
+    rng = np.random.default_rng(5)
+    truth = rng.integers(0, 2, 10)
+    predicted = np.where(rng.random((6, 10)) < 0.7, truth, 1 - truth)
+    pool = np.where(rng.random((6, 300)) < 0.7, 0, 1)
+    found = posterior(predicted, truth, pool)
+    worst = np.where(np.eye(6), 1, found.p_better).min(axis=1)
+    assert (found.p_best <= worst + 0.02).all()
+    assert (found.prior[~np.eye(6, dtype=bool)] >= 1).all()  # half of two imaginary rows and more on either side
+
+
+def test_a_label_that_no_model_predicts_tells_nothing() -> None:
+    predicted = np.array([[0, 1, 0], [0, 0, 1]])
+    found = posterior(predicted, [2, 2, 2])
+    assert found.p_better[0, 1] == pytest.approx(0.5)
+    assert found.accuracy[0].value == 0
+
+
+def _suite(rng: np.random.Generator, models: int, rows: int) -> tuple[Array, Array]:
+    """Models of uneven quality whose mistakes are correlated, and the truth."""
+    truth = rng.integers(0, 2, rows)
+    share = rng.uniform(0, 0.9)
+    hardness = np.sqrt(share) * rng.standard_normal(rows) + np.sqrt(1 - share) * rng.standard_normal((models, rows))
+    right = hardness < stats.norm.ppf(rng.uniform(0.3, 0.98, (models, 1)))
+    return np.where(right, truth, 1 - truth), truth
+
+
+def test_probabilities_come_true() -> None:
+    rng = np.random.default_rng(7)
+    said, came, best, was = [], [], [], []
+    for _ in range(250):
+        predicted, truth = _suite(rng, 4, 400)
+        accuracy = (predicted == truth).mean(axis=1)
+        found = posterior(predicted[:, :10], truth[:10], predicted[:, 10:], draws=1000)
+        a, b = np.nonzero((found.p_better >= 0.5) & (accuracy[:, None] != accuracy))
+        said += found.p_better[a, b].tolist()
+        came += (accuracy[a] > accuracy[b]).tolist()
+        best.append(found.p_best.max())
+        was.append(accuracy[found.order[0]] == accuracy.max())
+    p, true = np.array(said), np.array(came)
+    for low, high, least, most in (
+        (0.6, 0.7, 0.55, 0.8),
+        (0.7, 0.8, 0.67, 0.87),
+        (0.8, 0.9, 0.8, 0.92),
+        (0.95, 1, 0.96, 1),
+    ):
+        inside = (p >= low) & (p <= high)
+        assert inside.sum() > 80
+        assert least <= true[inside].mean() <= most, (low, true[inside].mean())
+    assert np.mean(best) == pytest.approx(np.mean(was), abs=0.08)
+
+
+def test_labels_to_settle_by_hand() -> None:
+    # a wins every disagreement so far, and all rows are disagreements
+    truth = np.zeros(3, dtype=int)
+    predicted = np.array([[0, 0, 0], [1, 1, 1]])
+    found = posterior(predicted, truth)
+    assert found.p_better[0, 1] == pytest.approx(15 / 16)
+    now = labels_to_settle(found)
+    # one more win settles (31/32), which comes with probability 4/5
+    assert (now.labels, now.chosen, now.lower) == (1, 1, 1)
+    assert now.upper is not None
+    assert now.upper > 1
+    assert labels_to_settle(found, 0.9).labels == 0
+
+
+def test_rare_disagreements_take_more_labels() -> None:
+    truth = np.zeros(2, dtype=int)
+    often = posterior([[0, 0], [0, 1]], truth, np.array([[0] * 10, [1] * 10]))
+    seldom = posterior([[0, 0], [0, 1]], truth, np.array([[0] * 100, [1] * 9 + [0] * 91]))
+    a, b = labels_to_settle(often), labels_to_settle(seldom)
+    assert a.labels is not None
+    assert b.labels is not None
+    assert b.labels > 5 * a.labels
+    assert a.chosen == b.chosen
+    assert json.dumps(b.to_dict(), allow_nan=False)
+
+
+def test_models_that_never_differ_are_never_settled() -> None:
+    same = posterior(np.zeros((2, 5), dtype=int), np.zeros(5, dtype=int), np.ones((2, 50), dtype=int))
+    found = labels_to_settle(same)
+    assert found.labels is None
+    assert found.why is not None
+    assert "never differ" in found.why
+
+
+def test_settling_is_what_a_simulation_of_labels_gives() -> None:
+    rng = np.random.default_rng(0)
+    start = posterior([[0, 0, 0, 0], [0, 0, 1, 1]], [0, 0, 0, 0])
+    found = labels_to_settle(start, 0.9)
+    needed = []
+    for _ in range(400):
+        share, wins, losses, rows = rng.beta(3, 1), 2, 0, 0
+        while 0.1 < stats.beta.sf(0.5, 1 + wins, 1 + losses) < 0.9 and rows < 400:
+            rows += 1
+            if rng.random() < 0.5:
+                won = rng.random() < share
+                wins, losses = wins + won, losses + (not won)
+        needed.append(rows)
+    assert found.labels is not None
+    assert abs(found.labels - np.median(needed)) <= 1
+    assert found.upper is not None
+    assert found.upper == pytest.approx(np.quantile(needed, 0.9), rel=0.4)
+
+
+def test_rows_to_label_first() -> None:
+    pool = np.array([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 0, 1]])
+    assert rows_to_label(pool, [0.5, 0.4, 0.1], 4).tolist() == [3, 2, 1]
+    assert len(rows_to_label(pool, [1, 0, 0], 4)) == 0
+    with pytest.raises(UsageError, match="at least one row"):
+        rows_to_label(pool, [0.5, 0.4, 0.1], 0)
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    with pytest.raises(UsageError, match="at least two models"):
+        posterior([[0, 1]], [0, 1])
+    with pytest.raises(UsageError, match="the true class of each of 2 rows"):
+        posterior([[0, 1], [1, 1]], [0])
+    with pytest.raises(UsageError, match="pool of 2 models"):
+        posterior([[0, 1], [1, 1]], [0, 1], [[0, 1]])
+    with pytest.raises(UsageError, match="prior above 0"):
+        posterior([[0, 1], [1, 1]], [0, 1], prior=0)
+    with pytest.raises(InputError, match="positions of classes"):
+        posterior([[0.5, 1], [1, 1]], [0, 1])
+    with pytest.raises(InputError, match="at least one row"):
+        posterior(np.zeros((2, 0), dtype=int), np.zeros(0, dtype=int))
+    with pytest.raises(UsageError, match=r"above 0\.5"):
+        labels_to_settle(posterior([[0, 1], [1, 1]], [0, 1]), 0.4)
+    with pytest.raises(UsageError, match="positions of two"):
+        labels_to_settle(posterior([[0, 1], [1, 1]], [0, 1]), pair=(0, 0))
