@@ -101,8 +101,8 @@ def test_a_suite_goes_on_where_it_was_interrupted(make: Callable[[], Any], tmp_p
     for one, other in zip(whole, again, strict=True):
         np.testing.assert_array_equal(one.model.logits(FAR.inputs), other.model.logits(FAR.inputs))
     assert not list(tmp_path.glob("training-*"))
-    other = inoculate(make, NEAR, {"far": FAR.take(range(20))}, doses[2:], folder=tmp_path)
-    assert (other[0].model.logits(FAR.inputs) != again[2].model.logits(FAR.inputs)).any()  # other data: trained anew
+    anew = inoculate(make, NEAR, {"far": FAR.take(range(20))}, doses[2:], folder=tmp_path)
+    assert (anew[0].model.logits(FAR.inputs) != again[2].model.logits(FAR.inputs)).any()  # other data: trained anew
 
 
 def test_doses_that_cannot_be_given_are_refused(make: Callable[[], Any]) -> None:

@@ -37,7 +37,8 @@ from oodometer.recipes.few_shot_ranking.run_config import RUN_CONFIGS, RunConfig
 from oodometer.recipes.few_shot_ranking.study import ranked_plans  # noqa: E402
 
 PAPER = "few-shot-ranking"
-SIZES = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+SIZES: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+SIZES["initializer_range"] = 0.4  # so that models that hardly learnt anything differ
 WORDS = (
     "many some the doctors lawyers actors judges artists tourists hats books cars doors coins maps drew took left made "
     "draw take leave make are taking saw old near slept and unless because ran do like sold . , ?"
@@ -117,7 +118,7 @@ def test_leaves_every_table_and_figure_of_the_paper(finished: Any) -> None:
     assert {key[0] for key in rows} == {suite.name for suite in SUITES}
     first = next(row for row in rows.values() if (row["suite"], row["group"]) == ("PAWS", "inoculated"))
     for name in ("ACC", "CONF", "CONF reversed", "CONF-GT", "CONF-GT reversed", "RANDOM", "lime/swap-avg",
-                 "shap/first-tok", "PPI++", "ACC + all", "pool/ac", "pool/nuclear-norm"):  # fmt: skip
+                 "shap/first-tok", "PPI++", "ACC + all", "learnt", "pool/ac", "pool/nuclear-norm"):  # fmt: skip
         assert 0 <= first["few_shot"][name] <= 1, name
     assert all("token-ig/irreg" not in row["few_shot"] for key, row in rows.items() if key[2] == 1)
 

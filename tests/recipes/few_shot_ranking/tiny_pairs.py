@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,7 @@ def write_hans(home: Path, rows: int) -> None:
 def write_pairs(home: Path, rows: int) -> None:
     """Swapped words, paraphrases, and entailment of two sources."""
     rng = np.random.default_rng(2)
-    out = []
+    out: list[dict[str, Any]] = []
     for i in range(rows):
         a, b = rng.choice(PEOPLE, 2, replace=False)
         swapped = i % 3 > 0
@@ -88,7 +89,7 @@ def write_pairs(home: Path, rows: int) -> None:
         file.writelines(json.dumps(row) + "\n" for row in out)
 
 
-def _of(pair: tuple[str, str]) -> dict[str, str]:
+def _of(pair: tuple[str, str]) -> dict[str, Any]:
     return {"a": pair[0], "b": pair[1]}
 
 

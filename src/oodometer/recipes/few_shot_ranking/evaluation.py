@@ -10,7 +10,8 @@ import numpy as np
 from ...arrays import Array
 from ...attributions.factors.table import factor_values
 from ...rankings.baselines import baseline_methods
-from ...rankings.few_shot import FewShot, few_shot_evaluation
+from ...rankings.few_shot import FewShot, draw_rows, few_shot_evaluation
+from ...rankings.learnt import LearntWeights
 from ...rankings.paired_test import draws_test
 from ...rankings.rules import Method
 from ...rankings.suite import Suite as Answers
@@ -99,11 +100,18 @@ class Evaluation:
         label = self.label[rows] if labels else None
         return suite_of({str(i): record_of(self.probabilities[i, rows], label) for i in models})
 
-    def ranked(self, models: Sequence[int]) -> FewShot:
-        """The protocol over the pool, with the accuracy on all rows as truth."""
+    def drawn(self) -> Array:
+        """The draws of the protocol, shape (draw, size)."""
         config = self.config
+        return draw_rows(self.pool, draws=config.draws, size=min(config.size, self.pool), seed=self.seed)
+
+    def ranked(self, models: Sequence[int], weights: LearntWeights | None = None) -> FewShot:
+        """The protocol over the pool, with the accuracy on all rows as truth; ``weights`` were learnt elsewhere."""
+        config, methods = self.config, self.methods(models)
+        if weights is not None:
+            methods[evidence.LEARNT] = weights.rule(evidence.pieces_of(self, methods))
         return few_shot_evaluation(
-            self.methods(models),
+            methods,
             self.truth[list(models)],
             models=[self.plans[i].label for i in models],
             draws=config.draws,
@@ -111,10 +119,10 @@ class Evaluation:
             seed=self.seed,
         )
 
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """What is to be told of each group of models."""
+    def rows(self, weights: LearntWeights | None = None) -> Iterator[dict[str, Any]]:
+        """What is to be told of each group of models; the inoculated ones are also ranked by learnt weights."""
         for group, models in self.groups():
-            found = self.ranked(models)
+            found = self.ranked(models, weights if group == "inoculated" else None)
             told = dict(zip(found.methods, found.few_shot.tolist(), strict=True))
             tests = {
                 name: draws_test(found.of(name), found.of(BASELINE), resamples=999, seed=self.seed).p_value

@@ -6,20 +6,24 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...rankings.combination import labels_first
+from ...rankings.learnt import LearntWeights, leave_one_out
 from ...rankings.pool import PoolEvidence, pool_evidence
 from ...rankings.powered import powered_accuracy
-from ...rankings.rules import Method, fixed
+from ...rankings.rules import Method, fixed, scored
 from .record import record_of
 
 if TYPE_CHECKING:
     from .evaluation import Evaluation
 
-__all__ = ["COMBINED", "POWERED", "methods"]
+__all__ = ["COMBINED", "LEARNT", "POWERED", "learnt_weights", "methods", "pieces_of"]
 
 POWERED = "PPI++"
-COMBINED = ("ACC + all", "ACC + pool", "ACC + factors", "ACC + CONF-GT")
+LEARNT = "learnt"
+COMBINED = ("ACC + all", "ACC + pool", "ACC + factors", "ACC + CONF-GT", LEARNT)
 """Names of the combined rankings that are compared with ACC; what they hold was settled before any run."""
 _POOL = "plurality"
+_PIECES = ("ACC", "CONF-GT", POWERED, f"pool/{_POOL}")
+"""What the learnt ranking weighs, beside the factor made for the set."""
 
 
 def methods(held: Evaluation, models: Sequence[int], known: Mapping[str, Method]) -> dict[str, Method]:
@@ -40,7 +44,25 @@ def methods(held: Evaluation, models: Sequence[int], known: Mapping[str, Method]
     own = {name: known[name] for one in held.suite.own[:1] for name in (f"lime/{one}", f"shap/{one}")}
     truth = {"CONF-GT": known["CONF-GT"]}
     pieces = ({**pool, **own, **truth}, pool, own, truth)
-    return {**out, **{name: labels_first(right, one) for name, one in zip(COMBINED, pieces, strict=True)}}
+    return {**out, **{name: labels_first(right, one) for name, one in zip(COMBINED, pieces, strict=False)}}
+
+
+def pieces_of(held: Evaluation, known: Mapping[str, Method]) -> dict[str, Method]:
+    """The evidence that the learnt ranking weighs, by names that all suites share."""
+    own = {f"{method}/own": known[f"{method}/{held.suite.own[0]}"] for method in ("lime", "shap")}
+    return {**{name: known[name] for name in _PIECES}, **own}
+
+
+def learnt_weights(suites: Sequence[Evaluation]) -> dict[str, LearntWeights]:
+    """For each suite of a seed the weights that the inoculated models of the others teach."""
+    sets = {}
+    for held in suites:
+        models = dict(held.groups()).get("inoculated")
+        if models is not None:
+            pieces = pieces_of(held, held.methods(models))
+            sets[held.suite.name] = (scored(pieces, held.drawn()), held.truth[models])
+            names = list(pieces)
+    return leave_one_out(sets, names) if len(sets) > 1 else {}
 
 
 def _of_pool(held: Evaluation, models: Sequence[int]) -> PoolEvidence:

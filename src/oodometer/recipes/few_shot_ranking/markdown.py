@@ -212,7 +212,13 @@ def _beyond(result: Found, look: Looker) -> str:
         "**Beyond the paper**, inoculated models: accuracy with the unlabelled pool (PPI++), label-free evidence of "
     )
     words += "the pool alone, and combinations in which labels come first (the paper's test over draws as a dagger)."
-    return section(words, ["method", *suites], rows)
+    names = list(result["learnt"][0]["weights"]) if result["learnt"] else []
+    means = [sum(one["weights"][name] for one in result["learnt"]) / len(result["learnt"]) for name in names]
+    after = "`learnt`: standardised evidence, its weights fitted on the other sets of the seed; mean weights: " * bool(
+        names
+    )
+    after += ", ".join(f"{name} {mean:.2f}" for name, mean in zip(names, means, strict=True))
+    return section(words, ["method", *suites], rows, after)
 
 
 def _by_pair(result: Found) -> str:

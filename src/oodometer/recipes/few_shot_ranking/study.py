@@ -15,7 +15,7 @@ from ..kit.answers import load_answers
 from ..kit.tables import rounded
 from .data import STAND_INS, RunData
 from .evaluation import BASELINE, Evaluation, spread_over
-from .evidence import COMBINED
+from .evidence import COMBINED, learnt_weights
 from .lineup import FAMILIES, SUITES, Plan, lineup, suites_of
 from .record import accuracies, balanced
 from .run_config import RunConfig
@@ -31,11 +31,14 @@ def study(config: RunConfig, data: RunData, workspace: Workspace, progress: Prog
     sets: list[dict[str, Any]] = []
     guesses: list[list[list[float]]] = []
     done = 0
+    learnt: list[dict[str, Any]] = []
     for seed in range(config.seeds):
         three: list[list[float]] = []
-        for suite in SUITES:
-            held = Evaluation(workspace, data, suite, seed, ranked_plans(config, suite.family))
-            found = list(held.rows())
+        suites = [Evaluation(workspace, data, one, seed, ranked_plans(config, one.family)) for one in SUITES]
+        weights = learnt_weights(suites)
+        learnt += [{"left_out": name, "seed": seed, **one.to_dict()} for name, one in weights.items()]
+        for suite, held in zip(SUITES, suites, strict=True):
+            found = list(held.rows(weights.get(suite.name)))
             rows += found
             three += [one["accuracy"] for one in found if one["group"] == "architectures"]
             counts = data.rows(suite, seed).counts
@@ -47,6 +50,7 @@ def study(config: RunConfig, data: RunData, workspace: Workspace, progress: Prog
     result |= {"sizes": config.to_dict(), "stand_ins": STAND_INS, "baseline": BASELINE, "combined": list(COMBINED)}
     result["data"] = {family: data.fingerprints(family) for family in FAMILIES}
     result |= {"sets": sets, "models": models(config, workspace), "rows": rows, "guess": _guess(guesses)}
+    result["learnt"] = learnt
     workspace.write_json("study.json", rounded(result))
     progress(1, 1)
 
