@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def test_faults_of_msgs_are_one_line(home: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(InputError, match="expected rows of VERB, train"):
         msgs("VERB", "train")
     monkeypatch.delenv("OODOMETER_DATA")
-    monkeypatch.setattr("oodometer.datasets.msgs.data_folder", lambda: None)
+    monkeypatch.setattr(sys.modules["oodometer.datasets.msgs"], "data_folder", lambda: None)
     with pytest.raises(WorkError, match="MSGS is not on the hub"):
         msgs("VERB", "train")
 
@@ -106,7 +107,8 @@ def test_hans_by_split_and_heuristic(home: Path) -> None:
 
 
 def test_hans_on_the_hub_counts_entailment_as_zero(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oodometer.datasets.hans.data_folder", lambda: None)
+    module = sys.modules["oodometer.datasets.hans"]  # the package has a function of its name
+    monkeypatch.setattr(module, "data_folder", lambda: None)
     asked: list[tuple[str, str]] = []
 
     def rows(source: str, split: str) -> list[dict[str, Any]]:
@@ -114,7 +116,7 @@ def test_hans_on_the_hub_counts_entailment_as_zero(monkeypatch: pytest.MonkeyPat
         about = {"heuristic": "subsequence", "subcase": "x"}
         return [{"premise": "A b", "hypothesis": "A", "label": label, **about} for label in (0, 1)]
 
-    monkeypatch.setattr("oodometer.datasets.hans.hub_rows", rows)
+    monkeypatch.setattr(module, "hub_rows", rows)
     assert hans("eval").targets == (1, 0)
     assert asked == [("jhu-cogsci/hans", "validation")]
 

@@ -134,7 +134,6 @@ def inoculate(
     doses: Sequence[Dose],
     *,
     further: TrainingConfig | None = None,
-    classes: Sequence[int | str] | None = None,
     rows: int | None = None,
     folder: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -146,13 +145,11 @@ def inoculate(
     make :
         Gives the untrained model, the same for every dose: one start, so that only the data differ.
     source, targets :
-        In-domain data, and sets of target data by name.
+        In-domain data, which has every class, and sets of target data by name.
     doses :
         One a model. Of a dose with further steps, the model of the same shares without steps is trained first.
     further :
         How further steps are trained, ``epochs`` aside; by default as before.
-    classes :
-        Class names in their order, by default those of the source.
     rows :
         Training rows of each model, by default as many as the source has.
     folder :
@@ -172,7 +169,7 @@ def inoculate(
         unknown = [name for name in (*dose.shares, *([dose.of] if dose.of else [])) if name not in targets]
         if unknown:
             raise UsageError(f"unknown target set {unknown[0]!r} of {dose.name}; known: {', '.join(targets)}")
-    suite = _Suite(make, source, targets, further, classes or sorted(set(source.targets)), rows, folder)
+    suite = _Suite(make, source, targets, further, rows, folder)
     suite.names = {_shares(dose): dose.name for dose in doses if not dose.steps}
     out = []
     for place, dose in enumerate(doses):
@@ -194,12 +191,12 @@ class _Suite:
         source: Dataset,
         targets: Mapping[str, Dataset],
         further: TrainingConfig | None,
-        classes: Sequence[int | str],
         rows: int | None,
         folder: str | os.PathLike[str] | None,
     ) -> None:
         self.make, self.source, self.targets, self.further = make, source, targets, further
-        self.classes, self.rows = tuple(classes), len(source) if rows is None else rows
+        self.classes = tuple(sorted(set(source.targets)))
+        self.rows = len(source) if rows is None else rows
         self.home = None if folder is None else Path(folder)
         self.names: dict[str, str] = {}
         """Shares -> the name of a dose without further steps: others go on from it."""

@@ -173,7 +173,7 @@ def _place(text: Any, start: int | None) -> int | None:
     """The place among the words of the one that starts at a character; None where no word is marked.
 
     >>> _place("It isn't so bad.", 12)
-    6
+    5
     """
     if start is None:
         return None
