@@ -9,9 +9,9 @@ as many samples, in one process; absent words are the model's mask everywhere (o
 our default). Sides take turns in a rotating order; ratios are taken within a round, and the median is reported. A
 round has a seed of its own, so that two rounds of one side tell its sampling error.
 
-What "at their defaults" means: captum asks one text a call (`perturbations_per_eval=1`); it is also timed with 64. shap is
-`KernelExplainer` without its selection of features, since all values are wanted, over the same function that we ask;
-lime is `LimeTextExplainer` with `bow=False`, again over that function.
+What "at their defaults" means: captum asks one text a call (`perturbations_per_eval=1`); it is also timed with 64.
+shap is `KernelExplainer` without its selection of features, since all values are wanted, over the same function that
+we ask; lime is `LimeTextExplainer` with `bow=False`, again over that function.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def with_shap(bench: Bench, seed: int) -> list[Any]:
     from oodometer.attributions.absence import Absence
 
     absence = Absence.of("mask", bench.model)
-    np.random.seed(seed)  # it draws from the state of numpy
+    np.random.seed(seed)  # noqa: NPY002 - it draws from the state of numpy
     found = []
     for words, target in zip(bench.words, bench.targets, strict=True):
 
@@ -270,15 +270,20 @@ def page(found: dict[str, Any]) -> str:
     """The result as Markdown."""
     lines = [
         f"`PYTHONPATH=. python -m benchmarks.attributions`, {found['date']}, {found['machine']['cpu']}; medians of "
-        f"{found['rounds']} rounds; {found['texts']} sentences of {found['words']} words in all, {SAMPLES} samples each, "
-        f"{STEPS} steps. Differences are root mean squares over all words, of the means over seeds.",
+        f"{found['rounds']} rounds; {found['texts']} sentences of {found['words']} words in all, {SAMPLES} samples "
+        f"each, {STEPS} steps. Differences are root mean squares over all words, of the means over seeds.",
         "",
         "| side | seconds | times ours | correlation | difference | two seeds differ by |",
         "|---|---|---|---|---|---|",
     ]
     for name, row in found["sides"].items():
         seeds = "-" if row["seeds"] is None else f"{row['seeds']:.4f}"
-        numbers = [f"{row['seconds']:.2f}", f"{row['ratio']:.2f}", f"{row['correlation']:.3f}", f"{row['difference']:.4f}"]
+        numbers = [
+            f"{row['seconds']:.2f}",
+            f"{row['ratio']:.2f}",
+            f"{row['correlation']:.3f}",
+            f"{row['difference']:.4f}",
+        ]
         lines.append(f"| {' | '.join([name, *numbers, seeds])} |")
     kept = [
         f"{name}: {one['found']:.2f} (asked: {one['asked']:g}, {'held' if one['held'] else 'missed'})"

@@ -3,7 +3,8 @@
 A method registers itself where it is defined; importing a floor (``oodometer.scores``) fills the table. A
 plugin package names its class under the entry-point group ``oodometer.scores``, ``oodometer.estimators``,
 ``oodometer.metrics``, ``oodometer.calibrators``, ``oodometer.rankers``, ``oodometer.simulations``,
-``oodometer.shifts``, ``oodometer.attributions`` or ``oodometer.factors``. A name may carry an argument after a colon: ``threshold:margin``.
+``oodometer.shifts``, ``oodometer.attributions`` or ``oodometer.factors``. A name may carry an argument after a colon:
+``threshold:margin``.
 """
 
 from __future__ import annotations

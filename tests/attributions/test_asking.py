@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -101,3 +102,23 @@ def test_wrong_options(options: dict[str, Any]) -> None:
 def test_bad_input_has_its_row(texts: Any, targets: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         KernelShap().explain(by_length, texts, targets=targets)
+
+
+def test_a_network_is_asked_as_it_is_alone(tiny_encoder: Path, transformers: Any) -> None:
+    """Beside pairs, a single text would become a pair with an empty second part, which has one separator more."""
+    from oodometer.models import Encoder
+
+    transformers.set_seed(1)
+    model = Encoder.opened(str(tiny_encoder), device="cpu")
+    ask = Asker(model)
+    assert ask.classes == 2
+    found = ask(["a good film", ("a film", "was seen"), "film " * 100])
+    alone = [model.ask([one]).distribution[0] for one in ("a good film", ("a film", "was seen"))]
+    assert found[:2] == pytest.approx(np.array(alone), abs=1e-6)
+    assert ask.truncated == 1
+    method = Lime(samples=3)
+    method.explain(model, ["film " * 100, "a film"])
+    assert 1 <= method.truncated <= 3
+    model.reads = ("image",)
+    with pytest.raises(UsageError, match="expected a classifier of texts, got one of image"):
+        Asker(model)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import oodometer.attributions.files as files
 from oodometer.attributions import Explained, KernelShap, Lime, WordAttributions, Words, explain_in
 from oodometer.attributions.files import read_attributions, write_attributions
 from oodometer.errors import InputError, UsageError
@@ -104,8 +105,9 @@ def test_what_is_no_file_of_attributions(tmp_path: Path, what: str) -> None:
         write_attributions(tmp_path / "a.csv", FOUND)
 
 
-def test_a_folder_goes_on_after_an_interruption(tmp_path: Path) -> None:
+def test_a_folder_goes_on_after_an_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts that are done are not asked again, and the whole is what one call gives."""
+    monkeypatch.setattr(files, "AT_ONCE", 2)
     asked: list[Any] = []
 
     def failing(texts: list[Any]) -> Any:
@@ -116,7 +118,7 @@ def test_a_folder_goes_on_after_an_interruption(tmp_path: Path) -> None:
 
     method = Lime(samples=20)
     with pytest.raises(KeyboardInterrupt):
-        explain_in(tmp_path / "a", method, failing, TEXTS, name="m", at_once=2)
+        explain_in(tmp_path / "a", method, failing, TEXTS, name="m")
     before = len(asked)
     told: list[tuple[int, int]] = []
     asked.clear()
@@ -125,9 +127,7 @@ def test_a_folder_goes_on_after_an_interruption(tmp_path: Path) -> None:
         asked.extend(texts)
         return model(texts)
 
-    found = explain_in(
-        tmp_path / "a", method, counting, TEXTS, name="m", at_once=2, progress=lambda *at: told.append(at)
-    )
+    found = explain_in(tmp_path / "a", method, counting, TEXTS, name="m", progress=lambda *at: told.append(at))
     assert before > 0
     assert not any("number 1" in "".join(one) for one in asked)
     assert told[0] == (2, 7)
@@ -136,7 +136,7 @@ def test_a_folder_goes_on_after_an_interruption(tmp_path: Path) -> None:
     alone = method.explain(model, TEXTS)
     assert same(found, Explained(tuple("1234567"), tuple(alone), (), "lime", "m"))
     asked.clear()
-    assert same(explain_in(tmp_path / "a", method, counting, TEXTS, name="m", at_once=2), found)
+    assert same(explain_in(tmp_path / "a", method, counting, TEXTS, name="m"), found)
     assert not asked
 
 
@@ -161,11 +161,12 @@ def test_another_job_is_refused(tmp_path: Path) -> None:
         explain_in(tmp_path / "b", Lime(), model, TEXTS, name="m", ids=["1"])
 
 
-def test_a_damaged_part_is_made_anew(tmp_path: Path) -> None:
+def test_a_damaged_part_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "AT_ONCE", 3)
     home = tmp_path / "a"
-    found = explain_in(home, Lime(samples=5), model, TEXTS, name="m", at_once=3)
+    found = explain_in(home, Lime(samples=5), model, TEXTS, name="m")
     part = home / "part-00001.json"
     part.write_text(part.read_text()[:-30])
     with pytest.warns(UserWarning, match="made anew"):
-        again = explain_in(home, Lime(samples=5), model, TEXTS, name="m", at_once=3)
+        again = explain_in(home, Lime(samples=5), model, TEXTS, name="m")
     assert same(again, found)

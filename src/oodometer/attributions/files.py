@@ -23,6 +23,9 @@ from .words import Words, as_words
 
 __all__ = ["Explained", "explain_in", "read_attributions", "write_attributions"]
 
+AT_ONCE = 32
+"""Examples of a part of `explain_in`: enough to fill batches, few enough to be lost."""
+
 _JOB, _PART = "job.json", "attributions"
 _NAMES = ("id", "text", "pair", "feature", "words", "parts", "values", "separator", "target", "class", "classes")
 _NUMBERS = ("probability", "base", "fit")
@@ -113,9 +116,8 @@ def explain_in(
     ids: Sequence[str] | None = None,
     targets: Sequence[int] | None = None,
     progress: Progress | None = None,
-    at_once: int = 32,
 ) -> Explained:
-    """Explain texts in a folder: every ``at_once`` examples are written when done, and a later call goes on from there.
+    """Explain texts in a folder: every 32 examples are written when done; a later call goes on from there.
 
     The folder knows the method with its options, the ``name`` of the model, texts, ids and targets. The weights it does
     not know: give a name that changes with them. ``progress`` is called with (examples done, all). Raises `UsageError`
@@ -127,14 +129,14 @@ def explain_in(
     if len(named) != len(examples):
         raise UsageError(f"expected {len(examples)} ids, one a text, got {len(named)}")
     said = [[list(one.texts), one.feature] for one in examples]
-    job = checksum(json.dumps([method.name, method.options(), name, said, named, wanted, at_once], default=str))
+    job = checksum(json.dumps([method.name, method.options(), name, said, named, wanted, AT_ONCE], default=str))
     home = _claimed(Path(folder), job)
     classes = tuple(model.classes) if isinstance(model, Classifier) else ()
     about = Explained((), (), classes, method.name, name)
     found: list[WordAttributions] = []
-    for start in range(0, len(examples), at_once):
-        here = slice(start, start + at_once)
-        place = home / f"part-{start // at_once:05d}.json"
+    for start in range(0, len(examples), AT_ONCE):
+        here = slice(start, start + AT_ONCE)
+        place = home / f"part-{start // AT_ONCE:05d}.json"
         rows = read_artifact(place, _PART) if place.exists() else None
         if rows is None:
             told = None if progress is None else _inside(progress, start, len(examples[here]), len(examples))

@@ -25,7 +25,7 @@ from .words import Words, as_words
 __all__ = ["IntegratedGradients"]
 
 BASELINES = ("mask", "pad", "zero")
-_TOKENS = {"cpu": 8_192, "cuda": 65_536}  # padded tokens of all steps that are held at once
+_TOKENS = {"cpu": 2_048, "cuda": 65_536}  # padded tokens at once: a CPU wants them in its caches, a GPU wants many
 
 
 @final

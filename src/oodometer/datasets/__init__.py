@@ -9,10 +9,13 @@ from .cifar import cifar10, cifar10_1, cifar10n
 from .cogs import cogs, pos_cogs
 from .daily_dialog import daily_dialog
 from .folder import data_folder
+from .hans import hans
 from .mnist import mnist
+from .msgs import MsgsSet, msgs
 from .penn import penn_tags, penn_trees
 from .response_ranking import replies
 from .reviews import imdb, sst2
+from .sentence_pairs import binary_entailment, mrpc, paws_qqp
 from .stl10 import stl10
 from .tagging import ud_tags, wsj_tags
 from .topv2 import topv2
@@ -22,7 +25,9 @@ from .words import numbered, with_signatures
 __all__ = [
     "Dataset",
     "Dialogue",
+    "MsgsSet",
     "Table",
+    "binary_entailment",
     "cfq",
     "cifar10",
     "cifar10_1",
@@ -31,11 +36,15 @@ __all__ = [
     "daily_dialog",
     "data_folder",
     "gum_trees",
+    "hans",
     "imdb",
     "little_prince",
     "mnist",
+    "mrpc",
+    "msgs",
     "news_amr",
     "numbered",
+    "paws_qqp",
     "penn_tags",
     "penn_trees",
     "pos_cogs",

@@ -12,6 +12,7 @@ from .base import Answers, Classifier, Request, Text
 from .ensemble import Ensemble
 from .image.encoder import ImageEncoder
 from .image.resnet import ResNet
+from .inoculation import Dose, Inoculated, inoculate, mixed
 from .opening import open_classifier
 from .registry import load_model
 from .response_ranking import ResponseRanker
@@ -31,6 +32,7 @@ __all__ = [
     "Beams",
     "Classifier",
     "Convolution",
+    "Dose",
     "EmbeddingSum",
     "Encoder",
     "EncoderDecoder",
@@ -39,6 +41,7 @@ __all__ = [
     "Ensemble",
     "FrozenEncoder",
     "ImageEncoder",
+    "Inoculated",
     "MonteCarloDropout",
     "Recurrent",
     "Request",
@@ -48,7 +51,9 @@ __all__ = [
     "Text",
     "TokenEncoder",
     "exact_match",
+    "inoculate",
     "load_model",
+    "mixed",
     "open_classifier",
     "snapshot_folders",
     "train_deep_ensemble",

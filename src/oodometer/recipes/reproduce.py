@@ -22,6 +22,7 @@ RECIPES = {
     "correctness-discriminators": "correctness_discriminators",
     "scoring-functions": "scoring_functions",
     "dialogue-shift": "dialogue_shift",
+    "few-shot-ranking": "few_shot_ranking",
 }
 """Name of the paper -> folder of its recipe, which loads when it is asked for."""
 

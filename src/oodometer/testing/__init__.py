@@ -1,4 +1,4 @@
-"""Contract checks: what scores, estimators, metrics, calibrators, shifts, attributions, factors and models obey.
+"""Contract checks that every registered method and every model obeys, attributions and factors too; for plugins.
 
     from oodometer.testing import check_estimator
     check_estimator(MyEstimator)

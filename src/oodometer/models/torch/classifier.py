@@ -14,7 +14,7 @@ import numpy as np
 from ...arrays import Array, softmax
 from ...datasets import Dataset
 from ..artifacts import WEIGHTS, fingerprint
-from ..base import Answers, Classifier, Progress, Request
+from ..base import Answers, Classifier, Progress, Request, class_codes
 from .asking import Asking, only_dropout, reading
 from .batches import sorted_batches, token_batches
 from .best import Best
@@ -135,11 +135,56 @@ class TorchClassifier(Classifier):
         encoded = self._encode(inputs)
         torch.manual_seed(self.training.seed)
         self.net = self._build().to(device)
-        answers = torch.from_numpy(truth).to(device)
-        self._prepare(encoded, truth)
         about = {"kind": self.kind, "classes": self.classes, **self.options(), "start": self._start()}
         name = fingerprint(about, *encoded.arrays, truth)
-        folder = None if checkpoint is None else Path(checkpoint)
+        self._optimize(encoded, truth, held, name, None if checkpoint is None else Path(checkpoint), progress)
+
+    def fit_further(
+        self,
+        data: Dataset | Sequence[Any],
+        targets: Any = None,
+        *,
+        training: TrainingConfig | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Train on from the weights that the model has; its classes, and how it encodes inputs, stay as they are.
+
+        Parameters
+        ----------
+        data, targets, checkpoint, progress :
+            As for `fit`; targets are among the model's classes.
+        training :
+            How to train from here on; by default as before.
+
+        Raises `UsageError` before `fit`, `InputError` for targets that are not among the classes.
+        """
+        self._must_be_fitted()
+        given = self._data(data, targets)
+        truth = class_codes(given.targets, len(given), self.classes)[0]
+        self.training = training or self.training
+        encoded = self._encode(self._inputs(given))
+        self.net = self.net.to(choose_device(self.device))
+        # A checkpoint of a training that began elsewhere is not taken for this one's.
+        start = [one.detach().float().cpu().numpy() for one in weights(self.net).values()]
+        about = {"kind": self.kind, "classes": self.classes, **self.options(), "further": True}
+        name = fingerprint(about, *start, *encoded.arrays, truth)
+        self._optimize(encoded, truth, None, name, None if checkpoint is None else Path(checkpoint), progress)
+        return self
+
+    def _optimize(
+        self,
+        encoded: Any,
+        truth: Array,
+        held: tuple[Any, Array] | None,
+        name: str,
+        folder: Path | None,
+        progress: Progress | None,
+    ) -> None:
+        """Train the network on encoded data, from the weights that it has."""
+        device = choose_device(self.device)
+        answers = load_torch().from_numpy(truth).to(device)
+        self._prepare(encoded, truth)
         best = None
         if held is not None:
             name = fingerprint({"name": name, "dev": True}, *held[0].arrays, held[1])

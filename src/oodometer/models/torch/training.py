@@ -22,7 +22,7 @@ from .library import torch as load_torch
 
 __all__ = ["Batches", "Hooks", "LengthBatches", "TrainingConfig", "autocast", "train"]
 
-OPTIMIZERS = ("adamw", "sgd")
+OPTIMIZERS = ("adamw", "fused_adamw", "sgd")
 SCHEDULES = ("linear", "cosine", "constant")
 PRECISIONS = ("float32", "bfloat16", "float16")
 ADDED = frozenset({"batch_tokens", "optimizer", "momentum", "schedule", "precision", "epsilon"})
@@ -44,7 +44,8 @@ class TrainingConfig:
     clip : largest norm of the gradient; None does not clip.
     seed : of the order of batches, of dropout and of augmentation.
     checkpoint_seconds : time between two checkpoints.
-    optimizer : "adamw", or "sgd" with Nesterov's ``momentum``.
+    optimizer : "adamw", "fused_adamw", the same up to rounding in torch's one kernel, where a step is short beside the
+        number of weights; or "sgd" with Nesterov's ``momentum``.
     schedule : "linear" or "cosine", both down to 0 after the last step, or "constant".
     precision : "float32", or "bfloat16" or "float16" for the forward pass where the device is faster with it; weights
         and optimizer stay in float32.
@@ -114,7 +115,11 @@ class TrainingConfig:
                 nesterov=self.momentum > 0,
                 weight_decay=self.weight_decay,
             )
-        return library.AdamW(parameters, lr=self.learning_rate, weight_decay=self.weight_decay, eps=self.epsilon)
+        # The kernel is not asked for by default: it rounds otherwise, and finished trainings are to stay what they are.
+        kernel = {"fused": True} if self.optimizer == "fused_adamw" else {}
+        return library.AdamW(
+            parameters, lr=self.learning_rate, weight_decay=self.weight_decay, eps=self.epsilon, **kernel
+        )
 
 
 class Batches(Protocol):

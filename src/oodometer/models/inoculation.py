@@ -1,0 +1,307 @@
+"""Inoculation: models of graded quality on a target domain, by a little target data in, or after, their training."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from ..datasets import Dataset
+from ..errors import InputError, UsageError
+from .artifacts import fingerprint, keep, trained_as
+from .base import Progress
+from .registry import load_model
+from .torch.classifier import TorchClassifier
+from .torch.training import TrainingConfig
+
+__all__ = ["Dose", "Inoculated", "batches_of", "inoculate", "mixed"]
+
+_STEPS = 1000  # progress of a model is told in thousandths
+
+
+@final
+@dataclass(frozen=True)
+class Dose:
+    """How much target data a model sees.
+
+    Parameters
+    ----------
+    name : of the model, and of its folder.
+    shares : name of a target set -> its share of the training rows, in [0, 1]; the rest is source data.
+    steps : steps of pure target data after the training.
+    of : name of the target set of those steps.
+
+    >>> Dose("late", steps=50)
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected the target set of 50 further steps of late, got none; name it in `of`
+    """
+
+    name: str
+    shares: Mapping[str, float] = field(default_factory=dict)
+    steps: int = 0
+    of: str = ""
+
+    def __post_init__(self) -> None:
+        _check_shares(self.shares.values())
+        if self.steps < 0:
+            raise UsageError(f"expected 0 or more further steps, got {self.steps}")
+        if self.steps and not self.of:
+            said = f"expected the target set of {self.steps} further steps of {self.name}, got none"
+            raise UsageError(f"{said}; name it in `of`")
+
+
+@final
+@dataclass(frozen=True)
+class Inoculated:
+    """A model of a suite, its dose, and the rows of each target set among the rows that it was trained on."""
+
+    dose: Dose
+    model: TorchClassifier
+    rows: int
+    target_rows: Mapping[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON, without the model."""
+        dose = {"name": self.dose.name, "shares": dict(self.dose.shares), "steps": self.dose.steps}
+        return {**dose, "rows": self.rows, "target_rows": dict(self.target_rows)}
+
+
+def mixed(
+    source: Dataset, parts: Sequence[tuple[Dataset, float]], *, rows: int | None = None, seed: int = 0
+) -> Dataset:
+    """Rows of a source, of which a share is taken from each of some target sets, in an order drawn by the seed.
+
+    Parameters
+    ----------
+    source :
+        What fills the rest.
+    parts :
+        Target sets with their shares of all rows, each in [0, 1], together at most 1. A set that has too few rows gives
+        some of them more than once. With one seed, the rows of a larger share hold those of a smaller one.
+    rows :
+        Of the mixture; by default as many as the source has.
+    seed :
+        Of the draws and of the order.
+
+    Raises `UsageError` for shares out of range, `InputError` for one that is above 0 and gives no row.
+
+    Source: Liu, Schwartz and Smith (2019).
+
+    >>> near = Dataset("near", ("a", "b", "c", "d"), (0, 1, 0, 1))
+    >>> far = Dataset("far", ("x", "y"), (1, 0))
+    >>> sorted(mixed(near, [(far, 0.25)]).inputs)[-1] in ("x", "y")
+    True
+    """
+    _check_shares([share for _, share in parts])
+    total = len(source) if rows is None else rows
+    counts = [round(share * total) for _, share in parts]
+    for (part, share), count in zip(parts, counts, strict=True):
+        if share > 0 and count == 0:
+            raise InputError(
+                f"a share of {part.name} that gives at least one of {total} rows",
+                got=f"{share:g}",
+                remedy="mix more rows or raise the share",
+            )
+    out = _repeated(source, total - sum(counts), seed)
+    for (part, _), count in zip(parts, counts, strict=True):
+        if count:
+            out = _joined(out, _repeated(part, count, seed))
+    return out.take(np.random.default_rng(seed).permutation(len(out)).tolist())
+
+
+def batches_of(target: Dataset, steps: int, batch_size: int, seed: int = 0) -> Dataset:
+    """The rows of so many training steps, drawn by the seed; all rows come once before any comes again.
+
+    With one seed, more steps hold the rows of fewer.
+
+    >>> len(batches_of(Dataset("far", ("x", "y", "z"), (1, 0, 1)), 4, 2))
+    8
+    """
+    if steps < 1 or batch_size < 1:
+        raise UsageError(f"expected at least one step of at least one row, got {steps} and {batch_size}")
+    return _repeated(target, steps * batch_size, seed)
+
+
+def inoculate(
+    make: Callable[[], TorchClassifier],
+    source: Dataset,
+    targets: Mapping[str, Dataset],
+    doses: Sequence[Dose],
+    *,
+    further: TrainingConfig | None = None,
+    rows: int | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> list[Inoculated]:
+    """Train a suite of models whose quality on target data is graded by the dose of it that they saw.
+
+    Parameters
+    ----------
+    make :
+        Gives the untrained model, the same for every dose: one start, so that only the data differ.
+    source, targets :
+        In-domain data, which has every class, and sets of target data by name.
+    doses :
+        One a model. Of a dose with further steps, the model of the same shares without steps is trained first.
+    further :
+        How further steps are trained, ``epochs`` aside; by default as before.
+    rows :
+        Training rows of each model, by default as many as the source has.
+    folder :
+        Where finished models are kept and the one in training keeps its state: an interrupted call goes on there.
+    progress :
+        Called with (done, all), in thousandths of a model.
+
+    Returns the models in the order of the doses. Raises `UsageError` for doses of the same name and for a target set
+    that is not among the targets.
+
+    Source: Liu, Schwartz and Smith (2019).
+    """
+    names = [dose.name for dose in doses]
+    if len(set(names)) < len(names) or not names:
+        raise UsageError(f"expected doses of different names, got {', '.join(names) or 'none'}")
+    for dose in doses:
+        unknown = [name for name in (*dose.shares, *([dose.of] if dose.of else [])) if name not in targets]
+        if unknown:
+            raise UsageError(f"unknown target set {unknown[0]!r} of {dose.name}; known: {', '.join(targets)}")
+    suite = _Suite(make, source, targets, further, rows, folder)
+    suite.names = {_shares(dose): dose.name for dose in doses if not dose.steps}
+    out = []
+    for place, dose in enumerate(doses):
+
+        def tell(done: int, total: int, place: int = place) -> None:
+            if progress is not None:
+                progress(place * _STEPS + _STEPS * done // max(total, 1), _STEPS * len(doses))
+
+        out.append(suite.inoculated(dose, tell))
+    return out
+
+
+class _Suite:
+    """What the models of a suite share."""
+
+    def __init__(
+        self,
+        make: Callable[[], TorchClassifier],
+        source: Dataset,
+        targets: Mapping[str, Dataset],
+        further: TrainingConfig | None,
+        rows: int | None,
+        folder: str | os.PathLike[str] | None,
+    ) -> None:
+        self.make, self.source, self.targets, self.further = make, source, targets, further
+        self.classes = tuple(sorted(set(source.targets)))
+        self.rows = len(source) if rows is None else rows
+        self.home = None if folder is None else Path(folder)
+        self.names: dict[str, str] = {}
+        """Shares -> the name of a dose without further steps: others go on from it."""
+        self._bases: dict[str, TorchClassifier] = {}  # where there is no folder to keep them in
+
+    def inoculated(self, dose: Dose, tell: Progress) -> Inoculated:
+        """The model of a dose, kept or trained, and its rows."""
+        counts = {name: round(share * self.rows) for name, share in dose.shares.items()}
+        many = self.rows
+        if dose.steps:
+            added = dose.steps * (self.further or self.make().training).batch_size
+            counts[dose.of] = counts.get(dose.of, 0) + added
+            many += added
+        return Inoculated(dose, self._model(dose, tell), many, counts)
+
+    def _model(self, dose: Dose, tell: Progress) -> TorchClassifier:
+        shares = _shares(dose)
+        if not dose.steps:
+            data = self._mixture(dose)
+            name = fingerprint({"options": self._about(), "data": data.fingerprint, "classes": self.classes})
+            found = self._kept(dose, name, lambda state: self.make().fit(
+                data, classes=self.classes, checkpoint=state, progress=tell
+            ), tell)  # fmt: skip
+            if self.home is None:
+                self._bases.setdefault(shares, found)
+            return found
+        if self.home is not None or shares not in self._bases:
+            without = Dose(self.names.get(shares) or _base_name(dose), dose.shares)
+            base = self._model(without, lambda done, of: tell(done, 2 * of))
+        else:
+            base = self._bases[shares]
+        training = self.further or self.make().training  # a loaded model does not know its own
+        data = batches_of(self.targets[dose.of], dose.steps, training.batch_size, training.seed)
+        about = {"options": self._about(), "start": self._mixture(dose).fingerprint, "data": data.fingerprint}
+        name = fingerprint({**about, "classes": self.classes, "further": repr(training)})
+
+        def go_on(state: Path | None) -> TorchClassifier:
+            model = _copied(base)
+            config = replace(training, epochs=1)
+            return model.fit_further(data, training=config, checkpoint=state, progress=tell)
+
+        return self._kept(dose, name, go_on, tell)
+
+    def _mixture(self, dose: Dose) -> Dataset:
+        parts = [(self.targets[name], share) for name, share in dose.shares.items()]
+        return mixed(self.source, parts, rows=self.rows, seed=self.make().training.seed)
+
+    def _about(self) -> dict[str, Any]:
+        model = self.make()
+        return {"kind": model.kind, "options": model.options(), "training": repr(model.training)}
+
+    def _kept(
+        self, dose: Dose, name: str, train: Callable[[Path | None], TorchClassifier], tell: Progress
+    ) -> TorchClassifier:
+        """The model of this very training in its folder, else a new one, which is kept there."""
+        if self.home is None:
+            return train(None)
+        place, state = self.home / dose.name, self.home / f"training-{dose.name}"
+        if trained_as(place) == name:
+            tell(1, 1)
+            found: TorchClassifier = load_model(place)  # type: ignore[assignment]
+            return found
+        model = train(state)
+        keep(place, name, model.save)
+        shutil.rmtree(state, ignore_errors=True)
+        return model
+
+
+def _shares(dose: Dose) -> str:
+    return repr(sorted(dose.shares.items()))
+
+
+def _base_name(dose: Dose) -> str:
+    """The folder of the model that a dose with steps goes on from."""
+    told = "-".join(f"{name}-{share:g}" for name, share in sorted(dose.shares.items()))
+    return f"base-{told}" if told else "base"
+
+
+def _copied(model: TorchClassifier) -> TorchClassifier:
+    """A model with weights of its own."""
+    import copy
+
+    return copy.deepcopy(model)
+
+
+def _check_shares(shares: Any) -> None:
+    found = list(shares)
+    if any(not 0 <= share <= 1 for share in found) or sum(found) > 1 + 1e-9:
+        raise UsageError(f"expected shares in [0, 1] that sum to at most 1, got {', '.join(map(str, found))}")
+
+
+def _repeated(data: Dataset, rows: int, seed: int) -> Dataset:
+    """So many rows in orders drawn by the seed, each order through before the next begins."""
+    rounds = range(-(-rows // len(data)))
+    places: list[int] = []
+    for turn in rounds:
+        places += np.random.default_rng([seed, turn]).permutation(len(data)).tolist()
+    return data.take(places[:rows])
+
+
+def _joined(one: Dataset, other: Dataset) -> Dataset:
+    """Both sets as one, without what only one of them has."""
+
+    def without(data: Dataset, which: Dataset) -> Dataset:
+        gone: dict[str, Any] = {what: () for what in ("types", "ids") if not len(getattr(which, what))}
+        return replace(data, **gone)
+
+    return without(one, other) + without(other, one)

@@ -1,0 +1,18 @@
+"""Tables: what the study left as one result."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ...kernels import cores
+from ..base import Workspace
+
+__all__ = ["combine"]
+
+
+def combine(workspace: Workspace, scale: str) -> dict[str, Any]:
+    """One result of the study."""
+    found: dict[str, Any] = workspace.read_json("study.json")
+    about = {"form": found["form"], "paper": "few-shot-ranking", "scale": scale, "cpus": cores() or os.cpu_count()}
+    return {**about, **found}

@@ -1,0 +1,314 @@
+"""The recipe on rankings, whole, at a tiny size: its models, its numbers against the library's, its claims."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oodometer.errors import WorkError
+from oodometer.recipes import find_recipe, reproduce
+from oodometer.recipes.base import Workspace
+from oodometer.recipes.kit.publish import publish
+from oodometer.recipes.kit.tables import paper_tables
+
+torch = pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
+transformers = pytest.importorskip("transformers", reason="needs the extra hf: pip install 'oodometer[hf]'")
+pytest.importorskip("captum", reason="needs the extra explain: pip install 'oodometer[explain]'")
+
+sys.path.insert(0, str(Path(__file__).parent))
+from tiny_pairs import write_all  # noqa: E402
+
+from oodometer.attributions.factors.table import factor_values  # noqa: E402
+from oodometer.models import Encoder, load_model  # noqa: E402
+from oodometer.models.text.wordpiece import learn_wordpiece  # noqa: E402
+from oodometer.recipes.few_shot_ranking import RECIPE, work  # noqa: E402
+from oodometer.recipes.few_shot_ranking.data import RunData  # noqa: E402
+from oodometer.recipes.few_shot_ranking.evaluation import Evaluation  # noqa: E402
+from oodometer.recipes.few_shot_ranking.findings import claims_of  # noqa: E402
+from oodometer.recipes.few_shot_ranking.lineup import SUITES, lineup  # noqa: E402
+from oodometer.recipes.few_shot_ranking.run_config import RUN_CONFIGS, RunConfig  # noqa: E402
+from oodometer.recipes.few_shot_ranking.study import ranked_plans  # noqa: E402
+
+PAPER = "few-shot-ranking"
+SIZES: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+SIZES["initializer_range"] = 0.4  # so that models that hardly learnt anything differ
+WORDS = (
+    "many some the doctors lawyers actors judges artists tourists hats books cars doors coins maps drew took left made "
+    "draw take leave make are taking saw old near slept and unless because ran do like sold . , ?"
+)
+
+
+def bert(folder: Path, head: str, labels: dict[int, str] | None = None) -> None:
+    """A folder with an untrained BERT, or a classifier, and its tokenizer."""
+    tokenizer = learn_wordpiece([WORDS], 200, 48)
+    more = {} if labels is None else {"id2label": labels, "label2id": {name: i for i, name in labels.items()}}
+    config = transformers.BertConfig(vocab_size=len(tokenizer), max_position_embeddings=48, **SIZES, **more)
+    torch.manual_seed(3)
+    getattr(transformers, head)(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def tiny(scale: str, **more: Any) -> RunConfig:
+    """The config of a scale at the smallest size."""
+    usual = RUN_CONFIGS[scale]
+    small: dict[str, Any] = {
+        "training": replace(usual.training, batch_size=4, learning_rate=5e-3, precision="float32"),
+        "further": replace(usual.further, batch_size=8, schedule="constant", learning_rate=5e-3, precision="float32"),
+        "steps": {name: min(many, 6) for name, many in usual.steps.items()},
+        "doses": dict.fromkeys(("MORPH", "VERB", "ADJECT"), (0.25, 0.5)),
+        "paws_share": 0.25,
+        "nli_further": (1, 40),
+        "paws_further": {name: 2 + 40 * place for place, name in enumerate(usual.paws_further)},
+        "seeds": 2,
+        "pool": (10, 8),
+        "samples": (8,),
+        "ig_steps": 3,
+        "truth_rows": 30,
+        "in_domain_rows": 16,
+        "paws_inoculation": 12,
+        "draws": 20,
+    }
+    return replace(usual, **{**small, **more})
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with tiny sets, and a tiny MiniLM of three layers."""
+    torch.set_num_threads(1)
+    home = write_all(tmp_path_factory.mktemp("data"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(SIZES, "num_hidden_layers", 3)
+        bert(home / "minilm", "BertModel")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OODOMETER_DATA", str(home))
+        patch.setattr(work, "packaged_minilm", lambda: str(home / "minilm"))
+        yield home
+
+
+@pytest.fixture(scope="module")
+def finished(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A run at the small scale."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RECIPE, "config", {"small": small()})
+        # in this process, which alone knows of the miniature
+        yield reproduce(PAPER, out=tmp_path_factory.mktemp("run"), workers=1)
+
+
+def small(**more: Any) -> RunConfig:
+    """The small scale, its network from scratch smaller, too."""
+    usual = RUN_CONFIGS["small"].networks
+    scratch = {"config": {**SIZES, "num_hidden_layers": 1}, "vocab_size": 120, "max_length": 48}
+    return tiny("small", networks={**usual, "BERT-scratch": scratch}, **more)
+
+
+def test_leaves_every_table_and_figure_of_the_paper(finished: Any) -> None:
+    for table in (*(f"Table {i}" for i in range(1, 10)), "Beyond the paper", "By pair", "The paper's findings here"):
+        assert f"**{table}" in finished.words, table
+    assert "SICK + RTE, binary, stands in for MNLI; MRPC stands in for QQP" in finished.words
+    figures = {path.name for path in (finished.folder / "figures").iterdir()}
+    assert {f"figure-{i}" for i in (4, 5, 6)} == {name[:8] for name in figures}
+    rows = {(row["suite"], row["group"], row["seed"]): row for row in finished.result["rows"]}
+    assert {key[0] for key in rows} == {suite.name for suite in SUITES}
+    first = next(row for row in rows.values() if (row["suite"], row["group"]) == ("PAWS", "inoculated"))
+    for name in ("ACC", "CONF", "CONF reversed", "CONF-GT", "CONF-GT reversed", "RANDOM", "lime/swap-avg",
+                 "shap/first-tok", "PPI++", "ACC + all", "learnt", "pool/ac", "pool/nuclear-norm"):  # fmt: skip
+        assert 0 <= first["few_shot"][name] <= 1, name
+    assert all("token-ig/irreg" not in row["few_shot"] for key, row in rows.items() if key[2] == 1)
+
+
+def test_numbers_are_those_of_the_library(finished: Any) -> None:
+    """Pairwise accuracies counted by hand, from the files alone."""
+    held = RunData(small())
+    suite = next(one for one in SUITES if one.name == "CON")
+    plans = ranked_plans(small(), "nli")
+    found = Evaluation(Workspace(finished.folder), held, suite, 0, plans)
+    row = next(r for r in finished.result["rows"] if (r["suite"], r["seed"], r["group"]) == ("CON", 0, "inoculated"))
+    models = [i for i, plan in enumerate(plans) if plan.inoculated]
+    rows = held.rows(suite, 0)
+    drawn = np.random.default_rng([0, 0xF5]).integers(0, rows.pool, (20, 10))
+    right = (found.probabilities[models] > 0.5) == np.array(rows.data.targets)
+    truth = right.mean(1)
+    assert row["accuracy"] == pytest.approx(truth.tolist(), abs=1e-6)
+    expected = []
+    for pair in row["pairs"]:
+        better, worse = (row["models"].index(name) for name in _split(pair["pair"], row["models"]))
+        gaps = [right[better][one].mean() - right[worse][one].mean() for one in drawn]
+        expected.append(float(np.mean([0.5 if gap == 0 else gap > 0 for gap in gaps])))
+    assert row["pairwise"]["ACC"] == pytest.approx(expected, abs=1e-6)
+    assert row["few_shot"]["ACC"] == pytest.approx(float(np.mean(expected)), abs=1e-6)
+
+
+def _split(pair: str, names: list[str]) -> tuple[str, str]:
+    return next((a, b) for a in names for b in names if f"{a}-{b}" == pair)
+
+
+def test_attributions_are_of_the_predicted_class(finished: Any) -> None:
+    suite, folder = next(one for one in SUITES if one.name == "SUB"), Workspace(finished.folder)
+    words = RunData(small()).rows(suite, 0).words()
+    found = work.explained(folder, "attributions/0/SUB", "nli-base.lime", words)
+    model = load_model(finished.folder / "models/0/nli-base")
+    assert isinstance(model, Encoder)
+    p = model.ask([one.text for one in words]).distribution
+    assert [one.target for one in found] == p.argmax(1).tolist()
+    np.testing.assert_allclose([one.probability for one in found], p.max(1), atol=1e-5)
+    method = work._method("lime", small(), 0)
+    direct = method.explain(model, words)  # of the class that it predicts itself
+    for ours, theirs in zip(found, direct, strict=True):
+        np.testing.assert_allclose(ours.values, theirs.values, atol=1e-5)
+    assert factor_values(found, ["index-diff"]).shape == (1, 10)
+
+
+def test_window_factors_look_only_at_marked_words(finished: Any) -> None:
+    suite = next(one for one in SUITES if one.name == "VERB")
+    rows = RunData(small()).rows(suite, 0)
+    for one, label in zip(rows.words(), rows.data.targets, strict=False):
+        assert (one.feature is not None) == (label == 1)
+        assert one.feature is None or one.words[one.feature] == "taking"
+    told = next(one for one in finished.result["sets"] if (one["set"], one["seed"]) == ("VERB", 0))
+    assert told["absent"]["verb"] == told["pool"] - told["marked in the pool"] > 0
+
+
+def test_paws_is_ranked_on_other_rows_than_it_was_trained_on(data: Path) -> None:
+    held, suite = RunData(small()), next(one for one in SUITES if one.name == "PAWS")
+    plan = next(one for one in lineup(small()) if one.name == "paws-pure")
+    trained = set(held.further(plan, 0).ids)
+    judged = set(held.rows(suite, 0).data.ids)
+    assert len(judged) == 12
+    assert not trained & judged
+    assert judged != set(held.rows(suite, 1).data.ids)
+
+
+def test_a_second_run_keeps_all_steps_but_the_tables(finished: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RECIPE, "config", {"small": small()})
+    again = reproduce(PAPER, out=finished.folder, workers=1)
+    assert {one.name for one in again.steps if not one.kept} == {"tables", "figures"}
+    assert again.result == finished.result
+    (finished.folder / "attributions/0/CON/nli-base.shap.npz").unlink()
+    third = reproduce(PAPER, out=finished.folder, workers=1)
+    redone = {one.name for one in third.steps if not one.kept}
+    assert redone == {"explain-0-CON-nli-base-shap", "tables", "figures"}
+    assert third.result == finished.result
+    assert not (finished.folder / "parts").exists() or not list((finished.folder / "parts").rglob("*.json"))
+
+
+def paper_networks(data: Path) -> RunConfig:
+    """The scale `paper` with tiny models of its names beside the data."""
+    usual = RUN_CONFIGS["paper"]
+    for network in usual.networks.values():
+        folder = data / str(network["source"]).rpartition("/")[2]
+        if folder.is_dir():
+            continue
+        labels = {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"}
+        if "electra-base-mnli" in folder.name:
+            labels = {i: f"LABEL_{i}" for i in range(3)}
+        ready = network.get("ready")
+        bert(folder, "BertForSequenceClassification" if ready else "BertModel", labels if ready else None)
+    return tiny("paper", seeds=1, samples=(4,), pool=(6,))
+
+
+def test_the_paper_scale_runs_whole(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = RUN_CONFIGS["paper"]
+    assert (usual.steps["MORPH"], usual.training.learning_rate, usual.training.weight_decay) == (6_000, 1e-5, 0.1)
+    assert usual.nli_further == (25, 50, 75, 100, 150)
+    monkeypatch.setattr(RECIPE, "config", {"paper": paper_networks(data)})
+    found = reproduce(PAPER, scale="paper", out=tmp_path / "run", workers=1)
+    names = [one["name"] for one in found.result["models"]]
+    assert len(names) == 3 * 6 + (1 + 2 + 2) + (4 + 4)
+    roles = json.loads((tmp_path / "run/models/0/nli-base/classes.json").read_text())
+    assert roles == {"positive": 2, "negative": 1}
+    unnamed = json.loads((tmp_path / "run/models/0/nli-electra-base-mnli/classes.json").read_text())
+    assert unnamed["positive"] != unnamed["negative"]
+    base = load_model(tmp_path / "run/models/0/nli-base")
+    assert len(base.classes) == 3  # asked as it is, its two other classes taken together
+
+
+def test_what_is_missing_is_said_in_one_line_before_anything_is_trained(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = small()
+    networks = {**config.networks, "far": {"source": str(data / "nowhere"), "max_length": 8}}
+    monkeypatch.setattr(RECIPE, "config", {"small": replace(config, networks=networks)})
+    home = tmp_path / "data"
+    home.mkdir()
+    (home / "msgs_regen.jsonl.xz").write_bytes((data / "msgs_regen.jsonl.xz").read_bytes())
+    monkeypatch.setenv("OODOMETER_DATA", str(home))
+    with pytest.raises(WorkError) as caught:
+        RECIPE.steps("small", ())
+    said = str(caught.value)
+    assert "hans_regen.tsv.xz" in said or "pairs.jsonl.xz" in said
+    assert "nowhere" in said
+    assert "\n" not in said
+
+
+def row(suite: str, seed: int, few_shot: dict[str, float], group: str = "inoculated") -> dict[str, Any]:
+    pairwise = {name: [value] for name, value in few_shot.items()}
+    pairs = [{"pair": "a-b", "gap": 0.03}]
+    about = {"suite": suite, "seed": seed, "group": group, "models": ["a", "b"], "pairs": pairs}
+    return {**about, "few_shot": few_shot, "pairwise": pairwise}
+
+
+def result_of(gain: float) -> dict[str, Any]:
+    """A result in which every factor and combination is above ACC by a gain that varies a little over seeds."""
+    rows = []
+    names = ["irreg", "verb", "adj", "const", "swap-avg", "index-diff", "max-diff", "sum-diff", "first-tok"]
+    for suite in SUITES:
+        for seed in range(3):
+            found = {"ACC": 0.85 + 0.001 * seed, "CONF": 0.5 + 0.01 * seed, "CONF reversed": 0.5}
+            for method, more in (("token-ig", 0.01), ("shap", 0.02), ("lime", 0.03)):
+                found |= {f"{method}/{one}": found["ACC"] + gain * (1 + more + 0.01 * seed) for one in names}
+            rows += [row(suite.name, seed, {**found, "ACC + all": found["ACC"] + gain * (1 + 0.01 * seed)}, group)
+                     for group in ("inoculated", "architectures")]  # fmt: skip
+    return {"baseline": "ACC", "combined": ["ACC + all"], "rows": rows}
+
+
+@pytest.mark.parametrize(("gain", "verdict"), [(0.05, "holds"), (-0.05, "does not hold")])
+def test_claims_follow_the_numbers(gain: float, verdict: str) -> None:
+    claims = {claim.name: claim.verdict for claim in claims_of(result_of(gain))}
+    for name in ("lime_window_morph", "shap_own_factors", "lime_swap_avg", "near_pairs", "combined_acc_all",
+                 "architectures_max_diff"):  # fmt: skip
+        assert claims[name] == verdict, name
+    assert claims["acc_strong"] == "holds"
+    assert claims["conf_below_acc"] == "holds"
+    opposite = {"holds": "does not hold", "does not hold": "holds"}[verdict]
+    assert claims["general_factors"] == opposite
+    assert claims["shap_below_acc"] == opposite
+
+
+def test_one_seed_decides_nothing() -> None:
+    one = result_of(0.05)
+    one["rows"] = [found for found in one["rows"] if found["seed"] == 0]
+    claims = {claim.name: claim.verdict for claim in claims_of(one)}
+    assert claims["acc_strong"] == claims["lime_window_morph"] == claims["combined_acc_all"] == "undecided"
+
+
+def test_the_papers_numbers_are_as_printed() -> None:
+    found = paper_tables("few_shot_ranking")
+    assert found["table_1"]["ADJECT"]["lime/adj"] == 93.5
+    assert found["table_2"]["PAWS"]["CONF"] == 9.2
+    assert found["factors"]["shap"]["CON"]["const"] == 87.1
+    assert found["factors"]["lime"]["PAWS"]["swap-avg"] == 98.2
+    assert found["table_3"]["sum-diff"] == 83.1
+    assert found["table_4"]["index-diff"] == [0, 0, 99.6, 99.6, 15.0]
+    assert found["table_5"]["MORPH"]["2L"] == 98.0
+
+
+def test_published_results_are_of_this_form_and_stand_in_the_readme(tmp_path: Path) -> None:
+    home = RECIPE.home
+    for scale in ("small", "paper"):
+        held = home / "results" / f"{scale}.json"
+        if not held.is_file():
+            continue
+        result = json.loads(held.read_text(encoding="utf-8"))
+        assert RECIPE.to_markdown(result) == (home / "results" / f"{scale}.md").read_text(encoding="utf-8")
+        assert result["claims"] == RECIPE.claims(result)
+        (tmp_path / scale).mkdir()
+        (tmp_path / scale / "README.md").write_text((home / "README.md").read_text(encoding="utf-8"), encoding="utf-8")
+        publish(find_recipe(PAPER), held, tmp_path / scale)
+        assert (tmp_path / scale / "README.md").read_text() == (home / "README.md").read_text(encoding="utf-8")
