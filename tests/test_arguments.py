@@ -30,6 +30,11 @@ def told(texts: Any) -> Any:
     return np.tile([0.25, 0.75], (len(texts), 1))
 
 
+def other(texts: Any) -> Any:
+    """Another model, which says the opposite."""
+    return told(texts)[:, ::-1]
+
+
 CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     oodometer.estimate: {"reference": RECORD, "target": TARGET, "methods": ["source"], "backtest": None},
     oodometer.evaluate: {"sources": RECORD, "metrics": ["accuracy"]},
@@ -47,6 +52,7 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     rank_models: {"records": {"a": RECORD, "b": RECORD}},
     train_judges: {"pairs": {"input": ["a"], "gold": ["A"], "output": ["B"]}, "out": "/dev/null/judges"},
     judge_outputs: {"judges": None, "outputs": {"input": ["a"], "output": ["B"]}},
+    oodometer.rank: {"models": [told, other], "examples": {"text": ["a", "b"], "label": [0, 1]}, "classes": [0, 1]},
     oodometer.predict: {"model": told, "data": {"text": ["a", "b"]}},
     oodometer.shift_image: {"data": "none.npz", "kind": "fog", "severity": 1, "out": "/dev/null/out"},
     oodometer.shift_text: {"data": "none.jsonl", "kind": "casing", "severity": 1, "out": "/dev/null/out"},

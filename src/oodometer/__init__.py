@@ -30,6 +30,7 @@ __all__ = [
     "evaluate",
     "methods",
     "predict",
+    "rank",
     "read",
     "shift_dialogue",
     "shift_image",
@@ -61,6 +62,7 @@ _HOMES = {
     "evaluate": ("verbs.evaluate", "evaluate"),
     "methods": ("verbs.methods", "methods"),
     "predict": ("verbs.predict", "predict"),
+    "rank": ("verbs.rank", "rank"),
     "read": ("store", "read_predictions"),
     "shift_dialogue": ("verbs.shift", "shift_dialogue"),
     "shift_image": ("verbs.shift", "shift_image"),
@@ -101,5 +103,6 @@ if TYPE_CHECKING:
     from .verbs.evaluate import Evaluation, evaluate
     from .verbs.methods import methods
     from .verbs.predict import predict
+    from .verbs.rank import rank
     from .verbs.shift import shift_dialogue, shift_image, shift_text
     from .verbs.stress import stress

@@ -17,6 +17,7 @@ from .baselines import (
     true_class_values,
 )
 from .by_factor import factor_methods
+from .chosen_rows import posterior_by_pattern
 from .combination import labels_first, mean_evidence
 from .few_shot import FewShot, draw_rows, few_shot_evaluation
 from .learnt import LearntWeights, fit_weights, leave_one_out
@@ -57,6 +58,7 @@ __all__ = [
     "mean_evidence",
     "pool_evidence",
     "posterior",
+    "posterior_by_pattern",
     "powered_accuracy",
     "random_order",
     "rows_to_label",

@@ -8,12 +8,13 @@ from typing import Any
 
 from . import audit as audits
 from . import backtest as backtests
-from . import comparison, evaluation, failures, operating, rankings
+from . import comparison, evaluation, failures, few_shot, operating, rankings
 from . import stress as stresses
 from . import votes as judges
 from .charts import (
     accuracy_coverage,
     audited,
+    best_chances,
     chunks,
     confidence,
     error_by_severity,
@@ -28,6 +29,7 @@ from .charts import (
     reliability,
     risk_coverage,
     severity,
+    shots,
     slices,
     tolerances,
     vote_subsets,
@@ -173,6 +175,11 @@ def stress(result: Result) -> tuple[Drawn, dict[str, Any]]:
     return [*stresses.figures(result)], stresses.context(result)
 
 
+def rank(result: Result) -> tuple[Drawn, dict[str, Any]]:
+    """Chances and accuracies of the models, and the tables."""
+    return [best_chances.figure(result), shots.figure(result)], few_shot.context(result)
+
+
 SECTIONS: dict[str, Callable[[Result], tuple[Drawn, dict[str, Any]]]] = {
     "estimate": estimate,
     "evaluate": evaluate,
@@ -181,5 +188,6 @@ SECTIONS: dict[str, Callable[[Result], tuple[Drawn, dict[str, Any]]]] = {
     "audit": audit,
     "compare": compare,
     "stress": stress,
+    "rank": rank,
 }
 """Charts and names for the template, by command."""

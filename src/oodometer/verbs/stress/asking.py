@@ -19,6 +19,7 @@ from ...predictions import Predictions
 from ...store.artifact_cache import checksum, read_artifact, write_artifact
 from ...store.write import write_part
 from ...version import __version__
+from ..model_names import named_models, said_model
 from ..predict import predict
 from ..predict.parts import read_all
 from ..predict.run import stamp_of
@@ -48,7 +49,7 @@ def open_models(models: Any, **options: Any) -> tuple[list[ModelRun], bool]:
     and for one that is named twice, `InputError` for models that read neither texts nor dialogues, or not the same.
     """
     found: dict[str, list[Any]] = {}
-    for name, one in _named(models):
+    for name, one in named_models(models):
         found.setdefault(name, []).append(one)
     if not found:
         raise UsageError("expected at least one model; name it with --model")
@@ -58,37 +59,12 @@ def open_models(models: Any, **options: Any) -> tuple[list[ModelRun], bool]:
             path = isinstance(one, (str, os.PathLike))
             classifier = open_classifier(one, **options)
             folder = _free(name if at == 0 else f"{name}-{at + 1}", runs)
-            source = str(one) if path else getattr(one, "__name__", type(one).__name__)
-            runs.append(ModelRun(name, source, folder, classifier, stamp_of(one) if path else None))
+            runs.append(ModelRun(name, said_model(one), folder, classifier, stamp_of(one) if path else None))
     said = [one.source for one in runs if one.stamp is not None]
     twice = next((one for one in said if said.count(one) > 1), None)
     if twice is not None:
         raise UsageError(f"{twice} is named twice; give each --model another model")
     return runs, _reads_dialogues(runs)
-
-
-def _named(models: Any) -> list[tuple[str, Any]]:
-    if isinstance(models, Mapping):
-        return [(str(n), one) for n, some in models.items() for one in (some if isinstance(some, list) else [some])]
-    given = list(models) if isinstance(models, (list, tuple)) else [models]
-    out: list[tuple[str, Any]] = []
-    plain: list[str] = []
-    for one in given:
-        name, model = "", one
-        if isinstance(one, str) and "=" in one and not os.path.exists(one):
-            name, _, model = one.partition("=")
-            if not name or not model:
-                raise UsageError(f"expected a model, or NAME=MODEL, got {one!r}")
-        elif isinstance(one, (str, os.PathLike)):
-            short = Path(str(one)).name or str(one)
-            plain.append(short)
-            name = short if plain.count(short) == 1 else f"{short}-{plain.count(short)}"
-        else:
-            short = str(getattr(one, "__name__", type(one).__name__))
-            plain.append(short)
-            name = short if plain.count(short) == 1 else f"{short}-{plain.count(short)}"
-        out.append((name, model))
-    return out
 
 
 def _free(name: str, runs: Sequence[ModelRun]) -> str:

@@ -1,0 +1,138 @@
+"""Answered: what several models say of the same rows, the labelled ones first, then the pool; from wherever it came."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import InputError, UsageError
+from ..models.base import Classifier
+from ..predictions import Predictions
+
+__all__ = ["CHOSEN", "Answered", "check_different", "shown"]
+
+CHOSEN = "chosen"
+"""The column that says of a labelled row that it is no random one; empty cells are random rows."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """Answers of all models to all rows.
+
+    Parameters
+    ----------
+    names, sources : of the models; each name once.
+    records : one a model, rows and classes in one order, without labels: the labelled rows, then the pool.
+    labels : true classes as positions among the classes, int64, shape (labelled row,).
+    ids : names of all rows.
+    modality : of the rows; "predictions" where only answers are known.
+    inputs : texts or pairs of all rows; empty for others. columns : where they stood.
+    classifiers : the live models; empty for predictions files.
+    truncated : name -> inputs that were longer than the model reads, and were cut.
+    left_out : reason -> rows that were not used.
+    chosen : which labelled rows were chosen, not drawn at random, bool, shape (labelled row,): they may decide between
+    models, and no accuracy is computed from them. None: none of them.
+    references : labelled predictions on known ground, one a model; empty without any.
+    """
+
+    names: tuple[str, ...]
+    sources: tuple[str, ...]
+    records: tuple[Predictions, ...]
+    labels: Array
+    ids: tuple[str, ...]
+    modality: str
+    inputs: tuple[Any, ...] = ()
+    columns: tuple[str, ...] = ()
+    classifiers: tuple[Classifier, ...] = ()
+    truncated: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    references: tuple[Predictions, ...] = ()
+    chosen: Array | None = None
+
+    @property
+    def classes(self) -> tuple[int | str, ...]:
+        """Class names."""
+        return self.records[0].classes or ()
+
+    @property
+    def labelled(self) -> int:
+        """Number of labelled rows."""
+        return len(self.labels)
+
+    @property
+    def pool(self) -> int:
+        """Number of rows without a label."""
+        return len(self.ids) - self.labelled
+
+    @property
+    def random(self) -> Array:
+        """Positions of the labelled rows that were drawn at random, as far as is known."""
+        return np.arange(self.labelled) if self.chosen is None else np.flatnonzero(~self.chosen)
+
+    @cached_property
+    def predicted(self) -> Array:
+        """Classes that the models predict, int64, shape (model, row)."""
+        return np.stack([np.asarray(one.predicted, dtype=np.int64) for one in self.records])
+
+    @cached_property
+    def probabilities(self) -> Array | None:
+        """Shape (model, row, class); None where some model gives classes alone."""
+        if any(one.probabilities is None for one in self.records):
+            return None
+        return np.stack([np.asarray(one.probabilities, dtype=np.float64) for one in self.records])
+
+    @cached_property
+    def correct(self) -> Array:
+        """Whether a model is right on a labelled row, bool, shape (model, labelled row)."""
+        found: Array = self.predicted[:, : self.labelled] == self.labels
+        return found
+
+    def check(self) -> None:
+        """Raise `InputError` for a suite that cannot be ranked: fewer than two classes, no labelled row."""
+        if len(self.classes) < 2:
+            raise InputError(
+                "models of at least two classes",
+                got=f"{len(self.classes)} ({shown(self.classes)})",
+                remedy="name all classes with --classes a,b",
+                file=self.sources[0],
+            )
+        if not self.labelled:
+            raise InputError(
+                "labelled rows",
+                got=f"none among {len(self.ids):,}",
+                remedy="name the column of the truth with --label, or label a few rows; ten already help",
+                file=self.sources[0],
+            )
+
+
+def check_different(names: Sequence[str], models: Sequence[Any]) -> None:
+    """Raise `UsageError` for fewer than two models, one name of two models, and a model that is named twice."""
+    if len(names) < 2:
+        raise UsageError(f"expected at least two models to rank, got {len(names)}; for one there is `audit`")
+    seen: set[Any] = set()
+    for one in models:
+        key: Any = id(one)
+        if isinstance(one, (str, os.PathLike)):
+            key = os.path.realpath(one) if os.path.exists(one) else str(one)
+        if key in seen:
+            raise UsageError(f"{one} is named twice: a model is neither better nor worse than itself; name another one")
+        seen.add(key)
+    twice = next((name for name in names if list(names).count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"two models have the name {twice}; give each its own, NAME=MODEL")
+
+
+def shown(names: Sequence[int | str], most: int = 8) -> str:
+    """A few names, and how many more there are.
+
+    >>> shown(["a", "b", "c"], 2)
+    'a, b, ... (3 in all)'
+    """
+    return ", ".join(map(str, names[:most])) + (f", ... ({len(names)} in all)" if len(names) > most else "")

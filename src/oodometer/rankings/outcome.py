@@ -1,0 +1,173 @@
+"""Outcome: from what the models say and the labels to the result: order, probabilities, what would settle it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import UsageError
+from ..results import Skipped
+from ..results.ranking import Evidence, FewShotRanking, ModelPair, RankedModel, Settling
+from ..version import __version__
+from .answered import CHOSEN, Answered, shown
+from .chosen_rows import posterior_by_pattern
+from .evidence import accuracies, gather
+from .explaining import Explained
+from .options import RankOptions
+from .posterior import Posterior, posterior
+from .settling import labels_to_settle, rows_to_label
+
+__all__ = ["outcome_of"]
+
+_FEW = 5  # labels, below which the order says next to nothing
+
+
+def outcome_of(
+    suite: Answered,
+    explained: Explained | None,
+    why: str,
+    options: RankOptions,
+    data: Mapping[str, str | None],
+    argv: str | None,
+) -> FewShotRanking:
+    """The result of a suite; ``why`` says why nothing was explained, where that was asked for."""
+    found = _posterior(suite, options)
+    evidence, skipped = gather(suite, explained, options)
+    skipped += [Skipped("attributions", why)] if why else []
+    order = _order(suite, found, evidence, options)
+    return FewShotRanking(
+        version=__version__,
+        ranking=_ranking(suite, found, order, options.level),
+        pairs=_pairs(suite, found, order),
+        evidence=tuple(evidence),
+        labelled=suite.labelled,
+        chosen=suite.labelled - len(suite.random),
+        pool=suite.pool,
+        modality=suite.modality,
+        classes=suite.classes,
+        decided_by=options.order,
+        settling=_settling(suite, found, options),
+        level=options.level,
+        seed=options.seed,
+        data=data,
+        columns=suite.columns,
+        suggested=_suggested(suite, found.p_best, options.suggest, options.seed),
+        examples=() if explained is None else explained.examples(suite),
+        attribution=None if explained is None else explained.method,
+        left_out=suite.left_out,
+        skipped=tuple(skipped),
+        warnings=_warnings(suite, found),
+        argv=argv,
+    )
+
+
+def _posterior(suite: Answered, options: RankOptions) -> Posterior:
+    """From random rows by the wins of each pair; with chosen rows among them by pattern."""
+    first = suite.labelled
+    rows = suite.predicted[:, :first], suite.labels, suite.predicted[:, first:] if suite.pool else None
+    found = posterior(*rows, models=suite.names, level=options.level, seed=options.seed)
+    return found if suite.chosen is None else posterior_by_pattern(found, *rows, seed=options.seed)
+
+
+def _order(suite: Answered, found: Posterior, evidence: Sequence[Evidence], options: RankOptions) -> list[int]:
+    """Positions of the models, the best first: by the posterior, or by the combined evidence."""
+    combined = next((one for one in evidence if one.name == "combined"), None)
+    if options.order == "labels" or combined is None:
+        return list(found.order)
+    scores = [combined.values[name] for name in suite.names]
+    place = {at: rank for rank, at in enumerate(found.order)}
+    return sorted(place, key=lambda at: (-(scores[at] or 0.0), place[at]))
+
+
+def _ranking(suite: Answered, found: Posterior, order: Sequence[int], level: float) -> tuple[RankedModel, ...]:
+    right = suite.correct[:, suite.random].sum(axis=1)
+    accuracy = accuracies(suite, level)
+    return tuple(
+        RankedModel(
+            model=suite.names[at],
+            source=suite.sources[at],
+            rank=place,
+            p_best=float(found.p_best[at]),
+            right=int(right[at]),
+            accuracy=accuracy.get(suite.names[at]),
+            truncated=suite.truncated.get(suite.names[at], 0),
+        )
+        for place, at in enumerate(order, 1)
+    )
+
+
+def _pairs(suite: Answered, found: Posterior, order: Sequence[int]) -> tuple[ModelPair, ...]:
+    return tuple(
+        ModelPair(
+            suite.names[a],
+            suite.names[b],
+            float(found.p_better[a, b]),
+            float(found.disagreement[a, b]),
+            int(found.wins[a, b]),
+            int(found.wins[b, a]),
+        )
+        for place, a in enumerate(order)
+        for b in order[place + 1 :]
+    )
+
+
+def _settling(suite: Answered, found: Posterior, options: RankOptions) -> Settling:
+    if suite.chosen is not None:
+        a, b = found.leaders
+        p = float(found.p_better[a, b])
+        why = "" if p >= options.level else "how many more labels would settle it is worked out for random rows alone"
+        names = suite.names[a], suite.names[b]
+        return Settling(*names, p, options.level, 0 if p >= options.level else None, why=why)
+    one = labels_to_settle(found, options.level, seed=options.seed)
+    return Settling(
+        best=one.a,
+        runner_up=one.b,
+        p_better=one.p,
+        level=options.level,
+        labels=one.labels,
+        lower=one.lower,
+        upper=one.upper,
+        chosen=one.chosen,
+        why=one.why or "",
+    )
+
+
+def _warnings(suite: Answered, found: Posterior) -> tuple[str, ...]:
+    out = []
+    if suite.labelled < _FEW:
+        out.append(f"{suite.labelled} labelled rows say next to nothing; label ten or more, drawn at random")
+    chosen = suite.labelled - len(suite.random)
+    if chosen:
+        told = f"{chosen:,} of {suite.labelled:,} labelled rows were chosen by disagreement (column {CHOSEN})"
+        out.append(f"{told}: they count in the probabilities for rows like them; no accuracy is computed from them")
+    if not suite.pool:
+        out.append("there is no pool: how often the models disagree is known from the labelled rows alone")
+    for one, other in itertools.combinations(range(len(suite.names)), 2):
+        if found.disagreement[one, other] == 0:
+            names = f"{suite.names[one]} and {suite.names[other]}"
+            out.append(f"{names} say the same on every row: nothing here can order them")
+    absent = sorted(set(suite.labels.tolist()) - set(suite.predicted.ravel().tolist()))
+    if absent:
+        names = shown([suite.classes[at] for at in absent])
+        out.append(
+            f"no model ever predicts {names}: on labelled rows of it all are wrong, and it tells none from another"
+        )
+    out += [
+        f"{name} reads less than some inputs hold: {many:,} of {len(suite.ids):,} were cut"
+        for name, many in suite.truncated.items()
+    ]
+    return tuple(out)
+
+
+def _suggested(suite: Answered, p_best: Any, count: int, seed: int) -> tuple[tuple[str, Any], ...]:
+    """Ids and texts of the pool's rows on which likely best models disagree, at most ``count``.
+
+    Raises `UsageError` where there is no pool.
+    """
+    if not count:
+        return ()
+    if not suite.pool:
+        raise UsageError("rows to label are suggested from a pool, and there is none; give one with --unlabelled FILE")
+    places = rows_to_label(suite.predicted[:, suite.labelled :], p_best, count, seed=seed) + suite.labelled
+    return tuple((suite.ids[at], suite.inputs[at] if suite.inputs else None) for at in places.tolist())

@@ -1,0 +1,114 @@
+"""Few-shot ranking: the page in words and tables: the verdict, each two models, the evidence and what it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..results.ranking import FACTORS_MAY_MISLEAD, NOT_RANDOM
+from .attributions import MOST_EXAMPLES, drawn_examples, drawn_factors
+from .charts.base import Result
+from .charts.shots import ranked
+from .numbers import best, finite, number, percent, rows_text
+from .references import reference
+from .words import capital
+
+__all__ = ["context", "sentence", "settled"]
+
+SURE = 0.95  # of a pair, above which its cell is in bold
+MOST_SUGGESTED = 50
+GROUPS = {
+    "labels": "the labelled rows",
+    "pool": "labels and pool",
+    "confidence": "confidence on the labelled rows",
+    "estimate": "estimates without labels",
+    "proxy": "accuracy proxies",
+    "agreement": "agreement with the other models",
+    "factor": "factors over attributions",
+    "combined": "all together",
+}
+
+
+def sentence(result: Result) -> str:
+    """The answer as one would say it aloud.
+
+    >>> rows = [{"model": "a", "p_best": 0.83}, {"model": "b", "p_best": 0.17}]
+    >>> print(sentence({"ranking": rows, "labelled": 10, "pool": 200}).replace(chr(160), " "))
+    a is most likely the best of 2 models: 83 % sure, from 10 labelled rows and 200 rows without labels.
+    """
+    rows = ranked(result)
+    first, pool = rows[0], finite(result.get("pool"))
+    text = f"{first['short']} is most likely the best of {number(len(rows))} models: "
+    text += f"{percent(first.get('p_best'), 0)} sure, from {number(result.get('labelled'))} labelled rows"
+    return text + (f" and {rows_text(pool)} without labels." if pool else " alone.")
+
+
+def settled(result: Result) -> str:
+    """What would settle it."""
+    one = result.get("settling") or {}
+    goal, p = percent(one.get("level"), 0), percent(one.get("p_better"), 0)
+    start = f"{one.get('best')} beats {one.get('runner_up')} with a probability of {p}."
+    labels = one.get("labels")
+    if labels == 0:
+        return f"{start} That is settled at {goal}."
+    if finite(labels) is None:
+        return f"{start} {capital(str(one.get('why') or ''))}"
+    return f"{start} About {number(labels)} more labels of randomly drawn rows would settle it at {goal}."
+
+
+def _pairs(result: Result) -> dict[str, Any]:
+    """P(row better than column), models in the order of the ranking."""
+    rows = ranked(result)
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for one in result.get("pairs") or []:
+        a, b, p = str(one.get("a")), str(one.get("b")), finite(one.get("p_a_better"))
+        if p is not None:
+            told = {"differ": one.get("differ"), "only": (one.get("only_a"), one.get("only_b"))}
+            found[a, b] = {"p": p, **told}
+            found[b, a] = {"p": 1 - p, "differ": told["differ"], "only": told["only"][::-1]}
+    grid = []
+    for row in rows:
+        cells = [found.get((str(row["model"]), str(other["model"]))) for other in rows]
+        for cell in cells:
+            if cell is not None:
+                cell["shade"] = f"{abs(cell['p'] - 0.5) * 0.9:.3f}"
+                cell["side"] = "for" if cell["p"] >= 0.5 else "against"
+                cell["sure"] = max(cell["p"], 1 - cell["p"]) >= SURE
+        grid.append({"name": row["short"], "cells": cells})
+    return {"heads": [row["short"] for row in rows], "rows": grid}
+
+
+def _evidence(result: Result) -> list[dict[str, Any]]:
+    """Groups of evidence, each row with a cell for each model."""
+    rows = ranked(result)
+    short = {str(row["model"]): row["short"] for row in rows}
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for one in result.get("evidence") or []:
+        cells = []
+        for row in rows:
+            interval = best((one.get("intervals") or {}).get(row["model"]))
+            cells.append({"value": (one.get("values") or {}).get(row["model"]), "interval": interval})
+        order = [short.get(str(name), str(name)) for name in one.get("order") or []]
+        share = one.get("group") in ("labels", "pool", "estimate", "agreement", "confidence")
+        cited = reference(str(one["citation"])) if one.get("citation") else None
+        told = {**one, "cells": cells, "first": order[0] if order else "", "share": share, "reference": cited}
+        groups.setdefault(str(one.get("group")), []).append(told)
+    return [{"title": GROUPS.get(name, name), "rows": found} for name, found in groups.items()]
+
+
+def context(result: Result) -> dict[str, Any]:
+    """Names for the template."""
+    examples = result.get("examples") or []
+    return {
+        "sentence": sentence(result),
+        "settled": settled(result),
+        "ranked": ranked(result),
+        "pairs": _pairs(result),
+        "evidence": _evidence(result),
+        "examples": drawn_examples(result),
+        "examples_left": max(len(examples) - MOST_EXAMPLES, 0),
+        "factors": drawn_factors(result),
+        "attribution": result.get("attribution") or {},
+        "suggested": (result.get("suggested") or [])[:MOST_SUGGESTED],
+        "factors_may_mislead": capital(FACTORS_MAY_MISLEAD),
+        "not_random": capital(NOT_RANDOM),
+    }

@@ -1,0 +1,211 @@
+"""Asking: live models about the labelled rows and the pool, each of them once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...arrays import Array
+from ...datasets import Dataset
+from ...datasets.reading import Columns
+from ...errors import InputError, UsageError
+from ...models.base import Classifier
+from ...models.opening import open_classifier
+from ...predictions import Predictions
+from ...rankings.answered import Answered, shown
+from ...rankings.options import RankOptions
+from ..model_names import said_model
+from ..predict.labels import matched
+from .reading import Rows, new_rows, read_rows, row_ids
+
+__all__ = ["ask_models"]
+
+
+def ask_models(
+    models: Sequence[tuple[str, Any]],
+    examples: Any,
+    unlabelled: Any,
+    reference: Any,
+    options: RankOptions,
+    progress: Callable[[int, int], None] | None,
+) -> Answered:
+    """Open the models, read the data and ask.
+
+    Rows of ``examples`` without a label join the pool; rows of the pool that are among the examples are left out. All
+    rows of ``reference``, labelled ones of known ground, are asked about in the same call. Raises `InputError` for
+    models of other classes, or that read something else, and for data that cannot be used.
+    """
+    opened = [_opened(model, options) for _, model in models]
+    sources = [said_model(model) for _, model in models]
+    given = read_rows(examples, opened, sources, options.columns, label=True)
+    classes = _classes(opened, sources, given)
+    pool, known_ground = (
+        None if data is None else _like(given, data, opened, sources, options.columns, label=label)
+        for data, label in ((unlabelled, False), (reference, True))
+    )
+    known = _labels(given, classes, options.columns.label)
+    rest = [row for row in range(len(given.ids)) if row not in known]
+    kept, twice = new_rows(pool, given) if pool is not None else ([], 0)
+    picked = [(given, list(known)), (given, rest), *([] if pool is None else [(pool, kept)])]
+    order = [(rows, at) for rows, some in picked for at in some]
+    asked, truth = picked, {}
+    if known_ground is not None:
+        truth = _labels(known_ground, classes, options.columns.label)
+        asked = [*picked, (known_ground, list(truth))]
+    names = [name for name, _ in models]
+    records, truncated = _asked(opened, names, asked, classes, progress)
+    texts = {id(rows): rows.texts for rows, _ in picked}
+    return Answered(
+        names=tuple(names),
+        sources=tuple(sources),
+        records=tuple(one.slice(0, len(order)) for one in records),
+        labels=_codes(known, classes),
+        ids=row_ids(order),
+        modality=given.modality,
+        inputs=tuple(texts[id(rows)][at] for rows, at in order) if texts[id(given)] else (),
+        columns=given.inputs,
+        chosen=np.array([given.chosen[row] for row in known], dtype=bool) if any(given.chosen) else None,
+        classifiers=tuple(opened),
+        truncated=truncated,
+        left_out={"rows of the pool that are among the examples": twice} if twice else {},
+        references=tuple(
+            replace(one.slice(len(order), len(one)), label=_codes(truth, classes).astype(np.int32), first_row=0)
+            for one in records
+        )
+        if truth
+        else (),
+    )
+
+
+def _like(
+    given: Rows, data: Any, opened: Sequence[Classifier], sources: Sequence[str], columns: Columns, *, label: bool
+) -> Rows:
+    """Further rows of the form of the examples; `InputError` where they are of another one."""
+    wanted = Columns(given.inputs or columns.inputs, columns.label if label else None, columns.id)
+    found = read_rows(data, opened, sources, wanted, label=label)
+    if found.modality != given.modality:
+        raise InputError(
+            f"rows like those of {given.file}, {given.modality}",
+            got=found.modality,
+            remedy="give rows of the same form",
+            file=found.file,
+        )
+    return found
+
+
+def _labels(rows: Rows, classes: Sequence[int | str], column: str | None) -> dict[int, int | str]:
+    """Row -> its class, of the rows that have one; `InputError` where none has, or one is no class of the models."""
+    column = column or "label"
+    truth = matched(rows.targets, classes, file=rows.file, first_row=0, column=column) if rows.targets else []
+    known = {row: one for row, one in enumerate(truth) if one is not None}
+    if not known:
+        raise InputError(
+            "labelled rows",
+            got=f"no value in a column {column}",
+            remedy="name the column of the truth with --label, or label a few rows; ten already help",
+            file=rows.file,
+        )
+    return known
+
+
+def _codes(known: Mapping[int, int | str], classes: Sequence[int | str]) -> Array:
+    place = {name: code for code, name in enumerate(classes)}
+    return np.array([place[one] for one in known.values()], dtype=np.int64)
+
+
+def _opened(model: Any, options: RankOptions) -> Classifier:
+    found = open_classifier(model, **options.of_models())
+    if "dialogue" in found.reads and not {"text", "pair"} & set(found.reads):
+        raise UsageError(
+            f"{said_model(model)} ranks replies and has no classes; `compare` judges rankers by their predictions files"
+        )
+    return found
+
+
+def _classes(opened: Sequence[Classifier], sources: Sequence[str], given: Rows) -> tuple[int | str, ...]:
+    """The classes of all models in the order of the first; `InputError` where they are not the same.
+
+    A model from outside that names none tells them with an answer: it is asked about one row.
+    """
+    row = given.parts[0].take([0])
+    found = [one.classes or one.ask(Dataset(row.name, row.inputs, modality=row.modality)).classes for one in opened]
+    first = found[0]
+    for one, source in zip(found[1:], sources[1:], strict=True):
+        if {str(name) for name in one} != {str(name) for name in first}:
+            raise InputError(
+                f"the classes of {sources[0]}, {shown(first)}",
+                got=shown(one),
+                remedy="only models of the same classes can be ranked; if only the names differ, give them in the "
+                "order of the outputs with --classes a,b",
+                file=source,
+            )
+    return first
+
+
+def _asked(
+    opened: Sequence[Classifier],
+    names: Sequence[str],
+    picked: Sequence[tuple[Rows, list[int]]],
+    classes: Sequence[int | str],
+    progress: Callable[[int, int], None] | None,
+) -> tuple[list[Predictions], dict[str, int]]:
+    """The record of each model, its classes in one order; and who cut how many inputs."""
+    parts = _parts(picked)
+    total, done = len(opened) * sum(map(len, parts)), 0
+    records, truncated = [], {}
+    for name, model in zip(names, opened, strict=True):
+        logits, probabilities, cut = [], [], 0
+        for part in parts:
+            answers = model.ask(part, progress=_telling(progress, done, len(part), total))
+            cut += model.truncated
+            done += len(part)
+            own = [str(one) for one in answers.classes]
+            order = [own.index(str(one)) for one in classes]
+            probabilities.append(np.asarray(answers.distribution)[:, order])
+            logits.append(None if answers.logits is None else np.asarray(answers.logits)[:, order])
+        records.append(_record(probabilities, logits, classes, name))
+        if cut:
+            truncated[name] = cut
+    return records, truncated
+
+
+def _parts(picked: Sequence[tuple[Rows, list[int]]]) -> list[Dataset]:
+    """What is asked, in the order of the rows: texts in one call."""
+    out: list[Dataset] = []
+    for rows, some in picked:
+        start = 0
+        for part in rows.parts:
+            inside = [at - start for at in some if start <= at < start + len(part)]
+            start += len(part)
+            if inside:
+                bare = Dataset(part.name, part.inputs, source=part.source, modality=part.modality)
+                out.append(bare.take(inside))
+    if out[0].modality in ("text", "pair"):
+        whole = tuple(one for part in out for one in part.inputs)
+        return [Dataset(out[0].name, whole, source=out[0].source, modality=out[0].modality)]
+    return out
+
+
+def _telling(
+    progress: Callable[[int, int], None] | None, before: int, rows: int, total: int
+) -> Callable[[int, int], None]:
+    def tell(done: int, all_: int) -> None:
+        if progress is not None:
+            progress(before + rows * done // max(all_, 1), total)
+
+    return tell
+
+
+def _record(
+    probabilities: Sequence[Array], logits: Sequence[Array | None], classes: Sequence[int | str], name: str
+) -> Predictions:
+    fields: dict[str, Any] = {"probabilities": np.concatenate(probabilities)}
+    if all(one is not None for one in logits):
+        fields = {"logits": np.concatenate([one for one in logits if one is not None])}
+    try:
+        return Predictions.from_arrays(classes=list(classes), source=name, **fields)
+    except InputError as error:
+        raise error.at(file=name) from None

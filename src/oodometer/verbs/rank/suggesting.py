@@ -1,0 +1,54 @@
+"""Suggesting: rows of the pool to label next, and a file of them that comes back as examples once it is filled in."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from ...errors import UsageError
+from ...rankings.answered import CHOSEN
+from ...results.ranking import FewShotRanking
+from ...store import write_result
+
+__all__ = ["check_out", "write_suggested"]
+
+ENDINGS = (".csv", ".jsonl")
+
+
+def check_out(out: str | os.PathLike[str] | None, suggest: int) -> None:
+    """Raise `UsageError` where a file for suggested rows makes no sense, or cannot be written in its form."""
+    if out is None:
+        return
+    if not suggest:
+        raise UsageError("an output file is for suggested rows: say how many with --suggest")
+    if Path(out).suffix.lower() not in ENDINGS:
+        raise UsageError(f"cannot write {out}: end the name in {' or '.join(ENDINGS)}")
+
+
+def write_suggested(found: FewShotRanking, out: str | os.PathLike[str]) -> None:
+    """Write the suggested rows: id, the text in the columns that it came from, and an empty label to fill in.
+
+    A column ``chosen`` says that the rows are no random sample.
+    """
+    check_out(out, len(found.suggested) or 1)
+    rows = [_row(found, name, text) for name, text in found.suggested]
+    if Path(out).suffix.lower() == ".jsonl":
+        write_result(out, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+        return
+    file = io.StringIO()
+    names = list(rows[0]) if rows else ["id", "label", CHOSEN]
+    writer = csv.DictWriter(file, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_result(out, file.getvalue())
+
+
+def _row(found: FewShotRanking, name: str, text: Any) -> dict[str, Any]:
+    parts = () if text is None else (text,) if isinstance(text, str) else tuple(text)
+    usual = ("text",) if len(parts) == 1 else tuple(f"text_{i + 1}" for i in range(len(parts)))
+    columns = found.columns if len(found.columns) == len(parts) else usual
+    return {"id": name, **dict(zip(columns, parts, strict=True)), "label": "", CHOSEN: "by disagreement"}

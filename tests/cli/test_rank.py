@@ -1,0 +1,333 @@
+"""The command `rank`: live models and predictions files, what is said, what is written, wrong input in one line."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import oodometer
+from oodometer.cli import main
+
+CODE = '''
+import numpy as np
+calls = []
+def of(right):
+    """Sure of the class that a word names, right for texts whose number is below a bound."""
+    def ask(texts):
+        calls.append(len(texts))
+        texts = [one if isinstance(one, str) else " ".join(one) for one in texts]
+        number = np.array([int(next((w for w in t.split() if w.isdigit()), 0)) for t in texts])
+        good = np.array(["good" in t for t in texts]) == (number % 20 < right)
+        p = np.where(good, 0.9 - number % 7 / 100, 0.2)
+        return np.stack([1 - p, p], axis=1)
+    return ask
+strong, middling, weak = of(19), of(14), of(6)
+def three(texts):
+    return np.full((len(texts), 3), 1 / 3)
+'''
+
+
+def lines(rows: Any) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def texts(first: int, rows: int, label: bool = True) -> list[dict[str, Any]]:
+    out = []
+    for i in range(first, first + rows):
+        good = i % 2 == 0
+        row = {"id": f"t{i}", "text": f"film {i} is {'good' if good else 'bad'}"}
+        out.append({**row, "label": int(good)} if label else row)
+    return out
+
+
+def pairs(rows: int) -> list[dict[str, Any]]:
+    return [
+        {"id": i, "a": f"film {i} is good", "b": f"good is the film {'now' * (i % 2)}", "label": i % 2}
+        for i in range(rows)
+    ]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    (tmp_path / "rank_toy.py").write_text(CODE)
+    (tmp_path / "ten.jsonl").write_text(lines(texts(0, 10) + texts(10, 10)))
+    (tmp_path / "pool.jsonl").write_text(lines(texts(5, 95, label=False)))
+    (tmp_path / "pairs.jsonl").write_text(lines(pairs(8)))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    sys.modules.pop("rank_toy", None)
+
+
+def rank(*words: object) -> int:
+    return main(["rank", *map(str, words)])
+
+
+STRONG, MIDDLING, WEAK = "rank_toy:strong", "rank_toy:middling", "rank_toy:weak"
+THREE = (WEAK, STRONG, MIDDLING, "--classes", "0,1")
+ASKED = ("--examples", "ten.jsonl", "--unlabelled", "pool.jsonl")
+
+
+def told(*words: object) -> dict[str, Any]:
+    assert rank(*words, "--json", "out.json", "--quiet") == 0
+    found: dict[str, Any] = json.loads(Path("out.json").read_text())
+    return found
+
+
+def test_numbers_are_those_of_the_labels(home: Path) -> None:
+    found = told(*THREE, *ASKED)
+    assert [one["model"] for one in found["ranking"]] == [STRONG, MIDDLING, WEAK]
+    assert [one["evidence"]["right"] for one in found["ranking"]] == [19, 14, 6]
+    assert found["ranking"][0]["evidence"]["accuracy"]["value"] == 19 / 20
+    assert sum(one["p_best"] for one in found["ranking"]) == pytest.approx(1)
+    assert (found["labelled"], found["pool"]) == (20, 80)
+    assert found["left_out"] == {"rows of the pool that are among the examples": 15}
+    pair = next(one for one in found["pairs"] if {one["a"], one["b"]} == {STRONG, WEAK})
+    assert (pair["only_a"], pair["only_b"]) == (13, 0)
+    assert pair["differ"] == pytest.approx(13 / 20)  # in every twenty numbers the same
+    assert pair["p_a_better"] > 0.999
+    named = {one["name"]: one for one in found["evidence"]}
+    assert named["accuracy"]["order"] == [STRONG, MIDDLING, WEAK]
+    assert {"ppi++", "conf", "conf-gt", "plurality", "nuclear-norm", "combined"} <= set(named)
+    assert any(one["method"] == "atc" for one in found["skipped"])
+
+
+def test_each_model_is_asked_once(home: Path) -> None:
+    told(*THREE, *ASKED)
+    import rank_toy  # type: ignore[import-not-found]
+
+    assert rank_toy.calls == [100, 100, 100]
+
+
+def test_a_reference_lets_more_estimators_speak(home: Path) -> None:
+    Path("known.jsonl").write_text(lines(texts(200, 300)))
+    found = told(*THREE, *ASKED, "--reference", "known.jsonl")
+    assert {"atc", "doc", "cbpe"} <= {one["name"] for one in found["evidence"]}
+    import rank_toy
+
+    assert sum(rank_toy.calls) == 3 * 400
+
+
+def test_the_terminal_says_which_how_sure_and_by_what(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rank(*THREE, *ASKED, "--suggest", 3) == 0
+    said = capsys.readouterr().out
+    assert f"most likely the best: {STRONG}" in said
+    assert "19 of 20" in said
+    assert "by disagreement" not in said
+    assert "no random sample" in said
+    assert f"{STRONG} > {MIDDLING} > {WEAK}" in said
+
+
+def test_factors_are_computed_and_said_to_mislead(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = (
+        "a=" + STRONG,
+        "b=" + WEAK,
+        "--classes",
+        "0,1",
+        "--examples",
+        "pairs.jsonl",
+        "--input",
+        "a",
+        "--input",
+        "b",
+    )
+    factors = ("--factor", "max-diff", "--factor", "irreg", "--samples", 40)
+    assert rank(*words, *factors, "--json", "out.json") == 0
+    said = capsys.readouterr().out
+    assert "can order models the wrong way round" in said
+    assert "irreg: none of the 8 examples has the words" in said
+    found = json.loads(Path("out.json").read_text())
+    assert found["attribution"]["method"] == "lime"
+    assert found["attribution"]["samples"] == 40
+    factor = next(one for one in found["evidence"] if one["name"] == "max-diff")
+    assert not factor["higher_is_better"]
+    # The mean of the examples is the number of the table.
+    mine = [one["models"]["a"]["factors"]["max-diff"]["value"] for one in found["examples"]]
+    assert factor["values"]["a"] == pytest.approx(np.mean(mine))
+    one = found["examples"][0]
+    first, second = (
+        max(v for v, (part, _, _) in zip(one["models"]["a"]["values"], one["places"], strict=True) if part == at)
+        for at in (0, 1)
+    )
+    assert one["models"]["a"]["factors"]["max-diff"]["value"] == pytest.approx(first - second)
+
+
+def test_suggested_rows_come_back_as_examples(home: Path) -> None:
+    assert rank(*THREE, *ASKED, "--suggest", 6, "--out", "next.jsonl", "--quiet") == 0
+    rows = [json.loads(line) for line in Path("next.jsonl").read_text().splitlines()]
+    assert len(rows) == 6
+    assert {row["chosen"] for row in rows} == {"by disagreement"}
+    for row in rows:  # the likeliest models say different things of each
+        number = int(row["text"].split()[1]) % 20
+        assert 6 <= number < 19
+        row["label"] = int("good" in row["text"])
+    Path("next.jsonl").write_text(lines(rows))
+    found = told(*THREE, "--examples", "next.jsonl", "--unlabelled", "pool.jsonl")
+    assert (found["labelled"], found["chosen"]) == (6, 6)
+    assert found["ranking"][0]["model"] == STRONG
+    # They decide between models, and give no accuracy.
+    assert not {"accuracy", "ppi++", "conf-gt"} & {one["name"] for one in found["evidence"]}
+    assert "accuracy" not in found["ranking"][0]["evidence"]
+    Path("both.jsonl").write_text(lines([*({**row, "chosen": ""} for row in texts(0, 20)), *rows]))
+    both = told(*THREE, "--examples", "both.jsonl", "--unlabelled", "pool.jsonl")
+    once = told(*THREE, *ASKED)
+    assert (both["labelled"], both["chosen"]) == (26, 6)
+    for name in ("accuracy", "conf-gt"):
+        mine, theirs = ({e["name"]: e["values"] for e in one["evidence"]}[name] for one in (both, once))
+        assert mine == theirs
+    assert both["pairs"][0]["p_a_better"] > once["pairs"][0]["p_a_better"]
+    assert any("no accuracy is computed from them" in said for said in both["warnings"])
+    assert rank(*THREE, *ASKED, "--suggest", 2, "--out", "next.csv", "--quiet") == 0
+    with open("next.csv") as file:
+        assert [row["label"] for row in csv.DictReader(file)] == ["", ""]
+
+
+def predictions(name: str, right: int, *, label: int = 0, order: Any = None, classes: Any = (0, 1)) -> str:
+    """A file of 60 rows, the first ``label`` of which are labelled; ``right`` of each 20 are right."""
+    order = np.arange(60) if order is None else order
+    truth = np.arange(60) % 2
+    p = np.where(np.arange(60) % 20 < right, 0.9, 0.2)
+    probabilities = np.stack([np.where(truth == c, p, 1 - p) for c in (0, 1)], axis=1)
+    rows = []
+    for i in order:
+        row: dict[str, Any] = {"id": int(i)}
+        row |= {f"prob_{c}": float(probabilities[i, k]) for k, c in enumerate(classes)}
+        rows.append({**row, "label": classes[truth[i]] if i < label else None} if label else row)
+    Path(name).write_text(lines(rows))
+    return name
+
+
+def test_files_are_matched_by_id(home: Path) -> None:
+    words = (predictions("a.jsonl", 18, label=20), predictions("b.jsonl", 9, order=np.arange(60)[::-1]))
+    found = told(*words)
+    assert (found["labelled"], found["pool"]) == (20, 40)
+    assert [(one["model"], one["evidence"]["right"]) for one in found["ranking"]] == [("a.jsonl", 18), ("b.jsonl", 9)]
+    Path("ten.csv").write_text("id,truth\n" + "".join(f"{i},{i % 2}\n" for i in (59, 3, 17, 40)))
+    predictions("a.jsonl", 18)
+    found = told(*words, "--examples", "ten.csv", "--label", "truth")
+    assert (found["labelled"], found["pool"]) == (4, 56)
+    rights = {one["model"]: one["evidence"]["right"] for one in found["ranking"]}
+    assert rights == {"a.jsonl": 3, "b.jsonl": 2}  # of the numbers 59, 3, 17, 40 below 18 and 9 of each twenty
+
+
+def test_files_and_live_models_agree(home: Path) -> None:
+    files = []
+    for name in ("strong", "weak"):
+        Path("all.jsonl").write_text(lines(texts(0, 20) + texts(20, 80, label=False)))
+        found = oodometer.predict(f"rank_toy:{name}", "all.jsonl", classes=[0, 1], out=f"{name}.parquet")
+        assert found.rows == 100
+        files.append(f"{name}.parquet")
+    live = told("strong=" + STRONG, "weak=" + WEAK, "--classes", "0,1", "--examples", "all.jsonl")
+    read = told("strong=strong.parquet", "weak=weak.parquet")
+    for one in (live, read):
+        for key in ("argv", "data", "modality", "suggested"):
+            del one[key]
+        for row in one["ranking"]:
+            del row["source"]
+        one.pop("columns", None)
+    assert live == read
+
+
+def damaged() -> None:
+    Path("bare.jsonl").write_text(lines(texts(0, 10, label=False)))
+    Path("twice.jsonl").write_text(lines(texts(0, 3) + texts(0, 3)))
+    Path("odd.jsonl").write_text(lines([*texts(0, 3), {"id": "x", "text": "film 3", "label": 7}]))
+    Path("empty.jsonl").write_text("")
+    Path("blank.jsonl").write_text(lines([{"id": "x", "text": "", "label": 1}, *texts(0, 3)]))
+    Path("folder").mkdir()
+    predictions("a.jsonl", 18, label=20)
+    predictions("b.jsonl", 9)
+    predictions("none.jsonl", 9)
+    predictions("none2.jsonl", 4)
+    predictions("short.jsonl", 9, order=range(50))
+    predictions("double.jsonl", 9, order=[*range(60), 3])
+    predictions("other.jsonl", 9, classes=("x", "y"))
+    rows = [json.loads(line) for line in Path("b.jsonl").read_text().splitlines()]
+    Path("unnamed.jsonl").write_text(lines({k: v for k, v in row.items() if k != "id"} for row in rows))
+    Path("apart.jsonl").write_text(lines({**row, "label": 1 - row["id"] % 2} for row in rows))
+    Path("strange.csv").write_text("id,label\n7,1\n999,0\n")
+    Path("one_class.jsonl").write_text(lines({"id": i, "prediction": 0} for i in range(5)))
+    Path("one_label.csv").write_text("id,label\n1,0\n")
+
+
+TWO = (STRONG, WEAK, "--classes", "0,1")
+EXAMPLES = ("--examples", "ten.jsonl")
+BAD: dict[str, tuple[tuple[Any, ...], str]] = {
+    "one model": ((STRONG, "--classes", "0,1", *EXAMPLES), "at least two models"),
+    "the same twice": ((STRONG, STRONG, "--classes", "0,1", *EXAMPLES), "is named twice"),
+    "one name": (("a=" + STRONG, "a=" + WEAK, "--classes", "0,1", *EXAMPLES), "two models have the name a"),
+    "no model": (("folder", STRONG, *EXAMPLES), "folder"),
+    "other classes": ((STRONG, "rank_toy:three", *EXAMPLES), "the classes of rank_toy:strong"),
+    "no examples": (TWO, "--examples FILE"),
+    "no labels": ((*TWO, "--examples", "bare.jsonl"), "no value in a column label"),
+    "no such label": ((*TWO, *EXAMPLES, "--label", "truth"), "no 'truth'"),
+    "no such column": ((*TWO, *EXAMPLES, "--input", "words"), "no 'words'"),
+    "an empty file": ((*TWO, "--examples", "empty.jsonl"), "empty.jsonl"),
+    "no such file": ((*TWO, "--examples", "nowhere.jsonl"), "no such file"),
+    "double ids": ((*TWO, "--examples", "twice.jsonl"), "'t0' twice"),
+    "a label of no class": ((*TWO, "--examples", "odd.jsonl"), "row 4: column label: expected one of the model's"),
+    "one file twice": (("one_class.jsonl", "y=one_class.jsonl"), "is named twice"),
+    "one file by two roads": (("a.jsonl", "./a.jsonl"), "is named twice"),
+    "unknown factor": ((*TWO, *EXAMPLES, "--factor", "max-dif"), "did you mean max-diff"),
+    "a factor twice": ((*TWO, *EXAMPLES, "--factor", "adj", "--factor", "adj"), "named twice"),
+    "a factor of pairs": ((*TWO, *EXAMPLES, "--factor", "max-diff"), "single texts"),
+    "unknown attribution": ((*TWO, *EXAMPLES, "--attribution", "lim"), "did you mean lime"),
+    "samples without attribution": ((*TWO, *EXAMPLES, "--samples", 9), "name one"),
+    "no words": ((*TWO, "--examples", "blank.jsonl", "--factor", "adj"), "no words"),
+    "order": ((*TWO, *EXAMPLES, "--order", "random"), "one of labels, combined"),
+    "normalize": ((*TWO, *EXAMPLES, "--normalize", "l3"), "one of none, l1"),
+    "a level of a half": ((*TWO, *EXAMPLES, "--level", "0.5"), "above 0.5"),
+    "suggest without a pool": ((*TWO, *EXAMPLES, "--suggest", 3), "give one with --unlabelled"),
+    "out without suggest": ((*TWO, *EXAMPLES, "--out", "next.csv"), "--suggest"),
+    "out of another form": ((*TWO, *EXAMPLES, "--suggest", 3, "--out", "next.txt"), ".csv or .jsonl"),
+    "map of live models": ((*TWO, *EXAMPLES, "--map", "a=b"), "--input"),
+    "two references": ((*TWO, *EXAMPLES, "--reference", "a.jsonl", "--reference", "b.jsonl"), "one reference"),
+    "mixed": ((STRONG, "a.jsonl"), "in one form"),
+    "files without labels": (("none.jsonl", "none2.jsonl"), "no row has a label"),
+    "files of other ids": (("a.jsonl", "short.jsonl"), "10 of its ids are absent, such as '50'"),
+    "a file without ids": (("a.jsonl", "unnamed.jsonl"), "never by position"),
+    "a file with double ids": (("a.jsonl", "double.jsonl"), "'3' 2 times"),
+    "files of other classes": (("a.jsonl", "other.jsonl"), "the classes of a.jsonl"),
+    "files of other labels": (("a.jsonl", "apart.jsonl"), "the same labels in all files"),
+    "ids that are in no file": (("a.jsonl", "b.jsonl", "--examples", "strange.csv"), "row 2: column id"),
+    "a pool of files": (("a.jsonl", "b.jsonl", "--unlabelled", "pool.jsonl"), "without a label"),
+    "factors of files": (("a.jsonl", "b.jsonl", "--factor", "adj"), "need live models"),
+    "one reference for two files": (("a.jsonl", "b.jsonl", "--reference", "a.jsonl"), "a reference for each"),
+    "device of files": (("a.jsonl", "b.jsonl", "--device", "cpu"), "of live models"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_wrong_input_is_one_line(name: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    damaged()
+    words, expected = BAD[name]
+    assert rank(*words, "--json", "out.json") == 2
+    said = capsys.readouterr()
+    assert expected in said.err
+    assert len(said.err.splitlines()) == 1
+    assert not said.out
+    assert not Path("out.json").exists()
+
+
+def test_a_single_class_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    damaged()
+    Path("again.jsonl").write_text(Path("one_class.jsonl").read_text())
+    assert rank("one_class.jsonl", "again.jsonl", "--examples", "one_label.csv") == 2
+    assert "at least two classes" in capsys.readouterr().err
+
+
+def test_labels_that_no_model_predicts_are_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.jsonl").write_text(lines({"id": i, "prediction": i % 2} for i in range(6)))
+    Path("b.jsonl").write_text(lines({"id": i, "prediction": i % 3 % 2} for i in range(6)))
+    Path("few.csv").write_text("id,label\n1,1\n2,2\n")
+    assert rank("a.jsonl", "b.jsonl", "--examples", "few.csv") == 2
+    assert "row 2: column label: expected one of the model's classes, 0, 1, got 2" in capsys.readouterr().err
+    assert rank("a.jsonl", "b.jsonl", "--examples", "few.csv", "--classes", "0,1,2") == 0
+    assert "no model ever predicts 2" in capsys.readouterr().out

@@ -1,0 +1,127 @@
+"""The page of a ranking: chances, pairs, evidence, words shaded by their attributions and underlined by factor."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("altair")
+
+from oodometer import rank
+from oodometer.reports import render
+from oodometer.reports.attributions import drawn_examples, drawn_factors
+from oodometer.reports.charts import best_chances, shots
+
+SPACE = "\N{NO-BREAK SPACE}"
+EVIL = '<script>window.hit=1</script>" onmouseover="x'
+
+
+def model(weight: float) -> Any:
+    def ask(texts: Any) -> Any:
+        parts = [(one, "") if isinstance(one, str) else one for one in texts]  # without its separator, a pair is a text
+        p = np.array([0.5 + weight * (("good" in b) - ("bad" in a)) for a, b in parts])
+        return np.stack([1 - p, p], axis=1)
+
+    return ask
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    rows = [(f"a bad film {i} {EVIL}", f"a good film {i}", i % 2) for i in range(6)] + [("plain", "a good day", 1)] * 4
+    data = {"a": [a for a, _, _ in rows], "b": [b for _, b, _ in rows], "label": [y for _, _, y in rows]}
+    pool = {"a": ["bad " * (i % 3) + "x" for i in range(40)], "b": ["good " * (i % 2) + "y" for i in range(40)]}
+    told = rank(
+        {"mild": model(0.2), EVIL: model(-0.3), "bold": model(0.45)},
+        examples=data,
+        unlabelled=pool,
+        inputs=["a", "b"],
+        classes=[0, 1],
+        attribution="lime",
+        samples=60,
+        suggest=3,
+    )
+    made: dict[str, Any] = json.loads(json.dumps(told.to_dict(), allow_nan=False))
+    return made
+
+
+def text_of(page: str) -> str:
+    page = re.sub(r"<(script|style)\b.*?</\1>", " ", page, flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).replace(SPACE, " ").split())
+
+
+def test_the_page_says_what_was_found(found: dict[str, Any]) -> None:
+    page = render(found)
+    told = text_of(page)
+    first = found["ranking"][0]
+    assert f"{first['model']} is most likely the best of 3 models: {first['p_best'] * 100:.0f} % sure" in told
+    for one in found["pairs"]:
+        assert f"{one['p_a_better'] * 100:.0f} %" in told
+        assert f"{one['only_a']} to {one['only_b']}" in told
+    for one in found["evidence"]:
+        assert one["name"] in told
+    assert "can order models the wrong way round" in told
+    assert "no random sample" in told
+    assert set(re.findall(r'id="chart-([\w-]+)"', page)) == {"best-chances", "shots", "style"}
+    assert len(page.encode()) < 1_000_000
+
+
+def test_nothing_of_the_texts_becomes_markup(found: dict[str, Any]) -> None:
+    page = render(found)
+    assert "<script>window.hit" not in page
+    assert 'onmouseover="x' not in page.replace("&#34;", "'")
+
+
+def test_words_are_shaded_by_their_attributions(found: dict[str, Any]) -> None:
+    one = drawn_examples(found)[0]
+    told = found["examples"][0]
+    assert [line["model"] for line in one["lines"]] == [row["model"] for row in found["ranking"]]
+    numbers = [v for m in told["models"].values() for v in [*m["values"], m["separator"]] if v is not None]
+    assert one["largest"] == max(map(abs, numbers))
+    for line in one["lines"]:
+        words = [piece for part in line["parts"] for piece in part if "word" in piece]
+        values = told["models"][line["model"]]["values"]
+        assert [piece["word"] for piece in words] == told["words"]
+        for piece, value in zip(words, values, strict=True):
+            assert float(piece["shade"]) == pytest.approx(0.72 * abs(value) / one["largest"], abs=6e-4)
+            assert piece["side"] == ("for" if value > 0 else "against")
+            assert f"{abs(value):.3f}" in piece["title"]
+        # The text is whole: nothing between the words is lost.
+        whole = ["".join(piece.get("gap", "") + piece.get("word", "") for piece in part) for part in line["parts"]]
+        assert whole == told["parts"]
+        assert line["separator"] is not None
+
+
+def test_words_of_a_factor_are_underlined(found: dict[str, Any]) -> None:
+    factors = [name for name, _ in drawn_factors(found)]
+    assert "max-diff" in factors
+    at = factors.index("max-diff")
+    line = drawn_examples(found)[0]["lines"][0]
+    marked = [piece for part in line["parts"] for piece in part if f"w{at}" in piece.get("marks", "").split()]
+    assert len(marked) == 2  # the largest of either part
+    page = render(found)
+    assert f"main:has(#factor-{at}:checked) .w{at}" in page
+    assert len(re.findall(r'type="radio"', page)) == len(factors)
+
+
+def test_charts_hold_the_numbers(found: dict[str, Any]) -> None:
+    bars, dots = best_chances.figure(found), shots.figure(found)
+    assert bars is not None
+    assert dots is not None
+    told = json.dumps(bars.spec)
+    for one in found["ranking"]:
+        assert f'"value": {one["p_best"]}' in told
+        assert f'"value": {one["evidence"]["accuracy"]["value"]}' in json.dumps(dots.spec)
+    assert found["ranking"][0]["model"][:20] in bars.title
+
+
+def test_a_page_without_attributions_and_pool(found: dict[str, Any]) -> None:
+    bare = {**found, "examples": [], "attribution": None, "suggested": [], "pool": 0}
+    told = text_of(render(bare))
+    assert "What the models look at" not in told
+    assert "Rows to label next" not in told
+    assert "from 10 labelled rows alone" in told

@@ -1,0 +1,136 @@
+"""The verb `rank` from Python: frames, saved models that cut texts, tables, orders, models that read other things."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import oodometer
+from oodometer.errors import InputError, UsageError
+from oodometer.models.base import Answers, Classifier
+from oodometer.rankings import posterior
+
+
+class Words(Classifier):
+    """Reads three words of a text, or the column x of a table, and is right with some probability."""
+
+    kind = "words"
+    parameters = 0
+    options = _write = _read = None  # type: ignore[assignment]
+
+    def __init__(self, right: float, seed: int = 0, *, table: bool = False) -> None:
+        self.right, self.seed, self.classes = right, seed, ("no", "yes")
+        self.reads = ("table",) if table else ("text", "pair")
+        self.asked: list[int] = []
+
+    def _fit(self, *given: Any) -> None:
+        raise NotImplementedError
+
+    def ask(self, inputs: Any, request: Any = None, *, progress: Any = None) -> Any:
+        found = getattr(inputs, "inputs", inputs)
+        texts = found.columns["x"].tolist() if "table" in self.reads else list(found)
+        self.asked.append(len(texts))
+        words = [" ".join(one).split() if isinstance(one, tuple) else str(one).split() for one in texts]
+        self.truncated = sum(len(one) > 3 for one in words)
+        truth = np.array(["yes" in one for one in words])
+        draws = np.random.default_rng(self.seed).random(len(texts)) < self.right
+        p = np.where(truth == draws, 0.8, 0.3)
+        return Answers(self.classes, probabilities=np.stack([1 - p, p], axis=1))
+
+
+def texts(rows: int, first: int = 0) -> dict[str, list[Any]]:
+    said = ["yes" if i % 2 else "no" for i in range(first, first + rows)]
+    return {"id": [f"r{i}" for i in range(first, first + rows)], "text": [f"it {one}" for one in said], "label": said}
+
+
+def test_probabilities_are_those_of_the_posterior() -> None:
+    models = {"a": Words(0.9, 1), "b": Words(0.5, 2), "c": Words(0.7, 3)}
+    pool = {key: values for key, values in texts(200, 12).items() if key != "label"}
+    found = oodometer.rank(models, examples=texts(12), unlabelled=pool, seed=4)
+    truth = np.array([i % 2 for i in range(212)])
+    says = np.stack([np.where(np.random.default_rng(s).random(212) < r, truth, 1 - truth)
+                     for r, s in ((0.9, 1), (0.5, 2), (0.7, 3))])  # fmt: skip
+    alone = posterior(says[:, :12], truth[:12], says[:, 12:], seed=4)
+    assert {one.model: one.p_best for one in found.ranking} == dict(zip("abc", alone.p_best, strict=True))
+    for pair in found.pairs:
+        a, b = ("abc".index(name) for name in (pair.a, pair.b))
+        assert pair.p_a_better == alone.p_better[a, b]
+        assert (pair.only_a, pair.only_b) == (alone.wins[a, b], alone.wins[b, a])
+    assert [one.asked for one in models.values()] == [[212]] * 3
+    assert "most likely the best" in repr(found)
+
+
+def test_texts_that_are_cut_are_counted() -> None:
+    data = texts(10)
+    data["text"][3] = "a long text that says yes"
+    found = oodometer.rank({"a": Words(0.9), "b": Words(0.6)}, examples=data)
+    assert [one.truncated for one in found.ranking] == [1, 1]
+    assert any("1 of 10 were cut" in one for one in found.warnings)
+
+
+def test_tables_are_ranked_without_factors() -> None:
+    data = {"x": texts(20)["text"], "label": texts(20)["label"]}
+    models = {"a": Words(0.95, table=True), "b": Words(0.3, table=True)}
+    found = oodometer.rank(models, examples=data, unlabelled={"x": texts(50)["text"]}, attribution="auto")
+    assert found.models == ("a", "b")
+    assert found.pool == 50
+    assert any(one.method == "attributions" and "kind table" in one.why for one in found.skipped)
+    with pytest.raises(UsageError, match="of the kind table"):
+        oodometer.rank(models, examples=data, factors=["adj"])
+
+
+def test_the_combined_order_decides_ties_alone() -> None:
+    class Sure(Words):
+        """Right on the same rows, and surer of it."""
+
+        def ask(self, inputs: Any, request: Any = None, *, progress: Any = None) -> Any:
+            plain = super().ask(inputs, request, progress=progress).probabilities
+            return Answers(self.classes, probabilities=np.where(plain > 0.5, 0.99, 0.01))
+
+    models = {"unsure": Words(0.8, 1), "sure": Sure(0.8, 1), "worse": Sure(0.1, 1)}
+    found = oodometer.rank(models, examples=texts(10), unlabelled=texts(100, 10), order="combined")
+    assert found.models == ("sure", "unsure", "worse")
+    assert found.decided_by == "combined"
+    assert any("unsure and sure say the same on every row" in one for one in found.warnings)
+
+
+def test_rows_without_a_label_join_the_pool() -> None:
+    data = texts(30)
+    data["label"] = [one if i < 10 else None for i, one in enumerate(data["label"])]
+    found = oodometer.rank({"a": Words(0.9), "b": Words(0.4)}, examples=data, suggest=5)
+    assert (found.labelled, found.pool) == (10, 20)
+    assert {name for name, _ in found.suggested} <= {f"r{i}" for i in range(10, 30)}
+
+
+def test_frames_and_records_are_matched_by_id() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 40)
+    one = {"id": np.arange(40), "prediction": truth}
+    order = rng.permutation(40)
+    other = {"id": order, "prediction": (1 - truth)[order]}
+    found = oodometer.rank({"one": one, "other": other}, examples={"id": [3, 5, 8], "label": truth[[3, 5, 8]]})
+    assert [(row.model, row.right) for row in found.ranking] == [("one", 3), ("other", 0)]
+    assert any(one.method.startswith("conf") for one in found.skipped)
+
+
+def test_models_that_read_other_things_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="models that read text, as Words does"):
+        oodometer.rank([Words(0.9), Words(0.8, table=True)], examples=texts(10))
+    with pytest.raises(InputError, match="a column with the inputs of the model"):
+        oodometer.rank([Words(0.9), Words(0.8)], examples={"words": ["a"], "label": ["no"]})
+    with pytest.raises(InputError, match="no 'text'; there are a, b"):
+        oodometer.rank([Words(0.9), Words(0.8)], examples={**texts(4)}, unlabelled={"a": ["x"], "b": ["y"]},
+                       inputs=["text"])  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["lime", "kernel-shap"])
+def test_attributions_are_in_the_result(name: str) -> None:
+    found = oodometer.rank({"a": Words(0.9), "b": Words(0.4)}, examples=texts(12), attribution=name, explain=4)
+    assert len(found.examples) == 4
+    assert found.attribution is not None
+    assert found.attribution["of"] == 12
+    assert {one.id for one in found.examples} <= set(texts(12)["id"])
+    assert not {"max-diff", "sum-diff"} & {one.name for one in found.evidence}
