@@ -70,6 +70,16 @@ def test_the_page_says_what_was_found(found: dict[str, Any]) -> None:
     assert len(page.encode()) < 1_000_000
 
 
+def test_the_page_of_labels_that_speak_for_none(found: dict[str, Any]) -> None:
+    pairs = [{**one, "p_a_better": 0.5, "only_a": 0, "only_b": 0} for one in found["pairs"]]
+    even = {one["model"]: 0.6 for one in found["ranking"]}
+    evidence = [{**one, "values": even} if one["name"] == "accuracy" else one for one in found["evidence"]]
+    told = text_of(render({**found, "pairs": pairs, "open": True, "evidence": evidence}))
+    assert "Which of 3 models is the best is open: 10 labelled rows favour none over the others" in told
+    assert "most likely the best of" not in told
+    assert "all tie" in told
+
+
 def test_nothing_of_the_texts_becomes_markup(found: dict[str, Any]) -> None:
     page = render(found)
     assert "<script>window.hit" not in page

@@ -63,6 +63,15 @@ def test_probabilities_are_those_of_the_posterior() -> None:
     assert "most likely the best" in repr(found)
 
 
+def test_where_the_labels_speak_for_none_it_says_so() -> None:
+    found = oodometer.rank({"a": Words(1.0), "b": Words(1.0), "c": Words(1.0)}, examples=texts(10))
+    assert found.open
+    assert found.to_dict()["open"] is True
+    assert "which is the best is open" in repr(found)
+    assert "most likely the best" not in repr(found)
+    assert not oodometer.rank({"a": Words(1.0, 1), "b": Words(0.2, 2)}, examples=texts(10)).open
+
+
 def test_texts_that_are_cut_are_counted() -> None:
     data = texts(10)
     data["text"][3] = "a long text that says yes"
@@ -94,7 +103,7 @@ def test_the_combined_order_decides_ties_alone() -> None:
     found = oodometer.rank(models, examples=texts(10), unlabelled=texts(100, 10), order="combined")
     assert found.models == ("sure", "unsure", "worse")
     assert found.decided_by == "combined"
-    assert any("unsure and sure say the same on every row" in one for one in found.warnings)
+    assert any("say the same on every row cannot be ordered here: unsure and sure" in one for one in found.warnings)
 
 
 def test_rows_without_a_label_join_the_pool() -> None:

@@ -146,7 +146,7 @@ def _warnings(suite: Answered, found: Posterior) -> tuple[str, ...]:
     for one, other in itertools.combinations(range(len(suite.names)), 2):
         if found.disagreement[one, other] == 0:
             names = f"{suite.names[one]} and {suite.names[other]}"
-            out.append(f"{names} say the same on every row: nothing here can order them")
+            out.append(f"models that say the same on every row cannot be ordered here: {names}")
     absent = sorted(set(suite.labels.tolist()) - set(suite.predicted.ravel().tolist()))
     if absent:
         names = shown([suite.classes[at] for at in absent])

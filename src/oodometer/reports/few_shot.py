@@ -37,6 +37,11 @@ def sentence(result: Result) -> str:
     """
     rows = ranked(result)
     first, pool = rows[0], finite(result.get("pool"))
+    if result.get("open"):
+        told = (
+            f"Which of {number(len(rows))} models is the best is open: {number(result.get('labelled'))} labelled rows "
+        )
+        return f"{told}favour none over the others."
     text = f"{first['short']} is most likely the best of {number(len(rows))} models: "
     text += f"{percent(first.get('p_best'), 0)} sure, from {number(result.get('labelled'))} labelled rows"
     return text + (f" and {rows_text(pool)} without labels." if pool else " alone.")
@@ -90,9 +95,16 @@ def _evidence(result: Result) -> list[dict[str, Any]]:
         order = [short.get(str(name), str(name)) for name in one.get("order") or []]
         share = one.get("group") in ("labels", "pool", "estimate", "agreement", "confidence")
         cited = reference(str(one["citation"])) if one.get("citation") else None
-        told = {**one, "cells": cells, "first": order[0] if order else "", "share": share, "reference": cited}
+        told = {**one, "cells": cells, "first": _first(one, order), "share": share, "reference": cited}
         groups.setdefault(str(one.get("group")), []).append(told)
     return [{"title": GROUPS.get(name, name), "rows": found} for name, found in groups.items()]
+
+
+def _first(one: dict[str, Any], order: list[str]) -> str:
+    """The model that a piece of evidence puts first; several that tie there."""
+    named = [finite((one.get("values") or {}).get(name)) for name in one.get("order") or []]
+    tied = sum(value is not None and value == named[0] for value in named)
+    return ("" if not order else order[0]) if tied < 2 else f"{tied} tie" if tied < len(named) else "all tie"
 
 
 def context(result: Result) -> dict[str, Any]:

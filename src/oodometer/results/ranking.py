@@ -20,6 +20,8 @@ NOT_RANDOM = (
     "the models, but they are no random sample, and no accuracy may be computed from them"
 )
 
+_EVEN = 1e-9  # a probability that differs less from 1/2 speaks for neither of two models
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -228,6 +230,12 @@ class FewShotRanking:
         """Names of the models, the best first."""
         return tuple(one.model for one in self.ranking)
 
+    @property
+    def open(self) -> bool:
+        """Whether the labels speak for none: the first model is as likely worse as better than each other one."""
+        first = self.ranking[0].model
+        return all(abs(one.p_a_better - 0.5) < _EVEN for one in self.pairs if first in (one.a, one.b))
+
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
         return {
@@ -243,6 +251,7 @@ class FewShotRanking:
             "level": self.level,
             "seed": self.seed,
             "decided_by": self.decided_by,
+            "open": self.open,
             "ranking": [self._row(one) for one in self.ranking],
             "pairs": [one.to_dict() for one in self.pairs],
             "evidence": [one.to_dict(self.models) for one in self.evidence],
@@ -280,7 +289,10 @@ class FewShotRanking:
         first = self.ranking[0]
         pool = f"{self.pool:,} rows without a label" if self.pool else "no pool without labels"
         lines = [f"{len(self.ranking)} models, {self.labelled:,} labelled rows, {pool}"]
-        lines.append(f"most likely the best: {first.model}, {percent(first.p_best, 0)} sure")
+        if self.open:
+            lines.append("which is the best is open: the labelled rows favour no model over the others")
+        else:
+            lines.append(f"most likely the best: {first.model}, {percent(first.p_best, 0)} sure")
         if self.decided_by == "combined":
             lines.append("the order is the combined one: factors and estimates decide where labels are close")
         return lines

@@ -52,6 +52,8 @@ def title(result: Result) -> str:
     'a is the best with a probability of 80 %'
     """
     rows: list[dict[str, Any]] = ranked(result)
+    if result.get("open"):
+        return "The labels speak for no model"
     return f"{rows[0]['short']} is the best with a probability of {percent(rows[0].get('p_best'), 0)}"
 
 
