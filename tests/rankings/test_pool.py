@@ -37,6 +37,10 @@ def test_evidence_is_that_of_the_house() -> None:
             create("estimator", name).fit(REFERENCES[m]).estimate(POOLS[m].without_labels()).value for m in found.models
         ]
         assert found.scores[name].tolist() == pytest.approx(expected)
+        assert [one.value for one in found.intervals[name]] == pytest.approx(expected)
+    wider = pool_evidence(POOLS, REFERENCES, level=0.99).intervals["doc"]
+    assert all(a.width > b.width for a, b in zip(wider, found.intervals["doc"], strict=True))
+    assert set(found.intervals) == {"ac", "doc", "atc", "cbpe", "agreement", "gde-difference"}
     for name in ("nuclear-norm", "mano", "softmax-correlation"):
         ranking = rank_models(POOLS, name)
         if name != "softmax-correlation":  # which learns the prior of each reference

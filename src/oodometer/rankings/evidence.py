@@ -27,6 +27,8 @@ _AGREEMENT = {
     "pairwise agreement": "mean share of the pool's rows on which a model says what another one says",
 }
 
+_ORDERS = "it orders models and has no interval, which few labels make far too short; `audit` gives a valid one"
+
 
 def gather(suite: Answered, explained: Explained | None, options: RankOptions) -> tuple[list[Evidence], list[Skipped]]:
     """All evidence, and what could not answer with the reason."""
@@ -38,7 +40,7 @@ def gather(suite: Answered, explained: Explained | None, options: RankOptions) -
     if suite.probabilities is None:
         skipped.append(Skipped("conf, conf-gt, ppi++", "a model gives classes alone, without probabilities"))
     evidence += [*_powered(suite), *_confidence(suite)]
-    for made, absent in (_pool(suite), _factors(suite, explained)):
+    for made, absent in (_pool(suite, options.level), _factors(suite, explained)):
         evidence += made
         skipped += absent
     return [*evidence, *_combined(suite, evidence)], skipped
@@ -105,21 +107,26 @@ def _powered(suite: Answered) -> list[Evidence]:
     rule = powered_accuracy(suite.correct[:, rows], sure[:, rows], sure[:, suite.labelled :])
     values = np.clip(rule(np.arange(len(rows))[None])[0], 0, 1)
     about = "prediction-powered accuracy: the labelled rows, moved by how confident the model is on the pool"
-    return [Evidence("ppi++", "pool", about, True, _values(suite, values), citation="angelopoulos2023")]
+    return [Evidence("ppi++", "pool", about, True, _values(suite, values), note=_ORDERS, citation="angelopoulos2023")]
 
 
-def _pool(suite: Answered) -> tuple[list[Evidence], list[Skipped]]:
+def _pool(suite: Answered, level: float) -> tuple[list[Evidence], list[Skipped]]:
     """What the pool says without a label: estimates, accuracy proxies, agreement."""
     if not suite.pool:
         return [], [Skipped("estimates, proxies and agreement", "they read rows without labels, and there are none")]
     pools = {name: one.slice(suite.labelled, len(one)) for name, one in zip(suite.names, suite.records, strict=True)}
     references = dict(zip(suite.names, suite.references, strict=True)) if suite.references else None
-    found = pool_evidence(pools, references)
-    out = [_of_pool(suite, name, values) for name, values in found.scores.items() if name != "confidence"]
+    found = pool_evidence(pools, references, level=level)
+    ends = {name: dict(zip(suite.names, some, strict=True)) for name, some in found.intervals.items()}
+    out = [
+        _of_pool(suite, name, values, ends.get(name, {}))
+        for name, values in found.scores.items()
+        if name != "confidence"
+    ]
     return out, [Skipped(name, why) for name, why in found.why_not.items()]
 
 
-def _of_pool(suite: Answered, name: str, values: Array) -> Evidence:
+def _of_pool(suite: Answered, name: str, values: Array, intervals: dict[str, Interval]) -> Evidence:
     if name in _AGREEMENT:
         return Evidence(name, "agreement", _AGREEMENT[name], True, _values(suite, values))
     if name in names("ranker"):
@@ -127,7 +134,7 @@ def _of_pool(suite: Answered, name: str, values: Array) -> Evidence:
         return Evidence(name, "proxy", about, True, _values(suite, values), citation=find("ranker", name).citation)
     cls = find("estimator", name)
     about = f"accuracy without labels, if {cls.assumes}"
-    return Evidence(name, "estimate", about, True, _values(suite, values), citation=cls.citation)
+    return Evidence(name, "estimate", about, True, _values(suite, values), intervals, citation=cls.citation)
 
 
 def _combined(suite: Answered, evidence: Sequence[Evidence]) -> list[Evidence]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, final
 
@@ -16,7 +16,7 @@ from ..estimators.base import Estimator
 from ..plugins import answer
 from ..predictions import Predictions
 from ..registry import create, names
-from ..results import plain
+from ..results import Interval, plain
 from .patterns import checked_classes
 from .suite import suite_of
 
@@ -37,12 +37,14 @@ class PoolEvidence:
     scores : kind of evidence -> a score of each model, float64, shape (model,); larger = better.
     why_not : kind of evidence -> why it does not apply.
     rows : of the pool.
+    intervals : estimator -> the interval of each model; other kinds of evidence are no estimates and have none.
     """
 
     models: tuple[str, ...]
     scores: Mapping[str, Array]
     why_not: Mapping[str, str]
     rows: int
+    intervals: Mapping[str, tuple[Interval, ...]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
@@ -85,6 +87,7 @@ def pool_evidence(
     *,
     estimators: Sequence[str] = ESTIMATORS,
     proxies: Sequence[str] | None = None,
+    level: float = 0.95,
 ) -> PoolEvidence:
     """All that an unlabelled pool says about models, each kind of evidence as one score a model.
 
@@ -101,6 +104,8 @@ def pool_evidence(
         Model -> its predictions on labelled rows, such as test rows of the training data; the same rows for all.
     estimators, proxies :
         Registered names; the quick estimators of `ESTIMATORS` and all proxies by default.
+    level :
+        Of the estimators' intervals.
 
     Raises `UsageError` for fewer than two models, unknown names, or a reference that is missing, and `InputError` for
     records that are not of the same rows and classes.
@@ -128,13 +133,19 @@ def pool_evidence(
         for name in (names("ranker") if proxies is None else proxies)
     }
     known = None if references is None else _with_members(references)
-    work |= {name: partial(_estimates, create("estimator", name), beside, known) for name in estimators}
+    intervals: dict[str, tuple[Interval, ...]] = {}
     for name, of_models in work.items():
         try:
             scores[name] = of_models()
         except NotApplicable as error:
             why_not[name] = str(error)
-    return PoolEvidence(suite.models, scores, why_not, suite.predicted.shape[1])
+    for name in estimators:
+        try:
+            intervals[name] = _estimates(create("estimator", name, level=level), beside, known)
+            scores[name] = np.array([one.value for one in intervals[name]])
+        except NotApplicable as error:
+            why_not[name] = str(error)
+    return PoolEvidence(suite.models, scores, why_not, suite.predicted.shape[1], intervals)
 
 
 def _with_members(records: Mapping[str, Predictions]) -> dict[str, Predictions]:
@@ -169,7 +180,7 @@ def _proxy(proxy: Ranker, pools: Mapping[str, Predictions], references: Mapping[
 
 def _estimates(
     estimator: Estimator, pools: Mapping[str, Predictions], references: Mapping[str, Predictions] | None
-) -> Array:
+) -> tuple[Interval, ...]:
     if references is None and estimator.needs_labels:
         raise NotApplicable("needs labelled references, such as test rows of the training data")
     out = []
@@ -177,7 +188,7 @@ def _estimates(
         try:
             reference = pool if references is None else references[name]
             fitted = answer(estimator, partial(estimator.fit, reference))
-            out.append(answer(estimator, partial(fitted.estimate, pool.without_labels())).value)
+            out.append(answer(estimator, partial(fitted.estimate, pool.without_labels())).interval)
         except NotApplicable as error:
             raise NotApplicable(f"{name}: {error}") from None
-    return np.array(out)
+    return tuple(out)

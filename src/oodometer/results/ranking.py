@@ -298,16 +298,14 @@ class FewShotRanking:
         return lines
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Columns and rows of a table: one row a model, with its accuracy and what the pool makes of it."""
-        shown = [one for one in self.evidence if one.group == "pool"]
-        columns = ["model", "P(best)", "right", "accuracy", "interval", *(one.name for one in shown)]
+        """Columns and rows of a table: one row a model, with its accuracy on the labelled rows."""
+        columns = ["model", "P(best)", "right", "accuracy", "interval"]
         rows = []
         for one in self.ranking:
             known = one.accuracy
             ends = "-" if known is None else f"[{percent(known.lower)}, {percent(known.upper)}]"
             cells = [one.model, percent(one.p_best, 0), f"{one.right} of {self.labelled - self.chosen}"]
-            cells += ["-" if known is None else percent(known.value), ends]
-            rows.append([*cells, *(_number(found, one.model) for found in shown)])
+            rows.append([*cells, "-" if known is None else percent(known.value), ends])
         return columns, rows
 
     def pair_table(self) -> tuple[list[str], list[list[str]]]:
@@ -362,11 +360,6 @@ class FewShotRanking:
         """What was found, in a few lines and tables."""
         tables = (self.table(), self.pair_table(), self.evidence_table())
         return "\n".join([*self.opening(), *(aligned(*one) for one in tables), *self.closing()])
-
-
-def _number(found: Evidence, model: str) -> str:
-    value = found.values.get(model)
-    return "-" if value is None else percent(value)
 
 
 def _chain(one: Evidence) -> str:
