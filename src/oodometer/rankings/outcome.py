@@ -54,12 +54,14 @@ def outcome_of(
         seed=options.seed,
         data=data,
         columns=suite.columns,
+        id_column=suite.id_column,
+        label_column=suite.label_column,
         suggested=_suggested(suite, found.p_best, options.suggest, options.seed),
         examples=() if explained is None else explained.examples(suite),
         attribution=None if explained is None else explained.method,
         left_out=suite.left_out,
         skipped=tuple(skipped),
-        notes=notes,
+        notes=(*notes, *_unexplained(explained)),
         warnings=_warnings(suite, found),
         argv=argv,
     )
@@ -176,6 +178,11 @@ def _warnings(suite: Answered, found: Posterior) -> tuple[str, ...]:
         for name, many in suite.truncated.items()
     ]
     return tuple(out)
+
+
+def _unexplained(explained: Explained | None) -> list[str]:
+    bare = 0 if explained is None else explained.method["without_words"]
+    return [f"{counted(bare, 'example')} without a word: not explained"] if bare else []
 
 
 def _were(count: int) -> str:
