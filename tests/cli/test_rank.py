@@ -370,7 +370,7 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
         ("words.csv", "codes.csv", "--examples", "words_label.csv"),
         "the same words in all",
     ),
-    "predictions in capitals": (("words.csv", "capitals.csv", "--examples", "words_label.csv"), "got Yes, No"),
+    "predictions in capitals": (("words.csv", "capitals.csv", "--examples", "words_label.csv"), "got No, Yes"),
     "labels in other words": (("a.jsonl", "b.jsonl", "--examples", "words_label.csv"), "rename the columns with --map"),
     "examples of other ids": (("a.jsonl", "b.jsonl", "--examples", "doc.csv"), "--map theirs=id"),
     "a renaming of no file": (("a.jsonl", "b.jsonl", "--examples", "doc.csv", "--map", "dog=id"), "dog"),

@@ -41,11 +41,11 @@ def choose_device(name: str | None) -> str:
     here = torch().cuda.is_available()
     if name is None:
         return "cuda" if here else "cpu"
-    if name.startswith("cuda") and not here:
+    if not _DEVICE.fullmatch(name):
+        raise UsageError(f"expected the device to be cpu, cuda or cuda:N, got {name!r}")
+    number = int(name.partition(":")[2] or 0)
+    if name != "cpu" and (not here or number >= torch().cuda.device_count()):
         raise UsageError(f"the device {name} is not there; leave the device out or say cpu")
-    number = int(name.partition(":")[2] or 0) if _DEVICE.fullmatch(name) else -1
-    if number < 0 or (name != "cpu" and number >= torch().cuda.device_count()):
-        raise UsageError(f"expected the device to be cpu, cuda or cuda:N of a GPU that is there, got {name!r}")
     return name
 
 

@@ -38,7 +38,9 @@ def write_suggested(found: FewShotRanking, out: str | os.PathLike[str]) -> None:
     check_out(out, len(found.suggested) or 1)
     rows = [_row(found, name, text) for name, text in found.suggested]
     if Path(out).suffix.lower() == ".jsonl":
-        write_result(out, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+        write_result(
+            out, "".join(json.dumps({**row, found.label_column: None}, ensure_ascii=False) + "\n" for row in rows)
+        )
         return
     file = io.StringIO()
     names = list(rows[0] if rows else _row(found, "", None))
