@@ -217,6 +217,47 @@ def test_files_are_matched_by_id(home: Path) -> None:
     assert rights == {"a.jsonl": 3, "b.jsonl": 2}  # of the numbers 59, 3, 17, 40 below 18 and 9 of each twenty
 
 
+def test_files_say_themselves_which_rows_were_chosen(home: Path) -> None:
+    words = (predictions("a.jsonl", 18, label=20), predictions("b.jsonl", 9, order=np.arange(60)[::-1]))
+    once = told(*words)
+    assert once["chosen"] == 0
+    assert "accuracy" in once["ranking"][0]["evidence"]
+    rows = [json.loads(line) for line in Path("b.jsonl").read_text().splitlines()]
+    marked = [{**row, "chosen": "by disagreement" if 5 <= row["id"] < 12 else ""} for row in rows]
+    Path("b.jsonl").write_text(lines(marked))  # one file is enough, whatever the order of its rows
+    found = told(*words)
+    assert (found["labelled"], found["chosen"]) == (20, 7)
+    assert [one["evidence"]["right"] for one in found["ranking"]] == [11, 5]  # of the 13 random rows
+    assert found["warnings"] != once["warnings"]
+    Path("a.jsonl").write_text(Path("a.jsonl").read_text().replace('"label"', '"chosen": true, "label"'))
+    assert told(*words)["chosen"] == 20
+    # Examples that have the column say it for themselves; those without it leave it to the files.
+    Path("ten.csv").write_text("id,label\n" + "".join(f"{i},{i % 2}\n" for i in range(30)))
+    predictions("a.jsonl", 18)
+    assert told(*words, "--examples", "ten.csv")["chosen"] == 7
+    Path("ten.csv").write_text("id,label,chosen\n" + "".join(f"{i},{i % 2},{i < 2}\n" for i in range(30)))
+    assert told(*words, "--examples", "ten.csv")["chosen"] == 2
+
+
+@pytest.mark.parametrize(
+    ("no", "yes"),
+    [("no", "yes"), ("False", "True"), ("0", "by disagreement"), ("", "yes"), (False, True), (0, 1), (None, "yes")],
+)
+def test_a_cell_that_says_no_is_a_random_row(home: Path, no: Any, yes: Any) -> None:
+    rows = [{**row, "chosen": no if i else yes} for i, row in enumerate(texts(0, 20))]
+    Path("ten.jsonl").write_text(lines(rows))
+    assert told(*THREE, *ASKED)["chosen"] == 1
+    words = (predictions("a.jsonl", 18), predictions("b.jsonl", 9))
+    Path("ten.csv").write_text("id,label,chosen\n" + "".join(f"{i},{i % 2},{no if i else yes}\n" for i in range(9)))
+    assert told(*words, "--examples", "ten.csv")["chosen"] == 1
+
+
+def test_a_column_that_the_model_reads_marks_no_rows(home: Path) -> None:
+    Path("ten.jsonl").write_text(lines({"chosen": row["text"], "label": row["label"]} for row in texts(0, 20)))
+    found = told(*THREE, "--examples", "ten.jsonl", "--input", "chosen")
+    assert (found["labelled"], found["chosen"]) == (20, 0)
+
+
 def test_files_and_live_models_agree(home: Path) -> None:
     files = []
     for name in ("strong", "weak"):

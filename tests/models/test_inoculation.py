@@ -52,6 +52,41 @@ def test_shares_that_are_none_are_refused() -> None:
         Dose("back", steps=-1)
 
 
+def test_a_mixture_has_as_many_rows_as_asked() -> None:
+    three = replace(FAR, name="three", inputs=tuple(f"u{i}" for i in range(40)))
+    for rows in range(3, 40):
+        for shares in ((0.5, 0.5), (0.3, 0.7), (0.45, 0.35), (0.25, 0.25)):
+            found = mixed(NEAR, list(zip((FAR, three), shares, strict=True)), rows=rows)
+            assert len(found) == rows
+            given = [sum(text in part.inputs for text in found.inputs) for part in (FAR, three)]
+            assert sum(given) == round(sum(shares) * rows)
+            assert all(abs(one - share * rows) < 1 for one, share in zip(given, shares, strict=True))
+        for share in (0.2, 0.5, 1.0):  # of one part it is plain rounding
+            assert sum(text in FAR.inputs for text in mixed(NEAR, [(FAR, share)], rows=rows).inputs) == round(
+                share * rows
+            )
+
+
+def test_a_mixture_without_rows_is_refused() -> None:
+    for rows in (0, -3):
+        with pytest.raises(UsageError, match=f"a mixture of at least one row, got {rows}"):
+            mixed(NEAR, [], rows=rows)
+    none = Dataset("none", (), ())
+    with pytest.raises(InputError, match="rows of none, got none"):
+        batches_of(none, 2, 4)
+    with pytest.raises(InputError, match="rows of none, got none"):
+        mixed(NEAR, [(none, 0.5)])
+    with pytest.raises(InputError, match="rows of none, got none"):
+        mixed(none, [(FAR, 0.5)], rows=4)
+    assert len(mixed(none, [(FAR, 1.0)], rows=4)) == 4  # nothing of it is asked for
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", ".bases", ".training", "../escaped", "a/b", "/tmp/a", "a\\b", "a\0b"])
+def test_a_dose_is_named_as_a_folder_can_be(name: str) -> None:
+    with pytest.raises(UsageError, match="expected the name of a dose without / and"):
+        Dose(name)
+
+
 def test_sets_with_and_without_ids_are_joined() -> None:
     named = replace(NEAR, ids=tuple(map(str, range(40))), types=("x",) * 40)
     assert mixed(named, [(FAR, 0.5)]).ids == ()
@@ -79,7 +114,11 @@ def test_the_suite_is_graded_and_says_its_doses(make: Callable[[], Any]) -> None
     assert right[2] > 0.8
     assert [one.to_dict()["target_rows"] for one in suite] == [{}, {"far": 480}, {"far": 36}]
     assert [one.rows for one in suite] == [40, 520, 40]
+    some = [Dose("both", {"far": 0.5, "more": 0.5}), Dose("little", {"far": 0.25})]
+    mixes = inoculate(make, NEAR, {"far": FAR, "more": FAR}, some, rows=3)
+    assert [one.to_dict()["target_rows"] for one in mixes] == [{"far": 2, "more": 1}, {"far": 1}]
     assert told[-1] == (3000, 3000)
+    assert told == sorted(told)  # no model's progress runs backwards
     kept = (suite[0].model.logits(NEAR.inputs).argmax(1) == np.array(NEAR.targets)).mean()
     assert kept > 0.9  # the model that another one goes on from stays as it was
 
@@ -100,9 +139,28 @@ def test_a_suite_goes_on_where_it_was_interrupted(make: Callable[[], Any], tmp_p
     assert (tmp_path / "none/weights.safetensors").stat().st_mtime_ns == first
     for one, other in zip(whole, again, strict=True):
         np.testing.assert_array_equal(one.model.logits(FAR.inputs), other.model.logits(FAR.inputs))
-    assert not list(tmp_path.glob("training-*"))
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["half", "late", "none"]
     anew = inoculate(make, NEAR, {"far": FAR.take(range(20))}, doses[2:], folder=tmp_path)
     assert (anew[0].model.logits(FAR.inputs) != again[2].model.logits(FAR.inputs)).any()  # other data: trained anew
+
+
+def test_no_name_of_a_dose_takes_the_place_of_another_model(make: Callable[[], Any], tmp_path: Path) -> None:
+    """States of trainings and models that others go on from lie where no dose can."""
+    doses = [Dose("training-late"), Dose("late", steps=10, of="far"), Dose("base", {"far": 0.5})]
+    doses += [Dose("some", {"far": 0.25}, steps=10, of="far"), Dose("base-far-0.25", {"far": 0.75})]
+    told: list[int] = []
+    whole = inoculate(make, NEAR, {"far": FAR}, doses, progress=lambda done, of: told.append(done))
+    assert told == sorted(told)
+    times: list[dict[str, int]] = []
+    for _ in range(2):
+        told.clear()
+        kept = inoculate(make, NEAR, {"far": FAR}, doses, folder=tmp_path, progress=lambda done, of: told.append(done))
+        assert told == sorted(told)
+        assert sorted(one.name for one in tmp_path.iterdir()) == sorted([".bases", *(dose.name for dose in doses)])
+        times.append({dose.name: (tmp_path / dose.name / "training.json").stat().st_mtime_ns for dose in doses})
+        for one, other in zip(whole, kept, strict=True):
+            np.testing.assert_array_equal(one.model.logits(FAR.inputs), other.model.logits(FAR.inputs))
+    assert times[0] == times[1]  # what was finished is trained once
 
 
 def test_doses_that_cannot_be_given_are_refused(make: Callable[[], Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
@@ -22,6 +23,8 @@ from .torch.training import TrainingConfig
 __all__ = ["Dose", "Inoculated", "batches_of", "inoculate", "mixed"]
 
 _STEPS = 1000  # progress of a model is told in thousandths
+# Folders that no dose can be named after: trainings under way, and models that only others go on from.
+_STATES, _BASES = ".training", ".bases"
 
 
 @final
@@ -31,10 +34,12 @@ class Dose:
 
     Parameters
     ----------
-    name : of the model, and of its folder.
+    name : of the model, and of its folder: no separator of paths, no dot at its start.
     shares : name of a target set -> its share of the training rows, in [0, 1]; the rest is source data.
     steps : steps of pure target data after the training.
     of : name of the target set of those steps.
+
+    Raises `UsageError` for a name that is no name of a folder, shares out of range, and steps without a target set.
 
     >>> Dose("late", steps=50)
     Traceback (most recent call last):
@@ -47,6 +52,7 @@ class Dose:
     of: str = ""
 
     def __post_init__(self) -> None:
+        _check_name(self.name)
         _check_shares(self.shares.values())
         if self.steps < 0:
             raise UsageError(f"expected 0 or more further steps, got {self.steps}")
@@ -81,14 +87,16 @@ def mixed(
     source :
         What fills the rest.
     parts :
-        Target sets with their shares of all rows, each in [0, 1], together at most 1. A set that has too few rows gives
-        some of them more than once. With one seed, the rows of a larger share hold those of a smaller one.
+        Target sets with their shares of all rows, each in [0, 1], together at most 1. All their rows are the sum of the
+        shares, rounded; what rounding down leaves goes to the sets with the largest rests. A set that has too few rows
+        gives some of them more than once. With one seed, the rows of a larger share hold those of a smaller one.
     rows :
         Of the mixture; by default as many as the source has.
     seed :
         Of the draws and of the order.
 
-    Raises `UsageError` for shares out of range, `InputError` for one that is above 0 and gives no row.
+    Raises `UsageError` for shares out of range and for fewer than one row, `InputError` for a share that is above 0 and
+    gives no row, and for a set without rows that some are to come from.
 
     Source: Liu, Schwartz and Smith (2019).
 
@@ -99,7 +107,9 @@ def mixed(
     """
     _check_shares([share for _, share in parts])
     total = len(source) if rows is None else rows
-    counts = [round(share * total) for _, share in parts]
+    if total < 1:
+        raise UsageError(f"expected a mixture of at least one row, got {total}")
+    counts = _counts([share for _, share in parts], total)
     for (part, share), count in zip(parts, counts, strict=True):
         if share > 0 and count == 0:
             raise InputError(
@@ -117,7 +127,8 @@ def mixed(
 def batches_of(target: Dataset, steps: int, batch_size: int, seed: int = 0) -> Dataset:
     """The rows of so many training steps, drawn by the seed; all rows come once before any comes again.
 
-    With one seed, more steps hold the rows of fewer.
+    With one seed, more steps hold the rows of fewer. Raises `UsageError` for fewer than one step or row, `InputError`
+    for a set without rows.
 
     >>> len(batches_of(Dataset("far", ("x", "y", "z"), (1, 0, 1)), 4, 2))
     8
@@ -153,9 +164,10 @@ def inoculate(
     rows :
         Training rows of each model, by default as many as the source has.
     folder :
-        Where finished models are kept and the one in training keeps its state: an interrupted call goes on there.
+        Where finished models are kept, each under the name of its dose. ``.training`` in it holds the state of the one
+        in training, and an interrupted call goes on there; ``.bases`` holds models that only others go on from.
     progress :
-        Called with (done, all), in thousandths of a model.
+        Called with (done, all), in thousandths of a model; ``done`` never falls.
 
     Returns the models in the order of the doses. Raises `UsageError` for doses of the same name and for a target set
     that is not among the targets.
@@ -204,7 +216,7 @@ class _Suite:
 
     def inoculated(self, dose: Dose, tell: Progress) -> Inoculated:
         """The model of a dose, kept or trained, and its rows."""
-        counts = {name: round(share * self.rows) for name, share in dose.shares.items()}
+        counts = dict(zip(dose.shares, _counts(list(dose.shares.values()), self.rows), strict=True))
         many = self.rows
         if dose.steps:
             added = dose.steps * (self.further or self.make().training).batch_size
@@ -213,21 +225,30 @@ class _Suite:
         return Inoculated(dose, self._model(dose, tell), many, counts)
 
     def _model(self, dose: Dose, tell: Progress) -> TorchClassifier:
-        shares = _shares(dose)
         if not dose.steps:
-            data = self._mixture(dose)
-            name = fingerprint({"options": self._about(), "data": data.fingerprint, "classes": self.classes})
-            found = self._kept(dose, name, lambda state: self.make().fit(
-                data, classes=self.classes, checkpoint=state, progress=tell
-            ), tell)  # fmt: skip
-            if self.home is None:
-                self._bases.setdefault(shares, found)
-            return found
+            return self._without_steps(dose, Path(dose.name), tell)
+        shares = _shares(dose)
         if self.home is not None or shares not in self._bases:
-            without = Dose(self.names.get(shares) or _base_name(dose), dose.shares)
-            base = self._model(without, lambda done, of: tell(done, 2 * of))
+            named = self.names.get(shares)
+            place = Path(_BASES, fingerprint({"shares": shares})) if named is None else Path(named)
+            base = self._without_steps(dose, place, lambda done, of: tell(done, 2 * of))
         else:
             base = self._bases[shares]
+        return self._further(dose, base, lambda done, of: tell(of + done, 2 * of))
+
+    def _without_steps(self, dose: Dose, place: Path, tell: Progress) -> TorchClassifier:
+        """The model of a dose's shares, its further steps aside; ``place`` is where it is kept, within the folder."""
+        data = self._mixture(dose)
+        name = fingerprint({"options": self._about(), "data": data.fingerprint, "classes": self.classes})
+        found = self._kept(place, name, lambda state: self.make().fit(
+            data, classes=self.classes, checkpoint=state, progress=tell
+        ), tell)  # fmt: skip
+        if self.home is None:
+            self._bases.setdefault(_shares(dose), found)
+        return found
+
+    def _further(self, dose: Dose, base: TorchClassifier, tell: Progress) -> TorchClassifier:
+        """The model that a dose's further steps make of one without them."""
         training = self.further or self.make().training  # a loaded model does not know its own
         data = batches_of(self.targets[dose.of], dose.steps, training.batch_size, training.seed)
         about = {"options": self._about(), "start": self._mixture(dose).fingerprint, "data": data.fingerprint}
@@ -238,7 +259,7 @@ class _Suite:
             config = replace(training, epochs=1)
             return model.fit_further(data, training=config, checkpoint=state, progress=tell)
 
-        return self._kept(dose, name, go_on, tell)
+        return self._kept(Path(dose.name), name, go_on, tell)
 
     def _mixture(self, dose: Dose) -> Dataset:
         parts = [(self.targets[name], share) for name, share in dose.shares.items()]
@@ -249,12 +270,13 @@ class _Suite:
         return {"kind": model.kind, "options": model.options(), "training": repr(model.training)}
 
     def _kept(
-        self, dose: Dose, name: str, train: Callable[[Path | None], TorchClassifier], tell: Progress
+        self, within: Path, name: str, train: Callable[[Path | None], TorchClassifier], tell: Progress
     ) -> TorchClassifier:
-        """The model of this very training in its folder, else a new one, which is kept there."""
+        """The model of this very training in its place, else a new one, which is kept there."""
         if self.home is None:
             return train(None)
-        place, state = self.home / dose.name, self.home / f"training-{dose.name}"
+        place = self.home / within
+        state = place.parent / _STATES / place.name
         if trained_as(place) == name:
             tell(1, 1)
             found: TorchClassifier = load_model(place)  # type: ignore[assignment]
@@ -262,6 +284,8 @@ class _Suite:
         model = train(state)
         keep(place, name, model.save)
         shutil.rmtree(state, ignore_errors=True)
+        with suppress(OSError):  # the states of others
+            state.parent.rmdir()
         return model
 
 
@@ -269,17 +293,31 @@ def _shares(dose: Dose) -> str:
     return repr(sorted(dose.shares.items()))
 
 
-def _base_name(dose: Dose) -> str:
-    """The folder of the model that a dose with steps goes on from."""
-    told = "-".join(f"{name}-{share:g}" for name, share in sorted(dose.shares.items()))
-    return f"base-{told}" if told else "base"
-
-
 def _copied(model: TorchClassifier) -> TorchClassifier:
     """A model with weights of its own."""
     import copy
 
     return copy.deepcopy(model)
+
+
+def _check_name(name: str) -> None:
+    """Raise `UsageError` for what cannot be a folder of its own inside another."""
+    if not name or name.startswith(".") or any(one in name for one in "/\\\0"):
+        said = f"expected the name of a dose without / and \\ and without a dot at its start, got {name!r}"
+        raise UsageError(f"{said}; give another name")
+
+
+def _counts(shares: Sequence[float], rows: int) -> list[int]:
+    """Rows of each share, together the rounded sum of the shares: what rounding down leaves goes to the largest rests.
+
+    >>> _counts([0.5, 0.5], 3), _counts([0.25, 0.1, 0.1], 10)
+    ([2, 1], [2, 1, 1])
+    """
+    wanted = np.array(shares, dtype=np.float64) * rows
+    found = np.floor(wanted).astype(np.int64)
+    left = min(round(float(wanted.sum())), rows) - int(found.sum())
+    found[np.argsort(found - wanted, kind="stable")[:left]] += 1
+    return [int(one) for one in found]
 
 
 def _check_shares(shares: Any) -> None:
@@ -290,7 +328,9 @@ def _check_shares(shares: Any) -> None:
 
 def _repeated(data: Dataset, rows: int, seed: int) -> Dataset:
     """So many rows in orders drawn by the seed, each order through before the next begins."""
-    rounds = range(-(-rows // len(data)))
+    if rows and not len(data):
+        raise InputError(f"rows of {data.name}", got="none", remedy="give a set that has some")
+    rounds = range(-(-rows // max(len(data), 1)))
     places: list[int] = []
     for turn in rounds:
         places += np.random.default_rng([seed, turn]).permutation(len(data)).tolist()

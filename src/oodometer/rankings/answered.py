@@ -15,10 +15,11 @@ from ..errors import InputError, UsageError
 from ..models.base import Classifier
 from ..predictions import Predictions
 
-__all__ = ["CHOSEN", "Answered", "check_different", "shown"]
+__all__ = ["CHOSEN", "Answered", "check_different", "shown", "was_chosen"]
 
 CHOSEN = "chosen"
-"""The column that says of a labelled row that it is no random one; empty cells are random rows."""
+"""The column that says of a labelled row that it is no random one, and why; `was_chosen` reads its cells."""
+_NO = frozenset(("", "false", "f", "no", "n", "none", "null", "<na>", "nat"))
 
 
 @final
@@ -127,6 +128,23 @@ def check_different(names: Sequence[str], models: Sequence[Any]) -> None:
     twice = next((name for name in names if list(names).count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"two models have the name {twice}; give each its own, NAME=MODEL")
+
+
+def was_chosen(cell: Any) -> bool:
+    """Whether a cell of the column `CHOSEN` says that the row was chosen.
+
+    An empty cell, 0, false and no say that it is a random row; anything else, such as a reason, that it was chosen.
+
+    >>> [was_chosen(cell) for cell in ("by disagreement", "yes", 1, True)]
+    [True, True, True, True]
+    >>> [was_chosen(cell) for cell in ("", "no", "False", "0", 0.0, False, None, float("nan"))]
+    [False, False, False, False, False, False, False, False]
+    """
+    said = str(cell).strip().casefold()
+    try:
+        return abs(float(said)) > 0  # no number at all is not above 0
+    except ValueError:
+        return said not in _NO
 
 
 def shown(names: Sequence[int | str], most: int = 8) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InputError, UsageError
 from ...predictions import Predictions
-from ...rankings.answered import CHOSEN, Answered, shown
+from ...rankings.answered import CHOSEN, Answered, shown, was_chosen
 from ...rankings.options import RankOptions
 from ...store import Axes, Source
 from ...store.keys import key_array, key_cells
@@ -56,8 +56,9 @@ def _is_file(model: Any) -> bool:
 def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: Any, options: RankOptions) -> Answered:
     """Read the files, bring rows and classes into the order of the first, and find the labels.
 
-    Labels come from ``examples``, by id, else from the files' own. Rows without a label are the pool. ``references``
-    are labelled predictions on known ground, one for each model. Raises `InputError` for ids that are absent, double,
+    Labels come from ``examples``, by id, else from the files' own. Rows without a label are the pool. Which rows were
+    chosen is said by a column of ``examples``, else of the files, where one that says so is enough. ``references`` are
+    labelled predictions on known ground, one for each model. Raises `InputError` for ids that are absent, double,
     or not the same in all files.
     """
     key = options.columns.id or "id"
@@ -70,11 +71,12 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
     order = _orders(ids, names)
     records = [one.take(rows) for one, rows in zip(records, order, strict=True)]
     mine, classes = ids[0], records[0].classes or ()
-    chosen = np.zeros(len(mine), dtype=bool)
+    chosen = _own_chosen(records, key)
     if examples is None:
         codes = _own_labels(records, names, mine)
     else:
-        codes, chosen = _given(examples, classes, mine, key, options)
+        codes, told = _given(examples, classes, mine, key, options)
+        chosen = chosen if told is None else told
     known = np.flatnonzero(codes >= 0)
     rows = np.concatenate([known, np.flatnonzero(codes < 0)])
     if not len(known):
@@ -136,7 +138,8 @@ def _read(
                 remedy="write them with `oodometer predict`, or rename columns with --map theirs=ours",
                 file=name,
             )
-        sources.append(opener.open(model, options.classes, extra_columns=(key,)))
+        extra = (key, CHOSEN) if source.holds(CHOSEN) and key != CHOSEN else (key,)
+        sources.append(opener.open(model, options.classes, extra_columns=extra))
     opener.check()
     sources = _one_order(sources, named, options)
     return [one.read(_fields(one)) for one in sources]
@@ -231,10 +234,19 @@ def _own_labels(records: Sequence[Predictions], names: Sequence[str], ids: Seque
     return codes
 
 
+def _own_chosen(records: Sequence[Predictions], key: str) -> Array:
+    """Which rows were chosen, as any of the files says."""
+    chosen = np.zeros(records[0].rows, dtype=bool)
+    for record in records:
+        if CHOSEN in record.columns and key != CHOSEN:
+            chosen |= [was_chosen(one) for one in record.columns[CHOSEN]]
+    return chosen
+
+
 def _given(
     examples: Any, classes: Sequence[int | str], ids: Sequence[str], key: str, options: RankOptions
-) -> tuple[Array, Array]:
-    """Labels of ``examples`` in the order of ``ids``, -1 where there is none; and which rows were chosen."""
+) -> tuple[Array, Array | None]:
+    """Labels of ``examples`` in the order of ``ids``, -1 where there is none; and which rows were chosen, if told."""
     label = options.columns.label or "label"
     table = open_table(examples, [key, label, CHOSEN])
     file = table.file or table.name
@@ -247,7 +259,8 @@ def _given(
                 file=file,
             )
     codes, chosen = np.full(len(ids), -1, dtype=np.int64), np.zeros(len(ids), dtype=bool)
-    kinds: dict[str, Any] = {key: "key", label: "any", **({CHOSEN: "any"} if CHOSEN in table.columns else {})}
+    tells = CHOSEN in table.columns and CHOSEN not in (key, label)
+    kinds: dict[str, Any] = {key: "key", label: "any", **({CHOSEN: "any"} if tells else {})}
     where = {one: row for row, one in enumerate(ids)}
     place = {one: code for code, one in enumerate(classes)}
     seen: set[str] = set()
@@ -267,12 +280,12 @@ def _given(
                 )
             seen.add(name)
             codes[where[name]] = -1 if known is None else place[known]
-        if CHOSEN in kinds:
-            chosen[[where[name] for name in names]] = [bool(one) for one in batch.column(CHOSEN).to_pylist()]
+        if tells:
+            chosen[[where[name] for name in names]] = [was_chosen(one) for one in batch.column(CHOSEN).to_pylist()]
         done += batch.num_rows
     if not done:
         raise InputError("labelled rows", got="an empty file", remedy="check what wrote it", file=file)
-    return codes, chosen
+    return codes, chosen if tells else None
 
 
 def _keys(column: Any, key: str, file: str) -> list[str]:

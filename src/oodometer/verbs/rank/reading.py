@@ -10,7 +10,7 @@ from ...datasets import Dataset
 from ...datasets.reading import Batch, Columns, Examples, open_examples
 from ...errors import InputError, UsageError
 from ...models.base import Classifier
-from ...rankings.answered import CHOSEN
+from ...rankings.answered import CHOSEN, was_chosen
 
 __all__ = ["Rows", "new_rows", "read_rows", "row_ids"]
 
@@ -47,7 +47,8 @@ def read_rows(
 ) -> Rows:
     """All rows of a file, in batches for images and tables, in one part for texts."""
     examples = open_examples(data, opened[0].reads, columns)
-    if label and CHOSEN in getattr(getattr(examples, "table", None), "columns", ()):
+    named = (*columns.inputs, columns.label, columns.id)
+    if label and CHOSEN not in named and CHOSEN in getattr(getattr(examples, "table", None), "columns", ()):
         examples = open_examples(data, opened[0].reads, replace(columns, keep=(CHOSEN,)))
     _check_reads(examples, opened, sources, columns)
     batches: list[Batch] = list(examples.batches(_BATCH))
@@ -72,7 +73,7 @@ def read_rows(
         file,
         examples.modality,
         tuple(getattr(examples, "inputs", ())) if examples.modality != "image" else (),
-        tuple(bool(one) for batch in batches for one in batch.columns.get(CHOSEN, ())),
+        tuple(was_chosen(one) for batch in batches for one in batch.columns.get(CHOSEN, ())),
     )
 
 
