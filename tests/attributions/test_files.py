@@ -286,7 +286,8 @@ def test_half_a_character_is_named(tmp_path: Path) -> None:
         asked.extend(texts)
         return model(texts)
 
-    for place, texts in enumerate((["a film", "a \ud800"], ["a film", ("so", "a \ud800")])):
+    several: list[list[Any]] = [["a film", "a \ud800"], ["a film", ("so", "a \ud800")]]
+    for place, texts in enumerate(several):
         with pytest.raises(
             InputError, match=r"row 2: column text: expected Unicode text, got half a character, '.ud800'"
         ):
