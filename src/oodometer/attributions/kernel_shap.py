@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..registry import register
-from .absence import REMOVE
+from .absence import REMOVE, checked_absent
 from .black_box import BlackBox, Fit, Subsets, weighted_r2, whole_number
 
 __all__ = ["KernelShap"]
@@ -63,6 +63,7 @@ class KernelShap(BlackBox):
     def __post_init__(self) -> None:
         whole_number("samples", self.samples, 2)
         whole_number("seed", self.seed, 0)
+        checked_absent(self.absent)
 
     def _number(self, features: int) -> int:
         return 2 + _budget(self.samples, features)
