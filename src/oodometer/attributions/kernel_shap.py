@@ -96,7 +96,8 @@ def _budget(samples: int, features: int) -> int:
 def shapley_subsets(features: int, budget: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Subsets that are neither empty nor whole, bool, shape (subset, feature), and their weights, shape (subset,).
 
-    Weights sum to the kernel weight of all subsets. ``budget`` is even, or that of all subsets.
+    Weights sum to the kernel weight of the sizes that are asked, drawn sizes for those that are not; where the budget
+    ends after subsets of one feature and of all but one, to theirs. ``budget`` is even, or that of all subsets.
 
     >>> present, weights = shapley_subsets(3, 6, np.random.default_rng(0))
     >>> present.sum(axis=1).tolist(), weights.round(3).tolist()
