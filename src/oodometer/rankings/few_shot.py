@@ -131,8 +131,8 @@ def few_shot_evaluation(
 
     For each draw of ``size`` rows (with replacement, the same for all methods and models) and each pair of models that
     differ in ``truth``: 1 where the method's score of the better model is larger, 0 where it is smaller, 0.5 for a tie
-    (up to rounding), or where a model has no score. Pairwise accuracy is the mean over draws, few-shot accuracy its mean
-    over pairs.
+    (up to rounding), or where a model has no score. Pairwise accuracy is the mean over draws, few-shot accuracy its
+    mean over pairs.
 
     Parameters
     ----------
