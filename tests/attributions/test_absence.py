@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oodometer.attributions import Words
+from oodometer.attributions import KernelShap, Lime, Words
 from oodometer.attributions.absence import Absence
 from oodometer.errors import UsageError
 
@@ -95,6 +95,26 @@ def test_options() -> None:
     assert Absence.of("remove", own) == Absence()  # type: ignore[arg-type]
     assert Absence.of("mask", own) == Absence("<mask>")  # type: ignore[arg-type]
     assert Absence.of("...", len) == Absence("...")
-    for wrong, model in (("mask", len), (" ", len)):
+    for wrong, model in (("mask", len), (" ", len), (5, len), (None, len)):
         with pytest.raises(UsageError, match="mask"):
-            Absence.of(wrong, model)
+            Absence.of(wrong, model)  # type: ignore[arg-type]
+    for mask in ("", 5):
+        with pytest.raises(UsageError, match="mask"):
+            Absence(mask)  # type: ignore[arg-type]
+    for made in (Lime, KernelShap):
+        for absent in (5, None, " "):
+            with pytest.raises(UsageError, match="expected absent 'remove', 'mask' or the mask itself, got"):
+                made(absent=absent)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("feature", ["x", 1.0, True, 2, -1, [0]])
+def test_a_feature_that_is_no_position(feature: Any) -> None:
+    with pytest.raises(UsageError, match="expected the position of one of 2 words, got"):
+        Words("a b", feature)
+
+
+def test_words_with_combining_marks_stay_whole() -> None:
+    hindi = "\u0939\u093f\u0928\u094d\u0926\u0940"
+    assert Words((f"{hindi} film", "cafe\u0301.")).words == (hindi, "film", "cafe\u0301", ".")
+    assert without(f"a {hindi} film", 1) == "a film"
+    assert without(f"so,{hindi}", 1) == f"so {hindi}"

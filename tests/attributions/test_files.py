@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import oodometer.attributions.files as files
-from oodometer.attributions import Explained, KernelShap, Lime, WordAttributions, Words, explain_in
+from oodometer.attributions import Attribution, Explained, KernelShap, Lime, WordAttributions, Words, explain_in
 from oodometer.attributions.files import read_attributions, write_attributions
 from oodometer.errors import InputError, UsageError
 
@@ -81,6 +81,28 @@ def change(row: dict[str, Any], key: str, value: Any) -> str:
         ("text", 5, "row 2"),
         ("feature", 9, "row 2"),
         ("method", "other", "row 2: expected attributions of one method and model"),
+        ("classes", 5, "row 2"),
+        ("classes", [1.5], "row 2"),
+        ("class", "yes", "row 2"),
+        ("target", -7, "row 2"),
+        ("target", 2, "row 2"),
+        ("target", True, "row 2"),
+        ("target", 0.0, "row 2"),
+        ("id", None, "row 2"),
+        ("method", None, "row 2: expected a row of attributions, got method None"),
+        ("model", 3, "row 2"),
+        ("parts", None, "row 2"),
+        ("parts", [0, 0, 0, 1], "row 2"),
+        ("separator", "inf", "row 2"),
+        ("separator", 1e400, "row 2"),
+        ("base", "0.5", "row 2"),
+        ("probability", 7, "row 2"),
+        ("values", [0.1, 0.2, 0.3, "0.4"], "row 2"),
+        ("values", [0.1, 0.2, 0.3, 10**400], "row 2"),
+        ("values", [0.1, 0.2, 0.3, True], "row 2"),
+        ("feature", True, "row 2"),
+        ("feature", 1.5, "row 2"),
+        ("pair", 5, "row 2"),
     ],
 )
 def test_a_wrong_row_is_named(tmp_path: Path, key: str, value: Any, message: str) -> None:
@@ -170,3 +192,114 @@ def test_a_damaged_part_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.warns(UserWarning, match="made anew"):
         again = explain_in(home, Lime(samples=5), model, TEXTS, name="m")
     assert same(again, found)
+
+
+def test_a_number_beyond_all_numbers_is_named(tmp_path: Path) -> None:
+    place = write_attributions(tmp_path / "a.jsonl", FOUND)
+    place.write_text(place.read_text("utf-8").replace('"target": 0', '"target": 1e400'), "utf-8")
+    with pytest.raises(InputError, match="row 2: expected a row of attributions, got target inf"):
+        read_attributions(place)
+    place.write_text("[" * 100_000, "utf-8")
+    with pytest.raises(InputError, match="row 1: expected a row of attributions"):
+        read_attributions(place)
+
+
+def test_a_part_of_another_job_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not taken for one's own: neither from the folder of another model, nor from another place of the same folder."""
+    monkeypatch.setattr(files, "AT_ONCE", 3)
+    first, other = tmp_path / "a", tmp_path / "b"
+    found = explain_in(first, Lime(samples=5), model, TEXTS, name="m")
+    explain_in(other, Lime(samples=5), lambda texts: 1 - model(texts), TEXTS, name="n")
+    for source in (other / "part-00000.json", first / "part-00001.json"):
+        (first / "part-00000.json").write_bytes(source.read_bytes())
+        with pytest.warns(UserWarning, match="other attributions; it is made anew"):
+            again = explain_in(first, Lime(samples=5), model, TEXTS, name="m")
+        assert same(again, found)
+    assert same(explain_in(first, Lime(samples=5), model, TEXTS, name="m"), found)
+
+
+def test_a_damaged_job_is_said_once_and_nothing_is_made_anew(tmp_path: Path) -> None:
+    home = tmp_path / "a"
+    explain_in(home, Lime(samples=5), model, TEXTS, name="m")
+    part = (home / "part-00000.json").read_bytes()
+    (home / "job.json").write_text("{")
+    with pytest.raises(UsageError, match=r"its job.json is damaged.*remove the folder or choose another place"):
+        explain_in(home, Lime(samples=5), model, TEXTS, name="m")  # a warning would be an error here
+    assert (home / "part-00000.json").read_bytes() == part
+    (home / "job.json").unlink()
+    with pytest.raises(UsageError, match="it is not empty"):
+        explain_in(home, Lime(samples=5), model, TEXTS, name="m")
+
+
+def test_numbers_of_numpy_are_the_numbers_that_they_are(tmp_path: Path) -> None:
+    words = [Words(TEXTS[1], np.int64(2)), *TEXTS[2:]]  # type: ignore[arg-type]
+    found = explain_in(tmp_path / "a", Lime(samples=np.int64(5), alpha=np.float32(1)), model, words, name="m")  # type: ignore[arg-type]
+    words = [Words(TEXTS[1], 2), *TEXTS[2:]]
+    assert same(explain_in(tmp_path / "a", Lime(samples=5, alpha=1.0), model, words, name="m"), found)
+    assert write_attributions(tmp_path / "a.jsonl", found).exists()
+
+
+class Cutting(Attribution):
+    """Says the same of all words, and that each text with "good" was cut; writes what it is told to."""
+
+    name = "cutting"
+    about = "the same for each word"
+    citation = "ribeiro2016"
+
+    def __init__(self, amount: float = 0.5, base: float = 0.5) -> None:
+        self.amount, self.base = amount, base
+
+    def explain(self, model: Any, texts: Any, *, targets: Any = None, progress: Any = None) -> list[WordAttributions]:
+        self._truncated = sum("good" in "".join(one.texts) for one in texts)
+        return [WordAttributions(one, np.full(len(one.words), self.amount), NAN, 1, 0.9, self.base) for one in texts]
+
+
+def test_cut_texts_are_counted_over_all_parts_and_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "AT_ONCE", 2)
+    texts = ["a good one", "good", "bad", "so", "good"]
+    found = explain_in(tmp_path / "a", Cutting(), model, texts, name="m")
+    assert found.truncated == 3
+    (tmp_path / "a" / "part-00001.json").unlink()
+    assert explain_in(tmp_path / "a", Cutting(), model, texts, name="m").truncated == 3
+    assert read_attributions(write_attributions(tmp_path / "a.jsonl", found)).truncated is None
+    assert explain_in(tmp_path / "b", Lime(samples=5), model, texts, name="m").truncated == 0
+
+
+@pytest.mark.parametrize("wrong", [{"amount": NAN}, {"amount": np.inf}, {"base": np.inf}])
+def test_what_is_not_finite_is_written_nowhere(tmp_path: Path, wrong: dict[str, float]) -> None:
+    with pytest.raises(InputError, match="row 1: expected values that are finite"):
+        explain_in(tmp_path / "a", Cutting(**wrong), model, ["a film"], name="m")
+    assert [one.name for one in (tmp_path / "a").iterdir()] == ["job.json"]
+    found = Cutting(**wrong).explain(model, [Words("a film")])
+    for ending in ("jsonl", "parquet"):
+        with pytest.raises(InputError, match="row 1: expected values that are finite"):
+            write_attributions(tmp_path / f"a.{ending}", Explained(("1",), tuple(found)))
+    beyond = WordAttributions(Words("a film"), np.ones(2), NAN, 2, 0.9)
+    with pytest.raises(InputError, match="expected one of 2 classes, got target 2"):
+        write_attributions(tmp_path / "a.jsonl", Explained(("1",), (beyond,), ("no", "yes")))
+
+
+def test_half_a_character_is_named(tmp_path: Path) -> None:
+    asked: list[Any] = []
+
+    def counting(texts: list[Any]) -> Any:
+        asked.extend(texts)
+        return model(texts)
+
+    several: list[list[Any]] = [["a film", "a \ud800"], ["a film", ("so", "a \ud800")]]
+    for place, texts in enumerate(several):
+        with pytest.raises(
+            InputError, match=r"row 2: column text: expected Unicode text, got half a character, '.ud800'"
+        ):
+            explain_in(tmp_path / str(place), Lime(samples=5), counting, texts, name="m")
+        with pytest.raises(InputError, match="row 2: column text: expected Unicode text"):
+            KernelShap().explain(counting, texts)
+    with pytest.raises(InputError, match="row 1: column id"):
+        explain_in(tmp_path / "c", Lime(samples=5), counting, ["a film"], name="m", ids=["\ud800"])
+    assert not asked
+    assert not list(tmp_path.iterdir())
+    found = WordAttributions(Words("a \ud800"), np.ones(2), NAN, 0, 0.5)
+    for ending in ("jsonl", "parquet"):
+        with pytest.raises(InputError, match="row 1: column text"):
+            write_attributions(tmp_path / f"a.{ending}", Explained(("1",), (found,)))
+    assert not list(tmp_path.iterdir())

@@ -196,3 +196,31 @@ def test_without_captum(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "captum.attr", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'oodometer\[explain\]'"):
         IntegratedGradients().explain(model, [TEXT])
+
+
+def test_a_broken_model_gives_no_attributions(model: Any, torch: Any, tmp_path: Path) -> None:
+    from copy import deepcopy
+
+    from oodometer.attributions import explain_in
+
+    broken = deepcopy(model)
+    broken.net.classifier.weight.data.fill_(float("nan"))
+    for explain in (
+        lambda: IntegratedGradients(steps=2).explain(broken, [TEXT]),
+        lambda: explain_in(tmp_path / "a", IntegratedGradients(steps=2), broken, [TEXT], name="m"),
+    ):
+        with pytest.raises(InputError, match="expected probabilities, a row a text, got nan or an infinity"):
+            explain()
+
+
+def test_gradients_that_are_not_finite_are_refused(model: Any, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Probabilities alone may look well: the square root of 0 has no gradient."""
+    scores = model._scores
+
+    def rough(net: Any, ids: Any, real: Any) -> Any:
+        found = scores(net, ids, real)
+        return found + (found - found).sum().sqrt()
+
+    monkeypatch.setattr(model, "_scores", rough)
+    with pytest.raises(InputError, match="expected gradients that are finite"):
+        IntegratedGradients(steps=2).explain(model, [TEXT])

@@ -10,6 +10,7 @@ import pytest
 
 from oodometer.attributions import Lime, Words
 from oodometer.attributions.absence import Absence
+from oodometer.errors import UsageError
 from oodometer.shifts.text.words import words_of
 
 TEXT = "this is a good film , and not a dull story at all !"  # no mask comes to touch a word
@@ -123,3 +124,10 @@ def test_seeds_and_texts_draw_apart() -> None:
     assert draws("a b c d", 0) == draws("a b c d", 0)
     assert draws("a b c d", 0) != draws("a b c d", 1)
     assert draws("a b c d", 0) != draws("a b c e", 0)
+
+
+@pytest.mark.parametrize("name", ["kernel_width", "alpha"])
+@pytest.mark.parametrize("value", ["a", None, True, 0, -1.0, float("nan"), float("inf")])
+def test_options_that_are_no_numbers_above_0(name: str, value: Any) -> None:
+    with pytest.raises(UsageError, match=f"expected {name} above 0, got"):
+        Lime(**{name: value})

@@ -6,6 +6,7 @@ import json
 import lzma
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +168,19 @@ def test_the_real_files_have_the_known_counts() -> None:
     assert (len(paws_qqp()), sum(paws_qqp().targets)) == (677, 191)
     assert (len(hans("train")), len(hans("eval", "subsequence"))) == (29_008, 10_000)
     assert (len(binary_entailment("train")), len(mrpc("test"))) == (6_767, 1_725)
+
+
+@needs_data
+def test_repeated_pairs_are_as_many_as_the_docstrings_say() -> None:
+    folder = data_folder()
+    if folder is None or not (folder / "pairs.jsonl.xz").is_file():
+        pytest.skip("needs pairs.jsonl.xz in OODOMETER_DATA")
+    train, test, paws = binary_entailment("train"), binary_entailment("test"), paws_qqp()
+    both = set(train.inputs) & set(test.inputs)
+    counted = [sum(pair in both for pair in data.inputs) for data in (train, test)]
+    assert (len(test), len(both), counted) == (7_327, 52, [64, 52])
+    assert sum(many > 1 for many in Counter(train.inputs).values()) == 29
+    assert sum(many > 1 for many in Counter(paws.inputs).values()) == 677 - 671
+    assert sum(many > 1 for many in Counter(map(frozenset, paws.inputs)).values()) == 6 + 2
+    for data in (train + test, paws):  # the same pair never has another label
+        assert len(set(data.inputs)) == len(set(zip(data.inputs, data.targets, strict=True)))

@@ -5,56 +5,130 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oodometer.rankings import posterior, rows_to_label
+from oodometer.arrays import Array
+from oodometer.errors import UsageError
+from oodometer.rankings import Posterior, posterior, rows_to_label
 from oodometer.rankings.chosen_rows import posterior_by_pattern
 
 
-def suite(rng: np.random.Generator, rows: int, models: int = 3) -> tuple[np.ndarray, np.ndarray]:
-    """Binary predictions of models whose mistakes are partly shared, and the truth."""
-    truth = rng.integers(0, 2, rows)
+def suite(rng: np.random.Generator, rows: int, models: int = 3, classes: int = 2) -> tuple[Array, Array]:
+    """Predictions of models whose mistakes are partly shared, and the truth; half of the wrong classes are the same."""
+    truth = rng.integers(0, classes, rows)
     hard = rng.beta(1, 2, rows)
     skill = rng.uniform(0.3, 1.5, models)
     wrong = rng.random((models, rows)) < np.clip(hard * skill[:, None], 0, 0.95)
-    return np.where(wrong, 1 - truth, truth), truth
+    common, own = rng.integers(1, classes, rows), rng.integers(1, classes, (models, rows))
+    said = (truth + np.where(rng.random((models, rows)) < 0.5, common, own)) % classes
+    return np.where(wrong, said, truth), truth
 
 
-def tried(seed: int) -> tuple[list[tuple[float, bool]], list[tuple[float, bool]]]:
-    """(P, whether it is so) of the likelier side of each pair: rows counted as random ones, and by pattern."""
-    rng = np.random.default_rng(seed)
-    said, truth = suite(rng, 600)
-    accuracy = (said == truth).mean(axis=1)
-    first = rng.permutation(600)
-    start = posterior(said[:, first[:10]], truth[first[:10]], said[:, first[10:]])
-    chosen = first[10:][rows_to_label(said[:, first[10:]], start.p_best, 20, seed=seed)]
-    known = np.concatenate([first[:10], chosen])
-    rest = np.setdiff1d(np.arange(600), known)
-    plain = posterior(said[:, known], truth[known], said[:, rest])
-    careful = posterior_by_pattern(plain, said[:, known], truth[known], said[:, rest])
-    out: tuple[list[tuple[float, bool]], list[tuple[float, bool]]] = ([], [])
-    for place, found in enumerate((plain, careful)):
-        for a in range(3):
-            for b in range(a):
-                if accuracy[a] != accuracy[b]:
-                    p = float(found.p_better[a, b])
-                    out[place].append((max(p, 1 - p), bool((accuracy[a] > accuracy[b]) == (p > 0.5))))
-    return out
+def independent(rng: np.random.Generator, rows: int, models: int, classes: int) -> tuple[Array, Array]:
+    """Predictions of models that err independently, and the truth."""
+    truth = rng.integers(0, classes, rows)
+    wrong = rng.random((models, rows)) > rng.uniform(0.3, 0.95, (models, 1))
+    return np.where(wrong, (truth + rng.integers(1, classes, (models, rows))) % classes, truth), truth
+
+
+def answered(said: Array, truth: Array, random: int, chosen: int, seed: int) -> tuple[Posterior, Posterior]:
+    """The posterior that counts all labels as random ones, and that by pattern; some rows are random, some chosen."""
+    start = posterior(said[:, :random], truth[:random], said[:, random:], draws=500)
+    places = np.arange(random)
+    if chosen:
+        places = np.r_[places, random + rows_to_label(said[:, random:], start.p_best, chosen, seed=seed)]
+    rest = np.setdiff1d(np.arange(said.shape[1]), places)
+    rows = said[:, places], truth[places], said[:, rest]
+    plain = posterior(*rows, draws=500)
+    return plain, posterior_by_pattern(plain, *rows, seed=seed)
+
+
+def sides(found: Posterior, accuracy: Array) -> list[tuple[float, bool]]:
+    """(P, whether it is so) of the likelier side of each pair."""
+    pairs = [(a, b) for a in range(len(accuracy)) for b in range(a) if accuracy[a] != accuracy[b]]
+    said = [(float(found.p_better[a, b]), bool(accuracy[a] > accuracy[b])) for a, b in pairs]
+    return [(max(p, 1 - p), so == (p > 0.5)) for p, so in said]
+
+
+def check_kept(pairs: list[tuple[float, bool]], least: int) -> None:
+    """Of the pairs in a band of probabilities about as many are in that order as was said, or more."""
+    said, right = np.array(pairs, dtype=float).T
+    for low, high in ((0.6, 0.8), (0.8, 0.95), (0.95, 1.01)):
+        inside = (said >= low) & (said < high)
+        assert inside.sum() > least
+        spread = np.sqrt(said[inside].mean() * (1 - said[inside].mean()) / inside.sum())
+        assert right[inside].mean() > said[inside].mean() - 3 * spread - 0.03, (low, right[inside].mean())
 
 
 def test_probabilities_of_chosen_rows_come_true() -> None:
     plain, careful = [], []
-    for seed in range(150):
-        one, other = tried(seed)
-        plain += one
-        careful += other
-    said, right = (np.array([pair[place] for pair in careful], dtype=float) for place in (0, 1))
-    for low, high in ((0.6, 0.8), (0.8, 0.95), (0.95, 1.01)):
-        inside = (said >= low) & (said < high)
-        assert inside.sum() > 30
-        spread = np.sqrt(said[inside].mean() * (1 - said[inside].mean()) / inside.sum())
-        assert right[inside].mean() > said[inside].mean() - 3 * spread - 0.03
+    for seed in range(60):
+        said, truth = suite(np.random.default_rng(seed), 600)
+        one, other = answered(said, truth, 10, 20, seed)
+        accuracy = (said == truth).mean(axis=1)
+        plain += sides(one, accuracy)
+        careful += sides(other, accuracy)
+    check_kept(careful, 15)
     # The same labels, counted as if the rows were random, promise more than they keep.
-    bold, kept = (np.array([pair[place] for pair in plain], dtype=float) for place in (0, 1))
-    assert (bold - kept).mean() > (said - right).mean()
+    over = [np.subtract(*np.array(pairs, dtype=float).T).mean() for pairs in (plain, careful)]
+    assert over[0] > over[1]
+
+
+@pytest.mark.parametrize(("random", "chosen"), [(25, 0), (10, 20), (0, 15)])
+def test_they_come_true_with_many_models_and_classes(random: int, chosen: int) -> None:
+    careful: list[tuple[float, bool]] = []
+    best = []
+    for models, classes in ((3, 5), (3, 10), (5, 5)):
+        for seed in range(4):
+            for make in (suite, independent):
+                said, truth = make(np.random.default_rng([seed, models, classes]), 500, models, classes)
+                accuracy = (said == truth).mean(axis=1)
+                found = answered(said, truth, random, chosen, seed)[1]
+                careful += sides(found, accuracy)
+                best.append((found.p_best.max(), found.order[0] == accuracy.argmax()))
+    check_kept(careful, 10)
+    said_best, was_best = np.array(best, dtype=float).mean(axis=0)
+    assert said_best == pytest.approx(was_best, abs=0.25)  # 24 suites
+    assert said_best > 0.5  # labels of one pattern tell of the others
+
+
+@pytest.mark.parametrize("classes", [2, 5, 10])
+def test_two_models_are_those_of_the_posterior(classes: int) -> None:
+    said, truth = independent(np.random.default_rng(classes), 400, 2, classes)
+    plain, careful = answered(said, truth, 5, 15, 0)
+    assert np.array_equal(careful.p_better, plain.p_better)
+    assert np.array_equal(careful.p_best, plain.p_best)
+
+
+def test_the_order_in_which_models_are_listed_does_not_matter() -> None:
+    said, truth = independent(np.random.default_rng(0), 1000, 5, 5)
+    places = rows_to_label(said, np.full(5, 0.2), 20)
+    rest = np.setdiff1d(np.arange(1000), places)
+    order = np.array([3, 1, 4, 0, 2])
+    found = []
+    for models in (np.arange(5), order):
+        rows = said[np.ix_(models, places)], truth[places], said[np.ix_(models, rest)]
+        found.append(posterior_by_pattern(posterior(*rows), *rows))
+    assert found[1].p_best == pytest.approx(found[0].p_best[order], abs=0.06)
+    assert found[1].p_better == pytest.approx(found[0].p_better[np.ix_(order, order)], abs=0.06)
+    assert found[0].p_better + found[0].p_better.T == pytest.approx(np.ones((5, 5)))
+
+
+def test_without_labels_no_model_is_preferred() -> None:
+    pool = np.random.default_rng(0).integers(0, 5, (5, 1000))
+    none = np.zeros(0, dtype=int)
+    found = posterior_by_pattern(posterior(pool[:, :0], none, pool), pool[:, :0], none, pool)
+    assert found.p_best == pytest.approx(np.full(5, 0.2))
+    assert found.p_better == pytest.approx(np.full((5, 5), 0.5))
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    says = [[1, 0], [0, 0], [0, 1]]
+    plain = posterior(says, [1, 0])
+    with pytest.raises(UsageError, match="prior above 0"):
+        posterior_by_pattern(plain, says, [1, 0], prior=-1)
+    with pytest.raises(UsageError, match="the true class of each of 2 rows"):
+        posterior_by_pattern(plain, says, [1, 0, 0])
+    with pytest.raises(UsageError, match="seed"):
+        posterior_by_pattern(plain, says, [1, 0], seed=-1)
 
 
 def test_one_against_two_turns_no_order_round() -> None:

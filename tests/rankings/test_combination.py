@@ -63,8 +63,9 @@ def test_powered_accuracy_refuses_what_it_cannot_read() -> None:
         powered_accuracy(CORRECT, SCORE[:, :5], POOL)
     with pytest.raises(UsageError, match="rows of known truth"):
         powered_accuracy(np.where(CORRECT > 0, CORRECT, np.nan), SCORE, POOL)
-    with pytest.raises(UsageError, match="lean"):
-        powered_accuracy(CORRECT, SCORE, POOL, lean="all")  # type: ignore[arg-type]
+    for lean in ("all", None, np.nan):
+        with pytest.raises(UsageError, match="lean"):
+            powered_accuracy(CORRECT, SCORE, POOL, lean=lean)  # type: ignore[arg-type]
 
 
 def test_evidence_never_turns_round_a_label() -> None:

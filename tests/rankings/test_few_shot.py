@@ -146,3 +146,17 @@ def test_what_makes_no_sense_is_refused() -> None:
         few_shot_evaluation({}, [0.5, 0.6], rows=3)
     with pytest.raises(UsageError, match="at least one of size"):
         few_shot_evaluation({"ACC": RIGHT}, [0.5, 0.6, 0.7], size=0)
+
+
+def test_the_same_values_in_another_order_are_a_tie() -> None:
+    values = np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
+    drawn = np.array([[0, 1, 2]])
+    found = drawn_scores(values, drawn)
+    assert found[0, 0] != found[0, 1]  # to the last digit
+    assert few_shot_evaluation({"f": lambda _: found}, [0.9, 0.1], rows=3, draws=1).of("f").tolist() == [[0.5]]
+    assert few_shot_evaluation({"f": values * 1e-9}, [0.9, 0.1], draws=200, size=1).ties[0] < 0.5
+
+
+def test_a_number_is_no_method() -> None:
+    with pytest.raises(UsageError, match=r"shape \(model, row\) of a"):
+        few_shot_evaluation({"a": 1.0}, [0.5, 0.6])  # type: ignore[dict-item]

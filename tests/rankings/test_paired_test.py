@@ -63,3 +63,19 @@ def test_what_makes_no_sense_is_refused() -> None:
 def test_suites_that_all_differ_alike() -> None:
     assert suites_test([0.5, 0.5], [0.5, 0.5], test="t").p_two_sided == 1
     assert suites_test([0.75, 0.75], [0.5, 0.5], test="t").p_value == 0
+
+
+def test_outcomes_that_are_no_numbers_are_refused() -> None:
+    for wrong in (np.nan, np.inf):
+        with pytest.raises(UsageError, match="finite numbers"):
+            suites_test([0.9, wrong, 0.8], [0.5, 0.5, 0.5])
+        with pytest.raises(UsageError, match="finite numbers"):
+            suites_test([0.9, 0.8, 0.8], [0.5, wrong, 0.5], test="t")
+        with pytest.raises(UsageError, match="finite numbers"):
+            draws_test(np.array([[0.5, wrong]]), np.array([[0.5, 0.5]]))
+
+
+def test_rounding_is_no_difference() -> None:
+    found = suites_test([0.3, 0.1 + 0.2, 0.3], [0.3, 0.3, 0.3], test="t")
+    assert (found.p_value, found.p_two_sided) == (0.5, 1.0)
+    assert suites_test([0.9, 0.8, 0.7], [0.8, 0.7, 0.6], test="t").p_value == 0

@@ -12,6 +12,7 @@ from oodometer.arrays import Array, softmax
 from oodometer.errors import InputError, UsageError
 from oodometer.predictions import Predictions
 from oodometer.rankings import agreement_values, pool_evidence
+from oodometer.rankings.pool import _with_members
 from oodometer.registry import create
 
 
@@ -94,3 +95,44 @@ def test_what_does_not_belong_together_is_refused() -> None:
         pool_evidence({"m0": POOLS["m0"], "m1": POOLS["m1"].slice(0, 9)})
     with pytest.raises(UsageError, match="unknown estimator"):
         pool_evidence(POOLS, estimators=["actt"])
+
+
+def test_agreement_is_that_of_a_count_of_votes() -> None:
+    rng = np.random.default_rng(0)
+    said = rng.integers(0, 4, (6, 80))
+    plurality, pairwise = agreement_values(said * 10**9)  # a table of rows and classes would not fit
+    for i in range(6):
+        for row in range(80):
+            votes = np.bincount(np.delete(said[:, row], i), minlength=4)
+            leading = np.flatnonzero(votes == votes.max())
+            assert plurality[i, row] == pytest.approx((said[i, row] in leading) / len(leading))
+            assert pairwise[i, row] == pytest.approx(votes[said[i, row]] / 5)
+
+
+def test_members_say_what_they_say_whatever_the_order_of_classes() -> None:
+    said = {"a": ["dog", "cat", "dog"], "b": ["cat", "dog", "dog"], "c": ["dog", "dog", "dog"]}
+    records = {name: Predictions.from_classes(one) for name, one in said.items()}
+    likely = [[0.1, 0.9], [0.8, 0.2], [0.9, 0.1]]
+    records["b"] = Predictions.from_probabilities(likely, classes=["dog", "cat"])
+    for name, record in _with_members(records).items():
+        assert record.members is not None
+        assert record.classes is not None
+        words = [[record.classes[at] for at in row] for row in record.members]
+        assert words == [one for key, one in said.items() if key != name]
+
+
+def test_another_order_of_classes_changes_nothing() -> None:
+    turned = []
+    for some in (REFERENCES, POOLS):
+        last = some["m2"]
+        assert last.probabilities is not None
+        other = Predictions.from_probabilities(
+            last.probabilities[:, ::-1],
+            classes=[2, 1, 0],
+            label=None if last.label is None else [int(one) for one in last.label],
+        )
+        turned.append({**some, "m2": other})
+    found, again = pool_evidence(POOLS, REFERENCES), pool_evidence(turned[1], turned[0])
+    assert set(again.scores) == set(found.scores)
+    for name, scores in found.scores.items():
+        assert again.scores[name].tolist() == pytest.approx(scores.tolist()), name

@@ -211,3 +211,73 @@ def test_what_makes_no_sense_is_refused() -> None:
         labels_to_settle(posterior([[0, 1], [1, 1]], [0, 1]), 0.4)
     with pytest.raises(UsageError, match="positions of two"):
         labels_to_settle(posterior([[0, 1], [1, 1]], [0, 1]), pair=(0, 0))
+
+
+def test_without_a_label_no_model_is_the_likeliest_best() -> None:
+    """The one that stands alone most often varies most, and would be first by the prior alone."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 2000)
+    pool = np.where(rng.random((8, 2000)) < np.array([[0.55], *[[0.9]] * 7]), truth, 1 - truth)
+    found = posterior(pool[:, :0], truth[:0], pool)
+    assert found.p_best == pytest.approx(np.full(8, 1 / 8))
+    twins = posterior(pool[[0, 1, 1]][:, :0], truth[:0], pool[[0, 1, 1]])
+    assert twins.p_best.tolist() == [0.5, 0.25, 0.25]
+
+
+def test_every_pair_has_its_imaginary_rows_with_many_classes() -> None:
+    rng = np.random.default_rng(0)
+    for predicted in (np.repeat([[0], [1], [2]], 10, axis=1), rng.integers(0, 6, (5, 50))):
+        found = posterior(predicted, np.full(predicted.shape[1], -1))
+        assert (found.prior[~np.eye(len(predicted), dtype=bool)] >= 1 - 1e-12).all()
+
+
+def test_ties_of_tiny_priors_go_to_no_model() -> None:
+    """Weights that draw zeros are ties; who is right where the others are wrong is ahead whatever the prior."""
+    says = [[1, 0, 0], [0, 1, 0]]
+    found = posterior([*says, [0, 0, 1]], [1, -1, -1], prior=0.001)
+    assert found.p_best[0] > 0.9
+    assert found.p_best[1] == pytest.approx(found.p_best[2], abs=0.02)
+    turned = posterior([says[1], says[0], [0, 0, 1]], [1, -1, -1], prior=0.001)
+    assert turned.p_best[1] == pytest.approx(found.p_best[0], abs=0.02)
+
+
+def test_a_thousand_classes_take_no_more_than_two() -> None:
+    rng = np.random.default_rng(0)
+    said = rng.integers(0, 2, (3, 3000)) * 10**9  # a table of pattern and class would not fit
+    found = posterior(said[:, :10], said[0, :10], said[:, 10:], draws=500)
+    small = posterior(said[:, :10] // 10**9, said[0, :10] // 10**9, said[:, 10:] // 10**9, draws=500)
+    assert found.p_best.tolist() == small.p_best.tolist()
+
+
+def test_settling_knows_that_both_may_be_wrong() -> None:
+    """Ten classes: of 12 labelled disagreements two are won, ten are right for neither."""
+    predicted = np.stack([np.zeros(12, dtype=int), np.ones(12, dtype=int)])
+    truth = np.array([0, 0, *range(2, 10), 2, 3])
+    found = posterior(predicted, truth)
+    assert (found.neither[0, 1], found.wins[0, 1], found.classes) == (10, 2, 10)
+    now, binary = labels_to_settle(found), labels_to_settle(posterior(predicted[:, :2], truth[:2]))
+    rng = np.random.default_rng(0)
+    needed = []
+    for _ in range(600):
+        share, decisive, wins, losses, rows = rng.beta(3, 1), rng.beta(3, 11), 2, 0, 0
+        while 0.05 < stats.beta.sf(0.5, 1 + wins, 1 + losses) < 0.95 and rows < 400:
+            step = rng.negative_binomial(1, decisive) + 1
+            won = rng.random() < share
+            wins, losses, rows = wins + won, losses + (not won), rows + step
+        needed.append(rows)
+    assert now.labels is not None
+    assert binary.labels is not None
+    assert now.labels == pytest.approx(np.median(needed), rel=0.25)
+    assert now.chosen == pytest.approx(now.labels, rel=0.25)  # every row is a disagreement
+    assert now.labels > 3 * binary.labels
+
+
+def test_arguments_that_are_none_are_refused() -> None:
+    two = [[0, 1], [1, 1]]
+    for wrong in ({"draws": 0}, {"draws": -5}, {"draws": 2.5}, {"prior": np.inf}, {"prior": "a"}, {"seed": -1}):
+        with pytest.raises(UsageError, match="expected"):
+            posterior(two, [0, 1], **wrong)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="whole number"):
+        rows_to_label(two, [0.5, 0.5], 1.5)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="finite numbers"):
+        rows_to_label(two, [0.5, np.nan], 1)

@@ -24,7 +24,7 @@ from oodometer.shifts.text import (
     UnknownWords,
     Vocabulary,
 )
-from oodometer.shifts.text.words import exchanged, is_piece, words_of
+from oodometer.shifts.text.words import exchanged, is_piece, plain_words, words_of
 
 MEANINGS = {
     "big": ["great", "large", "grown-up", "mature", "bad", "prominent"],
@@ -95,6 +95,35 @@ def test_contractions_stay_whole_unless_their_pieces_are_asked_for() -> None:
     assert isinstance(made(UnknownWords).apply([text], "1/7"), Dropped)
     assert made(UnknownWords, pieces=True).apply([text], "2/7").turns == ("Assume't, it 'sulfur",)
     assert not is_piece(words_of("the class' s"), 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "\u0939\u093f\u0928\u094d\u0926\u0940, \u0939\u0948",
+            ["\u0939\u093f\u0928\u094d\u0926\u0940", ",", "\u0939\u0948"],
+        ),  # Hindi
+        ("cafe\u0301 n\u0303o", ["cafe\u0301", "n\u0303o"]),  # accents that are written apart
+        ("caf\u00e9 it\u2019s", ["caf\u00e9", "it", "\u2019", "s"]),
+        (
+            "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+            ["\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"],
+        ),  # Persian, with a joiner
+        ("\u2764\ufe0f!", ["\u2764\ufe0f", "!"]),
+        ("\u0301a", ["\u0301", "a"]),  # a mark of nothing
+        ("\u6211\u559c\u6b22\u8fd9\u90e8", ["\u6211\u559c\u6b22\u8fd9\u90e8"]),  # Chinese is not divided
+    ],
+)
+def test_combining_marks_belong_to_their_word(text: str, expected: list[str]) -> None:
+    words = words_of(text)
+    assert [word.text for word in words] == plain_words(text) == expected
+    assert [text[word.start : word.end] for word in words] == expected
+
+
+@given(st.text(st.characters(max_codepoint=0x2FF), max_size=60))
+def test_texts_without_marks_are_words_as_ever(text: str) -> None:
+    assert plain_words(text) == re.findall(r"\w+|[^\w\s]", text)
 
 
 def test_case_spaces_and_marks_stay() -> None:

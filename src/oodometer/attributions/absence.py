@@ -14,7 +14,7 @@ from ..models.base import Text
 from .base import Model
 from .words import Words
 
-__all__ = ["REMOVE", "Absence"]
+__all__ = ["REMOVE", "Absence", "checked_absent"]
 
 REMOVE = "remove"
 _MASK = "mask"
@@ -34,6 +34,8 @@ class Absence:
     ----------
     mask : what stands for an absent word; None: nothing.
 
+    Raises `UsageError` for a mask that is no text, or blank.
+
     Source: removing and masking are the two ways of Ribeiro et al. (2016); the separator is ours.
 
     >>> import numpy as np
@@ -46,14 +48,17 @@ class Absence:
 
     mask: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.mask is not None:
+            checked_absent(self.mask)
+
     @classmethod
     def of(cls, absent: str, model: Model) -> Absence:
         """The absence that an option names: "remove", "mask" (the model's own) or the mask itself.
 
         Raises `UsageError` for what is no text, and where a model has no mask of its own.
         """
-        if not str(absent).strip():
-            raise UsageError(f"expected absent 'remove', 'mask' or the mask itself, got {absent!r}")
+        checked_absent(absent)
         if absent == REMOVE:
             return cls()
         if absent != _MASK:
@@ -108,3 +113,14 @@ class Absence:
             starts, ends = (bool(_LETTER.match(one)) for one in (self.mask[0], self.mask[-1]))
             met[:, 1:] = np.where(present, letters, starts)[:, 1:] & np.where(present, letters, ends)[:, :-1]
         return met
+
+
+def checked_absent(absent: object) -> None:
+    """`UsageError` for an option that names no absence.
+
+    >>> checked_absent(5)
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: expected absent 'remove', 'mask' or the mask itself, got 5
+    """
+    if not isinstance(absent, str) or not absent.strip():
+        raise UsageError(f"expected absent 'remove', 'mask' or the mask itself, got {absent!r}")

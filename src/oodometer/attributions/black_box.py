@@ -73,8 +73,8 @@ class BlackBox(Attribution):
         """Attributions of each text, in order, of the predicted class or of the classes at ``targets``.
 
         Texts of many examples go into one call, so that a model can sort them by length. ``progress`` is called with
-        (perturbed texts done, all). Raises `InputError` for a text without words, for targets that are no classes and
-        for answers that are no probabilities.
+        (perturbed texts done, all). Raises `InputError` for a text without words or that is no Unicode, for
+        targets that are no classes and for answers that are no probabilities.
         """
         examples = as_words(texts)
         wanted = checked_targets(targets, len(examples))

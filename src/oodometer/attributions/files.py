@@ -16,10 +16,10 @@ import numpy as np
 from ..errors import InputError, UsageError, WorkError
 from ..models.base import Classifier, Progress, Text
 from ..store import write_result
-from ..store.artifact_cache import checksum, read_artifact, write_artifact
+from ..store.artifact_cache import checksum, made_anew, read_artifact, write_artifact
 from .asking import checked_targets
 from .base import Attribution, Model, WordAttributions
-from .words import Words, as_words
+from .words import Words, as_words, check_unicode
 
 __all__ = ["Explained", "explain_in", "read_attributions", "write_attributions"]
 
@@ -31,6 +31,7 @@ _NAMES = ("id", "text", "pair", "feature", "words", "parts", "values", "separato
 _NUMBERS = ("probability", "base", "fit")
 _BY = ("method", "model")
 _ENDINGS = (".parquet", ".jsonl")
+_FAR = 1e-6  # by which rounding may take a probability beyond 0 or 1
 
 
 @final
@@ -44,6 +45,8 @@ class Explained:
     attributions : of each example.
     classes : names of the model's classes in order; empty where a model does not name them.
     method, model : names.
+    truncated : how often the model cut a text that was too long, as `Attribution.truncated` counts it, summed over the
+        parts of a folder; None where that is not known, as of what `read_attributions` reads.
     """
 
     ids: tuple[str, ...]
@@ -51,6 +54,7 @@ class Explained:
     classes: tuple[int | str, ...] = ()
     method: str = ""
     model: str = ""
+    truncated: int | None = None
 
     def __post_init__(self) -> None:
         if len(self.ids) != len(self.attributions):
@@ -62,7 +66,8 @@ def write_attributions(path: str | os.PathLike[str], found: Explained) -> Path:
 
     A row holds id, text (and pair, its second part), feature, words, parts, values, separator, target (position),
     class (name), classes, probability, base, fit, method and model. What is not known is null. Raises `UsageError` for
-    another ending, `WorkError` where the file cannot be written.
+    another ending, `InputError` for values that are not finite, for a target that is none of the classes and for texts
+    that are not Unicode, `WorkError` where the file cannot be written.
 
     >>> import tempfile
     >>> found = WordAttributions(Words("a film"), np.array([0.1, 0.2]), math.nan, 1, 0.9)
@@ -70,8 +75,9 @@ def write_attributions(path: str | os.PathLike[str], found: Explained) -> Path:
     >>> read_attributions(write_attributions(path, Explained(("a1",), (found,)))).attributions[0].values.tolist()
     [0.1, 0.2]
     """
-    rows = [_row(name, one, found) for name, one in zip(found.ids, found.attributions, strict=True)]
-    if _ending(path) == ".jsonl":
+    ending = _ending(path)
+    rows = [_row(name, one, found, at) for at, (name, one) in enumerate(_pairs(found), 1)]
+    if ending == ".jsonl":
         lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
         return write_result(path, "".join(lines))
     import pyarrow as pa
@@ -97,13 +103,12 @@ def read_attributions(path: str | os.PathLike[str]) -> Explained:
     found = [_read(row, name, at) for at, row in enumerate(rows, 1)]
     first = rows[0]
     for at, row in enumerate(rows, 1):
-        if any(row.get(key) != first.get(key) for key in (*_BY, "classes")):
+        if any(row[key] != first[key] for key in (*_BY, "classes")):
             raise InputError(
                 "attributions of one method and model", got="several", remedy="split the file", file=name, row=at
             )
-    classes = tuple(first.get("classes") or ())
     ids = tuple(str(row["id"]) for row in rows)
-    return Explained(ids, tuple(found), classes, str(first.get("method")), str(first.get("model")))
+    return Explained(ids, tuple(found), tuple(first["classes"]), first["method"], first["model"])
 
 
 def explain_in(
@@ -121,44 +126,83 @@ def explain_in(
 
     The folder knows the method with its options, the ``name`` of the model, texts, ids and targets. The weights it does
     not know: give a name that changes with them. ``progress`` is called with (examples done, all). Raises `UsageError`
-    where the folder holds something else, `WorkError` where it cannot be written.
+    where the folder holds something else, `InputError` for what the method refuses and for values that are not finite,
+    `WorkError` where the folder cannot be written. A part that is damaged, or of another job, is made anew, with a
+    warning.
     """
+    name = str(name)
     examples = as_words(texts)
     wanted = checked_targets(targets, len(examples))
     named = tuple(map(str, ids)) if ids is not None else tuple(map(str, range(1, len(examples) + 1)))
     if len(named) != len(examples):
         raise UsageError(f"expected {len(examples)} ids, one a text, got {len(named)}")
+    for row, own in enumerate(named, 1):
+        check_unicode({"id": own, "model": name}, row)
     said = [[list(one.texts), one.feature] for one in examples]
-    job = checksum(json.dumps([method.name, method.options(), name, said, named, wanted, AT_ONCE], default=str))
+    job = checksum(json.dumps([method.name, method.options(), name, said, named, wanted, AT_ONCE], default=_said))
     home = _claimed(Path(folder), job)
     classes = tuple(model.classes) if isinstance(model, Classifier) else ()
     about = Explained((), (), classes, method.name, name)
     found: list[WordAttributions] = []
+    truncated = 0
     for start in range(0, len(examples), AT_ONCE):
         here = slice(start, start + AT_ONCE)
         place = home / f"part-{start // AT_ONCE:05d}.json"
-        rows = read_artifact(place, _PART) if place.exists() else None
-        if rows is None:
+        part = _kept(place, job, start)
+        if part is None:
             told = None if progress is None else _inside(progress, start, len(examples[here]), len(examples))
             new = method.explain(model, examples[here], targets=wanted[here] if wanted else None, progress=told)
-            rows = [_row(one_id, one, about) for one_id, one in zip(named[here], new, strict=True)]
-            write_artifact(place, _PART, rows)
-        found += [_read(row, str(place), at) for at, row in enumerate(rows, 1)]
+            many = zip(named[here], new, strict=True)
+            rows = [_row(one_id, one, about, start + at) for at, (one_id, one) in enumerate(many, 1)]
+            part = {"job": job, "start": start, "truncated": int(method.truncated), "rows": rows}
+            write_artifact(place, _PART, part)
+        found += [_read(row, str(place), at) for at, row in enumerate(part["rows"], 1)]
+        truncated += part["truncated"]
         if progress is not None:
             progress(len(found), len(examples))
-    return Explained(named, tuple(found), classes, method.name, name)
+    return Explained(named, tuple(found), classes, method.name, name, truncated)
 
 
-def _row(name: str, found: WordAttributions, about: Explained) -> dict[str, Any]:
-    texts, classes = found.words.texts, list(about.classes)
+def _kept(place: Path, job: str, start: int) -> dict[str, Any] | None:
+    """A part that is done; None where there is none, with a warning where it is damaged or of another job."""
+    held = read_artifact(place, _PART)
+    if held is None:
+        return None
+    if isinstance(held, dict) and (held.get("job"), held.get("start")) == (job, start):
+        return held
+    made_anew(place, "what was kept there are other attributions")
+    return None
+
+
+def _said(option: Any) -> Any:
+    """An option that JSON does not know, so that a number of numpy is the number that it is."""
+    return option.item() if isinstance(option, np.generic) else str(option)
+
+
+def _pairs(found: Explained) -> Iterable[tuple[str, WordAttributions]]:
+    return zip(found.ids, found.attributions, strict=True)
+
+
+def _row(name: str, found: WordAttributions, about: Explained, at: int) -> dict[str, Any]:
+    """One example as a row; `InputError` for what no file can hold, with the row ``at``, from 1 on."""
+    texts, feature, name = found.words.texts, found.words.feature, str(name)
+    classes = [_said(one) if isinstance(one, np.generic) else one for one in about.classes]
+    known = [one for one in (found.separator, found.probability, found.base, found.fit) if not math.isnan(one)]
+    if not np.isfinite(found.values).all() or not np.isfinite(known).all():
+        raise InputError("values that are finite", got="nan or an infinity", remedy="check the model", row=at)
+    if classes and not 0 <= found.target < len(classes):
+        got = f"target {found.target}"
+        raise InputError(f"one of {len(classes)} classes", got=got, remedy="check the method", row=at)
+    held = {"text": " ".join(texts), "id": name, "method": about.method, "model": about.model}
+    check_unicode(held | {"classes": " ".join(map(str, classes))}, at)
     row = {"id": name, "text": texts[0], "pair": texts[1] if found.words.is_pair else None}
     return row | {
-        "feature": found.words.feature,
+        "feature": None if feature is None else int(feature),
         "words": list(found.words.words),
         "parts": found.words.parts.tolist(),
         "values": [float(one) for one in found.values],
         "separator": _known(found.separator),
-        "target": found.target,
+        "target": int(found.target),
         "class": classes[found.target] if classes else None,
         "classes": classes,
         "probability": _known(found.probability),
@@ -172,17 +216,51 @@ def _row(name: str, found: WordAttributions, about: Explained) -> dict[str, Any]
 def _read(row: Mapping[str, Any], file: str, at: int) -> WordAttributions:
     """One row; `InputError` where something is missing, or its words are not those of its text."""
     try:
-        text = row["text"] if row.get("pair") is None else (row["text"], row["pair"])
-        words = Words(text, row.get("feature"))
-        values = np.array(row["values"], dtype=np.float64)
-        numbers = [_number(row[key]) for key in _NUMBERS]
-        found = WordAttributions(words, values, _number(row["separator"]), int(row["target"]), *numbers)
-        fits = list(row["words"]) == list(words.words) and values.shape == (len(words.words),) and "id" in row
-    except (KeyError, TypeError, ValueError) as error:
+        wrong = _fault(row)
+        if wrong is None:
+            text = row["text"] if row["pair"] is None else (row["text"], row["pair"])
+            words = Words(text, row["feature"])
+            values = np.array(row["values"], dtype=np.float64)
+            numbers = [_number(row[key]) for key in _NUMBERS]
+            found = WordAttributions(words, values, _number(row["separator"]), row["target"], *numbers)
+            same = row["words"] == list(words.words) and row["parts"] == words.parts.tolist()
+            if same and values.shape == (len(words.words),):
+                return found
+            wrong = "other words than those of the text, or not a value for each"
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise _wrong_row(f"{type(error).__name__} {error}"[:80], file, at) from error
-    if not fits or not np.isfinite(values).all():
-        raise _wrong_row("other words than those of the text, or no finite value for each", file, at)
-    return found
+    raise _wrong_row(wrong, file, at)
+
+
+def _fault(row: Mapping[str, Any]) -> str | None:
+    """The first field of a row that holds something else than it should, and what; None where none does."""
+    classes, target = row["classes"], row["target"]
+    named = isinstance(classes, list) and all(isinstance(one, str) or _is_whole(one) for one in classes)
+    sure = _is_whole(target) and target >= 0
+    fine = {
+        "id": isinstance(row["id"], str) or _is_whole(row["id"]),
+        "text": isinstance(row["text"], str),
+        "pair": row["pair"] is None or isinstance(row["pair"], str),
+        "feature": row["feature"] is None or _is_whole(row["feature"]),
+        "values": isinstance(row["values"], list) and all(map(_is_finite, row["values"])),
+        "classes": named,
+        "target": sure and named and (not classes or target < len(classes)),
+        "class": sure and named and row["class"] in (classes[target : target + 1] or [None]),
+        **{key: row[key] is None or _is_finite(row[key]) for key in ("separator", *_NUMBERS)},
+        **{key: isinstance(row[key], str) for key in _BY},
+    }
+    p = row["probability"]
+    fine["probability"] &= p is None or not _is_finite(p) or -_FAR <= p <= 1 + _FAR
+    wrong = next((key for key, good in fine.items() if not good), None)
+    return None if wrong is None else f"{wrong} {row[wrong]!r}"[:80]
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _wrong_row(got: str, file: str, at: int) -> InputError:
@@ -213,7 +291,7 @@ def _jsonl(name: str) -> list[dict[str, Any]]:
     for at, line in enumerate(lines, 1):
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise _wrong_row(line[:40], name, at) from error
         if not isinstance(row, dict):
             raise _wrong_row(line[:40], name, at)
@@ -241,7 +319,13 @@ def _claimed(home: Path, job: str) -> Path:
     try:
         if home.exists() and not home.is_dir():
             raise UsageError(f"cannot write {home}: it is a file; name a folder")
-        if home.is_dir() and _entries(home) and read_artifact(home / _JOB, _PART) != job:
+        held = read_artifact(home / _JOB, _PART, warn=False)
+        if held is None and (home / _JOB).exists():
+            raise UsageError(
+                f"cannot go on in {home}: its {_JOB} is damaged or of another version, and does not say what the parts "
+                "beside it are of; remove the folder or choose another place"
+            )
+        if home.is_dir() and _entries(home) and held != job:
             raise UsageError(
                 f"cannot write {home}: it is not empty, and holds no attributions by this method with these options of "
                 "this model and these texts; choose another place"

@@ -10,13 +10,13 @@ from typing import Any, final
 import numpy as np
 
 from ..arrays import Array
-from ..errors import MissingExtraError, UsageError
+from ..errors import InputError, MissingExtraError, UsageError
 from ..models.base import Progress, Text
 from ..models.text.encoder import Encoder
 from ..models.torch.library import choose_device
 from ..models.torch.library import torch as load_torch
 from ..registry import register
-from .asking import checked_targets, class_at
+from .asking import checked_probabilities, checked_targets, class_at
 from .base import Attribution, Model, WordAttributions
 from .black_box import whole_number
 from .pieces import Pieces, pieces_of
@@ -49,7 +49,8 @@ class IntegratedGradients(Attribution):
     baseline : what a piece starts from: the mask token, the padding token, or a vector of zeros.
 
     Raises `UsageError` for a model that is no `Encoder`, for an encoder without the token of the baseline and for
-    options out of range, `MissingExtraError` without captum, `InputError` as `BlackBox.explain` does.
+    options out of range, `MissingExtraError` without captum, `InputError` as `BlackBox.explain` does, and for gradients
+    that are not finite.
 
     Source: Sundararajan et al. (2017); masks as the baseline as in Singhal et al. (2022).
 
@@ -145,7 +146,8 @@ class _Path:
             there = self._layer(ids)
             away = torch.zeros_like(there) if self._start is None else self._layer(torch.full_like(ids, self._start))
             start = torch.where(moves[..., None], away, there)
-            both = [self._probabilities(one, ids, real).double().cpu().numpy() for one in (there, start)]
+            asked = [self._probabilities(one, ids, real).double().cpu().numpy() for one in (there, start)]
+        both = [checked_probabilities(one, len(batch)) for one in asked]
         targets = [class_at(wanted, row, p) for row, p in zip(batch, both[0], strict=True)]
         values = self._integrate.attribute(
             there,
@@ -156,6 +158,8 @@ class _Path:
             internal_batch_size=max(len(batch), self._tokens // ids.shape[1]),
         )
         summed = values.detach().double().sum(-1).cpu().numpy()
+        if not np.isfinite(summed).all():
+            raise InputError("gradients that are finite", got="nan or an infinity", remedy="check the model")
         out = []
         for at, row in enumerate(batch):
             p, base = (float(one[at, targets[at]]) for one in both)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..registry import register
-from .absence import REMOVE
+from .absence import REMOVE, checked_absent
 from .black_box import BlackBox, Fit, Subsets, weighted_r2, whole_number
 
 __all__ = ["KernelShap"]
@@ -63,6 +63,7 @@ class KernelShap(BlackBox):
     def __post_init__(self) -> None:
         whole_number("samples", self.samples, 2)
         whole_number("seed", self.seed, 0)
+        checked_absent(self.absent)
 
     def _number(self, features: int) -> int:
         return 2 + _budget(self.samples, features)
@@ -95,7 +96,8 @@ def _budget(samples: int, features: int) -> int:
 def shapley_subsets(features: int, budget: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Subsets that are neither empty nor whole, bool, shape (subset, feature), and their weights, shape (subset,).
 
-    Weights sum to the kernel weight of all subsets. ``budget`` is even, or that of all subsets.
+    Weights sum to the kernel weight of the sizes that are asked, drawn sizes for those that are not; where the budget
+    ends after subsets of one feature and of all but one, to theirs. ``budget`` is even, or that of all subsets.
 
     >>> present, weights = shapley_subsets(3, 6, np.random.default_rng(0))
     >>> present.sum(axis=1).tolist(), weights.round(3).tolist()

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import UsageError
 from ..registry import register
-from .absence import REMOVE
+from .absence import REMOVE, checked_absent
 from .black_box import BlackBox, Fit, Subsets, weighted_r2, whole_number
 
 __all__ = ["Lime"]
@@ -63,9 +63,10 @@ class Lime(BlackBox):
     def __post_init__(self) -> None:
         whole_number("samples", self.samples, 2)
         whole_number("seed", self.seed, 0)
-        if not 0 < self.kernel_width < math.inf:
+        checked_absent(self.absent)
+        if not _is_above_0(self.kernel_width):
             raise UsageError(f"expected kernel_width above 0, got {self.kernel_width!r}")
-        if not 0 < self.alpha < math.inf:
+        if not _is_above_0(self.alpha):
             raise UsageError(f"expected alpha above 0, got {self.alpha!r}; with fewer samples than words it is needed")
 
     def _number(self, features: int) -> int:
@@ -86,3 +87,9 @@ class Lime(BlackBox):
         weighted = away * weights[:, None]
         values = np.linalg.solve(weighted.T @ away + self.alpha * np.eye(x.shape[1]), weighted.T @ (answers - mean))
         return Fit(values, math.nan, weighted_r2(answers, mean + away @ values, weights))
+
+
+def _is_above_0(value: object) -> bool:
+    """Whether something is a finite number above 0, no truth value."""
+    known = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return known and 0 < value < math.inf  # type: ignore[operator]

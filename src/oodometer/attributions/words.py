@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
@@ -14,7 +14,7 @@ from ..errors import InputError, UsageError
 from ..models.base import Text, check_texts
 from ..shifts.text.words import words_of
 
-__all__ = ["Words", "as_words"]
+__all__ = ["Words", "as_words", "check_unicode"]
 
 
 @final
@@ -28,6 +28,9 @@ class Words:
     feature : position among ``words`` of the word that a data set marks as the one that decides; None where it marks
         none.
 
+    A combining mark belongs to the word before it; a run of letters of a script without spaces between words, such as
+    Chinese or Thai, is one word. Raises `UsageError` for a feature that is no position of a word.
+
     >>> pair = Words(("a man eats.", "he sleeps"))
     >>> pair.words, pair.parts.tolist()
     (('a', 'man', 'eats', '.', 'he', 'sleeps'), [0, 0, 0, 0, 1, 1])
@@ -37,8 +40,12 @@ class Words:
     feature: int | None = None
 
     def __post_init__(self) -> None:
-        if self.feature is not None and not 0 <= self.feature < len(self.words):
-            raise UsageError(f"expected the position of one of {len(self.words)} words, got {self.feature}")
+        place: object = self.feature
+        if place is None:
+            return
+        whole = isinstance(place, int | np.integer) and not isinstance(place, bool)
+        if not whole or not 0 <= int(place) < len(self.words):  # type: ignore[call-overload]
+            raise UsageError(f"expected the position of one of {len(self.words)} words, got {place!r}")
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -80,7 +87,7 @@ class Words:
 
 
 def as_words(texts: Sequence[Text | Words]) -> list[Words]:
-    """Each text as `Words`; `InputError` for none at all, for what is no text, and for a text without words.
+    """Each text as `Words`; `InputError` for none at all, for what is no text or no Unicode, and for no words.
 
     >>> [one.features for one in as_words(["a film", ("a man eats", "he eats")])]
     [2, 6]
@@ -92,6 +99,7 @@ def as_words(texts: Sequence[Text | Words]) -> list[Words]:
     checked = check_texts(plain)
     found = [one if isinstance(one, Words) else Words(text) for one, text in zip(texts, checked, strict=True)]
     for row, one in enumerate(found, 1):
+        check_unicode({"text": " ".join(one.texts)}, row)
         if not one.words:
             raise InputError(
                 "a text with words",
@@ -101,3 +109,23 @@ def as_words(texts: Sequence[Text | Words]) -> list[Words]:
                 column="text",
             )
     return found
+
+
+def check_unicode(held: Mapping[str, str], row: int) -> None:
+    """`InputError` for a text with half a character (a lone surrogate), which UTF-8 cannot hold.
+
+    >>> check_unicode({"text": "a \\ud800"}, 1)
+    Traceback (most recent call last):
+    oodometer.errors.InputError: row 1: column text: expected Unicode text, got half a character, ...
+    """
+    for column, text in held.items():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(
+                "Unicode text",
+                got=f"half a character, {text[error.start]!r}",
+                remedy="decode the text again",
+                row=row,
+                column=column,
+            ) from None

@@ -22,7 +22,9 @@ _ENTAILS = {"ENTAILMENT": 1, "NEUTRAL": 0, "CONTRADICTION": 0, "YES": 1, "TRUE":
 def paws_qqp() -> Dataset:
     """PAWS-QQP, all 677 questions with swapped words; 1 paraphrase (191), 0 none. Source: Zhang et al. (2019).
 
-    Read from ``pairs.jsonl.xz`` (`set`, `split`, `a`, `b`, `label`); it is on no hub.
+    Read from ``pairs.jsonl.xz`` (`set`, `split`, `a`, `b`, `label`); it is on no hub. Six pairs stand in it twice, with
+    the same label, and two more in both orders: 671 pairs are different. All rows are returned, so a split by rows may
+    leave a pair on both sides.
     """
     return _read("PAWS-QQP", lambda name, split: name == "paws_qqp", _PARAPHRASE)
 
@@ -41,7 +43,9 @@ def binary_entailment(split: str) -> Dataset:
     """SICK and RTE 1 to 3 as one set with two classes; 1 entailment, 0 neutral or contradiction.
 
     ``split``: ``train`` (the training and trial parts of SICK, the development parts of RTE) or ``test``. The type is
-    the name of the set. Read from ``pairs.jsonl.xz``. Source: Marelli et al. (2014), Dagan et al. (2006).
+    the name of the set. Of 6,767 rows to train on and 7,327 to test on, all returned, 52 test rows of SICK (0.7 %) are
+    pairs that stand among the training rows too, in 64 of them and with the same label; within the training rows 29
+    pairs stand more than once. Read from ``pairs.jsonl.xz``. Source: Marelli et al. (2014), Dagan et al. (2006).
 
     >>> binary_entailment("dev")
     Traceback (most recent call last):

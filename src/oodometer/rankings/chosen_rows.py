@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arguments import check_seed
 from ..arrays import Array
-from .patterns import Patterns, checked_classes, patterns_of
-from .posterior import PRIOR, Posterior
+from .patterns import checked_classes
+from .posterior import PRIOR, Posterior, check_prior, checked_truth
 
 __all__ = ["posterior_by_pattern"]
 
+_SPREAD = 1.0  # standard deviation of what all models share, and of the weight of "none is right", in logs
+_TIED = 6.0  # imaginary rows that tie a pattern to the strengths; beyond them it goes by its own labels
+_CHAINS = 1000
+_WARM, _MORE = 12, 8  # steps on the way to the labels, and with them
 _DRAWS = 4000
 _AT_ONCE = 2_000_000  # gamma numbers that are drawn at once
+_IN_ALL = 20_000_000  # beyond which there are fewer draws, though not fewer than _LEAST
+_LEAST = 400
 
 
 def posterior_by_pattern(
@@ -24,13 +31,32 @@ def posterior_by_pattern(
 
     Of three models, rows on which one stands against two are worth most and are chosen first; there the one is wrong
     more often than where it differs from one alone. Counting their labels as those of random rows turns orders round.
-    Within a pattern k (what each model says of a row) a choice by the models' words is random, so that
+    A pattern k says which models say the same of a row, whatever they say: it splits the models into groups g. Within
+    one, a choice by disagreement is random, so that
 
-        accuracy_a - accuracy_b = sum_k pi_k (theta_k,y_a - theta_k,y_b),
+        accuracy_a - accuracy_b = sum_k pi_k (theta_k,g(a) - theta_k,g(b)),
 
-    pi_k the share of the pattern among all rows, ~ Dirichlet(rows of the pattern), and theta_k the shares of the
-    classes in it, ~ Dirichlet(g_kc + n_kc): n_kc the labels, g_kc the prior of `posterior`, evenly among the classes
-    that the models predict. Patterns without a label stay as open as before. Probabilities are shares of 4,000 draws.
+    pi_k the share of the pattern among all rows, ~ Dirichlet(rows of the pattern), and theta_k the chances that each
+    group is right, or none of them, ~ Dirichlet(c q_k + labels). Patterns learn from each other through the strengths
+    e_m of the models:
+
+        q_k,g proportional to prod_(m in g) e_m,   q_k,none proportional to e_0 (0 where a pattern has all classes).
+
+    That is exact with c infinite where models err independently and wrong classes are equally likely, e_m being the
+    odds that m is right times the number of wrong classes; c = 6 rows lets every pattern depart from it. Beforehand
+    log e_m is the sum of a part of each model, normal with variance trigamma(prior / 2), and of one that all share,
+    normal with variance 1, as log e_0 is: two models alone would win any share of their disagreements with much the
+    same chance. They are drawn by elliptical slice sampling (1,000 chains that are led to the labels in 20 steps);
+    probabilities are shares of up to 4,000 draws.
+
+    Two models differ in one pattern alone, in which all their disagreements are alike: ``found`` is returned as it is,
+    and also where no label tells models apart.
+
+    What is assumed: rows were chosen by which models agree on them, and at random among rows that are alike in this;
+    and the prior above. Tried with 3 and 5 models of 2, 5 and 10 classes, independent and shared mistakes, 25 random
+    rows, 10 random and 20 chosen, and 15 chosen (360 suites): of pairs with a probability from 0.6 to 0.8, from 0.8 to
+    0.95 and above, 75, 93 and more than 99 % were in that order. Where models are known to be nearly equal, it is too
+    bold, as `posterior` is.
 
     Parameters
     ----------
@@ -41,67 +67,138 @@ def posterior_by_pattern(
     seed :
         Of the draws.
 
-    Raises `UsageError` and `InputError` as `posterior` does.
+    Raises `UsageError` and `InputError` as `posterior` does. Source: Murray, Adams and MacKay (2010) for elliptical
+    slice sampling.
 
     >>> from .posterior import posterior
-    >>> says = [[1, 1, 1, 1], [0, 0, 0, 0]]  # four chosen rows, all won by the first; the pool has others
-    >>> pool = [[1] * 10 + [0] * 90, [0] * 10 + [1] * 90]
-    >>> plain = posterior(says, [1, 1, 1, 1], pool)
-    >>> careful = posterior_by_pattern(plain, says, [1, 1, 1, 1], pool)
-    >>> bool(plain.p_better[0, 1] > 0.95), bool(careful.p_better[0, 1] < 0.7)
-    (True, True)
+    >>> says = [[1] * 12, [0] * 8 + [1, 0] * 2, [0] * 8 + [0, 1] * 2]  # eight rows on which the first stands alone
+    >>> true = [1] * 3 + [0] * 5 + [1] * 4  # there it is right in three; elsewhere always
+    >>> pool = [[1] * 230, [0] * 30 + [1, 0] * 100, [0] * 30 + [0, 1] * 100]  # where it seldom stands alone
+    >>> plain = posterior(says, true, pool)
+    >>> careful = posterior_by_pattern(plain, says, true, pool)
+    >>> bool(careful.p_better[0, 1] > plain.p_better[0, 1] + 0.05)
+    True
     """
-    asked, true = checked_classes(predicted, "predictions"), np.asarray(truth)
+    check_prior(prior)
+    seed = check_seed(seed)
+    asked = checked_classes(predicted, "predictions", len(found.models))
+    known = checked_truth(truth, asked.shape[1])
     rest = asked[:, :0] if pool is None else checked_classes(pool, "predictions on the pool", len(asked))
-    patterns = patterns_of(np.concatenate([asked, rest], axis=1))
-    if not len(patterns.counts):
-        return found
-    right, weight, of = _cells(patterns, asked[:, true >= 0], true[true >= 0], prior)
-    scores = _scores(right, weight, of, patterns.counts, np.random.default_rng([seed, 0xC405]))
-    p_better = np.full((len(asked), len(asked)), 0.5)
-    for a, b in zip(*np.nonzero(patterns.pairs), strict=True):
-        p_better[a, b] = (scores[:, a] > scores[:, b]).mean() + (scores[:, a] == scores[:, b]).mean() / 2
-    same = patterns.pairs == 0
+    everything = np.concatenate([asked[:, known >= 0], asked[:, known < 0], rest], axis=1)
+    same = found.disagreement == 0
     first = same.argmax(axis=1)  # models that never differ are one, whose share they divide
     alone = np.unique(first)
-    share = np.bincount(alone[scores[:, alone].argmax(axis=1)], minlength=len(asked)) / len(scores)
-    p_best = share[first] / same.sum(axis=1)
+    if len(alone) < 3 or not found.wins.any():
+        return found
+    cells = _cells(everything[alone], known[known >= 0])
+    rng = np.random.default_rng([seed, 0xC405])
+    scores = _scores(cells, _strengths(cells, prior, rng), rng)
+    ahead = np.stack([(one[:, None] > scores).mean(axis=0) for one in scores.T])
+    place = np.searchsorted(alone, first)
+    p_better = ((1 + ahead - ahead.T) / 2)[np.ix_(place, place)]
+    best = np.bincount(scores.argmax(axis=1), minlength=len(alone)) / len(scores)
+    p_best = best[place] / same.sum(axis=1)
     mean = p_better.sum(axis=1)
     order = tuple(sorted(range(len(asked)), key=lambda i: (-p_best[i], -mean[i], i)))
     return replace(found, order=order, p_best=p_best, p_better=p_better)
 
 
-def _cells(patterns: Patterns, labelled: Array, true: Array, prior: float) -> tuple[Array, Array, Array]:
-    """Cells (pattern, class): whether each model is right, (cell, model), the weight, (cell,), the pattern, (cell,).
+class _Cells(NamedTuple):
+    """Cells (pattern, group that is right), those of a pattern beside each other.
 
-    The last cell of each pattern holds the labels that no model predicts there.
+    right : whether a model is in the group, float64, shape (cell, model); none is where no group is right.
+    begins : the first cell of each pattern, shape (pattern,). of : the pattern of each cell, shape (cell,).
+    seen : labels of each cell, shape (cell,). counts : rows of each pattern, shape (pattern,).
     """
-    right, weight, of = [], [], []
-    labels: dict[bytes, list[int]] = {}
-    for row, label in zip(np.ascontiguousarray(labelled.T), true.tolist(), strict=True):
-        labels.setdefault(row.tobytes(), []).append(label)
-    for number, (said, count) in enumerate(zip(patterns.predicted, patterns.counts, strict=True)):
-        apart = said[:, None] != said
-        start = prior * count / patterns.pairs[apart].min()
-        seen, there = labels.get(np.ascontiguousarray(said).tobytes(), []), np.unique(said)
-        for one in there:
-            right.append(said == one)
-            weight.append(start / len(there) + seen.count(int(one)))
-        right.append(np.zeros(len(said), dtype=bool))
-        weight.append(float(sum(label not in there for label in seen)))
-        of += [number] * (len(there) + 1)
-    return np.array(right), np.array(weight), np.array(of)
+
+    right: Array
+    begins: Array
+    of: Array
+    seen: Array
+    counts: Array
 
 
-def _scores(right: Array, weight: Array, of: Array, counts: Array, rng: np.random.Generator) -> Array:
+def _cells(predicted: Array, true: Array) -> _Cells:
+    """Cells of predicted classes, shape (model, row), and the true classes of the first rows."""
+    # a group is known by the first model in it
+    groups = np.stack([(predicted == said).argmax(axis=0) for said in predicted])
+    patterns, which, counts = np.unique(groups.T, axis=0, return_inverse=True, return_counts=True)
+    hit = predicted[:, : len(true)] == true
+    none = len(predicted)
+    won = np.where(hit.any(axis=0), hit.argmax(axis=0), none)
+    seen = np.zeros((len(patterns), none + 1))
+    np.add.at(seen, (which.ravel()[: len(true)], won), 1)
+    apart = (patterns != patterns[:, :1]).any(axis=1)
+    patterns, counts, seen = patterns[apart], counts[apart], seen[apart]
+    there = np.zeros(seen.shape, dtype=bool)
+    np.put_along_axis(there, patterns, True, axis=1)
+    there[:, none] = there.sum(axis=1) < len(np.union1d(predicted, true))
+    of, group = np.nonzero(there)
+    right = (patterns[of] == group[:, None]).astype(np.float64)
+    return _Cells(right, np.flatnonzero(np.diff(of, prepend=-1)), of, seen[of, group], counts)
+
+
+def _strengths(cells: _Cells, prior: float, rng: np.random.Generator) -> Array:
+    """Draws of (log strength of each model, log weight of none) given the labels, shape (chain, model + 1)."""
+    from scipy.special import gammaln, polygamma
+
+    with_labels = np.flatnonzero(np.add.reduceat(cells.seen, cells.begins) > 0)
+    some = np.isin(cells.of, with_labels)
+    of = np.searchsorted(with_labels, cells.of[some])
+    told = _Cells(cells.right[some], np.flatnonzero(np.diff(of, prepend=-1)), of, cells.seen[some], cells.counts)
+    labelled = told.seen > 0
+    models = cells.right.shape[1]
+    own = np.sqrt(float(polygamma(1, prior / 2)))
+
+    def drawn() -> Array:
+        out = rng.standard_normal((_CHAINS, models + 1)) * np.r_[np.full(models, own), _SPREAD]
+        out[:, :models] += _SPREAD * rng.standard_normal((_CHAINS, 1))
+        return out
+
+    def log_likelihood(strengths: Array) -> Array:
+        side = _TIED * np.maximum(_expected(told, strengths)[:, labelled], 1e-300)
+        return np.asarray((gammaln(side + told.seen[labelled]) - gammaln(side)).sum(axis=1))
+
+    state = drawn()
+    for heat in np.r_[np.linspace(1 / _WARM, 1, _WARM), np.ones(_MORE)]:
+        other = drawn()
+        least = heat * log_likelihood(state) + np.log(rng.random(_CHAINS))
+        angle = rng.uniform(0, 2 * np.pi, _CHAINS)
+        low, high = angle - 2 * np.pi, angle.copy()
+        moved, open_ = state.copy(), np.arange(_CHAINS)
+        while len(open_):
+            turn = angle[open_, None]
+            tried = state[open_] * np.cos(turn) + other[open_] * np.sin(turn)
+            good = heat * log_likelihood(tried) > least[open_]
+            moved[open_[good]] = tried[good]
+            open_ = open_[~good]
+            below = angle[open_] < 0
+            low[open_] = np.where(below, angle[open_], low[open_])
+            high[open_] = np.where(below, high[open_], angle[open_])
+            angle[open_] = rng.uniform(low[open_], high[open_])
+        state = moved
+    return state
+
+
+def _expected(cells: _Cells, strengths: Array) -> Array:
+    """q: the chance of each cell within its pattern by the strengths alone, shape (draw, cell)."""
+    log = strengths[:, :-1] @ cells.right.T
+    log += strengths[:, -1:] * (cells.right.sum(axis=1) == 0)
+    weight = np.exp(log - np.maximum.reduceat(log, cells.begins, axis=1)[:, cells.of])
+    return np.asarray(weight / np.add.reduceat(weight, cells.begins, axis=1)[:, cells.of])
+
+
+def _scores(cells: _Cells, strengths: Array, rng: np.random.Generator) -> Array:
     """Draws of the share of rows on which a model is right, times one number for all models, shape (draw, model)."""
-    begins = np.flatnonzero(np.diff(of, prepend=-1))
+    draws = min(_DRAWS, max(_LEAST, _IN_ALL // len(cells.of)))
+    strengths = strengths[np.arange(draws) % len(strengths)]
+    step = max(1, _AT_ONCE // len(cells.of))
     out = []
-    step = max(1, _AT_ONCE // len(of))
-    for start in range(0, _DRAWS, step):
-        many = min(step, _DRAWS - start)
-        drawn = rng.standard_gamma(weight, (many, len(weight)))
-        whole = np.add.reduceat(drawn, begins, axis=1)
-        shares = rng.standard_gamma(counts, (many, len(counts))) / np.where(whole > 0, whole, 1.0)
-        out.append((drawn * shares[:, of]) @ right.astype(np.float64))
+    for start in range(0, draws, step):
+        part = strengths[start : start + step]
+        # the largest q of a pattern is no less than one in the number of its cells: no sum of a pattern is 0
+        drawn = rng.standard_gamma(_TIED * _expected(cells, part) + cells.seen)
+        share = rng.standard_gamma(cells.counts, (len(part), len(cells.counts)))
+        share /= np.maximum(np.add.reduceat(drawn, cells.begins, axis=1), 1e-300)
+        out.append((drawn * share[:, cells.of]) @ cells.right)
     return np.concatenate(out)

@@ -9,11 +9,10 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import UsageError
-from .rules import Method, Rule, drawn_scores, scored
+from .rules import ROUNDING, Method, Rule, drawn_scores, scored
 
 __all__ = ["labels_first", "mean_evidence", "scaled"]
 
-_ROUNDING = 1e-12  # relative differences below it are none, and are not stretched
 _LESS = 1 - 1e-6  # evidence stays below the label that it is compared with
 
 
@@ -29,7 +28,7 @@ def scaled(scores: Array) -> Array:
     some = there.any(axis=-1, keepdims=True)
     high = np.where(some, np.where(there, scores, -np.inf).max(axis=-1, keepdims=True), 0.0)
     low = np.where(some, np.where(there, scores, np.inf).min(axis=-1, keepdims=True), 0.0)
-    apart = high - low > _ROUNDING * np.maximum(np.abs(high), np.abs(low))
+    apart = high - low > ROUNDING * np.maximum(np.abs(high), np.abs(low))
     away = np.where(there, scores, 0.0) - (high + low) / 2
     return np.where(there & apart, away / np.where(apart, high - low, 1.0), 0.0)
 

@@ -179,11 +179,12 @@ def words_of(factor: Factor, found: WordAttributions) -> list[int]:
     if value is None:
         return []
     step = _NUDGE * (float(np.abs(found.values).max()) or 1.0)
+    least = step / (100 * max(1, len(found.values)))  # a mean of n words moves by a share of 1 / n
     out = []
     for place in range(len(found.values)):
         moved = found.values.copy()
         moved[place] += step
         other = factor.value(replace(found, values=moved))
-        if other is None or abs(other - value) > step / 100:
+        if other is None or abs(other - value) > least:
             out.append(place)
     return out

@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import InputError, UsageError
 from ..results import plain
-from .rules import Method, scored
+from .rules import ROUNDING, Method, scored
 
 __all__ = ["FewShot", "draw_rows", "few_shot_evaluation"]
 
@@ -130,8 +130,9 @@ def few_shot_evaluation(
     """The paper's protocol: pairwise and few-shot accuracy of methods that rank models from a few rows.
 
     For each draw of ``size`` rows (with replacement, the same for all methods and models) and each pair of models that
-    differ in ``truth``: 1 where the method's score of the better model is larger, 0 where it is smaller, 0.5 for a tie,
-    or where a model has no score. Pairwise accuracy is the mean over draws, few-shot accuracy its mean over pairs.
+    differ in ``truth``: 1 where the method's score of the better model is larger, 0 where it is smaller, 0.5 for a tie
+    (up to rounding), or where a model has no score. Pairwise accuracy is the mean over draws, few-shot accuracy its
+    mean over pairs.
 
     Parameters
     ----------
@@ -172,14 +173,26 @@ def few_shot_evaluation(
     if not pairs:
         raise InputError("two models that differ in accuracy", got="equal ones", remedy="rank other models")
     better, worse = (scores[:, :, list(side)] for side in zip(*pairs, strict=True))
-    # a score that is not there compares as neither larger nor smaller: a tie
-    outcomes = np.where(better > worse, 1.0, np.where(better < worse, 0.0, 0.5)).transpose(0, 2, 1)
+    outcomes = _outcomes(better, worse).transpose(0, 2, 1)
     return FewShot(tuple(methods), names, known, pairs, outcomes, len(every) - len(pairs), population, size, seed)
+
+
+def _outcomes(better: Array, worse: Array) -> Array:
+    """1 where the better model has the larger score, 0 where it has the smaller, else 0.5."""
+    # the same values summed in another order are a tie, and so are infinite scores of one sign
+    size = np.maximum(np.abs(better), np.abs(worse))
+    slack = ROUNDING * np.where(np.isfinite(size), size, 0.0)
+    # a score that is not there compares as neither larger nor smaller: a tie
+    return np.where(better > worse + slack, 1.0, np.where(better < worse - slack, 0.0, 0.5))
 
 
 def _rows_of(methods: Mapping[str, Method], rows: int | None) -> int:
     """Rows of the population, which all values share."""
-    counts = {name: np.shape(method)[-1] for name, method in methods.items() if not callable(method)}
+    shapes = {name: np.shape(method) for name, method in methods.items() if not callable(method)}
+    odd = next((name for name, shape in shapes.items() if len(shape) != 2), None)
+    if odd is not None:
+        raise UsageError(f"expected values of shape (model, row) of {odd}, got {shapes[odd]}; a constant is `fixed`")
+    counts = {name: shape[1] for name, shape in shapes.items()}
     if rows is not None:
         counts["rows"] = rows
     if not counts:

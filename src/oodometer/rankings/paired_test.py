@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import Array
 from ..errors import UsageError
 from ..results import plain
+from .rules import ROUNDING
 
 __all__ = ["PairedTest", "draws_test", "suites_test"]
 
@@ -57,7 +58,8 @@ def draws_test(first: Array, second: Array, *, resamples: int = 10_000, seed: in
     resamples, seed :
         Of the bootstrap.
 
-    Raises `UsageError` for outcomes of different pairs or draws. Source: Singhal et al. (2022), Table 1.
+    Raises `UsageError` for outcomes of different pairs or draws, and for some that are no numbers.
+    Source: Singhal et al. (2022), Table 1.
 
     >>> good, fair = np.ones((1, 400)), np.tile([[1.0, 0.0]], 200)
     >>> draws_test(good, fair).p_value < 0.001, draws_test(fair, fair).p_value
@@ -66,6 +68,7 @@ def draws_test(first: Array, second: Array, *, resamples: int = 10_000, seed: in
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 2 or not a.size:
         raise UsageError(f"expected outcomes of the same pairs and draws, got shapes {a.shape} and {b.shape}")
+    _check_finite(a, b)
     gap = (a - b).mean(axis=0)
     # how often each distinct difference is drawn says all: a resample is a draw of counts
     values, counts = np.unique(gap, return_counts=True)
@@ -89,7 +92,7 @@ def suites_test(first: Any, second: Any, *, test: Literal["sign-flip", "t"] = "s
     test, seed :
         Which test, and the seed of drawn flips.
 
-    Raises `UsageError` for fewer than two suites, and for an unknown test.
+    Raises `UsageError` for fewer than two suites, outcomes that are no numbers, and an unknown test.
 
     >>> round(suites_test([0.9, 0.8, 0.9, 0.95, 0.85], [0.8, 0.7, 0.85, 0.9, 0.8]).p_value, 5)
     0.03125
@@ -97,9 +100,10 @@ def suites_test(first: Any, second: Any, *, test: Literal["sign-flip", "t"] = "s
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if a.shape != b.shape or a.ndim != 1 or len(a) < 2:
         raise UsageError(f"expected both methods on the same suites, at least two, got shapes {a.shape} and {b.shape}")
+    _check_finite(a, b)
     gap = a - b
     if test == "t":
-        return _student(gap)
+        return _student(gap, float(np.abs([a, b]).max()))
     if test != "sign-flip":
         raise UsageError(f"expected the test 'sign-flip' or 't', got {test!r}")
     if len(gap) <= _MOST_EXACT:
@@ -108,19 +112,25 @@ def suites_test(first: Any, second: Any, *, test: Literal["sign-flip", "t"] = "s
         signs = np.random.default_rng([seed, 0x51]).choice([-1, 1], (_FLIPS, len(gap)))
         signs[0] = 1  # the flip that happened is one of them
     means = signs @ gap / len(gap)
-    mean, rounding = gap.mean(), 1e-12
+    mean, rounding = gap.mean(), ROUNDING * np.abs([a, b]).max()
     above = float((means >= mean - rounding).mean())
     apart = float((np.abs(means) >= abs(mean) - rounding).mean())
     name = "exact sign flips" if len(gap) <= _MOST_EXACT else "sign flips"
     return PairedTest(float(mean), above, apart, "suites", name, len(gap))
 
 
-def _student(gap: Array) -> PairedTest:
+def _check_finite(a: Array, b: Array) -> None:
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise UsageError("expected outcomes that are finite numbers, got nan or inf among them; leave such suites out")
+
+
+def _student(gap: Array, largest: float) -> PairedTest:
     from scipy.special import stdtr
 
     spread = float(gap.std(ddof=1)) / np.sqrt(len(gap))
     mean = float(gap.mean())
-    if spread == 0:  # all suites differ by the same amount
+    if spread <= ROUNDING * largest:  # all suites differ by the same amount, up to rounding
+        mean = 0.0 if abs(mean) <= ROUNDING * largest else mean
         one = 0.5 if mean == 0 else float(mean < 0)
         return PairedTest(mean, one, float(mean == 0), "suites", "paired t", len(gap))
     above = float(stdtr(len(gap) - 1, -mean / spread))
@@ -128,7 +138,7 @@ def _student(gap: Array) -> PairedTest:
 
 
 def _p_values(means: Array, null: float) -> tuple[float, float]:
-    """One-sided and two-sided p-values of resampled mean differences."""
-    below = (1 + int((means <= null).sum())) / (1 + len(means))
-    above = (1 + int((means >= null).sum())) / (1 + len(means))
+    """One-sided and two-sided p-values of resampled mean differences, which are at most 1; ties up to rounding."""
+    below = (1 + int((means <= null + ROUNDING).sum())) / (1 + len(means))
+    above = (1 + int((means >= null - ROUNDING).sum())) / (1 + len(means))
     return below, min(1.0, 2 * min(below, above))

@@ -71,14 +71,15 @@ def agreement_values(predicted: Any) -> tuple[Array, Array]:
     ([[0.5, 0.0], [0.5, 0.0], [0.0, 0.0]], [[0.5, 0.0], [0.5, 0.0], [0.0, 0.0]])
     """
     asked = checked_classes(predicted, "predictions")
-    votes = np.stack([(asked == one).sum(axis=0) for one in range(int(asked.max(initial=0)) + 1)], axis=1)
-    own = np.take_along_axis(votes, asked.T, axis=1).T - 1  # others that say the same
+    # models are compared with each other, not with every class: there may be a thousand of these
+    votes = np.stack([(asked == said).sum(axis=0) for said in asked])  # for what a model says, with its own
     plurality = np.empty(asked.shape)
     for i, said in enumerate(asked):
-        others = votes - (said[:, None] == np.arange(votes.shape[1]))
-        most = others.max(axis=1)
-        plurality[i] = (own[i] == most) / (others == most[:, None]).sum(axis=1)
-    return plurality, own / (len(asked) - 1)
+        others = np.delete(votes - (asked == said), i, axis=0)
+        most = others.max(axis=0)
+        leading = (others == most).sum(axis=0) / most  # classes of most votes: each is named by as many models
+        plurality[i] = (votes[i] - 1 == most) / leading
+    return plurality, (votes - 1) / (len(asked) - 1)
 
 
 def pool_evidence(
@@ -151,12 +152,20 @@ def pool_evidence(
 def _with_members(records: Mapping[str, Predictions]) -> dict[str, Predictions]:
     """The records, each with the other models as members where it has none; labels stay."""
     suite = suite_of(records)
-    first = next(iter(records.values()))
+    named: dict[str, int | str] = {}  # a class as its record has it, a number or a text
+    for record in records.values():
+        named.update({str(one): one for one in record.classes or () if str(one) not in named})
     out = {}
     for i, (name, record) in enumerate(records.items()):
-        if record.members is None and record.classes == first.classes:
-            others = np.delete(suite.predicted, i, axis=0).astype(np.int32)
-            record = replace(record, prediction=record.predicted, members=others, _cache={})
+        if record.members is None:
+            others = np.delete(suite.predicted, i, axis=0)
+            said = [suite.classes[at] for at in np.unique(others)]
+            own = list(map(str, record.classes or ()))
+            own += [one for one in said if one not in own]  # which a record of classes alone may lack
+            classes = (*(record.classes or ()), *(named[one] for one in own[len(record.classes or ()) :]))
+            place = np.zeros(len(suite.classes), dtype=np.int32)
+            place[[suite.classes.index(one) for one in own]] = np.arange(len(own))
+            record = replace(record, classes=classes, prediction=record.predicted, members=place[others], _cache={})
         out[name] = record
     return out
 

@@ -8,11 +8,12 @@ from typing import Any, final
 
 import numpy as np
 
+from ..arguments import check_seed
 from ..arrays import Array
 from ..errors import InputError, UsageError
 from ..intervals import check_level, clopper_pearson
 from ..results import Interval, plain
-from .patterns import Patterns, checked_classes, patterns_of
+from .patterns import Patterns, checked_classes, disagreements, patterns_of
 
 __all__ = ["Posterior", "posterior"]
 
@@ -32,7 +33,8 @@ class Posterior:
     ----------
     models : their names.
     order : positions of the models, the most likely best first.
-    p_best : probability that a model is the best, shape (model,); models that are equally good share it.
+    p_best : probability that a model is the best, shape (model,); models that are equally good share it, and so do all
+        where no label tells models apart.
     p_better : probability that a is more accurate than b, shape (model, model); a tie counts half.
     wins : labelled rows on which a is right and b is wrong, shape (model, model).
     prior : imaginary rows on which a is right and b is wrong, shape (model, model), as many as the other way round.
@@ -40,6 +42,8 @@ class Posterior:
     labels : number of labelled rows. pool : number of unlabelled rows.
     accuracy : accuracy of each model on the labelled rows with Clopper and Pearson's exact interval; it holds for rows
         that were drawn at random. Without a label: from 0 to 1.
+    neither : labelled rows on which a and b differ and both are wrong, shape (model, model); always 0 with two classes.
+    classes : how many classes occur, predicted or true.
     """
 
     models: tuple[str, ...]
@@ -52,6 +56,8 @@ class Posterior:
     labels: int
     pool: int
     accuracy: tuple[Interval, ...]
+    neither: Array
+    classes: int
 
     @property
     def leaders(self) -> tuple[int, int]:
@@ -101,10 +107,12 @@ def posterior(
     Gamma(s_ab + w_ab), so that P(a beats b) = P(Beta(s_ab + w_ab, s_ab + w_ba) > 1/2) exactly, w_ab the labelled rows
     that a wins against b. P(best) is the share of draws of the weights in which a model's right cells weigh most.
 
-    The prior g prefers no model: each row of pool and labelled rows carries prior / D, D the disagreements of that pair
-    of models that disagrees there and does so least often, shared evenly among the classes that the models predict for
-    it. So every pair that ever disagrees has at least ``prior`` imaginary rows, half for either side, and two
-    models have exactly that many: with the default 2 every share of won disagreements is equally likely beforehand.
+    The prior g prefers no model of a pair: each row of pool and labelled rows carries k prior / (2 D), D the
+    disagreements of that pair of models that disagrees there and does so least often, shared evenly among the k classes
+    that the models predict for it. So every pair that ever disagrees has at least ``prior`` imaginary rows, half for
+    either side, and two models have exactly that many: with the default 2 every share of won disagreements is equally
+    likely beforehand. Of more than two models the one that stands alone most often varies most, and would be the
+    likeliest best one by the prior alone. So where no label tells models apart, all that differ share P(best) evenly.
 
     What is assumed: labelled rows were drawn at random (for a pair it suffices: at random among its disagreements);
     the prior. Where models are known to be nearly equal, it is too bold. Nothing is read off confidence.
@@ -120,28 +128,30 @@ def posterior(
     models :
         Names; by default m1, m2, ...
     prior :
-        Imaginary rows of a pair, above 0.
+        Imaginary rows of a pair, a finite number above 0.
     draws, seed :
-        Draws behind P(best); fewer, from 1,000 on, for many thousands of cells.
+        Draws behind P(best), at least one; fewer than asked, but 1,000, for many thousands of cells.
     level :
         Of the intervals of accuracy.
 
-    Raises `UsageError` for fewer than two models, other shapes or a prior that is none, `InputError` for no classes.
+    Raises `UsageError` for fewer than two models, other shapes, or a prior, draws or a seed that are none, `InputError`
+    for no classes.
     Source: Rubin (1981) for Dirichlet weights of rows, whose sums they are.
 
     >>> found = posterior([[1, 1, 0], [1, 0, 0]], [1, 1, 0])  # one disagreement, won by the first
     >>> round(float(found.p_better[0, 1]), 4), found.accuracy[0].kind
     (0.75, 'exact')
     """
-    level = check_level(level)
+    level, seed = check_level(level), check_seed(seed)
+    check_prior(prior)
+    if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < 1:
+        raise UsageError(f"expected a whole number of draws from 1 on, got {draws!r}")
     asked = checked_classes(predicted, "predictions")
-    known = np.asarray(truth)
-    if known.shape != asked.shape[1:] or (known.size and known.dtype.kind not in "iu"):
-        raise UsageError(f"expected the true class of each of {asked.shape[1]} rows, got shape {known.shape}")
+    known = checked_truth(truth, asked.shape[1])
     rest = asked[:, :0] if pool is None else checked_classes(pool, "predictions on the pool", len(asked))
     names = tuple(f"m{i + 1}" for i in range(len(asked))) if models is None else tuple(models)
-    if len(names) != len(asked) or not prior > 0:
-        raise UsageError(f"expected {len(asked)} names of models and a prior above 0, got {len(names)} and {prior}")
+    if len(names) != len(asked):
+        raise UsageError(f"expected {len(asked)} names of models, got {len(names)}")
     everything = np.concatenate([asked, rest], axis=1)
     if not everything.size:
         raise InputError("at least one row", got="none", remedy="give labelled rows, a pool or both")
@@ -151,7 +161,7 @@ def posterior(
     hit = labelled == true
     wins = hit.astype(np.int64) @ ~hit.T
     before = (right * weight[0]) @ ~right.T
-    p_best = _p_best(right, weight.sum(axis=0), patterns, draws, seed)
+    p_best = _p_best(right, weight.sum(axis=0), patterns, draws, seed) if wins.any() else _even(patterns)
     p_better = _p_better(before, wins, patterns.pairs)
     hits = hit.sum(axis=1)
     mean_better = p_better.sum(axis=1)
@@ -166,7 +176,24 @@ def posterior(
         labels=len(true),
         pool=patterns.rows - len(true),
         accuracy=tuple(_accuracy(int(k), len(true), level) for k in hits),
+        neither=disagreements(labelled) - wins - wins.T,
+        classes=len(np.union1d(everything, true)),
     )
+
+
+def check_prior(prior: object) -> None:
+    """Raise `UsageError` for a prior that is no finite number above 0."""
+    number = isinstance(prior, (int, float, np.number)) and not isinstance(prior, bool)
+    if not (number and np.isfinite(prior) and prior > 0):
+        raise UsageError(f"expected a finite prior above 0, got {prior!r}")
+
+
+def checked_truth(truth: object, rows: int) -> Array:
+    """True classes, shape (row,); `UsageError` for another shape or for no positions of classes."""
+    known = np.asarray(truth)
+    if known.shape != (rows,) or (known.size and known.dtype.kind not in "iu"):
+        raise UsageError(f"expected the true class of each of {rows} rows, got {known.dtype} of shape {known.shape}")
+    return known
 
 
 def _cells(patterns: Patterns, labelled: Array, true: Array, prior: float) -> tuple[Array, Array]:
@@ -174,16 +201,18 @@ def _cells(patterns: Patterns, labelled: Array, true: Array, prior: float) -> tu
 
     A label that no model predicts is right for none and tells nothing.
     """
-    of, classes = patterns.predicted, int(max(patterns.predicted.max(initial=0), true.max(initial=0))) + 1
-    there = np.zeros((len(of), classes), dtype=bool)
-    np.put_along_axis(there, of, True, axis=1)
-    pattern, label = np.nonzero(there)
+    of = patterns.predicted
+    ranked = np.sort(of, axis=1)
+    there = np.ones(of.shape, dtype=bool)  # the first of each class that is predicted: there may be a thousand classes
+    there[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
+    pattern, at = np.nonzero(there)
+    label = ranked[pattern, at]
     least = np.full(len(of), np.inf)  # disagreements of the pair that disagrees least often, of those that do here
     for a in range(of.shape[1]):
         for b in range(a):
             least = np.where(of[:, a] != of[:, b], np.minimum(least, patterns.pairs[a, b]), least)
     weight = np.zeros((2, len(pattern)))
-    weight[0] = (prior * patterns.counts / least / there.sum(axis=1))[pattern]
+    weight[0] = (prior * patterns.counts / least / 2)[pattern]
     place = {(row.tobytes(), int(c)): i for i, (row, c) in enumerate(zip(of[pattern], label, strict=True))}
     for row, c in zip(np.ascontiguousarray(labelled.T), true, strict=True):
         found = place.get((row.tobytes(), int(c)))
@@ -206,8 +235,6 @@ def _p_better(before: Array, wins: Array, differ: Array) -> Array:
 def _p_best(right: Array, weight: Array, patterns: Patterns, draws: int, seed: int) -> Array:
     """Share of draws in which each model has the largest weight of right cells; equal models share."""
     models = len(right)
-    if not right.shape[1]:
-        return np.full(models, 1 / models)
     # models that never differ are one model, whose share they divide: rounding must not part them
     same = patterns.pairs == 0
     first = same.argmax(axis=1)
@@ -221,11 +248,17 @@ def _p_best(right: Array, weight: Array, patterns: Patterns, draws: int, seed: i
     step = max(1, _AT_ONCE // len(kinds))
     for start in range(0, draws, step):
         drawn = rng.standard_gamma(weight, (min(step, draws - start), len(weight)))
-        score = drawn @ kinds.astype(np.float64)
-        total += np.bincount(score[:, np.unique(first)].argmax(axis=1), minlength=models)
-    out = np.zeros(models)
-    out[np.unique(first)] = total[: len(np.unique(first))] / draws
-    return np.asarray(out[first] / members)
+        score = (drawn @ kinds.astype(np.float64))[:, np.unique(first)]
+        # tiny priors draw weights of 0: a tie, which goes to no model in particular
+        top = score == score.max(axis=1, keepdims=True)
+        total[np.unique(first)] += (top / top.sum(axis=1, keepdims=True)).sum(axis=0)
+    return np.asarray(total[first] / draws / members)
+
+
+def _even(patterns: Patterns) -> Array:
+    """One share for each model that differs from the others; models that never differ divide theirs."""
+    members = (patterns.pairs == 0).sum(axis=1)
+    return np.asarray(1 / members / (1 / members).sum())
 
 
 def _accuracy(right: int, rows: int, level: float) -> Interval:

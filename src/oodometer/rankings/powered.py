@@ -49,7 +49,8 @@ def powered_accuracy(
         )
     if not (np.isfinite(y).all() and np.isfinite(f).all() and np.isfinite(pool).all()):
         raise UsageError("expected finite numbers, got nan among correctness or scores; give rows of known truth alone")
-    if isinstance(lean, str) and lean not in ("each", "shared"):
+    number = isinstance(lean, (int, float, np.number)) and np.isfinite(lean)
+    if not number and lean not in ("each", "shared"):
         raise UsageError(f"expected lean to be 'each', 'shared' or a number, got {lean!r}")
     mean_pool, rows = pool.mean(axis=1), pool.shape[1]
 

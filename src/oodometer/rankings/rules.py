@@ -15,6 +15,8 @@ __all__ = ["Method", "Rule", "drawn_scores", "fixed", "scored"]
 Rule = Callable[[Array], Array]
 """From positions of drawn rows, int64, shape (draw, size), to scores, shape (draw, model); larger = better."""
 
+ROUNDING = 1e-12  # relative differences below it are none: sums in another order are not the same to the last digit
+
 Method = Array | Rule
 """Values, shape (model, row), whose mean over the drawn rows is the score; or a rule."""
 

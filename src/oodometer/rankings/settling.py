@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from ..arguments import check_seed
 from ..arrays import Array
 from ..errors import UsageError
 from ..intervals import check_level
@@ -17,7 +18,7 @@ from .posterior import Posterior
 __all__ = ["Settling", "labels_to_settle", "rows_to_label"]
 
 _PATHS = 2000
-_MOST = 2000  # further disagreements that are looked ahead
+_MOST = 2000  # further rows that only one of the two gets right, which are looked ahead
 
 
 @final
@@ -59,8 +60,10 @@ def labels_to_settle(
     """How many more labels would make P(a beats b), or P(b beats a), exceed a level.
 
     2,000 futures are drawn: q, the share of disagreements that a wins, from Beta(s + w_ab, s + w_ba) (as in
-    `posterior`), then wins one by one until Beta's tail passes the level after T disagreements, then
-    T + NegativeBinomial(T, d) random rows, d the share of rows on which the models disagree.
+    `posterior`), then wins one by one until Beta's tail passes the level after T rows on which one of them is right.
+    With two classes every disagreement is such a row; with more, both may be wrong, and the share that decides is drawn
+    from r ~ Beta(1 + w_ab + w_ba, 1 + labelled disagreements without a winner). That takes T + NegativeBinomial(T, r)
+    disagreements, and T + NegativeBinomial(T, d r) random rows, d the share of rows on which the models disagree.
 
     Parameters
     ----------
@@ -73,7 +76,7 @@ def labels_to_settle(
     seed :
         Of the futures.
 
-    Raises `UsageError` for a level of at most 0.5 and for a pair that is none.
+    Raises `UsageError` for a level of at most 0.5, a pair that is none and a seed that is none.
 
     >>> from .posterior import posterior
     >>> two = posterior([[1] * 10 + [0] * 4, [1] * 10 + [1] * 4], [1] * 10 + [0] * 4)  # four disagreements, all won
@@ -83,6 +86,7 @@ def labels_to_settle(
     """
     if check_level(level) <= 0.5:
         raise UsageError(f"expected a level above 0.5 such as 0.95, got {level}")
+    seed = check_seed(seed)
     a, b = found.leaders if pair is None else pair
     if a == b or not {a, b} <= set(range(len(found.models))):
         raise UsageError(f"expected the positions of two of {len(found.models)} models, got {a} and {b}")
@@ -96,15 +100,16 @@ def labels_to_settle(
     if max(p, 1 - p) >= level:
         return Settling(*names, level, p, 0, 0, 0, 0, rate)
     rng = np.random.default_rng([seed, 0x5E7])
-    needed = _disagreements(side, wins, losses, level, rng)
-    ahead = np.isfinite(needed)
-    rows = np.full(len(needed), np.inf)
-    steps = needed[ahead].astype(np.int64)
-    rows[ahead] = steps + (rng.negative_binomial(steps, rate) if rate < 1 else 0)
+    needed = _decisive(side, wins, losses, level, rng)
+    decides = np.ones(_PATHS)
+    if found.classes > 2:
+        decides = rng.beta(1 + wins + losses, 1 + int(found.neither[a, b]), _PATHS)
+    chosen, rows = _until(needed, decides, rng), _until(needed, rate * decides, rng)
     low, middle, high = (_whole(np.quantile(rows, q, method="higher")) for q in (0.1, 0.5, 0.9))
-    beyond = None if middle is not None else f"more than {int(_MOST / rate)} labels in at least half of all futures"
+    ahead = int(_MOST / (rate * np.median(decides)))
+    beyond = None if middle is not None else f"more than {ahead} labels in at least half of all futures"
     return Settling(
-        *names, level, p, middle, low, high, _whole(np.quantile(needed, 0.5, method="higher")), rate, beyond
+        *names, level, p, middle, low, high, _whole(np.quantile(chosen, 0.5, method="higher")), rate, beyond
     )
 
 
@@ -126,14 +131,17 @@ def rows_to_label(pool: Any, p_best: Any, count: int, *, seed: int = 0) -> Array
     seed :
         Of the order of equal rows.
 
-    Raises `UsageError` for a count below 1 or for other models.
+    Raises `UsageError` for a count that is no whole number from 1 on, other models, or weights that are none.
 
     >>> rows_to_label([[0, 1, 1], [0, 0, 1], [0, 0, 0]], [0.6, 0.3, 0.1], 5).tolist()
     [1, 2]
     """
     weight = np.asarray(p_best, dtype=np.float64)
-    if count < 1:
-        raise UsageError(f"expected at least one row to label, got {count}")
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+        raise UsageError(f"expected at least one row to label, a whole number, got {count!r}")
+    if weight.ndim != 1 or not np.isfinite(weight).all():
+        raise UsageError("expected P(best) of each model, finite numbers of shape (model,)")
+    seed = check_seed(seed)
     asked = checked_classes(pool, "predictions on the pool", len(weight))
     value = np.zeros(asked.shape[1])
     for a in range(len(asked)):
@@ -144,8 +152,18 @@ def rows_to_label(pool: Any, p_best: Any, count: int, *, seed: int = 0) -> Array
     return np.asarray(order[value[order] > 0][:count])
 
 
-def _disagreements(side: float, wins: int, losses: int, level: float, rng: np.random.Generator) -> Array:
-    """Further disagreements that settle in each future, float64, shape (future,); infinite beyond `_MOST`."""
+def _until(needed: Array, share: Array, rng: np.random.Generator) -> Array:
+    """Rows until as many have come as are needed, of which each is one with a probability, shape (future,)."""
+    out = np.full(len(needed), np.inf)
+    ahead = np.isfinite(needed)
+    steps = needed[ahead].astype(np.int64)
+    # numpy's largest mean is below 1e18; a share of 1e-9 means "beyond" anyway
+    out[ahead] = steps + rng.negative_binomial(steps, np.clip(share[ahead], 1e-9, 1.0))
+    return out
+
+
+def _decisive(side: float, wins: int, losses: int, level: float, rng: np.random.Generator) -> Array:
+    """Further decisive rows that settle in each future, float64, shape (future,); infinite beyond `_MOST`."""
     share = rng.beta(side + wins, side + losses, _PATHS)
     total = np.full(_PATHS, np.inf)
     won = np.zeros(_PATHS, dtype=np.int64)

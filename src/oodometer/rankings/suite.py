@@ -52,7 +52,9 @@ class Suite:
 
 
 def suite_of(records: Mapping[str, Predictions]) -> Suite:
-    """Records of the same rows by several models, as one suite; classes are put in the order of the first records.
+    """Records of the same rows by several models, as one suite.
+
+    Classes are put in the order of the first record with probabilities, which names them all; else of the first record.
 
     Raises `UsageError` for fewer than two models, and `InputError` for records that differ in their rows, classes or
     labels, that have fewer than two classes, or that predict no classes.
@@ -111,7 +113,7 @@ def _check(name: str, record: Predictions, first: str, base: Predictions) -> Non
 
 
 def _classes(records: Mapping[str, Predictions]) -> tuple[str, ...]:
-    """Names of all classes in the order of the first records.
+    """Names of all classes, in the order of the first record with probabilities, else of the first.
 
     Predictions without probabilities name the classes that occur, which may be fewer than there are; probabilities name
     all, and must name the same.

@@ -59,8 +59,11 @@ def write_artifact(path: Path, kind: str, value: Any) -> Path:
     return write_atomic(path, json.dumps(whole, ensure_ascii=False) + "\n")
 
 
-def read_artifact(path: Path, kind: str) -> Any:
-    """The value that was kept; None where there is none, with a warning where it is damaged or something else."""
+def read_artifact(path: Path, kind: str, warn: bool = True) -> Any:
+    """The value that was kept; None where there is none, and where it is damaged or something else.
+
+    ``warn``: whether that is said, as a warning that it is made anew.
+    """
     try:
         text = path.read_bytes()
     except OSError:
@@ -71,5 +74,6 @@ def read_artifact(path: Path, kind: str) -> Any:
             return json.loads(whole["value"])
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         pass
-    made_anew(path, f"what was kept there ({kind}) is damaged or of another version")
+    if warn:
+        made_anew(path, f"what was kept there ({kind}) is damaged or of another version")
     return None

@@ -6,8 +6,6 @@ from collections import defaultdict
 from functools import lru_cache
 from typing import NamedTuple
 
-import numpy as np
-
 from ..words import Words
 
 __all__ = ["Alignment", "aligned"]
@@ -60,18 +58,24 @@ def _aligned(words: tuple[str, ...], split: int) -> Alignment:
 
 def _common(a: list[int], b: list[int], lower: list[str]) -> list[tuple[int, int]]:
     """Pairs of positions of a longest common subsequence, the earliest in a."""
-    longest = np.zeros((len(a) + 1, len(b) + 1), dtype=np.int64)  # of what is left of a and b
+    first, second = [lower[place] for place in a], [lower[place] for place in b]
+    longest = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]  # of what is left of a and b; cells of an array are slow
     for i in range(len(a) - 1, -1, -1):
+        word, row, below = first[i], longest[i], longest[i + 1]
+        right = 0
         for j in range(len(b) - 1, -1, -1):
-            same = lower[a[i]] == lower[b[j]]
-            longest[i, j] = longest[i + 1, j + 1] + 1 if same else max(longest[i + 1, j], longest[i, j + 1])
+            if word == second[j]:
+                right = below[j + 1] + 1
+            elif below[j] > right:
+                right = below[j]
+            row[j] = right
     out = []
     i = j = 0
     while i < len(a) and j < len(b):
-        if lower[a[i]] == lower[b[j]]:
+        if first[i] == second[j]:
             out.append((a[i], b[j]))
             i, j = i + 1, j + 1
-        elif longest[i, j + 1] >= longest[i + 1, j]:  # a's word is kept for later words of b
+        elif longest[i][j + 1] >= longest[i + 1][j]:  # a's word is kept for later words of b
             j += 1
         else:
             i += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -10,6 +11,8 @@ from typing import NamedTuple
 __all__ = ["Word", "exchanged", "in_the_case_of", "is_piece", "plain_words", "words_of"]
 
 _WORD = re.compile(r"\w+|[^\w\s]")
+_JOINERS = "\u200c\u200d"  # between letters of one word, in Persian, Sinhala and others
+_FIRST_MARK = "\u0300"  # no character before it is a combining mark
 _APOSTROPHES = ("'", "\u2019")
 _PIECES = frozenset(("s", "t", "m", "d", "re", "ve", "ll"))
 
@@ -23,7 +26,7 @@ class Word(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it consists of letters: no number, no punctuation mark."""
+        """Whether it consists of letters alone: no number, no punctuation mark, no letter with a combining mark."""
         return self.text.isalpha()
 
 
@@ -31,10 +34,16 @@ class Word(NamedTuple):
 def words_of(text: str) -> tuple[Word, ...]:
     """The words and punctuation marks of a text, in order; an apostrophe is a mark of its own.
 
+    A combining mark (Unicode category M), or a joiner of letters, belongs to the character before it, so that words of
+    Hindi and an accent that is written apart stay whole. Scripts without spaces between words, such as Chinese or Thai,
+    are not divided: a run of their letters is one word.
+
     >>> [word.text for word in words_of("Don't go at 5!")]
     ['Don', "'", 't', 'go', 'at', '5', '!']
+    >>> [len(word.text) for word in words_of("cafe\\u0301 noir")]
+    [5, 4]
     """
-    return tuple(Word(found.group(), found.start(), found.end()) for found in _WORD.finditer(text))
+    return tuple(Word(found.group(), found.start(), found.end()) for found in _pattern(text).finditer(text))
 
 
 def plain_words(text: str) -> list[str]:
@@ -43,7 +52,22 @@ def plain_words(text: str) -> list[str]:
     >>> plain_words("Go!")
     ['Go', '!']
     """
-    return _WORD.findall(text)
+    return _pattern(text).findall(text)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """What a word or a punctuation mark of this text is; ASCII texts, the most, are not looked through for marks."""
+    if text.isascii():
+        return _WORD
+    far = (sign for sign in set(text) if sign >= _FIRST_MARK)
+    marks = sorted(sign for sign in far if sign in _JOINERS or unicodedata.category(sign)[0] == "M")
+    return _with_marks("".join(marks)) if marks else _WORD
+
+
+@lru_cache(maxsize=1 << 10)
+def _with_marks(marks: str) -> re.Pattern[str]:
+    known = f"[{re.escape(marks)}]"
+    return re.compile(rf"\w(?:\w|{known})*|[^\w\s]{known}*")
 
 
 def is_piece(words: Sequence[Word], place: int) -> bool:
