@@ -107,7 +107,7 @@ def test_an_estimator_by_the_names_of_its_columns() -> None:
         open_classifier(LogisticRegression())
     from sklearn.linear_model import LinearRegression
 
-    with pytest.raises(InputError, match="a function, a fitted estimator or a torch module"):
+    with pytest.raises(InputError, match="an estimator with predict_proba"):
         open_classifier(LinearRegression())
 
 
