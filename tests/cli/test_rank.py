@@ -29,6 +29,15 @@ def of(right):
         return np.stack([1 - p, p], axis=1)
     return ask
 strong, middling, weak = of(19), of(14), of(6)
+class Fitted:
+    classes_ = [0, 1]
+    def predict_proba(self, texts):
+        return strong(texts)
+class Bare:
+    classes_ = [0, 1]
+    def predict(self, texts):
+        return strong(texts).argmax(1)
+fitted, fitted2, bare = Fitted(), Fitted(), Bare()
 def three(texts):
     return np.full((len(texts), 3), 1 / 3)
 '''
@@ -295,6 +304,12 @@ def damaged() -> None:
     Path("apart.jsonl").write_text(lines({**row, "label": 1 - row["id"] % 2} for row in rows))
     Path("strange.csv").write_text("id,label\n7,1\n999,0\n")
     Path("one_class.jsonl").write_text(lines({"id": i, "prediction": 0} for i in range(5)))
+    Path("someids.jsonl").write_text(lines([{"id": "x", "text": "film 1", "label": 1}, {"text": "film 2", "label": 0}]))
+    Path("words.csv").write_text("id,prediction\n1,yes\n2,no\n")
+    Path("codes.csv").write_text("id,prediction\n1,1\n2,0\n")
+    Path("capitals.csv").write_text("id,prediction\n1,Yes\n2,No\n")
+    Path("words_label.csv").write_text("id,label\n1,yes\n2,no\n")
+    Path("doc.csv").write_text("doc,label\n7,1\n3,1\n")
     Path("one_label.csv").write_text("id,label\n1,0\n")
 
 
@@ -321,7 +336,6 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     "a factor of pairs": ((*TWO, *EXAMPLES, "--factor", "max-diff"), "single texts"),
     "unknown attribution": ((*TWO, *EXAMPLES, "--attribution", "lim"), "did you mean lime"),
     "samples without attribution": ((*TWO, *EXAMPLES, "--samples", 9), "name one"),
-    "no words": ((*TWO, "--examples", "blank.jsonl", "--factor", "adj"), "no words"),
     "order": ((*TWO, *EXAMPLES, "--order", "random"), "one of labels, combined"),
     "normalize": ((*TWO, *EXAMPLES, "--normalize", "l3"), "one of none, l1"),
     "a level of a half": ((*TWO, *EXAMPLES, "--level", "0.5"), "above 0.5"),
@@ -341,6 +355,25 @@ BAD: dict[str, tuple[tuple[Any, ...], str]] = {
     "a pool of files": (("a.jsonl", "b.jsonl", "--unlabelled", "pool.jsonl"), "without a label"),
     "factors of files": (("a.jsonl", "b.jsonl", "--factor", "adj"), "need live models"),
     "one reference for two files": (("a.jsonl", "b.jsonl", "--reference", "a.jsonl"), "a reference for each"),
+    "a device that is none": ((*TWO, *EXAMPLES, "--device", "tpu"), "expected the device to be cpu, cuda or cuda:N"),
+    "the classes exchanged": ((STRONG, "rank_toy:fitted", "--classes", "1,0", *EXAMPLES), "would exchange them"),
+    "no predict_proba": ((STRONG, "rank_toy:bare", *EXAMPLES), "expected an estimator with predict_proba"),
+    "max-length that nobody reads": ((*TWO, *EXAMPLES, "--max-length", 9), "in the form of Hugging Face"),
+    "gives that nobody takes": (
+        ("rank_toy:fitted", "f=rank_toy:fitted2", *EXAMPLES, "--gives", "logits"),
+        "--gives is of",
+    ),
+    "an id is absent": ((*TWO, "--examples", "someids.jsonl"), "row 2: column id: expected an id, got an empty cell"),
+    "input of files": (("a.jsonl", "b.jsonl", "--input", "text"), "--input is of live models"),
+    "fewer rows first": (("short.jsonl", "a.jsonl"), "a.jsonl: expected the ids of short.jsonl, got 10 ids more"),
+    "predictions in other words": (
+        ("words.csv", "codes.csv", "--examples", "words_label.csv"),
+        "the same words in all",
+    ),
+    "predictions in capitals": (("words.csv", "capitals.csv", "--examples", "words_label.csv"), "got No, Yes"),
+    "labels in other words": (("a.jsonl", "b.jsonl", "--examples", "words_label.csv"), "rename the columns with --map"),
+    "examples of other ids": (("a.jsonl", "b.jsonl", "--examples", "doc.csv"), "--map theirs=id"),
+    "a renaming of no file": (("a.jsonl", "b.jsonl", "--examples", "doc.csv", "--map", "dog=id"), "dog"),
     "device of files": (("a.jsonl", "b.jsonl", "--device", "cpu"), "of live models"),
 }
 
@@ -372,3 +405,53 @@ def test_labels_that_no_model_predicts_are_refused(home: Path, capsys: pytest.Ca
     assert "row 2: column label: expected one of the model's classes, 0, 1, got 2" in capsys.readouterr().err
     assert rank("a.jsonl", "b.jsonl", "--examples", "few.csv", "--classes", "0,1,2") == 0
     assert "no model ever predicts 2" in capsys.readouterr().out
+
+
+def test_suggested_rows_have_the_columns_of_the_examples(home: Path) -> None:
+    ten = [{"key": row["id"], "text": row["text"], "truth": row["label"]} for row in texts(0, 20)]
+    pool = [{"key": row["id"], "text": row["text"]} for row in texts(20, 60)]
+    bare = [{"text": row["text"], "label": row["label"]} for row in texts(0, 20)]
+    bare_pool = [{"text": row["text"]} for row in texts(20, 60)]
+    for rows, more, named, label in (
+        (ten, pool, ("--id", "key", "--label", "truth"), "truth"),
+        (bare, bare_pool, (), "label"),
+    ):
+        Path("ten.jsonl").write_text(lines(rows))
+        Path("pool.jsonl").write_text(lines(more))
+        assert rank(*THREE, *ASKED, *named, "--suggest", 6, "--out", "next.jsonl", "--quiet") == 0
+        found = [json.loads(line) for line in Path("next.jsonl").read_text().splitlines()]
+        assert set(found[0]) == {*rows[0], "chosen"}
+        # Rows that nobody has labelled yet are of the pool, and decide nothing.
+        Path("more.jsonl").write_text(lines([*rows, *found]))
+        empty = told(*THREE, "--examples", "more.jsonl", "--unlabelled", "pool.jsonl", *named)
+        plain = told(*THREE, *ASKED, *named)
+        assert (empty["chosen"], empty["labelled"]) == (0, 20)
+        assert [one["p_best"] for one in empty["ranking"]] == [one["p_best"] for one in plain["ranking"]]
+        Path("more.jsonl").write_text(lines([*rows, *({**row, label: int("good" in row["text"])} for row in found)]))
+        filled = told(*THREE, "--examples", "more.jsonl", "--unlabelled", "pool.jsonl", *named)
+        assert (filled["labelled"], filled["chosen"], filled["pool"]) == (26, 6, 54)
+
+
+def test_examples_whose_ids_have_another_name_are_renamed(home: Path) -> None:
+    words = (predictions("a.jsonl", 18), predictions("b.jsonl", 9))
+    Path("doc.csv").write_text("doc,label\n" + "".join(f"{i},{i % 2}\n" for i in (59, 3, 17, 40)))
+    found = told(*words, "--examples", "doc.csv", "--map", "doc=id")
+    assert {one["model"]: one["evidence"]["right"] for one in found["ranking"]} == {"a.jsonl": 3, "b.jsonl": 2}
+
+
+def test_a_page_moves_no_number(home: Path) -> None:
+    pytest.importorskip("altair")
+    plain = told(*THREE, *ASKED, "--order", "combined")
+    drawn = told(*THREE, *ASKED, "--order", "combined", "--report", "page.html")
+    assert drawn["examples"]
+    for name in ("ranking", "evidence", "pairs", "settling"):
+        assert drawn[name] == plain[name]
+
+
+def test_an_example_without_words_is_left_out_of_the_explanation(home: Path) -> None:
+    Path("blank.jsonl").write_text(lines([{"id": "x", "text": "", "label": 1}, *texts(0, 3)]))
+    found = told(*TWO, "--examples", "blank.jsonl", "--attribution", "lime", "--samples", 20)
+    assert {one["id"] for one in found["examples"]} == {"t0", "t1", "t2"}
+    assert found["attribution"]["without_words"] == 1
+    assert "1 example without a word: not explained" in found["notes"]
+    assert found["labelled"] == 4

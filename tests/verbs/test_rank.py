@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import oodometer
 from oodometer.errors import InputError, UsageError
 from oodometer.models.base import Answers, Classifier
 from oodometer.rankings import posterior
+from oodometer.reports.charts.best_chances import title as chances
+from oodometer.reports.few_shot import sampled, sentence
 
 
 class Words(Classifier):
@@ -77,7 +80,7 @@ def test_texts_that_are_cut_are_counted() -> None:
     data["text"][3] = "a long text that says yes"
     found = oodometer.rank({"a": Words(0.9), "b": Words(0.6)}, examples=data)
     assert [one.truncated for one in found.ranking] == [1, 1]
-    assert any("1 of 10 were cut" in one for one in found.warnings)
+    assert any("1 of 10 was cut" in one for one in found.warnings)
 
 
 def test_tables_are_ranked_without_factors() -> None:
@@ -143,3 +146,81 @@ def test_attributions_are_in_the_result(name: str) -> None:
     assert found.attribution["of"] == 12
     assert {one.id for one in found.examples} <= set(texts(12)["id"])
     assert not {"max-diff", "sum-diff"} & {one.name for one in found.evidence}
+
+
+class Told(Words):
+    """Says what a text says, but for the numbers in ``wrong``; of each text ``sure`` it is that sure."""
+
+    def __init__(self, wrong: set[int], sure: float = 0.8) -> None:
+        super().__init__(1.0)
+        self.wrong, self.sure = wrong, sure
+
+    def ask(self, inputs: Any, request: Any = None, *, progress: Any = None) -> Any:
+        found = list(getattr(inputs, "inputs", inputs))
+        self.truncated = sum("long" in one for one in found)
+        p = [self.sure if ("yes" in one) != (int(one.split()[0]) in self.wrong) else 1 - self.sure for one in found]
+        return Answers(self.classes, probabilities=np.stack([1 - np.array(p), np.array(p)], axis=1))
+
+
+def numbered(rows: int, first: int = 0, chosen: int = 0) -> dict[str, list[Any]]:
+    said = ["yes" if i % 2 else "no" for i in range(first, first + rows)]
+    data = {"text": [f"{first + i} {one}" for i, one in enumerate(said)], "label": said}
+    return {**data, "chosen": ["by disagreement"] * chosen + [""] * (rows - chosen)} if chosen else data
+
+
+def test_the_likeliest_is_named_whatever_the_combined_order_says() -> None:
+    # P(best) of `right` is the highest; the combined evidence is made to put `wrong` first.
+    models = {"right": Told(set()), "wrong": Told({1, 2, 3, 4})}
+    found = oodometer.rank(models, examples=numbered(10), unlabelled={"text": numbered(40, 10)["text"]})
+    turned = replace(found, ranking=found.ranking[::-1], decided_by="combined")
+    assert turned.likeliest.model == "right"
+    assert turned.to_dict()["likeliest"] == "right"
+    assert f"most likely the best: right, {turned.likeliest.p_best * 100:.0f} % sure" in repr(turned)
+    assert "first in the combined order: wrong, of which P(best)" in repr(turned)
+    told = sentence(turned.to_dict())
+    assert told.startswith("right is most likely the best of 2 models")
+    assert told.endswith("First in the combined order: wrong.")
+    assert chances(turned.to_dict()).startswith("right is the best")
+    assert "first in the combined order" not in repr(replace(found, decided_by="combined"))
+
+
+def test_chosen_rows_leave_the_order_to_the_labels() -> None:
+    models = {"a": Told(set()), "b": Told({1, 2, 3})}
+    pool = {"text": numbered(40, 10)["text"]}
+    for chosen in (1, 4, 10):
+        found = oodometer.rank(models, examples=numbered(10, chosen=chosen), unlabelled=pool, order="combined")
+        assert found.decided_by == "labels"
+        assert any("the combined order was asked for and is not used" in one for one in found.notes)
+        assert "the order is the combined one" not in repr(found)
+        assert "must be a random sample of the data" not in sampled(found.to_dict())
+    assert oodometer.rank(models, examples=numbered(10), unlabelled=pool, order="combined").decided_by == "combined"
+
+
+def test_two_models_have_no_plurality() -> None:
+    pool = {"text": numbered(40, 10)["text"]}
+    two = {"a": Told(set()), "b": Told({1, 2, 3})}
+    found = oodometer.rank(two, examples=numbered(10), unlabelled=pool)
+    assert not {"plurality", "pairwise agreement"} & {one.name for one in found.evidence}
+    assert {"plurality", "pairwise agreement"} == {
+        one.method for one in found.skipped if one.why == "needs three models or more"
+    }
+    three = oodometer.rank({**two, "c": Told({5})}, examples=numbered(10), unlabelled=pool)
+    assert {"plurality", "pairwise agreement"} <= {one.name for one in three.evidence}
+
+
+def test_one_is_no_plural_and_nothing_is_told_twice() -> None:
+    data = {"text": ["0 long no"], "label": ["no"]}
+    models = {"a": Told(set()), "b": Told({0})}
+    said = repr(oodometer.rank(models, examples=data, unlabelled={"text": ["0 long no", "11 yes"]}))
+    assert "1 labelled row, 1 row without a label" in said
+    assert "1 labelled row says next to nothing" in said
+    assert "1 row of the pool that is among the examples: left out" in said
+    assert said.count("reads less than some inputs hold: 1 of 2 was cut") == 2  # once for each model
+    assert "were cut" not in said
+
+
+def test_what_the_table_never_has_is_not_listed_as_unused() -> None:
+    one = {"id": [1, 2, 3, 4], "prediction": [0, 1, 0, 1]}
+    other = {"id": [1, 2, 3, 4], "prediction": [1, 1, 0, 1]}
+    found = oodometer.rank({"one": one, "other": other}, examples={"id": [1, 2], "label": [0, 1]})
+    assert "confidence" not in {skipped.method for skipped in found.skipped}

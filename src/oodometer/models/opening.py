@@ -44,13 +44,14 @@ def open_classifier(
     gives :
         "logits" or "probabilities", of a function, a module or an ONNX file.
     classes :
-        Class names in the order of the outputs, in place of the model's own.
+        Class names in the order of the outputs, in place of the model's own; not these in another order.
     max_length :
         Tokens of a text that are read, at most.
     device :
         "cpu" or "cuda".
 
-    Raises `InputError` for a folder or name that is no classifier, `UsageError` for a pickle, which is never read.
+    Raises `InputError` for a folder or name that is no classifier, `UsageError` for a pickle, which is never read,
+    and for ``classes`` that are a model's own in another order.
     """
     if isinstance(model, Classifier):
         return _renamed(model, classes)
@@ -74,6 +75,7 @@ def open_classifier(
         found = load_model(path)
         if hasattr(found, "device"):
             found.device = device
+        _check_order(name, found.classes, classes)
         return _renamed(found, classes)
     return _renamed(_pretrained(name, max_length, device), classes)
 
@@ -152,12 +154,21 @@ def _of_object(
     if hasattr(found, "predict_proba") and not isinstance(found, type):
         from .outside.estimator import EstimatorClassifier
 
+        if hasattr(found, "classes_"):
+            _check_order(name, list(found.classes_), classes)
         return EstimatorClassifier(found, classes=classes, name=name)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(found, torch.nn.Module):
         from .outside.module import ModuleClassifier
 
         return ModuleClassifier(found, gives=_checked(gives) or "logits", classes=classes, name=name, device=device)
+    if hasattr(found, "predict") and not callable(found):
+        raise InputError(
+            "an estimator with predict_proba",
+            got=f"{type(found).__name__}, which has none",
+            file=name,
+            remedy="wrap it in CalibratedClassifierCV, or give a function that answers with probabilities",
+        )
     if not callable(found) or isinstance(found, type):
         raise InputError(
             "a function, a fitted estimator or a torch module",
@@ -207,5 +218,19 @@ def _renamed(model: Classifier, classes: Sequence[int | str] | None) -> Classifi
             f"expected {len(model.classes)} different class names, got {', '.join(map(str, classes))}; the model's "
             f"own are {', '.join(map(str, model.classes))}"
         )
+    if model.classes != tuple(range(len(classes))):  # positions say nothing of what they stand for
+        _check_order(str(getattr(model, "name", type(model).__name__)), model.classes, classes)
     model.classes = tuple(classes)
     return model
+
+
+def _check_order(name: str, own: Sequence[Any], classes: Sequence[int | str] | None) -> None:
+    """Raise `UsageError` for a model's own names in another order: that would exchange what it says."""
+    if classes is None:
+        return
+    mine, theirs = ([str(one).casefold() for one in some] for some in (own, classes))
+    if mine != theirs and sorted(mine) == sorted(theirs):
+        raise UsageError(
+            f"{name} has its own names of its classes, {', '.join(map(str, own))}, in the order of its outputs; "
+            f"--classes {','.join(map(str, classes))} would exchange them; leave it out"
+        )

@@ -41,6 +41,7 @@ class Answered:
     chosen : which labelled rows were chosen, not drawn at random, bool, shape (labelled row,): they may decide between
     models, and no accuracy is computed from them. None: none of them.
     references : labelled predictions on known ground, one a model; empty without any.
+    id_column, label_column : of the labelled rows; None where they have no ids.
     """
 
     names: tuple[str, ...]
@@ -55,6 +56,8 @@ class Answered:
     truncated: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     references: tuple[Predictions, ...] = ()
+    id_column: str | None = "id"
+    label_column: str = "label"
     chosen: Array | None = None
 
     @property

@@ -12,6 +12,7 @@ from ..intervals import clopper_pearson
 from ..registry import find, names
 from ..results import Interval, Skipped
 from ..results.ranking import Evidence
+from ..results.values import counted
 from .answered import Answered
 from .combination import labels_first, mean_evidence
 from .explaining import Explained
@@ -118,12 +119,12 @@ def _pool(suite: Answered, level: float) -> tuple[list[Evidence], list[Skipped]]
     references = dict(zip(suite.names, suite.references, strict=True)) if suite.references else None
     found = pool_evidence(pools, references, level=level)
     ends = {name: dict(zip(suite.names, some, strict=True)) for name, some in found.intervals.items()}
-    out = [
-        _of_pool(suite, name, values, ends.get(name, {}))
-        for name, values in found.scores.items()
-        if name != "confidence"
-    ]
-    return out, [Skipped(name, why) for name, why in found.why_not.items()]
+    kept = {name: values for name, values in found.scores.items() if name != "confidence"}  # it is the estimator `ac`
+    skipped = [Skipped(name, why) for name, why in found.why_not.items() if name != "confidence"]
+    if len(suite.names) == 2:  # both agree with each other equally often
+        skipped += [Skipped(name, "needs three models or more") for name in _AGREEMENT if name in kept]
+        kept = {name: values for name, values in kept.items() if name not in _AGREEMENT}
+    return [_of_pool(suite, name, values, ends.get(name, {})) for name, values in kept.items()], skipped
 
 
 def _of_pool(suite: Answered, name: str, values: Array, intervals: dict[str, Interval]) -> Evidence:
@@ -167,7 +168,7 @@ def _factors(suite: Answered, explained: Explained | None) -> tuple[list[Evidenc
         absent = int(np.isnan(values).all(axis=0).sum())
         rows = values.shape[1]
         if np.isnan(values).all():
-            skipped.append(Skipped(name, f"none of the {rows} examples has the words that it looks at"))
+            skipped.append(Skipped(name, f"none of the {counted(rows, 'example')} has the words that it looks at"))
             continue
         kept = ~np.isnan(values)
         means = np.where(kept, values, 0).sum(axis=1) / np.maximum(kept.sum(axis=1), 1)
@@ -180,8 +181,14 @@ def _factors(suite: Answered, explained: Explained | None) -> tuple[list[Evidenc
                 f"{cls.about}; a high value: {cls.heuristic}",
                 False,
                 _values(suite, means),
-                note=f"{absent} of {rows} examples lack the words that it looks at" if absent else "",
+                note=_lacking(absent, rows),
                 citation=cls.citation,
             )
         )
     return out, skipped
+
+
+def _lacking(absent: int, rows: int) -> str:
+    if not absent:
+        return ""
+    return f"{absent} of {counted(rows, 'example')} {'lacks' if absent == 1 else 'lack'} the words that it looks at"

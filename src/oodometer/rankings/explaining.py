@@ -88,9 +88,11 @@ def explain_suite(
     chosen = _factors(suite, options)
     rows = _rows(suite.labelled, options)
     texts: list[Words] = [Words(suite.inputs[row]) for row in rows]
-    empty = next((row for row, one in zip(rows, texts, strict=True) if not one.words), None)
-    if empty is not None:
-        raise UsageError(f"the example {suite.ids[empty]} has no words to explain; leave it out, or the factors")
+    bare = len(rows) - sum(bool(one.words) for one in texts)
+    rows = tuple(row for row, one in zip(rows, texts, strict=True) if one.words)
+    texts = [one for one in texts if one.words]
+    if not rows:
+        return None, "none of the examples has a word to explain"
     method = _method(options)
     found = []
     for number, model in enumerate(suite.classifiers):
@@ -113,6 +115,7 @@ def explain_suite(
         "normalize": options.normalize,
         "rows": len(rows),
         "of": suite.labelled,
+        "without_words": bare,
         "factors": [{"name": name, "heuristic": find("factor", name).heuristic} for name in chosen],
     }
     return Explained(rows, tuple(found), chosen, values, told), ""
@@ -127,8 +130,13 @@ def _why_not(suite: Answered) -> str:
 
 
 def _factors(suite: Answered, options: RankOptions) -> tuple[str, ...]:
-    """Those that were named, else all that fit; `UsageError` for one of pairs on single texts."""
+    """Those that were named, else all that fit; `UsageError` for one of pairs on single texts.
+
+    None where attributions are only to be drawn: what is drawn must move no number.
+    """
     pairs = suite.modality == "pair"
+    if not options.factors and options.attribution == "auto":
+        return ()
     if not options.factors:
         return tuple(name for name in names("factor") if pairs or "pair" not in find("factor", name).needs)
     for name in options.factors:

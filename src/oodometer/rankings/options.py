@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from ..intervals import check_level
 from ..registry import find
 
 __all__ = ["ORDERS", "RankOptions"]
+
+_DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 
 ORDERS = ("labels", "combined")
 """What decides the order: labels with the pool, or these with the rest of the evidence where labels are close."""
@@ -48,11 +51,15 @@ class RankOptions:
             twice = next(name for name in self.factors if self.factors.count(name) > 1)
             raise UsageError(f"the factor {twice} is named twice; name it once")
         if self.samples is not None and not self.explained:
-            raise UsageError("samples are of an attribution, and none was asked for; name one (attribution=, --factor)")
+            raise UsageError(
+                "samples are of an attribution, and none was asked for; name one with --attribution or --factor"
+            )
         if self.normalize != "none" and not self.explained:
             raise UsageError(
-                "a normalization is of attributions, and none was asked for; name one (attribution=, --factor)"
+                "a normalization is of attributions, and none was asked for; name one with --attribution or --factor"
             )
+        if self.device is not None and not _DEVICE.fullmatch(self.device):
+            raise UsageError(f"expected the device to be cpu, cuda or cuda:N, got {self.device!r}")
         for what, value, least in (
             ("samples", self.samples, 2),
             ("explain", self.explain, 1),

@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import UsageError
 from ..results import Skipped
 from ..results.ranking import Evidence, FewShotRanking, ModelPair, RankedModel, Settling
+from ..results.values import counted
 from ..version import __version__
 from .answered import CHOSEN, Answered, shown
 from .chosen_rows import posterior_by_pattern
@@ -35,7 +36,8 @@ def outcome_of(
     found = _posterior(suite, options)
     evidence, skipped = gather(suite, explained, options)
     skipped += [Skipped("attributions", why)] if why else []
-    order = _order(suite, found, evidence, options)
+    by, notes = _decided_by(suite, evidence, options)
+    order = _order(suite, found, evidence) if by == "combined" else list(found.order)
     return FewShotRanking(
         version=__version__,
         ranking=_ranking(suite, found, order, options.level),
@@ -46,17 +48,20 @@ def outcome_of(
         pool=suite.pool,
         modality=suite.modality,
         classes=suite.classes,
-        decided_by=options.order,
+        decided_by=by,
         settling=_settling(suite, found, options),
         level=options.level,
         seed=options.seed,
         data=data,
         columns=suite.columns,
+        id_column=suite.id_column,
+        label_column=suite.label_column,
         suggested=_suggested(suite, found.p_best, options.suggest, options.seed),
         examples=() if explained is None else explained.examples(suite),
         attribution=None if explained is None else explained.method,
         left_out=suite.left_out,
         skipped=tuple(skipped),
+        notes=(*notes, *_unexplained(explained)),
         warnings=_warnings(suite, found),
         argv=argv,
     )
@@ -70,11 +75,22 @@ def _posterior(suite: Answered, options: RankOptions) -> Posterior:
     return found if suite.chosen is None else posterior_by_pattern(found, *rows, seed=options.seed)
 
 
-def _order(suite: Answered, found: Posterior, evidence: Sequence[Evidence], options: RankOptions) -> list[int]:
-    """Positions of the models, the best first: by the posterior, or by the combined evidence."""
-    combined = next((one for one in evidence if one.name == "combined"), None)
-    if options.order == "labels" or combined is None:
-        return list(found.order)
+def _decided_by(suite: Answered, evidence: Sequence[Evidence], options: RankOptions) -> tuple[str, tuple[str, ...]]:
+    """What decides the order, and a note where it is not what was asked for."""
+    if options.order == "labels":
+        return "labels", ()
+    if suite.chosen is not None:
+        why = "rows that were chosen to be labelled have no place in it"
+    elif all(one.name != "combined" for one in evidence):
+        why = "there is no evidence beside the labels"
+    else:
+        return "combined", ()
+    return "labels", (f"the combined order was asked for and is not used, as {why}: labels and pool decide",)
+
+
+def _order(suite: Answered, found: Posterior, evidence: Sequence[Evidence]) -> list[int]:
+    """Positions of the models, the best first by the combined evidence; ties as the posterior has them."""
+    combined = next(one for one in evidence if one.name == "combined")
     scores = [combined.values[name] for name in suite.names]
     place = {at: rank for rank, at in enumerate(found.order)}
     return sorted(place, key=lambda at: (-(scores[at] or 0.0), place[at]))
@@ -136,10 +152,14 @@ def _settling(suite: Answered, found: Posterior, options: RankOptions) -> Settli
 def _warnings(suite: Answered, found: Posterior) -> tuple[str, ...]:
     out = []
     if suite.labelled < _FEW:
-        out.append(f"{suite.labelled} labelled rows say next to nothing; label ten or more, drawn at random")
+        told = counted(suite.labelled, "labelled row")
+        out.append(
+            f"{told} {'says' if suite.labelled == 1 else 'say'} next to nothing; label ten or more, drawn at random"
+        )
     chosen = suite.labelled - len(suite.random)
     if chosen:
-        told = f"{chosen:,} of {suite.labelled:,} labelled rows were chosen by disagreement (column {CHOSEN})"
+        told = f"{chosen:,} of {counted(suite.labelled, 'labelled row')} {_were(chosen)} chosen by disagreement"
+        told += f" (column {CHOSEN})"
         out.append(f"{told}: they count in the probabilities for rows like them; no accuracy is computed from them")
     if not suite.pool:
         out.append("there is no pool: how often the models disagree is known from the labelled rows alone")
@@ -154,10 +174,19 @@ def _warnings(suite: Answered, found: Posterior) -> tuple[str, ...]:
             f"no model ever predicts {names}: on labelled rows of it all are wrong, and it tells none from another"
         )
     out += [
-        f"{name} reads less than some inputs hold: {many:,} of {len(suite.ids):,} were cut"
+        f"{name} reads less than some inputs hold: {many:,} of {len(suite.ids):,} {_were(many)} cut"
         for name, many in suite.truncated.items()
     ]
     return tuple(out)
+
+
+def _unexplained(explained: Explained | None) -> list[str]:
+    bare = 0 if explained is None else explained.method["without_words"]
+    return [f"{counted(bare, 'example')} without a word: not explained"] if bare else []
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
 
 
 def _suggested(suite: Answered, p_best: Any, count: int, seed: int) -> tuple[tuple[str, Any], ...]:

@@ -7,12 +7,12 @@ from typing import Any
 from ..results.ranking import FACTORS_MAY_MISLEAD, NOT_RANDOM
 from .attributions import MOST_EXAMPLES, drawn_examples, drawn_factors
 from .charts.base import Result
-from .charts.shots import ranked
+from .charts.shots import likeliest, ranked
 from .numbers import best, finite, number, percent, rows_text
 from .references import reference
 from .words import capital
 
-__all__ = ["context", "sentence", "settled"]
+__all__ = ["context", "sampled", "sentence", "settled"]
 
 SURE = 0.95  # of a pair, above which its cell is in bold
 MOST_SUGGESTED = 50
@@ -35,16 +35,16 @@ def sentence(result: Result) -> str:
     >>> print(sentence({"ranking": rows, "labelled": 10, "pool": 200}).replace(chr(160), " "))
     a is most likely the best of 2 models: 83 % sure, from 10 labelled rows and 200 rows without labels.
     """
-    rows = ranked(result)
-    first, pool = rows[0], finite(result.get("pool"))
+    models, pool = len(result.get("ranking") or []), finite(result.get("pool"))
+    first, top = ranked(result)[0], likeliest(result)
+    rows = rows_text(result.get("labelled")).replace(" row", " labelled row")
     if result.get("open"):
-        told = (
-            f"Which of {number(len(rows))} models is the best is open: {number(result.get('labelled'))} labelled rows "
-        )
-        return f"{told}favour none over the others."
-    text = f"{first['short']} is most likely the best of {number(len(rows))} models: "
-    text += f"{percent(first.get('p_best'), 0)} sure, from {number(result.get('labelled'))} labelled rows"
-    return text + (f" and {rows_text(pool)} without labels." if pool else " alone.")
+        favour = "favours" if result.get("labelled") == 1 else "favour"
+        return f"Which of {number(models)} models is the best is open: {rows} {favour} none over the others."
+    text = f"{top['short']} is most likely the best of {number(models)} models: "
+    text += f"{percent(top.get('p_best'), 0)} sure, from {rows}"
+    text += f" and {rows_text(pool)} without labels." if pool else " alone."
+    return text if top["model"] == first["model"] else f"{text} First in the combined order: {first['short']}."
 
 
 def settled(result: Result) -> str:
@@ -57,7 +57,24 @@ def settled(result: Result) -> str:
         return f"{start} That is settled at {goal}."
     if finite(labels) is None:
         return f"{start} {capital(str(one.get('why') or ''))}"
-    return f"{start} About {number(labels)} more labels of randomly drawn rows would settle it at {goal}."
+    many = f"{number(labels)} more label{'' if labels == 1 else 's'}"
+    return f"{start} About {many} of randomly drawn rows would settle it at {goal}."
+
+
+def sampled(result: Result) -> str:
+    """What the labelled rows must be for the probabilities to hold.
+
+    >>> sampled({"labelled": 5, "chosen": 5})
+    'All 5 labelled rows were chosen by disagreement and count for rows like them.'
+    """
+    rows, chosen = int(result.get("labelled") or 0), int(result.get("chosen") or 0)
+    if not chosen:
+        return (
+            "The labelled rows must be a random sample of the data in question; then the probabilities hold for them."
+        )
+    every = f"All {number(rows)}" if chosen == rows else f"{number(chosen)} of {number(rows)}"
+    told = f"{every} labelled rows were chosen by disagreement and count for rows like them"
+    return f"{told}." if chosen == rows else f"{told}; the others must be a random sample."
 
 
 def _pairs(result: Result) -> dict[str, Any]:
@@ -113,6 +130,7 @@ def context(result: Result) -> dict[str, Any]:
     return {
         "sentence": sentence(result),
         "settled": settled(result),
+        "sampled": sampled(result),
         "ranked": ranked(result),
         "pairs": _pairs(result),
         "evidence": _evidence(result),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .values import Interval, Skipped, aligned, percent, plain
+from .values import Interval, Skipped, aligned, counted, percent, plain
 
 __all__ = ["Evidence", "ExplainedExample", "FewShotRanking", "ModelPair", "RankedModel", "Settling"]
 
@@ -193,7 +193,8 @@ class FewShotRanking:
     ----------
     ranking : models, the best first. pairs : each two of them. evidence : everything that was looked at.
     labelled, pool : numbers of rows. modality : of the rows. classes : that the models tell apart.
-    decided_by : ``labels`` or ``combined``. settling : how many labels would decide. columns : where the inputs stood.
+    decided_by : ``labels`` or ``combined``. settling : how many labels would decide. columns : where the inputs stood;
+    id_column, label_column : ids (None: nowhere) and labels of the labelled rows.
     suggested : (id, text or None) of pool rows to label next. examples : attributions. attribution : how they were
     made. left_out : reason -> rows. chosen : labelled rows that are no random ones.
     """
@@ -212,6 +213,8 @@ class FewShotRanking:
     seed: int
     data: Mapping[str, str | None]
     columns: tuple[str, ...] = ()
+    id_column: str | None = "id"
+    label_column: str = "label"
     suggested: tuple[tuple[str, Any], ...] = ()
     examples: tuple[ExplainedExample, ...] = ()
     attribution: Mapping[str, Any] | None = None
@@ -231,9 +234,14 @@ class FewShotRanking:
         return tuple(one.model for one in self.ranking)
 
     @property
+    def likeliest(self) -> RankedModel:
+        """The model with the highest P(best), which a combined order need not put first; of several the first."""
+        return max(self.ranking, key=lambda one: one.p_best)
+
+    @property
     def open(self) -> bool:
-        """Whether the labels speak for none: the first model is as likely worse as better than each other one."""
-        first = self.ranking[0].model
+        """Whether the labels speak for none: the likeliest is as likely worse as better than each other one."""
+        first = self.likeliest.model
         return all(abs(one.p_a_better - 0.5) < _EVEN for one in self.pairs if first in (one.a, one.b))
 
     def to_dict(self) -> dict[str, Any]:
@@ -251,6 +259,7 @@ class FewShotRanking:
             "level": self.level,
             "seed": self.seed,
             "decided_by": self.decided_by,
+            "likeliest": self.likeliest.model,
             "open": self.open,
             "ranking": [self._row(one) for one in self.ranking],
             "pairs": [one.to_dict() for one in self.pairs],
@@ -286,14 +295,18 @@ class FewShotRanking:
 
     def opening(self) -> list[str]:
         """Which model, how sure, from what."""
-        first = self.ranking[0]
-        pool = f"{self.pool:,} rows without a label" if self.pool else "no pool without labels"
-        lines = [f"{len(self.ranking)} models, {self.labelled:,} labelled rows, {pool}"]
+        first, likeliest = self.ranking[0], self.likeliest
+        pool = f"{counted(self.pool, 'row')} without a label" if self.pool else "no pool without labels"
+        lines = [f"{len(self.ranking)} models, {counted(self.labelled, 'labelled row')}, {pool}"]
         if self.open:
             lines.append("which is the best is open: the labelled rows favour no model over the others")
         else:
-            lines.append(f"most likely the best: {first.model}, {percent(first.p_best, 0)} sure")
+            lines.append(f"most likely the best: {likeliest.model}, {percent(likeliest.p_best, 0)} sure")
         if self.decided_by == "combined":
+            if first is not likeliest:
+                lines.append(
+                    f"first in the combined order: {first.model}, of which P(best) is {percent(first.p_best, 0)}"
+                )
             lines.append("the order is the combined one: factors and estimates decide where labels are close")
         return lines
 
@@ -331,9 +344,7 @@ class FewShotRanking:
         if any(one.group == "factor" for one in self.evidence):
             lines.append(f"factors: {FACTORS_MAY_MISLEAD}")
         lines += [f"{one.name}: {one.note}" for one in self.evidence if one.note]
-        lines += [f"{many:,} {why}: left out" for why, many in self.left_out.items()]
-        cut = {one.model: one.truncated for one in self.ranking if one.truncated}
-        lines += [f"{name} reads less than some inputs hold: {many:,} were cut" for name, many in cut.items()]
+        lines += [f"{_left_out(why, many)}: left out" for why, many in self.left_out.items()]
         reasons: dict[str, list[str]] = {}
         for one in self.skipped:
             reasons.setdefault(one.why, []).append(one.method)
@@ -351,7 +362,7 @@ class FewShotRanking:
             return f"{said}; settled at {goal}"
         if one.labels is None:
             return f"{said}; {one.why}"
-        text = f"{said}; about {one.labels:,} more labels of random rows would settle it at {goal}"
+        text = f"{said}; about {counted(one.labels, 'more label')} of random rows would settle it at {goal}"
         if one.lower is not None:
             text += f" ({one.lower:,} with luck, {'many more' if one.upper is None else f'{one.upper:,}'} without)"
         return text + (f", {one.chosen:,} of rows on which the two disagree" if one.chosen else "")
@@ -360,6 +371,11 @@ class FewShotRanking:
         """What was found, in a few lines and tables."""
         tables = (self.table(), self.pair_table(), self.evidence_table())
         return "\n".join([*self.opening(), *(aligned(*one) for one in tables), *self.closing()])
+
+
+def _left_out(why: str, many: int) -> str:
+    """How many rows, and the reason, which speaks of several."""
+    return f"{many:,} {why if many != 1 else why.replace('rows', 'row', 1).replace(' are ', ' is ', 1)}"
 
 
 def _chain(one: Evidence) -> str:

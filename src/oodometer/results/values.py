@@ -18,11 +18,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-__all__ = ["Curve", "Estimate", "Interval", "Kind", "Ranking", "Skipped", "aligned", "percent", "plain"]
+__all__ = ["Curve", "Estimate", "Interval", "Kind", "Ranking", "Skipped", "aligned", "counted", "percent", "plain"]
 
 Kind = Literal["exact", "asymptotic", "conditional", "empirical", "backtest"]
 _WIDEST = 60  # characters of a cell in a table of text
 KINDS: tuple[Kind, ...] = ("exact", "asymptotic", "conditional", "empirical", "backtest")
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun, which takes an s from two on.
+
+    >>> counted(1, "labelled row"), counted(1500, "row")
+    ('1 labelled row', '1,500 rows')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def plain(value: Any) -> Any:

@@ -76,8 +76,9 @@ class Opener:
             self._used.update(mapping)
             return source
 
-    def check(self) -> None:
-        """Raise the complaint about a renaming that no source could use."""
+    def check(self, elsewhere: Iterable[str] = ()) -> None:
+        """Raise the complaint about a renaming that no source could use, of a column that is not ``elsewhere``."""
+        used = self._used.union(elsewhere)
         for column, error in self._complaints.items():
-            if column not in self._used:
+            if column not in used:
                 raise error

@@ -107,7 +107,7 @@ def test_an_estimator_by_the_names_of_its_columns() -> None:
         open_classifier(LogisticRegression())
     from sklearn.linear_model import LinearRegression
 
-    with pytest.raises(InputError, match="a function, a fitted estimator or a torch module"):
+    with pytest.raises(InputError, match="an estimator with predict_proba"):
         open_classifier(LinearRegression())
 
 
@@ -226,3 +226,39 @@ def test_members_of_an_ensemble_are_matched_by_name() -> None:
     other = FunctionClassifier(told, classes=["bad", "fine"], name="other")
     with pytest.raises(InputError, match="expected the classes of the first model, bad, good"):
         Ensemble([first, other])
+
+
+@pytest.mark.parametrize("asked", [["good", "bad"], ["Good", "Bad"]])
+def test_a_models_own_names_are_not_exchanged(asked: list[str]) -> None:
+    class Fitted:
+        classes_ = ("bad", "good")
+
+        def predict_proba(self, texts: Any) -> Any:
+            return told(texts)
+
+    for model in (FunctionClassifier(told, classes=["bad", "good"]), Fitted()):
+        with pytest.raises(UsageError, match="bad, good, in the order of its outputs"):
+            open_classifier(model, classes=asked)
+        assert open_classifier(model, classes=["no", "yes"]).classes == ("no", "yes")
+    numbered = FunctionClassifier(told, classes=[0, 1])  # positions, as LABEL_0 and LABEL_1 are
+    assert open_classifier(numbered, classes=[1, 0]).classes == (1, 0)
+
+
+def test_an_estimator_without_probabilities_is_told_what_to_do() -> None:
+    class Margin:
+        classes_ = ("bad", "good")
+
+        def predict(self, texts: Any) -> Any:
+            return texts
+
+    with pytest.raises(InputError, match=r"an estimator with predict_proba, got Margin.*CalibratedClassifierCV"):
+        open_classifier(Margin())
+
+
+@pytest.mark.parametrize("name", ["tpu", "cuda:x", "CPU", ""])
+def test_a_device_that_is_none_is_refused(name: str) -> None:
+    from oodometer.models.torch.library import choose_device
+
+    with pytest.raises(UsageError, match="cpu, cuda or cuda:N"):
+        choose_device(name)
+    assert choose_device("cpu") == "cpu"

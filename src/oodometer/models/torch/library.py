@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from typing import Any
 
@@ -10,6 +11,8 @@ from ...errors import MissingExtraError, UsageError
 from ...kernels import cores
 
 __all__ = ["choose_device", "idle_cores", "torch", "transformers", "use_threads"]
+
+_DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 
 
 def torch() -> Any:
@@ -34,11 +37,14 @@ def transformers() -> Any:
 
 
 def choose_device(name: str | None) -> str:
-    """``name``, or "cuda" where a GPU is there, else "cpu"; `UsageError` for a GPU that is not there."""
+    """``name``, or "cuda" where a GPU is there, else "cpu"; `UsageError` for another, or a GPU that is not there."""
     here = torch().cuda.is_available()
     if name is None:
         return "cuda" if here else "cpu"
-    if name.startswith("cuda") and not here:
+    if not _DEVICE.fullmatch(name):
+        raise UsageError(f"expected the device to be cpu, cuda or cuda:N, got {name!r}")
+    number = int(name.partition(":")[2] or 0)
+    if name != "cpu" and (not here or number >= torch().cuda.device_count()):
         raise UsageError(f"the device {name} is not there; leave the device out or say cpu")
     return name
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..numbers import finite, percent
 from ..theme import ACCENT, INK, QUIET, data, specification
 from .base import Figure, Result
-from .shots import ranked
+from .shots import likeliest, ranked
 
 __all__ = ["figure", "title"]
 
@@ -18,15 +16,16 @@ def figure(result: Result) -> Figure | None:
     """A bar for each model, the likeliest on top."""
     import altair as alt
 
+    first = likeliest(result)["model"] if result.get("ranking") else None
     rows = [
         {
             "name": row["short"],
             "value": chance,
-            "color": QUIET if index else ACCENT,
+            "color": ACCENT if row["model"] == first else QUIET,
             "label": percent(chance, 0),
             "tip": {"": row["short"], "P(best)": percent(chance)},
         }
-        for index, row in enumerate(ranked(result))
+        for row in ranked(result)
         if (chance := finite(row.get("p_best"))) is not None
     ]
     if not rows:
@@ -51,10 +50,10 @@ def title(result: Result) -> str:
     >>> title({"ranking": [{"model": "a", "p_best": 0.8}, {"model": "b", "p_best": 0.2}]}).replace(chr(160), " ")
     'a is the best with a probability of 80 %'
     """
-    rows: list[dict[str, Any]] = ranked(result)
     if result.get("open"):
         return "The labels speak for no model"
-    return f"{rows[0]['short']} is the best with a probability of {percent(rows[0].get('p_best'), 0)}"
+    first = likeliest(result)
+    return f"{first['short']} is the best with a probability of {percent(first.get('p_best'), 0)}"
 
 
 def caption() -> str:

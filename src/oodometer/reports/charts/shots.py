@@ -9,17 +9,26 @@ from ..theme import ACCENT, QUIET, specification
 from .base import Figure, Result
 from .dots import dots, entry, unique
 
-__all__ = ["accuracies", "figure", "ranked"]
+__all__ = ["accuracies", "figure", "likeliest", "ranked"]
 
 MOST = 30
 
 
-def ranked(result: Result) -> list[dict[str, Any]]:
+def ranked(result: Result, most: int = MOST) -> list[dict[str, Any]]:
     """Rows of the ranking with a name each that is short and unique, as ``short``."""
-    rows = [dict(one) for one in result.get("ranking") or []][:MOST]
+    rows = [dict(one) for one in result.get("ranking") or []]
     for row, name in zip(rows, unique(str(one.get("model")) for one in rows), strict=True):
         row["short"] = name
-    return rows
+    return rows[:most]
+
+
+def likeliest(result: Result) -> dict[str, Any]:
+    """The row of the model that is most likely the best; a combined order may put another one first.
+
+    >>> likeliest({"ranking": [{"model": "a", "p_best": 0.2}, {"model": "b", "p_best": 0.8}]})["short"]
+    'b'
+    """
+    return max(ranked(result, len(result["ranking"])), key=lambda row: finite(row.get("p_best")) or 0.0)
 
 
 def accuracies(result: Result) -> list[tuple[dict[str, Any], dict[str, Any]]]:
@@ -55,13 +64,14 @@ def title(result: Result) -> str:
     'By 10 labels alone the ranges of all models overlap'
     """
     found = accuracies(result)
-    many = number(_rows(result))
+    rows = _rows(result)
+    many = f"{number(rows)} label{'' if rows == 1 else 's'}"
     lows = [finite(one.get("lower")) or 0.0 for _, one in found]
     highs = [finite(one.get("upper")) or 1.0 for _, one in found]
     if max(lows) <= min(highs):
-        return f"By {many} labels alone the ranges of all models overlap"
+        return f"By {many} alone the ranges of all models overlap"
     top = max(found, key=lambda pair: float(pair[1]["value"]))
-    return f"By {many} labels alone {top[0]['short']} is ahead: {percent(top[1]['value'], 0)}"
+    return f"By {many} alone {top[0]['short']} is ahead: {percent(top[1]['value'], 0)}"
 
 
 def caption(result: Result) -> str:

@@ -21,11 +21,13 @@ def matched(
     first_row: int,
     column: str,
     images: Sequence[str] = (),
+    remedy: str = "name its classes in the words of the labels, in their order, with --classes a,b,c",
 ) -> list[int | str | None]:
     """Labels as class names of the model; a cell of text, 1, and a number, 1 or 1.0, are the same name.
 
     Empty cells are unknown, None. ``images`` are the paths of images whose folders are the labels: of nested ones,
-    ``2024/cat``, the one that is a class. Raises `InputError` naming the row where a label is none of the classes.
+    ``2024/cat``, the one that is a class. ``remedy`` is what a message advises. Raises `InputError` naming the row
+    where a label is none of the classes.
 
     >>> matched(["1", None, "0"], (0, 1), file=None, first_row=0, column="label")
     [1, None, 0]
@@ -58,7 +60,7 @@ def matched(
                 file=file,
                 row=row,
                 column=column,
-                remedy="name its classes in the words of the labels, in their order, with --classes a,b,c",
+                remedy=remedy,
             )
         out.append(names[key])
     return out

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,10 @@ from ...arrays import Array
 from ...datasets import Dataset
 from ...datasets.reading import Columns
 from ...errors import InputError, UsageError
+from ...models.artifacts import DESCRIPTION
 from ...models.base import Classifier
 from ...models.opening import open_classifier
+from ...models.outside.base import OutsideClassifier
 from ...predictions import Predictions
 from ...rankings.answered import Answered, shown
 from ...rankings.options import RankOptions
@@ -40,6 +44,7 @@ def ask_models(
     """
     opened = [_opened(model, options) for _, model in models]
     sources = [said_model(model) for _, model in models]
+    _check_used(models, opened, options)
     given = read_rows(examples, opened, sources, options.columns, label=True)
     classes = _classes(opened, sources, given)
     pool, known_ground = (
@@ -57,6 +62,7 @@ def ask_models(
         asked = [*picked, (known_ground, list(truth))]
     names = [name for name, _ in models]
     records, truncated = _asked(opened, names, asked, classes, progress)
+    chosen = [given.chosen[row] for row in known] if given.chosen else []  # those that nobody labelled decide nothing
     texts = {id(rows): rows.texts for rows, _ in picked}
     return Answered(
         names=tuple(names),
@@ -67,7 +73,9 @@ def ask_models(
         modality=given.modality,
         inputs=tuple(texts[id(rows)][at] for rows, at in order) if texts[id(given)] else (),
         columns=given.inputs,
-        chosen=np.array([given.chosen[row] for row in known], dtype=bool) if any(given.chosen) else None,
+        chosen=np.array(chosen) if any(chosen) else None,
+        id_column=(options.columns.id or "id") if given.named else None,
+        label_column=options.columns.label or "label",
         classifiers=tuple(opened),
         truncated=truncated,
         left_out={"rows of the pool that are among the examples": twice} if twice else {},
@@ -125,6 +133,18 @@ def _opened(model: Any, options: RankOptions) -> Classifier:
     return found
 
 
+def _check_used(models: Sequence[tuple[str, Any]], opened: Sequence[Classifier], options: RankOptions) -> None:
+    """Raise `UsageError` for an option that none of the models takes."""
+    outside = [isinstance(one, OutsideClassifier) for one in opened]
+    if options.gives is not None and not any(
+        out and one.kind != "estimator" for out, one in zip(outside, opened, strict=True)
+    ):
+        raise UsageError("--gives is of functions, modules and ONNX files, and no model is one; leave it out")
+    named = [isinstance(model, (str, os.PathLike)) and not (Path(model) / DESCRIPTION).is_file() for _, model in models]
+    if options.max_length is not None and not any(hub and not out for hub, out in zip(named, outside, strict=True)):
+        raise UsageError("--max-length is of models in the form of Hugging Face, and no model is one; leave it out")
+
+
 def _classes(opened: Sequence[Classifier], sources: Sequence[str], given: Rows) -> tuple[int | str, ...]:
     """The classes of all models in the order of the first; `InputError` where they are not the same.
 
@@ -138,8 +158,8 @@ def _classes(opened: Sequence[Classifier], sources: Sequence[str], given: Rows) 
             raise InputError(
                 f"the classes of {sources[0]}, {shown(first)}",
                 got=shown(one),
-                remedy="only models of the same classes can be ranked; if only the names differ, give them in the "
-                "order of the outputs with --classes a,b",
+                remedy="only models of the same classes can be ranked; if only the names differ, and the outputs of "
+                "all stand in one order, name them in it with --classes a,b",
                 file=source,
             )
     return first

@@ -17,7 +17,7 @@ from ...rankings.answered import CHOSEN, Answered, shown, was_chosen
 from ...rankings.options import RankOptions
 from ...store import Axes, Source
 from ...store.keys import key_array, key_cells
-from ...store.tables import open_table
+from ...store.tables import RawTable, open_table
 from ..model_names import said_model
 from ..opening import Opener
 from ..predict.labels import matched
@@ -65,17 +65,20 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
     mapping = dict(options.mapping or {})
     if examples is None and options.columns.label not in (None, "label"):
         mapping[str(options.columns.label)] = "label"
-    records = _read(models, key, mapping, options)
+    table = (
+        None if examples is None else open_table(examples, [key, options.columns.label or "label", CHOSEN, *mapping])
+    )
+    records = _read(models, key, mapping, options, () if table is None else table.columns)
     names = [said_model(model) for _, model in models]
     ids = [_ids(one, key, name) for one, name in zip(records, names, strict=True)]
     order = _orders(ids, names)
     records = [one.take(rows) for one, rows in zip(records, order, strict=True)]
-    mine, classes = ids[0], records[0].classes or ()
+    mine = ids[0]
     chosen = _own_chosen(records, key)
-    if examples is None:
+    if table is None:
         codes = _own_labels(records, names, mine)
     else:
-        codes, told = _given(examples, classes, mine, key, options)
+        codes, told = _given(table, records[0], mine, key, options)
         chosen = chosen if told is None else told
     known = np.flatnonzero(codes >= 0)
     rows = np.concatenate([known, np.flatnonzero(codes < 0)])
@@ -93,6 +96,8 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
         labels=codes[known].astype(np.int64),
         ids=tuple(mine[row] for row in rows),
         modality="predictions",
+        id_column=key,
+        label_column="label" if table is None else options.columns.label or "label",
         chosen=chosen[known] if chosen[known].any() else None,
         references=_references(references, records[0], options),
     )
@@ -117,7 +122,11 @@ def _references(references: Any, like: Predictions, options: RankOptions) -> tup
 
 
 def _read(
-    models: Sequence[tuple[str, Any]], key: str, mapping: Mapping[str, str], options: RankOptions
+    models: Sequence[tuple[str, Any]],
+    key: str,
+    mapping: Mapping[str, str],
+    options: RankOptions,
+    elsewhere: Sequence[str],
 ) -> list[Predictions]:
     opener = Opener(mapping or None)
     named = [said_model(model) for _, model in models]
@@ -128,7 +137,8 @@ def _read(
             raise InputError(
                 f"a column {key} that names the rows: those of several files are matched by it, never by position",
                 got=f"the columns {shown(source.columns, 12)}",
-                remedy="name it with --id; `oodometer predict` keeps it",
+                remedy=f"name it with --id, or with --map theirs={key} where other files call it {key}; "
+                "`oodometer predict` keeps it",
                 file=name,
             )
         if "candidate_scores" in source.fields or not {"probabilities", "logits", "prediction"} & set(source.fields):
@@ -140,7 +150,7 @@ def _read(
             )
         extra = (key, CHOSEN) if source.holds(CHOSEN) and key != CHOSEN else (key,)
         sources.append(opener.open(model, options.classes, extra_columns=extra))
-    opener.check()
+    opener.check(elsewhere)
     sources = _one_order(sources, named, options)
     return [one.read(_fields(one)) for one in sources]
 
@@ -158,6 +168,7 @@ def _one_order(sources: list[Source], named: Sequence[str], options: RankOptions
         return sources
     found = [one.classes or () for one in sources]
     if all("probabilities" not in one.fields and "logits" not in one.fields for one in sources):
+        _check_vocabularies(found, named)
         every = tuple(dict.fromkeys(name for some in found for name in some))  # what is seen need not be all there is
         return [one.aligned(Axes.given(every)) for one in sources]
     for classes, name in zip(found[1:], named[1:], strict=True):
@@ -170,6 +181,22 @@ def _one_order(sources: list[Source], named: Sequence[str], options: RankOptions
                 file=name,
             )
     return [sources[0], *(one.aligned(Axes(found[0])) for one in sources[1:])]
+
+
+def _check_vocabularies(found: Sequence[Sequence[int | str]], named: Sequence[str]) -> None:
+    """Raise `InputError` where predicted classes can be of no one set: none in common, or numbers beside words."""
+    first = {str(one) for one in found[0]}
+    for classes, name in zip(found, named, strict=True):
+        own = {str(one) for one in classes}
+        numbers = {one.lstrip("-").isdigit() for one in own | first}
+        if not own & first or len(numbers) > 1:
+            raise InputError(
+                f"classes of the same names, such as those of {named[0]}, {shown(found[0])}",
+                got=shown(classes),
+                remedy="write them in the same words in all files; if they are right as they are, name all classes "
+                "with --classes a,b",
+                file=name,
+            )
 
 
 def _ids(record: Predictions, key: str, file: str) -> list[str]:
@@ -201,8 +228,8 @@ def _orders(ids: Sequence[list[str]], names: Sequence[str]) -> list[Array]:
         absent = [one for one in first if one not in where]
         more = len(own) - (len(first) - len(absent))
         if absent or more:
-            said = [f"{len(absent):,} of its ids are absent, such as {absent[0]!r}"] * bool(absent)
-            said += [f"{more:,} ids more"] * bool(more)
+            said = [f"{len(absent):,} of its ids are absent, such as {absent[0]!r}"] if absent else []
+            said += [f"{more:,} ids more"] if more else []
             raise InputError(
                 f"the ids of {names[0]}",
                 got=" and ".join(said),
@@ -244,20 +271,16 @@ def _own_chosen(records: Sequence[Predictions], key: str) -> Array:
 
 
 def _given(
-    examples: Any, classes: Sequence[int | str], ids: Sequence[str], key: str, options: RankOptions
+    table: RawTable, record: Predictions, ids: Sequence[str], key: str, options: RankOptions
 ) -> tuple[Array, Array | None]:
     """Labels of ``examples`` in the order of ``ids``, -1 where there is none; and which rows were chosen, if told."""
+    file, classes = table.file or table.name, record.classes or ()
     label = options.columns.label or "label"
-    table = open_table(examples, [key, label, CHOSEN])
-    file = table.file or table.name
-    for name, option in ((key, "--id"), (label, "--label")):
-        if name not in table.columns:
-            raise InputError(
-                f"a column {name}: examples are matched to predictions by id",
-                got=f"the columns {shown(table.columns, 12)}",
-                remedy=f"name it with {option}",
-                file=file,
-            )
+    key = _column(table, key, options, f"rename that of this file with --map theirs={key}")
+    label = _column(table, label, options, "name it with --label")
+    remedy = "write the labels in the words of the columns, or rename the columns with --map theirs=ours"
+    if record.probabilities is None:
+        remedy = "write the labels in the words of the predictions, or name all classes with --classes a,b,c"
     codes, chosen = np.full(len(ids), -1, dtype=np.int64), np.zeros(len(ids), dtype=bool)
     tells = CHOSEN in table.columns and CHOSEN not in (key, label)
     kinds: dict[str, Any] = {key: "key", label: "any", **({CHOSEN: "any"} if tells else {})}
@@ -267,7 +290,9 @@ def _given(
     done = 0
     for batch in table.batches(kinds, 4096):
         names = _keys(batch.column(key), key, file)
-        truth = matched(batch.column(label).to_pylist(), classes, file=file, first_row=done, column=label)
+        truth = matched(
+            batch.column(label).to_pylist(), classes, file=file, first_row=done, column=label, remedy=remedy
+        )
         for row, (name, known) in enumerate(zip(names, truth, strict=True), done + 1):
             if name in seen or name not in where:
                 raise InputError(
@@ -286,6 +311,21 @@ def _given(
     if not done:
         raise InputError("labelled rows", got="an empty file", remedy="check what wrote it", file=file)
     return codes, chosen if tells else None
+
+
+def _column(table: RawTable, name: str, options: RankOptions, remedy: str) -> str:
+    """What the examples call a column: its own name, or one that is renamed to it."""
+    if name in table.columns:
+        return name
+    theirs = next((one for one, ours in (options.mapping or {}).items() if ours == name and one in table.columns), None)
+    if theirs is None:
+        raise InputError(
+            f"a column {name}: examples are matched to predictions by id",
+            got=f"the columns {shown(table.columns, 12)}",
+            remedy=remedy,
+            file=table.file or table.name,
+        )
+    return theirs
 
 
 def _keys(column: Any, key: str, file: str) -> list[str]:

@@ -48,8 +48,11 @@ def read_rows(
     """All rows of a file, in batches for images and tables, in one part for texts."""
     examples = open_examples(data, opened[0].reads, columns)
     named = (*columns.inputs, columns.label, columns.id)
-    if label and CHOSEN not in named and CHOSEN in getattr(getattr(examples, "table", None), "columns", ()):
-        examples = open_examples(data, opened[0].reads, replace(columns, keep=(CHOSEN,)))
+    held = getattr(getattr(examples, "table", None), "columns", ())
+    key = getattr(examples, "id", None) if held else None
+    more = (CHOSEN,) if label and CHOSEN not in named and CHOSEN in held else ()
+    if more or key:
+        examples = open_examples(data, opened[0].reads, replace(columns, keep=(*more, *((key,) if key else ()))))
     _check_reads(examples, opened, sources, columns)
     batches: list[Batch] = list(examples.batches(_BATCH))
     parts = [one.data for one in batches]
@@ -61,9 +64,7 @@ def read_rows(
     targets = tuple(one for batch in batches for one in batch.data.targets) if label else ()
     ids = tuple(one for batch in batches for one in batch.data.ids)
     file = examples.file or examples.name
-    twice = next((one for one in ids if ids.count(one) > 1), None) if len(set(ids)) < len(ids) else None
-    if twice is not None:
-        raise InputError("ids that name one row each", got=f"{twice!r} twice", remedy="mend them", file=file)
+    _check_ids(ids, [one for batch in batches for one in batch.columns.get(key, ())] if key else (), file, key)
     rows = sum(len(part) for part in parts)
     return Rows(
         tuple(parts),
@@ -75,6 +76,24 @@ def read_rows(
         tuple(getattr(examples, "inputs", ())) if examples.modality != "image" else (),
         tuple(was_chosen(one) for batch in batches for one in batch.columns.get(CHOSEN, ())),
     )
+
+
+def _check_ids(ids: Sequence[str], cells: Sequence[Any], file: str, column: str | None) -> None:
+    """Raise `InputError` for a row without an id beside others that have one, and for an id of two rows."""
+    empty = next((row for row, one in enumerate(cells, 1) if one is None or one == "" or one != one), None)
+    if empty is not None:
+        raise InputError("an id", got="an empty cell", remedy="name each row", file=file, row=empty, column=column)
+    if len(set(ids)) < len(ids):
+        first: dict[str, int] = {}
+        row = next(row for row, one in enumerate(ids, 1) if first.setdefault(one, row) < row)
+        raise InputError(
+            "ids that name one row each",
+            got=f"{ids[row - 1]!r} twice, first in row {first[ids[row - 1]]}",
+            remedy="mend them",
+            file=file,
+            row=row,
+            column=column,
+        )
 
 
 def _check_reads(examples: Examples, opened: Sequence[Classifier], sources: Sequence[str], columns: Columns) -> None:

@@ -82,7 +82,7 @@ def rank(
     factors, attribution, samples, normalize, explain :
         Names of factors, by default all that fit the texts; "lime", "kernel-shap", "token-ig", or "auto": lime where
         the models and rows allow it; texts asked for one attribution; "none", "l1", "l2" or "max"; explain at most so
-        many of the examples. Nothing is explained unless factors or an attribution are named.
+        many of the examples. Nothing is explained unless factors or an attribution are named; "auto" asks no factor.
     order :
         "labels": by labels and pool alone. "combined": estimates and factors decide where labels are close.
     suggest :
@@ -167,7 +167,12 @@ def _suite(
         return ask_models(named, examples, unlabelled, reference, options, progress)
     if unlabelled is not None:
         raise UsageError("the pool of predictions files is their rows without a label; leave --unlabelled out")
-    for what, value in (("gives", options.gives), ("max_length", options.max_length), ("device", options.device)):
+    for what, value in (
+        ("--input", options.columns.inputs or None),
+        ("--gives", options.gives),
+        ("--max-length", options.max_length),
+        ("--device", options.device),
+    ):
         if value is not None:
             raise UsageError(f"{what} is of live models, and these are predictions files; leave it out")
     references = () if reference is None else reference if isinstance(reference, (list, tuple)) else [reference]

@@ -32,15 +32,18 @@ def check_out(out: str | os.PathLike[str] | None, suggest: int) -> None:
 def write_suggested(found: FewShotRanking, out: str | os.PathLike[str]) -> None:
     """Write the suggested rows: id, the text in the columns that it came from, and an empty label to fill in.
 
-    A column ``chosen`` says that the rows are no random sample.
+    Columns are called as in the labelled rows, so that the file can be put behind them; without ids there, none are
+    written where the text itself tells the rows apart. A column ``chosen`` says that the rows are no random sample.
     """
     check_out(out, len(found.suggested) or 1)
     rows = [_row(found, name, text) for name, text in found.suggested]
     if Path(out).suffix.lower() == ".jsonl":
-        write_result(out, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+        write_result(
+            out, "".join(json.dumps({**row, found.label_column: None}, ensure_ascii=False) + "\n" for row in rows)
+        )
         return
     file = io.StringIO()
-    names = list(rows[0]) if rows else ["id", "label", CHOSEN]
+    names = list(rows[0] if rows else _row(found, "", None))
     writer = csv.DictWriter(file, names, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
@@ -51,4 +54,6 @@ def _row(found: FewShotRanking, name: str, text: Any) -> dict[str, Any]:
     parts = () if text is None else (text,) if isinstance(text, str) else tuple(text)
     usual = ("text",) if len(parts) == 1 else tuple(f"text_{i + 1}" for i in range(len(parts)))
     columns = found.columns if len(found.columns) == len(parts) else usual
-    return {"id": name, **dict(zip(columns, parts, strict=True)), "label": "", CHOSEN: "by disagreement"}
+    key = found.id_column or (None if parts else "id")
+    named = {} if key is None else {key: name}
+    return {**named, **dict(zip(columns, parts, strict=True)), found.label_column: "", CHOSEN: "by disagreement"}
