@@ -153,7 +153,7 @@ def _strengths(cells: _Cells, prior: float, rng: np.random.Generator) -> Array:
     def drawn() -> Array:
         out = rng.standard_normal((_CHAINS, models + 1)) * np.r_[np.full(models, own), _SPREAD]
         out[:, :models] += _SPREAD * rng.standard_normal((_CHAINS, 1))
-        return out
+        return np.asarray(out)
 
     def log_likelihood(strengths: Array) -> Array:
         side = _TIED * np.maximum(_expected(told, strengths)[:, labelled], 1e-300)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arguments import check_seed
 from ..arrays import Array
+from ..attributions.asking import is_whole
 from ..errors import InputError, UsageError
 from ..intervals import check_level, clopper_pearson
 from ..results import Interval, plain
@@ -144,7 +145,7 @@ def posterior(
     """
     level, seed = check_level(level), check_seed(seed)
     check_prior(prior)
-    if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < 1:
+    if not is_whole(draws, 1):
         raise UsageError(f"expected a whole number of draws from 1 on, got {draws!r}")
     asked = checked_classes(predicted, "predictions")
     known = checked_truth(truth, asked.shape[1])
@@ -183,8 +184,8 @@ def posterior(
 
 def check_prior(prior: object) -> None:
     """Raise `UsageError` for a prior that is no finite number above 0."""
-    number = isinstance(prior, (int, float, np.number)) and not isinstance(prior, bool)
-    if not (number and np.isfinite(prior) and prior > 0):
+    number = isinstance(prior, int | float | np.integer | np.floating) and not isinstance(prior, bool)
+    if not (number and 0 < float(prior) < np.inf):  # type: ignore[arg-type]
         raise UsageError(f"expected a finite prior above 0, got {prior!r}")
 
 

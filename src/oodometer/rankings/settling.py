@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arguments import check_seed
 from ..arrays import Array
+from ..attributions.asking import is_whole
 from ..errors import UsageError
 from ..intervals import check_level
 from .patterns import checked_classes
@@ -137,7 +138,7 @@ def rows_to_label(pool: Any, p_best: Any, count: int, *, seed: int = 0) -> Array
     [1, 2]
     """
     weight = np.asarray(p_best, dtype=np.float64)
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+    if not is_whole(count, 1):
         raise UsageError(f"expected at least one row to label, a whole number, got {count!r}")
     if weight.ndim != 1 or not np.isfinite(weight).all():
         raise UsageError("expected P(best) of each model, finite numbers of shape (model,)")
