@@ -73,7 +73,7 @@ class FewShot:
     def pair_name(self, pair: int) -> str:
         """Name of a pair, the better model first."""
         better, worse = self.pairs[pair]
-        return f"{self.models[better]}-{self.models[worse]}"
+        return f"{self.models[better]} > {self.models[worse]}"
 
     def by_pair(self) -> tuple[list[str], list[list[str]]]:
         """A table like the paper's Table 4: column names, and lines of a method with its pairwise accuracies in %."""

@@ -138,15 +138,11 @@ def test_numbers_are_those_of_the_library(finished: Any) -> None:
     assert row["accuracy"] == pytest.approx(truth.tolist(), abs=1e-6)
     expected = []
     for pair in row["pairs"]:
-        better, worse = (row["models"].index(name) for name in _split(pair["pair"], row["models"]))
+        better, worse = (row["models"].index(name) for name in pair["pair"].split(" > "))
         gaps = [right[better][one].mean() - right[worse][one].mean() for one in drawn]
         expected.append(float(np.mean([0.5 if gap == 0 else gap > 0 for gap in gaps])))
     assert row["pairwise"]["ACC"] == pytest.approx(expected, abs=1e-6)
     assert row["few_shot"]["ACC"] == pytest.approx(float(np.mean(expected)), abs=1e-6)
-
-
-def _split(pair: str, names: list[str]) -> tuple[str, str]:
-    return next((a, b) for a in names for b in names if f"{a}-{b}" == pair)
 
 
 def test_attributions_are_of_the_predicted_class(finished: Any) -> None:

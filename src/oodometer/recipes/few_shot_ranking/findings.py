@@ -148,7 +148,7 @@ def _own_factors(look: Looker) -> Iterator[Claim]:
     yield _all("lime_swap_avg", "with LIME SWAP-AVG ranks better than ACC on PAWS", text, looks)
     looks = [positive(look.apart(suite, look.baseline, f"lime/{_OWN[suite]}")) for suite in ("SUB", "CON")]
     claim = "with LIME INDEX-DIFF (SUB) and CONST (CON) rank worse than ACC"
-    yield _all("lime_other_factors", claim, _beside(look, "lime"), looks)
+    yield _all("lime_other_factors", claim, _beside(look, "lime", ("SUB", "CON")), looks)
     gaps = [look.apart(suite, look.baseline, f"token-ig/{own}") for suite, own in _OWN.items()]
     firsts = [one[0] for one in gaps if one]
     looks = [positive(firsts)] if len(firsts) > 1 else []
@@ -156,10 +156,10 @@ def _own_factors(look: Looker) -> Iterator[Claim]:
     yield _all("ig_own_factors", claim, _beside(look, "token-ig"), looks, "t test over the three sets of one seed")
 
 
-def _beside(look: Looker, method: str) -> str:
+def _beside(look: Looker, method: str, suites: Sequence[str] = _PAIRS) -> str:
     return "; ".join(
-        f"{suite} {own} {look.mean(suite, f'{method}/{own}')}, ACC {look.mean(suite, look.baseline)}"
-        for suite, own in _OWN.items()
+        f"{suite} {_OWN[suite]} {look.mean(suite, f'{method}/{_OWN[suite]}')}, ACC {look.mean(suite, look.baseline)}"
+        for suite in suites
     )
 
 
@@ -185,6 +185,7 @@ def _confidence(look: Looker) -> Iterator[Claim]:
         for sign in (1, -1)
     ]
     claim = f"CONF is near chance on MSGS (within {100 * CHANCE:.0f} points of 50 %)"
+    text = "; ".join(f"{suite} {look.mean(suite, 'CONF')}" for suite in _MSGS)
     yield _all("conf_near_chance", claim, text, looks, f"two one-sided {_SEEDS}")
     looks = [positive([0.5 - one for one in look.values("PAWS", "CONF")])]
     text = _listed(look, ["PAWS"], "CONF", "CONF reversed")

@@ -142,8 +142,8 @@ def _table_4(look: Looker) -> str:
             cells = [f"{100 * p:.1f}" for p in row["pairwise"][name]]
             rows.append([str(row["seed"]), name, *(cells + ["-"] * (6 - len(cells)))])
     words = "**Table 4: pairwise accuracy on PAWS between architectures**, in percent; models: "
-    words += ", ".join(found[0]["models"]) + ". The pairs of each seed, the better model first, in the order of: "
-    words += "; ".join(f"seed {row['seed']}: {', '.join(p['pair'] for p in row['pairs'])}" for row in found) + "."
+    words += "; ".join(found[0]["models"]) + ". The pairs of each seed, the better model first: "
+    words += ". ".join(f"Seed {row['seed']}: {'; '.join(p['pair'] for p in row['pairs'])}" for row in found) + "."
     printed = "; ".join(f"{name} {values}" for name, values in theirs.items() if name != "pairs")
     after = f"The paper (SHAP; {', '.join(theirs['pairs'])}): {printed}."
     return section(words, ["seed", "method", *(f"pair {i + 1}" for i in range(6))], rows, after)
