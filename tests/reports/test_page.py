@@ -302,7 +302,7 @@ def test_file_is_whole_or_not_there(estimate: dict[str, Any], tmp_path: Path) ->
 
 def test_unknown_command_is_refused() -> None:
     with pytest.raises(UsageError, match="expected a result of estimate, evaluate, demo"):
-        render({"command": "rank"})
+        render({"command": "predict"})
 
 
 @pytest.mark.parametrize("library", ["altair", "vl_convert"])
