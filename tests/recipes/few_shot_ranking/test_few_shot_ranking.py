@@ -63,7 +63,9 @@ def tiny(scale: str, **more: Any) -> RunConfig:
         "further": replace(usual.further, batch_size=8, schedule="constant", learning_rate=5e-3, precision="float32"),
         "steps": {name: min(many, 6) for name, many in usual.steps.items()},
         "doses": dict.fromkeys(("MORPH", "VERB", "ADJECT"), (0.25, 0.5)),
-        "paws_share": 0.25,
+        "rates": {"paraphrase": 2e-3},
+        "further_rates": {},
+        "paws_mixed": ((0.25, 2), (0.75, 120)),
         "nli_further": (1, 40),
         "paws_further": {name: 2 + 40 * place for place, name in enumerate(usual.paws_further)},
         "seeds": 2,
@@ -103,7 +105,7 @@ def finished(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
 
 def small(**more: Any) -> RunConfig:
     """The small scale, its network from scratch smaller, too."""
-    usual = RUN_CONFIGS["small"].networks
+    usual = {name: {**one, "learning_rate": None} for name, one in RUN_CONFIGS["small"].networks.items()}
     scratch = {"config": {**SIZES, "num_hidden_layers": 1}, "vocab_size": 120, "max_length": 48}
     return tiny("small", networks={**usual, "BERT-scratch": scratch}, **more)
 
@@ -173,11 +175,14 @@ def test_window_factors_look_only_at_marked_words(finished: Any) -> None:
 
 def test_paws_is_ranked_on_other_rows_than_it_was_trained_on(data: Path) -> None:
     held, suite = RunData(small()), next(one for one in SUITES if one.name == "PAWS")
-    plan = next(one for one in lineup(small()) if one.name == "paws-pure")
-    trained = set(held.further(plan, 0).ids)
     judged = set(held.rows(suite, 0).data.ids)
     assert len(judged) == 12
-    assert not trained & judged
+    further = [one for one in lineup(small()) if one.family == "paraphrase" and one.start]
+    assert len(further) == 5
+    for plan in further:
+        trained = set(held.further(plan, 0).ids)
+        assert not trained & judged
+        assert (plan.mixture < 1) == any(one.startswith("train") for one in trained) == plan.name.startswith("paws-mix")
     assert judged != set(held.rows(suite, 1).data.ids)
 
 

@@ -17,7 +17,7 @@ from ...datasets.msgs import MSGS_SETS, msgs
 from ...datasets.sentence_pairs import binary_entailment, mrpc, paws_qqp
 from ...errors import OodometerError, WorkError
 from ...models.inoculation import batches_of, mixed
-from .lineup import FAMILIES, SUITES, Plan, Suite
+from .lineup import FAMILIES, SUITES, Plan, Suite, training_of
 from .run_config import RunConfig
 
 __all__ = ["STAND_INS", "Rows", "RunData"]
@@ -78,15 +78,18 @@ class RunData:
 
     def training(self, plan: Plan, seed: int) -> Dataset:
         """The rows that a model is trained on, from its network; all rows come once before any comes again."""
-        found, rows = self._sources(plan.family), plan.steps * self.config.training.batch_size
+        found, rows = self._sources(plan.family), plan.steps * training_of(self.config, plan).batch_size
         targets = found.targets(seed)
         parts = [(targets[name], share) for name, share in plan.shares.items()]
         return mixed(found.train, parts, rows=rows, seed=seed)
 
     def further(self, plan: Plan, seed: int) -> Dataset:
-        """The target rows of a model's further steps; those of more steps hold those of fewer."""
-        target = self._sources(plan.family).targets(seed)["target"]
-        return batches_of(target, plan.further, self.config.further.batch_size, seed)
+        """The rows of a model's further steps; of pure target data, those of more steps hold those of fewer."""
+        found = self._sources(plan.family)
+        target, size = found.targets(seed)["target"], training_of(self.config, plan).batch_size
+        if plan.mixture == 1:
+            return batches_of(target, plan.further, size, seed)
+        return mixed(found.train, [(target, plan.mixture)], rows=plan.further * size, seed=seed)
 
     def _in_domain(self, family: str, seed: int) -> Dataset:
         return self._sources(family).test.sample(self.config.in_domain_rows, seed)
@@ -164,9 +167,8 @@ def _paraphrase_source(many: int) -> _Source:
         return order.take(range(many)), order.take(range(many, len(whole)))
 
     counts = {"trained on": many}
-    return _Source(
-        mrpc("train"), mrpc("test"), lambda seed: {"target": paws(seed)[0]}, lambda _: whole, paws, dict, counts
-    )
+    train, test = _even(mrpc("train")), mrpc("test")
+    return _Source(train, test, lambda seed: {"target": paws(seed)[0]}, lambda _: whole, paws, dict, counts)
 
 
 def _place(text: Any, start: int | None) -> int | None:

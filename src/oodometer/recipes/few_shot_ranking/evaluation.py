@@ -80,7 +80,7 @@ class Evaluation:
             first = by_name["paws-pure" if self.suite.name == "PAWS" else "nli-base"]
             found["architectures"] = [first, *others]
             if self.suite.name == "PAWS":
-                found["pairs"] = [first, by_name["paws-mixed-short"], *others]
+                found["pairs"] = [first, by_name["paws-mixed-1"], *others]
         for name, models in found.items():
             if len(set(self.truth[models].tolist())) > 1:
                 yield name, models

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
+from ...models.torch.training import TrainingConfig
 from .run_config import RunConfig
 
-__all__ = ["FAMILIES", "SUITES", "Plan", "Suite", "lineup", "suites_of"]
+__all__ = ["FAMILIES", "SUITES", "Plan", "Suite", "lineup", "suites_of", "training_of"]
 
 FAMILIES = ("MORPH", "VERB", "ADJECT", "nli", "paraphrase")
 """Sources of in-domain data, each with its target data."""
@@ -37,7 +38,8 @@ class Plan:
     shares : target set -> its share of the training rows.
     steps : training steps on in-domain data with those shares; 0: the network is asked as it is.
     start : name of the model that it goes on from; empty where it starts from its network.
-    further : steps of pure target data from there.
+    further : steps from there, of pure target data or of a mixture with in-domain data.
+    mixture : share of target rows in those steps; below 1 they are trained as the steps before them were.
     inoculated : whether it belongs to the suite of inoculated models, or stands for another architecture.
     """
 
@@ -49,12 +51,14 @@ class Plan:
     steps: int = 0
     start: str = ""
     further: int = 0
+    mixture: float = 1.0
     inoculated: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
         out = {"name": self.name, "label": self.label, "network": self.network, "shares": dict(self.shares)}
-        return {**out, "steps": self.steps, "further": self.further, "inoculated": self.inoculated}
+        out |= {"steps": self.steps, "further": self.further, "mixture": self.mixture}
+        return {**out, "inoculated": self.inoculated}
 
 
 @final
@@ -98,6 +102,14 @@ def lineup(config: RunConfig) -> tuple[Plan, ...]:
     return (*_msgs(config), *_nli(config), *_paraphrase(config))
 
 
+def training_of(config: RunConfig, plan: Plan) -> TrainingConfig:
+    """How a model is trained, from its network or from the model that it goes on from."""
+    pure = plan.start and plan.mixture == 1
+    usual, rates = (config.further, config.further_rates) if pure else (config.training, config.rates)
+    own = None if pure else config.networks[plan.network].get("learning_rate")
+    return replace(usual, learning_rate=own or rates.get(plan.family, usual.learning_rate), epochs=1)
+
+
 def _msgs(config: RunConfig) -> list[Plan]:
     out = []
     for name in ("MORPH", "VERB", "ADJECT"):
@@ -122,16 +134,14 @@ def _nli(config: RunConfig) -> list[Plan]:
 
 def _paraphrase(config: RunConfig) -> list[Plan]:
     family, network, steps = "paraphrase", config.roles["paraphrase"], config.steps["paraphrase"]
-    share = {"target": config.paws_share}
-    half = max(1, steps // 2)
     base = Plan("paws-base", "base", family, network, steps=steps)
     many = config.paws_further[network]
-    out = [
-        base,
-        Plan("paws-pure", f"{many} target steps", family, network, steps=steps, start=base.name, further=many),
-        Plan("paws-mixed-short", "mixed, half the steps", family, network, share, half),
-        Plan("paws-mixed", "mixed", family, network, share, steps),
-    ]
+    pure = Plan("paws-pure", f"{many} target steps", family, network, steps=steps, start=base.name, further=many)
+    out = [base, pure]
+    for place, (share, many) in enumerate(config.paws_mixed, 1):
+        label = f"{many} steps with {100 * share:g} %"
+        more = Plan(f"paws-mixed-{place}", label, family, network, steps=steps, start=base.name, further=many)
+        out.append(replace(more, mixture=share))
     for other in config.roles["paraphrase_others"]:
         slug, many = f"paws-{other.lower()}", config.paws_further[other]
         start = Plan(f"{slug}-base", f"{other}, base", family, other, steps=steps, inoculated=False)

@@ -172,21 +172,27 @@ def _table_6(result: Found) -> str:
         if one["family"] not in _MSGS:
             far = [name for name in one["accuracy"] if name != "in-domain"]
             told = "; ".join(f"{n} {_spread(one['accuracy'][n])} ({_spread(one['balanced'][n])})" for n in far)
-            shares = ", ".join(f"{100 * share:g} %" for share in one["shares"].values()) or "-"
-            steps = [str(one["steps"]), str(one["further"] or "-")]
-            rows.append([one["label"], one["network"], *steps, shares, _spread(one["accuracy"]["in-domain"]), told])
+            further = [str(one["further"]), f"{100 * one['mixture']:g} %"] if one["further"] else ["-", "-"]
+            near = _spread(one["accuracy"]["in-domain"])
+            rows.append([one["label"], one["network"], str(one["steps"]), *further, near, told])
     theirs = paper_tables(PAPER)["table_6"]
     sizes = result["sizes"]
-    after = (
-        f"Learning rate {sizes['training']['learning_rate']:g}, weight decay {sizes['training']['weight_decay']:g}, "
-    )
-    after += f"batches of {sizes['training']['batch_size']}; further steps {sizes['further']['learning_rate']:g}. "
+    usual, more = sizes["training"], sizes["further"]
+    after = f"Learning rate {_rates(usual['learning_rate'], sizes['rates'])}, weight decay {usual['weight_decay']:g}, "
+    after += f"batches of {usual['batch_size']}; steps of target rows alone "
+    after += f"{_rates(more['learning_rate'], sizes['further_rates'])}. "
     after += "The paper: HANS-SUB/HANS-CON " + ", ".join(f"{name} {a}/{b}" for name, a, b in theirs["hans"])
     after += (
         "; PAWS " + ", ".join(f"{name} {a}" for name, a in theirs["paws"]) + "; learning rate 1e-5, weight decay 0.1."
     )
-    heads = ["model", "network", "steps", "target steps", "target share", "in-domain", "out of domain (balanced)"]
+    heads = ["model", "network", "steps", "further", "target rows", "in-domain", "out of domain (balanced)"]
     return section("**Table 6: the models of HANS and PAWS**, accuracies in percent.", heads, rows, after)
+
+
+def _rates(usual: float, by_family: Mapping[str, float]) -> str:
+    """A learning rate, and the families that have another."""
+    other = ", ".join(f"{rate:g} in {name}" for name, rate in by_family.items())
+    return f"{usual:g} ({other})" if other else f"{usual:g}"
 
 
 def _table_9(result: Found) -> str:

@@ -6,7 +6,7 @@ from typing import Any, final
 
 from ..base import Progress, Step, Workspace
 from .data import RunData
-from .lineup import FAMILIES, SUITES, Plan, Suite, lineup, suites_of
+from .lineup import FAMILIES, SUITES, Plan, Suite, lineup, suites_of, training_of
 from .run_config import RunConfig
 from .study import FORM, study
 from .work import METHODS, MODEL_FILES, Place, ask, cut, cut_files, explain, is_cut, train
@@ -68,7 +68,7 @@ class Steps:
             train(self.data, plan, seed, Place(workspace, folder, progress))
 
         settings: dict[str, Any] = {"plan": plan.to_dict(), "network": dict(network), "seed": seed}
-        settings |= {"training": config.further if plan.start else config.training, "data": self._data[plan.family]}
+        settings |= {"training": training_of(config, plan), "data": self._data[plan.family]}
         settings |= {"paws": config.paws_inoculation} if plan.family == "paraphrase" else {}
         needs = (f"train-{seed}-{plan.start}",) if plan.start else ("cut",) if is_cut(network) else ()
         steps = plan.further if plan.start else plan.steps

@@ -25,7 +25,7 @@ from ..base import Progress, Workspace
 from ..kit.answers import Place, load_answers, store_answers
 from ..kit.sources import beside_the_data, packaged_minilm
 from .data import RunData
-from .lineup import Plan, Suite
+from .lineup import Plan, Suite, training_of
 from .record import labels_of
 from .run_config import RunConfig
 
@@ -94,7 +94,7 @@ def cut_files(network: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _options(network: Mapping[str, Any], workspace: Workspace) -> dict[str, Any]:
     """Arguments of `Encoder`."""
-    options = {name: value for name, value in network.items() if name != "ready"}
+    options = {name: value for name, value in network.items() if name not in ("ready", "learning_rate")}
     if is_cut(network):
         layers = str(network["source"]).removeprefix(_CUT)
         options["source"] = str(workspace.folder / f"encoders/minilm-{layers}")
@@ -107,7 +107,7 @@ def train(data: RunData, plan: Plan, seed: int, place: Place) -> None:
     """Train a model and save it, with what its classes mean; it goes on from its checkpoint."""
     use_threads()
     config, workspace = data.config, place.workspace
-    network = config.networks[plan.network]
+    network, training = config.networks[plan.network], replace(training_of(config, plan), seed=seed)
     checkpoint = workspace / f"checkpoints/{place.folder}"
     if plan.start:
         model = _opened(workspace, f"models/{seed}/{plan.start}")
@@ -115,7 +115,7 @@ def train(data: RunData, plan: Plan, seed: int, place: Place) -> None:
         rows = data.further(plan, seed)
         named = [model.classes[roles["positive" if one else "negative"]] for one in rows.targets]
         model.fit_further(
-            replace(rows, targets=tuple(named)), training=replace(config.further, seed=seed, epochs=1),
+            replace(rows, targets=tuple(named)), training=training,
             checkpoint=checkpoint, progress=place.progress,
         )  # fmt: skip
     elif network.get("ready"):
@@ -123,7 +123,6 @@ def train(data: RunData, plan: Plan, seed: int, place: Place) -> None:
         model = Encoder.from_pretrained(options["source"], max_length=options["max_length"])
         roles = _roles(model, data.in_domain(plan.family, seed))
     else:
-        training = replace(config.training, seed=seed, epochs=1)
         model = Encoder(**_options(network, workspace), training=training)
         rows = data.training(plan, seed)
         model.fit(rows, classes=(0, 1), checkpoint=checkpoint, progress=place.progress)
