@@ -56,7 +56,12 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        out = {"name": self.name, "label": self.label, "network": self.network, "shares": dict(self.shares)}
+        out: dict[str, Any] = {
+            "name": self.name,
+            "label": self.label,
+            "network": self.network,
+            "shares": dict(self.shares),
+        }
         out |= {"steps": self.steps, "further": self.further, "mixture": self.mixture}
         return {**out, "inoculated": self.inoculated}
 
