@@ -48,9 +48,7 @@ PROBABILITIES: dict[str, tuple[Any, str]] = {
     "infinity": ([[0.9, 0.1], [np.inf, 0.0]], "row 2: column probabilities[0]: expected a finite number, got inf; "
      "drop the row or find out why the model gave it"),
     "one class": ([[1.0], [1.0]], "column probabilities: expected at least two classes, got 1; for the probability of "
-     "one positive class give both columns, or use `confidence` and `correct`"),
-    "one axis": ([0.5, 0.5], "column probabilities: expected an array with axes (sample, class), got shape (2,); "
-     "for the probability p of one positive class give both columns, [1 - p, p]"),
+     "one positive class give one axis, shape (sample,), or the column prob_1 (--positive)"),
     "three axes": ([GOOD, GOOD], "column probabilities: expected an array with axes (sample, class), got shape "
      "(2, 2, 2); transpose or reshape it"),
     "one number": (0.5, "column probabilities: expected an array with axes (sample, class), got shape (); give one "

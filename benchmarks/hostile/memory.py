@@ -134,7 +134,7 @@ _dict(
     lambda a: {**a, "probabilities": a["probabilities"][None]},
 )
 _dict(
-    "one axis",
+    "one axis, three classes",
     "(sample,)",
     REFUSED,
     "probabilities",

@@ -244,6 +244,7 @@ CHECKS: dict[str, Check] = {
             "every",
             "key",
             "assume",
+            "positive",
             "suggest_by",
             "calibrator",
             "score",

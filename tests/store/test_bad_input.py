@@ -261,11 +261,9 @@ def test_read_predictions_names_the_file_too(put: Put) -> None:
         read_predictions(put("p.csv", HEAD + "1,x,cat\n"))
 
 
-def test_probabilities_of_one_positive_class_are_told_what_is_lacking(tmp_path: Path) -> None:
+def test_probabilities_of_one_positive_class_in_a_file_are_told_their_column(tmp_path: Path) -> None:
     path = tmp_path / "p.npz"
     np.savez(path, probabilities=np.array([0.2, 0.9]))
-    for data in ({"probabilities": [0.2, 0.9]}, path):
-        with pytest.raises(InputError, match=r"one positive class both columns, \[1 - p, p\]"):
-            as_source(data).read()
-    with pytest.raises(InputError, match=r"one positive class give both columns, \[1 - p, p\]"):
-        Predictions.from_probabilities([0.2, 0.9])
+    with pytest.raises(InputError, match="the probability of one positive class alone belongs in prob_<class>"):
+        as_source(path).read()
+    assert as_source(path, mapping={"probabilities": "prob_1"}).read().predicted.tolist() == [0, 1]

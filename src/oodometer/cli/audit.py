@@ -60,6 +60,7 @@ def audit(
         list[str] | None, typer.Option("--method", help="Label-free methods to hear; may be repeated.")
     ] = None,
     rename: options.Rename = None,
+    positive: options.Positive = None,
     classes: options.Classes = None,
     workers: options.Workers = None,
     seed: Annotated[int, typer.Option(help="Seed of the suggestion and of the order of bets.")] = 0,
@@ -88,6 +89,7 @@ def audit(
             margin=margin,
             methods=method or None,
             mapping=output.parse_mapping(rename or []),
+            positive=positive,
             classes=output.parse_classes(classes),
             workers=workers,
             seed=seed,

@@ -45,6 +45,7 @@ def estimate(
     ] = None,
     calibrator: Annotated[str, typer.Option(help="auto, none, temperature, isotonic or histogram.")] = "auto",
     rename: options.Rename = None,
+    positive: options.Positive = None,
     classes: options.Classes = None,
     backtest: Annotated[
         str,
@@ -92,6 +93,7 @@ def estimate(
             target_accuracies=tuple(accuracy or (0.95,)),
             calibrator=calibrator,
             mapping=output.parse_mapping(rename or []),
+            positive=positive,
             classes=output.parse_classes(classes),
             backtest=None if backtest == "none" else backtest,
             assume=assume,

@@ -17,6 +17,7 @@ __all__ = [
     "Key",
     "Level",
     "Methods",
+    "Positive",
     "Reference",
     "Rename",
     "Report",
@@ -50,6 +51,13 @@ Key = Annotated[
 ]
 Level = Annotated[float, typer.Option(help="Nominal coverage of the intervals.")]
 Methods = Annotated[list[str] | None, typer.Option("--method", help="Only this method; may be repeated.")]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        help="Column with the probability of class 1 of a binary model; COLUMN=CLASS names another class.",
+        metavar="COLUMN",
+    ),
+]
 Rename = Annotated[list[str] | None, typer.Option("--map", help="Rename a column, theirs=ours.")]
 Report = Annotated[
     str | None,

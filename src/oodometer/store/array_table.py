@@ -43,7 +43,7 @@ def sample_axis(kind: Kind) -> int:
 def axes_remedy(kind: Kind, given: int) -> str:
     """What to do about an array that has not as many axes as its kind."""
     if kind == "numbers" and given == 1:
-        return "give each row one number a class; for the probability p of one positive class both columns, [1 - p, p]"
+        return "give each row one number a class; the probability of one positive class alone belongs in prob_<class>"
     return "save it with the axes of the predictions file"
 
 

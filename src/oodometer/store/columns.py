@@ -46,17 +46,27 @@ def class_names(texts: Sequence[str]) -> ClassNames:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """The columns that one field is read from: one column, or several wide ones with their suffixes."""
+    """The columns that one field is read from: one column, or several wide ones with their suffixes.
+
+    ``positive`` is the position, among two classes, of the one that a lone column is about; the other class has the
+    complement. None where every class has a column.
+    """
 
     field: str
     kind: Kind
     columns: tuple[str, ...]
     suffixes: tuple[str, ...] | None = None
+    positive: int | None = None
 
     @property
     def wide(self) -> bool:
         """Whether the field is spread over one column for each class, model, view, judge or feature."""
         return self.suffixes is not None
+
+    @property
+    def lone(self) -> bool:
+        """Whether it is one column of a binary model, about one of two classes."""
+        return FIELDS[self.field].of_classes and self.suffixes is not None and len(self.suffixes) == 1
 
     @property
     def prefix(self) -> str:
@@ -170,9 +180,19 @@ class Layout:
 
     @property
     def wide_classes(self) -> ClassNames | None:
-        """Class names from wide columns, in column order."""
-        wide = self.wide_of_classes
+        """Class names from wide columns, in column order; None where there is no column for each class."""
+        wide = [feed for feed in self.wide_of_classes if not feed.lone]
         return class_names(wide[0].suffixes or ()) if wide else None
+
+    @property
+    def lone_class(self) -> int | str | None:
+        """The class that the one column of a binary model is about; None where every class has one, or none has.
+
+        >>> Layout.parse(["prob_1", "label"]).lone_class
+        1
+        """
+        lone = [feed for feed in self.wide_of_classes if feed.lone]
+        return class_names(lone[0].suffixes or ())[0] if lone else None
 
     @property
     def wide_of_classes(self) -> list[Feed]:
@@ -184,6 +204,9 @@ class Layout:
         """The same layout with wide class columns in the order of ``classes``, matched by name."""
         feeds = dict(self.feeds)
         for feed in self.wide_of_classes:
+            if feed.lone:
+                feeds[feed.field] = _placed_among(feed, classes, file)
+                continue
             where = dict(zip(feed.suffixes or (), feed.columns, strict=True))
             order = [str(name) for name in classes]
             prefix = feed.prefix
@@ -250,6 +273,29 @@ class Layout:
             by_position = feed.columns[int(suffix)] if suffix.isdigit() and int(suffix) < len(feed.columns) else None
             error.column = known.get(suffix) or by_position or f"{feed.prefix}*"
         return error.at()
+
+
+def _placed_among(feed: Feed, classes: ClassNames, file: str | None) -> Feed:
+    """The lone column of a binary model with the position of its class; `InputError` where that is none of the two."""
+    (named,) = feed.suffixes or ()
+    known = [str(name) for name in classes]
+    if named not in known:
+        raise InputError(
+            f"the probability of one of the classes {_shown(known)}",
+            got=f"that of {named!r}",
+            file=file,
+            column=feed.columns[0],
+            remedy="name the class that the column is about, --positive COLUMN=CLASS",
+        )
+    if len(known) != 2:
+        raise InputError(
+            f"a column for each of the {len(known)} classes ({_shown(known)})",
+            got="one",
+            file=file,
+            column=feed.columns[0],
+            remedy="one column is enough for two classes only: add those of the others",
+        )
+    return replace(feed, positive=known.index(named))
 
 
 def _renamed(columns: Sequence[str], mapping: Mapping[str, str], file: str | None) -> list[str]:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from ..arrays import Array, Coded
+from ..checks import both_classes
 from ..classes import ClassNames, encode_positions
 from ..fields import FIELDS
 from .cells import any_cells, number_cells, plain, text_cells, time_cells, wrong_type
@@ -41,6 +42,8 @@ def field(batch: Any, feed: Feed, classes: ClassNames | None, text: bool, width:
     if not feed.wide:
         return _CELLS[feed.kind](columns[0], feed.columns[0], classes, text, width)
     cells = [_CELLS[feed.kind](a, c, classes, text, None) for a, c in zip(columns, feed.columns, strict=True)]
+    if feed.positive is not None:
+        return both_classes(cells[0], feed.field, feed.columns[0], feed.positive)
     if feed.kind == "class":
         return Coded(np.stack([cell.codes for cell in cells]), classes or ())
     return np.stack(cells, axis=1 if feed.kind == "number" else 0)

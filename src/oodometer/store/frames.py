@@ -14,15 +14,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..arrays import Ragged, as_numpy
+from ..arrays import Ragged, as_cells, as_numpy
 from ..classes import named_classes
 from ..errors import InputError, UsageError
+from ..fields import FIELDS
 from .array_table import table_of
 from .arrow import MemoryReader
 from .columns import AXES, Layout
 from .reader import Reader
 
-__all__ = ["forget_spooled", "reader_of", "spooled_stdin"]
+__all__ = ["forget_spooled", "reader_of", "spooled_stdin", "with_lone"]
 
 _SPOOL = "oodometer-stdin-"
 _spooled: list[Path] = []
@@ -64,6 +65,23 @@ def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Re
                 table = table.append_column(name, pa.array(held.tolist()))
     names = {axis: tuple(map(str, as_numpy(own).tolist())) for axis, own in named.items()}
     return MemoryReader(table, None if classes is None else named_classes(classes), names)
+
+
+def with_lone(arrays: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> dict[str, str]:
+    """The renamings, and those of arrays with one probability or logit a row: a binary model's of class 1.
+
+    >>> with_lone({"probabilities": np.array([0.9, 0.2]), "label": [1, 0]}, None)
+    {'probabilities': 'prob_1'}
+    """
+    out = dict(mapping or {})
+    for name, value in arrays.items():
+        field = out.get(name, name)
+        prefix = FIELDS[field].prefix if field in FIELDS and FIELDS[field].of_classes else None
+        if prefix is not None and value is not None and not isinstance(value, Ragged):
+            array = as_cells(value)
+            if array.ndim == 1 and array.dtype.kind in "fiu":
+                out[name] = f"{prefix}1"
+    return out
 
 
 def _of_data_set(data: Any) -> Any:

@@ -93,6 +93,8 @@ def as_source(
         data = frames.spooled_stdin()
     if isinstance(data, (str, os.PathLike)):
         return open_predictions(data, mapping=mapping, extra_columns=extra_columns, axes=wanted)
+    if isinstance(data, Mapping):
+        mapping = frames.with_lone(data, mapping)
     return ReaderSource.over(frames.reader_of(data, mapping), wanted, mapping, extra_columns)
 
 
@@ -280,13 +282,6 @@ class ReaderSource(Source):
 
     def _settle(self) -> Plan:
         layout, wanted = self._layout, self._wanted or Axes()
-        if layout.wide_classes is not None and len(layout.wide_classes) == 1:
-            raise InputError(
-                "a column for each of at least two classes",
-                got="one",
-                remedy="for the probability of one positive class add the other's column, 1 - p",
-                column=layout.wide_of_classes[0].columns[0],
-            )
         widths = dict(self.reader.widths(layout))
         inner = widths.pop("classes", None)
         listed = [n for n, field in FIELDS.items() if field.of_classes and n in widths]
@@ -299,6 +294,8 @@ class ReaderSource(Source):
         classes = wanted.classes
         if classes is None:
             classes = own if own is not None or width is None else tuple(range(width))
+        if classes is None and layout.lone_class is not None:
+            classes = self._two_classes(layout.lone_class)
         if classes is None:
             classes = seen_classes(self.reader, layout)
         elif width is not None:
@@ -360,6 +357,22 @@ class ReaderSource(Source):
                 remedy="name every class once, in their order",
             )
         return stated
+
+    def _two_classes(self, positive: int | str) -> ClassNames:
+        """The classes of a binary model with one column: 0 and 1, else that of the column and the other one seen."""
+        if positive in (0, 1):
+            return (0, 1)
+        seen = seen_classes(self.reader, self._layout) or ()
+        found = tuple(dict.fromkeys([*seen, *([] if str(positive) in map(str, seen) else [positive])]))
+        if len(found) != 2:
+            column = next(feed.columns[0] for feed in self._layout.wide_of_classes if feed.lone)
+            raise InputError(
+                f"two classes, {positive!r} and another one",
+                got=", ".join(map(repr, found[:6])) or "none",
+                column=column,
+                remedy="name both, --classes a,b (classes=[...])",
+            )
+        return tuple(sorted(found, key=str))
 
     def _settle_axes(
         self, layout: Layout, widths: Mapping[str, int], orders: dict[str, Order]

@@ -13,7 +13,7 @@ from ..backtests.trials import LEAST_REFERENCE
 from ..errors import InputError
 from ..passes.below_chance import label_warnings
 from ..results.backtest import Backtest
-from .opening import Opener
+from .opening import Opener, renamings
 from .reference import read_reference
 
 __all__ = ["Backtest", "backtest"]
@@ -29,6 +29,7 @@ def backtest(
     level: float = 0.95,
     classes: Sequence[int | str] | None = None,
     mapping: Mapping[str, str] | None = None,
+    positive: str | None = None,
     seed: int = 0,
     cache: str | Path | None = "auto",
     progress: Callable[[int, int], None] | None = None,
@@ -50,7 +51,7 @@ def backtest(
         ``methods`` are named; a number is for all methods.
     level :
         Nominal coverage of the intervals that are judged.
-    classes, mapping :
+    classes, mapping, positive :
         As in `estimate`.
     seed :
         Seed of splits and draws.
@@ -68,7 +69,7 @@ def backtest(
     [('source', 2), ('atc', 2)]
     """
     options = BacktestOptions(methods=methods, families=families, repeats=repeats, level=level, seed=seed, cache=cache)
-    opener = Opener(mapping)
+    opener = Opener(renamings(mapping, positive))
     source = opener.references([reference], classes)[0]
     opener.check()
     read = read_reference(source)

@@ -12,7 +12,7 @@ from ..passes.fitting import choose
 from ..passes.folding import Execution
 from ..passes.plan import EstimationPlan, batch_rows
 from ..passes.slicing import WHOLE
-from .opening import Opener
+from .opening import Opener, renamings
 from .reference import read_reference
 
 __all__ = ["diagnose"]
@@ -27,6 +27,7 @@ def diagnose(
     *,
     classes: Sequence[int | str] | None = None,
     mapping: Mapping[str, str] | None = None,
+    positive: str | None = None,
     engine: str | Engine = "local",
     workers: int | None = None,
     seed: int = 0,
@@ -38,7 +39,7 @@ def diagnose(
     ----------
     reference, target :
         As in `estimate`. `features` let new inputs be seen; without them much stays unknown.
-    classes, mapping, engine, workers :
+    classes, mapping, positive, engine, workers :
         As in `estimate`.
     seed :
         Seed of the bootstraps and of the classifier's folds.
@@ -51,7 +52,7 @@ def diagnose(
     >>> diagnose(reference, {"probabilities": [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]] * 40}).kind
     'none'
     """
-    opener = Opener(mapping)
+    opener = Opener(renamings(mapping, positive))
     first = opener.references([reference], classes)[0]
     target = opener.target(target)
     opener.check()

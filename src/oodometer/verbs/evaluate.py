@@ -18,7 +18,7 @@ from ..registry import broken, create, find, names
 from ..results import Skipped
 from ..results.evaluation import Evaluation, Evaluations
 from ..store import as_source
-from .opening import in_name_order
+from .opening import in_name_order, renamings
 
 __all__ = ["Evaluation", "Evaluations", "evaluate"]
 
@@ -35,6 +35,7 @@ def evaluate(
     seed: int = ...,
     classes: Sequence[int | str] | None = ...,
     mapping: Mapping[str, str] | None = ...,
+    positive: str | None = ...,
     engine: str | Engine = ...,
     workers: int | None = ...,
     progress: Callable[[int, int], None] | None = ...,
@@ -54,6 +55,7 @@ def evaluate(
     seed: int = ...,
     classes: Sequence[int | str] | None = ...,
     mapping: Mapping[str, str] | None = ...,
+    positive: str | None = ...,
     engine: str | Engine = ...,
     workers: int | None = ...,
     progress: Callable[[int, int], None] | None = ...,
@@ -70,6 +72,7 @@ def evaluate(
     seed: int = 0,
     classes: Sequence[int | str] | None = None,
     mapping: Mapping[str, str] | None = None,
+    positive: str | None = None,
     engine: str | Engine = "local",
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -94,6 +97,8 @@ def evaluate(
         Names of the classes in the order of the probabilities.
     mapping :
         Renamed columns, {their column: our column}.
+    positive :
+        Column with a binary model's probability of class 1; ``"COLUMN=CLASS"`` where the class has another name.
     engine, workers :
         Where the passes run.
     progress :
@@ -120,7 +125,7 @@ def evaluate(
     extra = [by] if by is not None and by not in FIELDS else []
     done = []
     for given in sources:
-        source = as_source(given, classes=classes, mapping=dict(mapping) if mapping else None, extra_columns=extra)
+        source = as_source(given, classes=classes, mapping=renamings(mapping, positive), extra_columns=extra)
         found = evaluate_source(in_name_order(source), chosen, options)
         done.append(replace(found, skipped=(*found.skipped, *unable)) if unable else found)
     return done[0] if len(done) == 1 else Evaluations(tuple(done))

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import UnknownColumnError, UsageError
 from ..store import Axes, Source, as_source
 
-__all__ = ["Opener", "in_name_order"]
+__all__ = ["Opener", "in_name_order", "renamings"]
 
 
 def in_name_order(source: Source) -> Source:
@@ -16,6 +16,26 @@ def in_name_order(source: Source) -> Source:
     axes = source.axes
     ordered = axes.in_name_order()
     return source if ordered == axes else source.aligned(ordered)
+
+
+def renamings(mapping: Mapping[str, str] | None, positive: str | None) -> dict[str, str] | None:
+    """Columns to rename, theirs -> ours, with that of a binary model's probability of its positive class.
+
+    Raises `UsageError` for no column or class, and for a column that is to be something else, too.
+
+    >>> renamings({"y": "label"}, "score"), renamings(None, "p_yes=yes")
+    ({'y': 'label', 'score': 'prob_1'}, {'p_yes': 'prob_yes'})
+    """
+    out = dict(mapping or {})
+    if positive is None:
+        return out or None
+    column, equals, name = positive.rpartition("=")
+    column, name = (column, name) if equals else (positive, "1")
+    if not column or not name:
+        raise UsageError(f"expected --positive COLUMN or COLUMN=CLASS, got {positive!r}")
+    if out.get(column, f"prob_{name}") != f"prob_{name}":
+        raise UsageError(f"--positive {column} and --map {column}={out[column]} say different things; leave one out")
+    return {**out, column: f"prob_{name}"}
 
 
 class Opener:

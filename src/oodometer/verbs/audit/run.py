@@ -31,7 +31,7 @@ from ...predictions import Predictions
 from ...results.estimation import Headline
 from ...store import Source, refuse_clashes, write_predictions
 from ..estimate import estimate
-from ..opening import Opener
+from ..opening import Opener, renamings
 from ..reference import read_reference
 from .options import AuditOptions
 from .target_rows import TargetRows, read_target
@@ -57,6 +57,7 @@ def audit(
     methods: Sequence[str] | None = None,
     classes: Sequence[int | str] | None = None,
     mapping: Mapping[str, str] | None = None,
+    positive: str | None = None,
     engine: str | Engine = "local",
     workers: int | None = None,
     seed: int = 0,
@@ -67,7 +68,7 @@ def audit(
 
     Parameters
     ----------
-    reference, target, methods, classes, mapping, engine, workers, progress :
+    reference, target, methods, classes, mapping, positive, engine, workers, progress :
         As in `estimate`, which makes the label-free headline.
     labels :
         A file, a frame or a mapping, or a list of them in the order of labelling, with `label` or `correct`: joined by
@@ -112,7 +113,7 @@ def audit(
         margin=margin,
         methods=methods,
         classes=classes,
-        mapping=mapping,
+        mapping=renamings(mapping, positive),
         expected_widths=expected_widths,
         seed=seed,
         execution=Execution(engine, workers, progress),

@@ -25,7 +25,7 @@ from ...results import Curve, Interval
 from ...results.comparison import Comparison, ModelRecord
 from ...results.evaluation import Evaluation
 from ...store import Source
-from ..opening import Opener, in_name_order
+from ..opening import Opener, in_name_order, renamings
 from ..reference import read_reference
 from .findings import findings_of
 from .model_comparison import Domain, disagreements, domain_of, pairs_of, rankings_of
@@ -56,6 +56,7 @@ def compare(
     nidma_weights: Sequence[float] = (0.5, 0.5),
     level: float = 0.95,
     mapping: Mapping[str, str] | None = None,
+    positive: str | None = None,
     classes: Sequence[int | str] | None = None,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
@@ -83,7 +84,7 @@ def compare(
         p, q and u, v.
     level, seed :
         Nominal coverage of every interval; seed of the bootstrap.
-    mapping, classes :
+    mapping, positive, classes :
         As in `evaluate`.
     progress :
         Called with (files done, files in all).
@@ -112,14 +113,14 @@ def compare(
         didma_weights=didma_weights,
         nidma_weights=nidma_weights,
         level=level,
-        mapping=mapping,
+        mapping=renamings(mapping, positive),
         classes=classes,
         seed=seed,
         progress=progress,
     )
     given = {"out_of_domain": out_of_domain, "target": target, "names": names, "energy": energy}
     _check_numbers(len(models), {**given, "parameters": parameters})
-    opener = Opener(mapping)
+    opener = Opener(options.mapping)
     homes = [in_name_order(opener.open(data, classes)) for data in models]
     aways = [in_name_order(opener.open(data, classes)) for data in out_of_domain]
     targets = [opener.open(data, axes=home.axes) for data, home in zip(target, homes, strict=False)]

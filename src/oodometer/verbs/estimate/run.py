@@ -30,7 +30,7 @@ from ...results import Skipped
 from ...results.backtest import Backtest
 from ...results.estimation import Estimation
 from ...store import Part, Source
-from ..opening import Opener
+from ..opening import Opener, renamings
 from ..reference import FEW_ROWS, Reference, gather_reference, width
 from .finishing import Fitted, finish, none_applies
 from .options import EstimateOptions
@@ -61,6 +61,7 @@ def estimate(
     calibrator: str = "auto",
     classes: Sequence[int | str] | None = None,
     mapping: Mapping[str, str] | None = None,
+    positive: str | None = None,
     backtest: str | Path | Backtest | None = "auto",
     diagnosis: bool = True,
     assume: str = "natural",
@@ -97,6 +98,8 @@ def estimate(
         "auto" (temperature, where cross-validation on the reference says that it helps), "none", or a name.
     classes, mapping :
         Names of the classes in the order of the probabilities; columns to rename in any of the files, {theirs: ours}.
+    positive :
+        Column with a binary model's probability of class 1; ``"COLUMN=CLASS"`` where the class has another name.
     backtest :
         What the headline is weighed by: "auto" (a quick backtest on the reference, kept in the user's cache folder and
         reused), a folder to keep it in, a result of `oodometer.backtest`, or None for no backtest.
@@ -134,7 +137,7 @@ def estimate(
         target_accuracies=target_accuracies,
         calibrator=calibrator,
         classes=classes,
-        mapping=mapping,
+        mapping=renamings(mapping, positive),
         backtest=backtest,
         diagnosis=diagnosis,
         assume=assume,
