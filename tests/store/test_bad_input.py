@@ -156,7 +156,6 @@ def test_same_column_twice_in_parquet(tmp_path: Path) -> None:
 @pytest.mark.parametrize("keep", [4, 100, -1, -40], ids=str)
 @pytest.mark.parametrize("form", ["parquet", "arrow", "npz"])
 def test_cut_off(tmp_path: Path, form: str, keep: int) -> None:
-    from oodometer.predictions import Predictions
     from oodometer.store import write_predictions
 
     path = write_predictions(Predictions.from_probabilities([[0.9, 0.1]] * 50), tmp_path / f"p.{form}")
