@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from . import candidates, checks
-from .arrays import Array, Ragged, as_cells, as_numpy, softmax
+from .arrays import Array, Ragged, as_numpy, softmax
+from .binary import both_of
 from .classes import ClassNames
 from .errors import InputError
 
@@ -106,19 +107,13 @@ class Field:
 
 
 def _probabilities(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
-    seen = checks.survey_probabilities(_of_both(value, "probabilities"), names=classes)
+    seen = checks.survey_probabilities(both_of(value, "probabilities"), names=classes)
     learnt |= {k: v for k, v in (("top", seen.top), ("rounded", seen.digits)) if v is not None}
     return seen.values
 
 
-def _of_both(value: Any, field: str) -> Any:
-    """Numbers with one axis are those of class 1 of two."""
-    cells = as_cells(value)
-    return checks.both_classes(cells, field, field) if cells.ndim == 1 and cells.dtype.kind in "fiu" else cells
-
-
 def _logits(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Array:
-    array = checks.check_finite(_of_both(value, "logits"), "logits", names=classes)
+    array = checks.check_finite(both_of(value, "logits"), "logits", names=classes)
     if array.shape[1] < 2:
         raise InputError("at least two classes", got="1", remedy="give one logit for each class", column="logits")
     return array

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from ..arrays import Array, Coded
-from ..checks import both_classes
+from ..binary import both_classes
 from ..classes import ClassNames, encode_positions
 from ..fields import FIELDS
 from .cells import any_cells, number_cells, plain, text_cells, time_cells, wrong_type

@@ -19,7 +19,7 @@ from .axes import Order
 from .columns import AXES, Feed, Kind, Layout, class_names
 from .files import translated
 
-__all__ = ["MOST_CELLS", "Plan", "Reader", "TableReader", "seen_classes"]
+__all__ = ["MOST_CELLS", "Plan", "Reader", "TableReader", "seen_classes", "two_classes"]
 
 # A batch holds at most about so many numbers, however many classes a row has.
 MOST_CELLS = 8_000_000
@@ -185,6 +185,22 @@ def seen_classes(reader: Reader, layout: Layout) -> ClassNames | None:
     if all(numbers.values()):
         return tuple(sorted(int(value) for value in found))
     return tuple(sorted(found))
+
+
+def two_classes(reader: Reader, layout: Layout, positive: int | str) -> ClassNames:
+    """The classes of a binary model with one column: 0 and 1, else that of the column and the other one seen."""
+    if positive in (0, 1):
+        return (0, 1)
+    seen = seen_classes(reader, layout) or ()
+    found = (*seen, *([] if str(positive) in map(str, seen) else [positive]))
+    if len(found) != 2:
+        raise InputError(
+            f"two classes, {positive!r} and another one",
+            got=", ".join(map(repr, found[:6])),
+            column=next(feed.columns[0] for feed in layout.wide_of_classes if feed.lone),
+            remedy="name both, --classes a,b (classes=[...])",
+        )
+    return tuple(sorted(found, key=str))
 
 
 def _is_number(value: Any, text: bool) -> bool:

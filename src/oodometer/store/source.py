@@ -19,7 +19,7 @@ from .columns import AXES, Layout
 from .files import Stamp
 from .memory import RecordSource, realigned
 from .opening import open_reader
-from .reader import Plan, Reader, seen_classes
+from .reader import Plan, Reader, seen_classes, two_classes
 
 __all__ = ["ReaderPart", "ReaderSource", "as_source", "open_predictions", "read_predictions"]
 
@@ -295,7 +295,7 @@ class ReaderSource(Source):
         if classes is None:
             classes = own if own is not None or width is None else tuple(range(width))
         if classes is None and layout.lone_class is not None:
-            classes = self._two_classes(layout.lone_class)
+            classes = two_classes(self.reader, layout, layout.lone_class)
         if classes is None:
             classes = seen_classes(self.reader, layout)
         elif width is not None:
@@ -357,22 +357,6 @@ class ReaderSource(Source):
                 remedy="name every class once, in their order",
             )
         return stated
-
-    def _two_classes(self, positive: int | str) -> ClassNames:
-        """The classes of a binary model with one column: 0 and 1, else that of the column and the other one seen."""
-        if positive in (0, 1):
-            return (0, 1)
-        seen = seen_classes(self.reader, self._layout) or ()
-        found = tuple(dict.fromkeys([*seen, *([] if str(positive) in map(str, seen) else [positive])]))
-        if len(found) != 2:
-            column = next(feed.columns[0] for feed in self._layout.wide_of_classes if feed.lone)
-            raise InputError(
-                f"two classes, {positive!r} and another one",
-                got=", ".join(map(repr, found[:6])) or "none",
-                column=column,
-                remedy="name both, --classes a,b (classes=[...])",
-            )
-        return tuple(sorted(found, key=str))
 
     def _settle_axes(
         self, layout: Layout, widths: Mapping[str, int], orders: dict[str, Order]
