@@ -228,9 +228,9 @@ LABELS: dict[str, tuple[dict[str, Any], str]] = {
      "got 2; name every class once, in column order"),
     "widths differ": ({"probabilities": GOOD, "member_probabilities": [[[0.5, 0.25, 0.25]] * 2]}, "expected one number "
      "of classes, got probabilities: 2, member_probabilities: 3; align them"),
-    "swapped columns": ({"probabilities": [[0.9, 0.1]] * 3 + [[0.2, 0.8]], "prediction": ["cat", "dog", "dog", "dog"],
-     "classes": ["cat", "dog"]}, "row 2: column prediction: expected `prediction` to be the class of highest "
-     "probability ('cat', 0.9), got 'dog' (0.1), and the like in 50.0 % of the rows; check whether class columns are "
+    "swapped columns": ({"probabilities": [[0.9, 0.1]] * 3 + [[0.2, 0.8]], "prediction": ["cat", "dog", "dog", "cat"],
+     "classes": ["cat", "dog"]}, "row 2: column prediction: expected predictions that go with the probabilities, got "
+     "'dog' where 'cat' has the highest, and the like in 75.0 % of the rows; check whether class columns are "
      "swapped; to judge the argmax, leave `prediction` out"),
 }  # fmt: skip
 

@@ -114,7 +114,7 @@ def _(kit: Kit, form: str) -> Call:
 
 @trial(
     NAMES,
-    "predictions that are not the argmax everywhere",
+    "predictions that go against the probabilities",
     "`prediction` of swapped columns",
     REFUSED,
     ("prediction", "swapped"),

@@ -281,7 +281,7 @@ CHECKS: dict[str, Check] = {
         ),
         _whole,
     ),
-    **dict.fromkeys(("tolerance", "optimal_parameters", "learning_rate", "balance", "margin"), _number),
+    **dict.fromkeys(("tolerance", "optimal_parameters", "learning_rate", "balance", "margin", "threshold"), _number),
     **dict.fromkeys(("diagnosis", "expected_widths", "average", "features", "keep_input", "unlabelled"), _truth),
     **dict.fromkeys(("out", "path", "prior", "cache", "pseudo", "folder"), _place),
     **dict.fromkeys(("models",), _several),

@@ -45,7 +45,7 @@ def check_fields(
             out[name] = as_numpy(given[name])
     rows = _common_length(out)
     if "prediction" in out and "probabilities" in out:
-        checks.check_prediction_is_argmax(out["prediction"], out["probabilities"], classes or ())
+        learnt["argmax"] = checks.follows_argmax(out["prediction"], out["probabilities"], classes or ())
     for field in present.values():
         if field.give is not None and not set(field.gives) <= out.keys():
             out = field.give(out, learnt) | out

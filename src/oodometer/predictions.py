@@ -225,6 +225,35 @@ class Predictions:
         return top
 
     @property
+    def is_argmax(self) -> bool:
+        """Whether every prediction is the class of highest probability, ties allowed; True where there are no
+        probabilities. Else the predictions are decisions, such as those of another threshold than 0.5.
+
+        >>> Predictions.from_probabilities([[0.4, 0.6]] * 9, prediction=[1] * 8 + [0]).is_argmax
+        False
+        """
+        prediction, probabilities = self.prediction, self.probabilities
+        if prediction is None or probabilities is None:
+            return True
+
+        def made() -> bool:
+            return bool((self.own_probability >= self.top.first - 1e-6).all())
+
+        found: bool = self.derived("argmax", made)
+        return found
+
+    @property
+    def own_probability(self) -> Array:
+        """Probability of the predicted class, shape (sample,); `NotApplicable` without probabilities."""
+        probabilities = self.probabilities
+        if probabilities is None:
+            raise NotApplicable("needs `probabilities` (or `logits`)")
+        if self.prediction is None:
+            return self.top.first
+        own: Array = self.derived("own", lambda: probabilities[np.arange(self.rows), self.predicted])
+        return own
+
+    @property
     def candidate_probabilities(self) -> Ragged:
         """Softmax of the scores over the candidates of each sample, computed once a record."""
         scores = self.candidate_scores
@@ -293,6 +322,8 @@ class Predictions:
         cache: dict[str, Any] = {}
         if isinstance(pick, slice) and "top" in self._cache:  # a view; what is known need not be computed again
             cache["top"] = kernels.Top(*(value[pick] for value in self._cache["top"]))
+        if self._cache.get("argmax"):
+            cache["argmax"] = True
         return replace(self, rows=rows, columns=columns, first_row=first_row, _cache=cache, **changes)
 
     def slice(self, start: int, stop: int) -> Predictions:
@@ -327,6 +358,7 @@ class Predictions:
         ``top`` is the best class and its new probability where the order of classes is known to be the same.
         The record remembers the probabilities as they were (`uncalibrated`), until rows are taken from it.
         """
+        kept = {"argmax": True} if self._cache.get("argmax") else {}
         if top is None:
             return replace(
                 self, probabilities=probabilities, prediction=self.predicted, calibrated=calibrated, _cache={}
@@ -335,8 +367,13 @@ class Predictions:
             self,
             probabilities=probabilities,
             calibrated=calibrated,
-            _cache={"top": top, "uncalibrated": self.probabilities},
+            _cache={"top": top, "uncalibrated": self.probabilities, **kept},
         )
+
+    def with_prediction(self, prediction: Array) -> Predictions:
+        """The same samples with other predicted classes: positions in `classes`, int32, shape (sample,)."""
+        kept = {"top": self._cache["top"]} if "top" in self._cache else {}
+        return replace(self, prediction=prediction, _cache=kept)
 
     @staticmethod
     def concat(parts: Sequence[Predictions]) -> Predictions:
@@ -378,5 +415,7 @@ class Predictions:
             cache["top"] = kernels.Top(*map(kernels.concatenated, zip(*(p._cache["top"] for p in parts), strict=True)))
         if all("verdicts" in p._cache for p in parts):
             cache["verdicts"] = np.concatenate([p._cache["verdicts"] for p in parts])
+        if all("argmax" in p._cache for p in parts):
+            cache["argmax"] = all(p._cache["argmax"] for p in parts)
         rounded = next((p.rounded for p in parts if p.rounded is not None), None)
         return replace(first, rows=sum(p.rows for p in parts), columns=columns, rounded=rounded, _cache=cache, **joined)

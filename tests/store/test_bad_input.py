@@ -56,7 +56,7 @@ FILES: list[tuple[str, str | bytes, int | None, str | None, str]] = [
     ("both.csv", 'prob_a,prob_b,probabilities\n1,0,"[1,0]"\n', None, "prob_a", "got both"),
     ("nothing.csv", "x,y\n1,2\n", None, None, "got x, y; rename them"),
     ("class.csv", HEAD + GOOD + "0.9,0.1,bird\n", 2, "label", "(cat, dog), got 'bird'"),
-    ("swapped.csv", HEAD.replace("label", "prediction") + GOOD + "0.9,0.1,dog\n", 2, "prediction", "swapped"),
+    ("swapped.csv", HEAD.replace("label", "prediction") + "0.2,0.8,cat\n0.9,0.1,dog\n", 1, "prediction", "swapped"),
     ("unpredicted.csv", "prediction,label\na,a\n,b\n", 2, "prediction", "a predicted class, got null"),
     ("mixed.csv", "label,prediction\n1,1\n2,2\ncat,1\n", 3, "label", "all integers or all strings, got '1' and 'cat'"),
     ("truth.csv", "confidence,correct\n0.5,True\n0.5,perhaps\n", 2, "correct", "true or false"),

@@ -46,6 +46,7 @@ def estimate(
     calibrator: Annotated[str, typer.Option(help="auto, none, temperature, isotonic or histogram.")] = "auto",
     rename: options.Rename = None,
     positive: options.Positive = None,
+    threshold: options.Threshold = None,
     classes: options.Classes = None,
     backtest: Annotated[
         str,
@@ -94,6 +95,7 @@ def estimate(
             calibrator=calibrator,
             mapping=output.parse_mapping(rename or []),
             positive=positive,
+            threshold=threshold,
             classes=output.parse_classes(classes),
             backtest=None if backtest == "none" else backtest,
             assume=assume,

@@ -22,6 +22,7 @@ __all__ = [
     "Rename",
     "Report",
     "Target",
+    "Threshold",
     "Workers",
 ]
 
@@ -63,5 +64,9 @@ Report = Annotated[
     str | None,
     typer.Option(help="Write a self-contained page to this .html file.", metavar="FILE"),
     places.WRITTEN,
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option(help="A binary model decides for its positive class from this probability on, such as 0.6."),
 ]
 Workers = Annotated[int | None, typer.Option(help="Number of workers; by default one for each core.")]

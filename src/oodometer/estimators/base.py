@@ -51,6 +51,7 @@ class Estimator(Method[Sums, Estimate]):
     favour: ClassVar[float] = 1.0  # weight between methods that trials cannot tell apart, from natural shifts
     in_middle: ClassVar[bool] = False  # one of the plain methods whose middle stands beside what trials weigh
     beyond_overlap: ClassVar[bool] = False  # asks for no overlap of target and reference
+    argmax_only: ClassVar[bool] = False  # speaks of the class of highest probability, not of other decisions
     voice: ClassVar[int] = 0  # place in its family where no trials are there to choose: the first speaks; 0: none does
 
     def __init__(self, *, level: float = 0.95, seed: int = 0) -> None:
@@ -60,6 +61,8 @@ class Estimator(Method[Sums, Estimate]):
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record lacks what the method (once fitted, its score too) needs, or None."""
         score: Score | None = getattr(self, "_score", None)
+        if self.argmax_only and not record.is_argmax:
+            return "does not apply: `prediction` is a decision, not the class of highest probability"
         return lacking(self.needs, record) or (None if score is None else score.why_not(record))
 
     def why_not_learn(self, reference: Predictions) -> str | None:

@@ -129,4 +129,4 @@ class CBPE(Estimator):
 
 def _keeps_argmax(record: Predictions) -> bool:
     """Whether no class but the predicted one has a probability above one half."""
-    return record.calibrated in (None, "temperature")
+    return record.calibrated in (None, "temperature") and record.is_argmax

@@ -38,6 +38,7 @@ class TransportEstimator(LabelCountEstimator):
         "probabilities are carried at the least total cost"
     )
     heavy = True
+    argmax_only = True
 
     def __init__(self, *, prior: str = "mle", level: float = 0.95, seed: int = 0) -> None:
         super().__init__(level=level, seed=seed)

@@ -18,6 +18,7 @@ from ..results.evaluation import Evaluation, Slice
 from ..store import Source
 from .base import Pass, State
 from .below_chance import FIELDS_NEEDED, label_warnings
+from .decisions import decided_warning, rows_decided
 from .folding import Execution
 from .guarding import Failed, checked_metric, guarded, unless_failed
 from .plan import batch_rows, rounding
@@ -68,6 +69,8 @@ class EvaluationPlan(Pass):
             return out
         if batch.rounded is not None:
             out[WHOLE][f"rounded to {batch.rounded}"] = 1
+        if not known.is_argmax:
+            out[WHOLE]["decided"] = rows_decided(known)
         out[WHOLE] |= _states(self.metrics, known)
         if self.by is not None:
             names, rows = rows_by_value(column_of(known, self.by))
@@ -220,6 +223,8 @@ def _warnings(whole: Mapping[str, Any], numbers: Mapping[str, Interval]) -> list
         warnings.append(f"{unlabelled} of {whole['read']} rows have no known truth and were left out")
     if rows < _FEW_ROWS:
         warnings.append(f"only {rows} labelled rows; intervals are wide")
+    if whole.get("decided"):
+        warnings.append(decided_warning(whole["decided"] / rows, "the"))
     warnings += [rounding(int(key.split()[-1]), "the") for key in sorted(whole) if key.startswith("rounded to ")]
     accuracy = numbers.get("accuracy")
     if accuracy is not None and accuracy.value in (0, 1):

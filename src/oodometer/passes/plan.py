@@ -20,6 +20,7 @@ from ..predictions import Predictions
 from ..results import Skipped
 from ..scores import Score
 from .base import Pass, State
+from .decisions import check_rule
 from .folding import Execution
 from .guarding import Failed, guarded
 from .slicing import WHOLE, Key, column_of, rows_by_value
@@ -69,6 +70,8 @@ class EstimationPlan(Pass):
     every : chunk length in seconds, or None.
     labels : truth of target rows (`label` or `correct`, one row each), or None.
     shift_statistics, diagnostician : what looks at the shift, or None.
+    argmax : whether the reference's predictions are the class of highest probability, as the target's must be then, or
+        decisions; None where nobody asks.
     rows : rows in a batch; first_row : the target's own first row, from which labels are counted.
     """
 
@@ -83,6 +86,7 @@ class EstimationPlan(Pass):
     first_row: int = 0
     shift_statistics: ShiftStatistics | None = None
     diagnostician: Diagnostician | None = None
+    argmax: bool | None = None
     fields = None
 
     def lighter(self) -> EstimationPlan:
@@ -140,6 +144,8 @@ class EstimationPlan(Pass):
         """The state of one batch: the whole of it, and each slice or chunk."""
         if self.labels is not None:
             batch = self.with_labels(batch)
+        if self.argmax is not None:
+            check_rule(batch, self.argmax)
         calibrated = self.choice.apply(batch)
         whole = {name: _seen(name, method, calibrated) for name, method in self.methods.items()}
         whole["truth"] = _truth(batch)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import final
 
+import numpy as np
+
 from ..arrays import Array
 from ..kernels import top_two
 from ..predictions import Predictions
@@ -31,7 +33,8 @@ def margin(probabilities: Array) -> Array:
 @register("score")
 class Margin(Score):
     """Score p_(1) - p_(2), shape (sample,), in [0, 1]; needs `probabilities`, or `candidate_scores` (their softmax over
-    the candidates of each sample); `NotApplicable` without them.
+    the candidates of each sample); `NotApplicable` without them. Where the prediction is not the class of highest
+    probability it is the predicted class' probability minus the highest of the others, in [-1, 1].
 
     Source: Hendrycks and Gimpel (2017).
 
@@ -44,5 +47,13 @@ class Margin(Score):
     citation = "hendrycks2017"
 
     def _score(self, record: Predictions) -> Array:
-        made: Array = record.derived("margin", lambda: record.top.first - record.top.second)
-        return made
+        def made() -> Array:
+            top = record.top
+            if record.is_argmax:
+                out: Array = top.first - top.second
+                return out
+            ahead: Array = record.predicted == top.best
+            return np.where(ahead, top.first - top.second, record.own_probability - top.first)
+
+        found: Array = record.derived("margin", made)
+        return found

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import final
 
-import numpy as np
-
 from ..arrays import Array
 from ..kernels import top_two
 from ..predictions import Predictions
@@ -33,7 +31,8 @@ class MaxProbability(Score):
     """Score max_k p_k, shape (sample,); needs `probabilities`, or `candidate_scores`, whose softmax over the candidates
     of each sample it then takes; raises `NotApplicable` without them.
 
-    After a calibrator that moves the argmax it is the probability of the class that was predicted.
+    Where the prediction is not the class of highest probability (a decision at another threshold, or a calibrator that
+    moved the argmax) it is the probability of the class that was predicted.
     Source: Hendrycks and Gimpel (2017).
 
     >>> MaxProbability()(Predictions.from_probabilities([[0.2, 0.8]])).tolist()
@@ -46,8 +45,8 @@ class MaxProbability(Score):
     is_probability = True
 
     def _score(self, record: Predictions) -> Array:
-        if record.calibrated is None or record.prediction is None or record.probabilities is None:
+        if record.probabilities is None:  # among candidates
             return record.top.first
-        probabilities, rows = record.probabilities, np.arange(len(record))
-        made: Array = record.derived("own", lambda: probabilities[rows, record.predicted])
-        return made
+        if record.calibrated is None and record.is_argmax:
+            return record.top.first
+        return record.own_probability

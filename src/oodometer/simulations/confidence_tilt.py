@@ -49,7 +49,7 @@ class ConfidenceTilt(Simulation):
 
 def _confidence(pool: Predictions) -> Array | None:
     if pool.probabilities is not None:
-        return pool.top.first
+        return pool.own_probability
     if pool.confidence is not None:
         return pool.confidence
     if pool.members is not None:

@@ -43,7 +43,7 @@ class LogitNoise(Simulation):
         """Probabilities and labels are needed."""
         if pool.probabilities is None or pool.label is None or not (pool.label >= 0).any():
             return "needs `probabilities` (or `logits`) and `label`"
-        return None
+        return None if pool.is_argmax else "needs predictions that are the class of highest probability"
 
     def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions | None:
         """A random part of the pool with noisy outputs."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .atomic import refuse_clashes, together, when_written, whole_folder, write_atomic, write_result
 from .axes import Axes
 from .base import BATCH_ROWS, PART_ROWS, Part, Source
+from .decided import DecidedSource, check_threshold
 from .in_place import InPlace
 from .memory import RecordSource
 from .source import as_source, open_predictions, read_predictions
@@ -14,11 +15,13 @@ __all__ = [
     "BATCH_ROWS",
     "PART_ROWS",
     "Axes",
+    "DecidedSource",
     "InPlace",
     "Part",
     "RecordSource",
     "Source",
     "as_source",
+    "check_threshold",
     "open_predictions",
     "read_predictions",
     "refuse_clashes",

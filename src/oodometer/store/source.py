@@ -202,6 +202,11 @@ class ReaderSource(Source):
         return self._plan.classes
 
     @property
+    def lone_class(self) -> int | str | None:
+        """The class that the one column of a binary model is about; None where every class has one, or none has."""
+        return self._layout.lone_class
+
+    @property
     def rows(self) -> int | None:
         """Rows, None for CSV and JSONL until a pass was made."""
         return self._rows

@@ -30,6 +30,7 @@ def backtest(
     classes: Sequence[int | str] | None = None,
     mapping: Mapping[str, str] | None = None,
     positive: str | None = None,
+    threshold: float | None = None,
     seed: int = 0,
     cache: str | Path | None = "auto",
     progress: Callable[[int, int], None] | None = None,
@@ -51,7 +52,7 @@ def backtest(
         ``methods`` are named; a number is for all methods.
     level :
         Nominal coverage of the intervals that are judged.
-    classes, mapping, positive :
+    classes, mapping, positive, threshold :
         As in `estimate`.
     seed :
         Seed of splits and draws.
@@ -69,7 +70,7 @@ def backtest(
     [('source', 2), ('atc', 2)]
     """
     options = BacktestOptions(methods=methods, families=families, repeats=repeats, level=level, seed=seed, cache=cache)
-    opener = Opener(renamings(mapping, positive))
+    opener = Opener(renamings(mapping, positive), threshold)
     source = opener.references([reference], classes)[0]
     opener.check()
     read = read_reference(source)

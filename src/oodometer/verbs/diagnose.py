@@ -28,6 +28,7 @@ def diagnose(
     classes: Sequence[int | str] | None = None,
     mapping: Mapping[str, str] | None = None,
     positive: str | None = None,
+    threshold: float | None = None,
     engine: str | Engine = "local",
     workers: int | None = None,
     seed: int = 0,
@@ -39,7 +40,7 @@ def diagnose(
     ----------
     reference, target :
         As in `estimate`. `features` let new inputs be seen; without them much stays unknown.
-    classes, mapping, positive, engine, workers :
+    classes, mapping, positive, threshold, engine, workers :
         As in `estimate`.
     seed :
         Seed of the bootstraps and of the classifier's folds.
@@ -52,7 +53,7 @@ def diagnose(
     >>> diagnose(reference, {"probabilities": [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]] * 40}).kind
     'none'
     """
-    opener = Opener(renamings(mapping, positive))
+    opener = Opener(renamings(mapping, positive), threshold)
     first = opener.references([reference], classes)[0]
     target = opener.target(target)
     opener.check()

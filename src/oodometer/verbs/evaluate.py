@@ -17,7 +17,7 @@ from ..predictions import FIELDS
 from ..registry import broken, create, find, names
 from ..results import Skipped
 from ..results.evaluation import Evaluation, Evaluations
-from ..store import as_source
+from ..store import DecidedSource, as_source
 from .opening import in_name_order, renamings
 
 __all__ = ["Evaluation", "Evaluations", "evaluate"]
@@ -36,6 +36,7 @@ def evaluate(
     classes: Sequence[int | str] | None = ...,
     mapping: Mapping[str, str] | None = ...,
     positive: str | None = ...,
+    threshold: float | None = ...,
     engine: str | Engine = ...,
     workers: int | None = ...,
     progress: Callable[[int, int], None] | None = ...,
@@ -56,6 +57,7 @@ def evaluate(
     classes: Sequence[int | str] | None = ...,
     mapping: Mapping[str, str] | None = ...,
     positive: str | None = ...,
+    threshold: float | None = ...,
     engine: str | Engine = ...,
     workers: int | None = ...,
     progress: Callable[[int, int], None] | None = ...,
@@ -73,6 +75,7 @@ def evaluate(
     classes: Sequence[int | str] | None = None,
     mapping: Mapping[str, str] | None = None,
     positive: str | None = None,
+    threshold: float | None = None,
     engine: str | Engine = "local",
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -99,6 +102,9 @@ def evaluate(
         Renamed columns, {their column: our column}.
     positive :
         Column with a binary model's probability of class 1; ``"COLUMN=CLASS"`` where the class has another name.
+    threshold :
+        From which probability on a binary model decides for its positive class: the one that its lone column is about,
+        else the second by name. Where there is a `prediction`, that is the decision.
     engine, workers :
         Where the passes run.
     progress :
@@ -126,6 +132,7 @@ def evaluate(
     done = []
     for given in sources:
         source = as_source(given, classes=classes, mapping=renamings(mapping, positive), extra_columns=extra)
+        source = source if threshold is None else DecidedSource(source, threshold)
         found = evaluate_source(in_name_order(source), chosen, options)
         done.append(replace(found, skipped=(*found.skipped, *unable)) if unable else found)
     return done[0] if len(done) == 1 else Evaluations(tuple(done))

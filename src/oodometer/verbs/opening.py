@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import UnknownColumnError, UsageError
-from ..store import Axes, Source, as_source
+from ..store import Axes, DecidedSource, Source, as_source, check_threshold
 
 __all__ = ["Opener", "in_name_order", "renamings"]
 
@@ -41,14 +41,17 @@ def renamings(mapping: Mapping[str, str] | None, positive: str | None) -> dict[s
 class Opener:
     """Opens several sources with the same renamings; a renaming must find its column in at least one of them.
 
+    With a threshold the predictions of a binary model are decided by it.
+
     >>> opener = Opener({"truth": "label"})
     >>> _ = opener.open({"prediction": [0, 1], "truth": [0, 1]})
     >>> _ = opener.open({"prediction": [0, 1]})
     >>> opener.check()
     """
 
-    def __init__(self, mapping: Mapping[str, str] | None) -> None:
+    def __init__(self, mapping: Mapping[str, str] | None, threshold: float | None = None) -> None:
         self._mapping = dict(mapping or {})
+        self._threshold = None if threshold is None else check_threshold(threshold)
         self._used: set[str] = set()
         self._complaints: dict[str, UsageError] = {}
         self._axes: Axes | None = None
@@ -94,7 +97,9 @@ class Opener:
                 del mapping[error.column]
                 continue
             self._used.update(mapping)
-            return source
+            if self._threshold is None or "probabilities" not in source.fields:
+                return source
+            return DecidedSource(source, self._threshold)
 
     def check(self, elsewhere: Iterable[str] = ()) -> None:
         """Raise the complaint about a renaming that no source could use, of a column that is not ``elsewhere``."""

@@ -30,6 +30,7 @@ class AuditOptions:
     methods: Sequence[str] | None = None
     classes: Sequence[int | str] | None = None
     mapping: Mapping[str, str] | None = None
+    threshold: float | None = None
     margin: float = 0.01
     expected_widths: bool = False
     seed: int = 0

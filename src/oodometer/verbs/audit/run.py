@@ -58,6 +58,7 @@ def audit(
     classes: Sequence[int | str] | None = None,
     mapping: Mapping[str, str] | None = None,
     positive: str | None = None,
+    threshold: float | None = None,
     engine: str | Engine = "local",
     workers: int | None = None,
     seed: int = 0,
@@ -68,7 +69,7 @@ def audit(
 
     Parameters
     ----------
-    reference, target, methods, classes, mapping, positive, engine, workers, progress :
+    reference, target, methods, classes, mapping, positive, threshold, engine, workers, progress :
         As in `estimate`, which makes the label-free headline.
     labels :
         A file, a frame or a mapping, or a list of them in the order of labelling, with `label` or `correct`: joined by
@@ -114,6 +115,7 @@ def audit(
         methods=methods,
         classes=classes,
         mapping=renamings(mapping, positive),
+        threshold=threshold,
         expected_widths=expected_widths,
         seed=seed,
         execution=Execution(engine, workers, progress),
@@ -123,7 +125,7 @@ def audit(
 
 
 def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
-    opener = Opener(options.mapping)
+    opener = Opener(options.mapping, options.threshold)
     sources = opener.references(reference, options.classes)
     target = opener.target(target)
     told = [open_labels(data, opener.target) for data in options.label_files]

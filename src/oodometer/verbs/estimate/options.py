@@ -36,6 +36,7 @@ class EstimateOptions:
     calibrator: str = "auto"
     classes: Sequence[int | str] | None = None
     mapping: Mapping[str, str] | None = None
+    threshold: float | None = None
     backtest: str | Path | Backtest | None = "auto"
     diagnosis: bool = True
     assume: str = "natural"

@@ -20,6 +20,7 @@ from ...estimators import SourceAccuracy
 from ...kernels import later, limited_to
 from ...passes.base import State
 from ...passes.below_chance import FIELDS_NEEDED, label_warnings
+from ...passes.decisions import check_rule, decisions_said
 from ...passes.fitting import fit_plan, quick_methods
 from ...passes.folding import Execution
 from ...passes.plan import EstimationPlan, batch_rows, parse_duration, rounding
@@ -62,6 +63,7 @@ def estimate(
     classes: Sequence[int | str] | None = None,
     mapping: Mapping[str, str] | None = None,
     positive: str | None = None,
+    threshold: float | None = None,
     backtest: str | Path | Backtest | None = "auto",
     diagnosis: bool = True,
     assume: str = "natural",
@@ -100,6 +102,9 @@ def estimate(
         Names of the classes in the order of the probabilities; columns to rename in any of the files, {theirs: ours}.
     positive :
         Column with a binary model's probability of class 1; ``"COLUMN=CLASS"`` where the class has another name.
+    threshold :
+        From which probability on a binary model decides for its positive class: the one that its lone column is about,
+        else the second by name. Where there is a `prediction`, that is the decision.
     backtest :
         What the headline is weighed by: "auto" (a quick backtest on the reference, kept in the user's cache folder and
         reused), a folder to keep it in, a result of `oodometer.backtest`, or None for no backtest.
@@ -138,6 +143,7 @@ def estimate(
         calibrator=calibrator,
         classes=classes,
         mapping=renamings(mapping, positive),
+        threshold=threshold,
         backtest=backtest,
         diagnosis=diagnosis,
         assume=assume,
@@ -151,7 +157,7 @@ def estimate(
 
 
 def _estimate(reference: Any, target: Any, options: EstimateOptions) -> Estimation:
-    opener = Opener(options.mapping)
+    opener = Opener(options.mapping, options.threshold)
     sources = opener.references(reference, options.classes)
     target = opener.target(target, options.extra_columns)
     labels = None if options.labels is None else open_labels(options.labels, opener.target)
@@ -203,6 +209,7 @@ def _reference_warnings(
     if verdicts.all() or not verdicts.any():
         kind = "errors" if verdicts.all() else "correct answers"
         warnings.append(f"the reference has no {kind}: what separates right from wrong cannot be learnt from it")
+    warnings += decisions_said(record, "reference")
     warnings += label_warnings("the reference", [record], record.accuracy)
     if target.path is not None and any(s.path and Path(s.path).samefile(target.path) for s in sources):
         warnings.append("reference and target are the same file")
@@ -286,6 +293,8 @@ def _for_target(
     every = None if options.every is None else parse_duration(options.every)
     rows = batch_rows(fitted.record.num_classes)
     plan = replace(fitted.plan, by=options.by, every=every, labels=truth, rows=rows, first_row=beginning.first_row)
+    check_rule(beginning, fitted.record.is_argmax)
+    plan = replace(plan, argmax=fitted.record.is_argmax)
     plan, unfed = plan.restricted_to(beginning)
     unmade = broken("estimator").items() if options.methods is None else ()
     plan, slow = _without_slow(plan, target.rows, options.methods)

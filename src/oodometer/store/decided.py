@@ -1,0 +1,120 @@
+"""Decided: a source whose predictions are made by a threshold on the probability of one of two classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..classes import ClassNames
+from ..errors import InputError, UsageError
+from ..predictions import Predictions
+from .axes import Axes
+from .base import BATCH_ROWS, PART_ROWS, Part, Source
+
+__all__ = ["DecidedSource", "check_threshold", "decided"]
+
+
+def check_threshold(threshold: float) -> float:
+    """A probability; `UsageError` for anything else."""
+    if not 0 <= threshold <= 1:
+        raise UsageError(f"expected a threshold between 0 and 1 such as 0.6, got {threshold:g}; divide percents by 100")
+    return threshold
+
+
+def decided(record: Predictions, threshold: float, positive: int | str | None = None) -> Predictions:
+    """The record with the decision for the positive class, by default the second of two, where p >= threshold.
+
+    Raises `InputError` without the probabilities of two classes, and where there is a `prediction` already.
+
+    >>> p = Predictions.from_probabilities([[0.45, 0.55], [0.3, 0.7]], label=[0, 1])
+    >>> decided(p, 0.6).predicted.tolist(), decided(p, 0.6).accuracy
+    ([0, 1], 1.0)
+    """
+    if record.probabilities is None:
+        return record
+    if record.num_classes != 2 or record.classes is None:
+        raise InputError(
+            "two classes beside a threshold", got=str(record.num_classes), file=record.source, remedy="leave it out"
+        )
+    if record.prediction is not None:
+        raise InputError(
+            "no `prediction` beside a threshold",
+            got="both",
+            file=record.source,
+            column="prediction",
+            remedy="leave --threshold out: the column is judged as it is",
+        )
+    at = 1 if positive is None else [str(one) for one in record.classes].index(str(positive))
+    chosen = np.where(record.probabilities[:, at] >= threshold, at, 1 - at).astype(np.int32)
+    return record.with_prediction(chosen)
+
+
+@dataclass(frozen=True)
+class DecidedPart(Part):
+    """Rows of a part, decided."""
+
+    part: Part
+    threshold: float
+    positive: int | str | None
+
+    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+        """The part's batches, decided."""
+        for batch in self.part.batches(fields, rows):
+            yield decided(batch, self.threshold, self.positive)
+
+
+class DecidedSource(Source):
+    """A source of a binary model, decided by a threshold; everything else is that of the source within."""
+
+    def __init__(self, source: Source, threshold: float) -> None:
+        self._source, self.threshold = source, check_threshold(threshold)
+        self.positive: int | str | None = getattr(source, "lone_class", None)
+        self.path, self.name, self.columns = source.path, source.name, source.columns
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Fields of the source, and the decision."""
+        return tuple(dict.fromkeys((*self._source.fields, "prediction")))
+
+    @property
+    def classes(self) -> ClassNames | None:
+        """Classes of the source."""
+        return self._source.classes
+
+    @property
+    def rows(self) -> int | None:
+        """Rows of the source."""
+        return self._source.rows
+
+    def holds(self, column: str) -> bool:
+        """Whether the source holds the column."""
+        return self._source.holds(column)
+
+    def keys(self, column: str) -> Any:
+        """Ids of the source."""
+        return self._source.keys(column)
+
+    @property
+    def axes(self) -> Axes:
+        """Axes of the source."""
+        return self._source.axes
+
+    def aligned(self, axes: Axes | None) -> DecidedSource:
+        """The source aligned, decided by the same threshold."""
+        return DecidedSource(self._source.aligned(axes), self.threshold)
+
+    def parts(self, target_rows: int = PART_ROWS) -> list[Part]:
+        """Parts of the source, decided."""
+        return [DecidedPart(part, self.threshold, self.positive) for part in self._source.parts(target_rows)]
+
+    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+        """Batches of the source, decided."""
+        for batch in self._source.batches(fields, rows):
+            yield decided(batch, self.threshold, self.positive)
+
+    def read(self, fields: Iterable[str] | None = None) -> Predictions:
+        """All rows, decided."""
+        return decided(self._source.read(fields), self.threshold, self.positive)
