@@ -12,8 +12,11 @@ from .arrays import Array, Ragged, as_numpy
 from .classes import ClassNames, encode, encode_positions, find_classes, truth_values
 from .errors import InputError
 from .fields import FIELDS, Field, refuse_classes_beside_positions
+from .kernels import Top, concatenated
 
-__all__ = ["axis_names", "check_fields", "check_same_axes", "shown"]
+__all__ = ["axis_names", "check_fields", "check_same_axes", "follows_argmax", "joined_cache", "picked_cache", "shown"]
+
+_MOSTLY = 0.5  # share of rows off the argmax up to which predictions may be decisions whatever the probabilities are
 
 
 def check_fields(
@@ -45,7 +48,7 @@ def check_fields(
             out[name] = as_numpy(given[name])
     rows = _common_length(out)
     if "prediction" in out and "probabilities" in out:
-        learnt["argmax"] = checks.follows_argmax(out["prediction"], out["probabilities"], classes or ())
+        learnt["argmax"] = follows_argmax(out["prediction"], out["probabilities"], classes or ())
     for field in present.values():
         if field.give is not None and not set(field.gives) <= out.keys():
             out = field.give(out, learnt) | out
@@ -181,3 +184,54 @@ def shown(names: Sequence[int | str] | None) -> str:
     """The first names of an axis, and how many there are of a long one."""
     names = names or ()
     return (", ".join(map(str, names[:6])) or "none") + (f", ... ({len(names)})" if len(names) > 6 else "")
+
+
+def follows_argmax(prediction: Array, probabilities: Array, names: ClassNames) -> bool:
+    """Whether every predicted class has the highest probability, ties allowed; else they are decisions of another rule.
+
+    Raises `InputError` where decisions go against the probabilities: where these give the predicted classes less than
+    they give the same predictions in another order. Then columns are swapped, or come from another model.
+
+    >>> p = np.array([[0.4, 0.6], [0.9, 0.1], [0.1, 0.9]])
+    >>> follows_argmax(np.array([1, 0, 1]), p, (0, 1)), follows_argmax(np.array([0, 0, 1]), p, (0, 1))
+    (True, False)
+    >>> follows_argmax(np.array([0, 1, 0]), p, (0, 1))
+    Traceback (most recent call last):
+    oodometer.errors.InputError: row 1: column prediction: expected predictions that go with the probabilities, got ...
+    """
+    own = probabilities[np.arange(len(prediction)), prediction]
+    off = own < probabilities.max(axis=1) - 1e-6
+    if not off.any():
+        return True
+    shares = np.bincount(prediction, minlength=probabilities.shape[1]) / len(prediction)
+    if off.mean() > _MOSTLY and own.mean(dtype=np.float64) <= shares @ probabilities.mean(axis=0, dtype=np.float64):
+        row = int(np.argmax(off))
+        raise InputError(
+            "predictions that go with the probabilities",
+            got=f"{names[int(prediction[row])]!r} where {names[int(probabilities[row].argmax())]!r} has the highest, "
+            f"and the like in {100 * off.mean():.1f} % of the rows",
+            remedy="check whether class columns are swapped; to judge the argmax, leave `prediction` out",
+            row=row + 1,
+            column="prediction",
+        )
+    return False
+
+
+def picked_cache(cache: Mapping[str, Any], pick: slice | Array) -> dict[str, Any]:
+    """What is known of some rows of a record from what was worked out for all of them."""
+    out: dict[str, Any] = {"argmax": True} if cache.get("argmax") else {}
+    if isinstance(pick, slice) and "top" in cache:  # views
+        out["top"] = Top(*(value[pick] for value in cache["top"]))
+    return out
+
+
+def joined_cache(caches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What is known of all rows from what was worked out for each part, so that it need not be worked out again."""
+    out: dict[str, Any] = {}
+    if all("top" in one for one in caches):
+        out["top"] = Top(*map(concatenated, zip(*(one["top"] for one in caches), strict=True)))
+    if all("verdicts" in one for one in caches):
+        out["verdicts"] = np.concatenate([one["verdicts"] for one in caches])
+    if all("argmax" in one for one in caches):
+        out["argmax"] = all(one["argmax"] for one in caches)
+    return out

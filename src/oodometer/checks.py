@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .arrays import Array, Ragged, as_cells, as_numpy
-from .classes import ClassNames, is_null
+from .classes import is_null
 from .errors import InputError
 from .kernels import Top, look_over, row_sums
 
@@ -21,7 +21,6 @@ __all__ = [
     "check_logprobs",
     "check_probabilities",
     "check_time",
-    "follows_argmax",
     "survey_probabilities",
 ]
 
@@ -44,7 +43,6 @@ _HALF_PRECISION = 0.02  # by which sums of numbers with eight bits are off
 _DECIDING_ROWS = 32  # of a file, by which logits are told from probabilities
 _LEAST_DECIDING = 2
 _ROUNDED_SUM = 0.02  # probabilities of a few digits
-_MOSTLY = 0.5  # share of rows off the argmax up to which predictions may be decisions whatever the probabilities are
 
 
 def _axes_remedy(given: int, axes: str) -> str:
@@ -369,34 +367,3 @@ def check_length(rows: int, found: int, column: str) -> None:
         raise InputError(
             f"{rows} entries, one a sample", got=str(found), column=column, remedy="align the arrays by sample"
         )
-
-
-def follows_argmax(prediction: Array, probabilities: Array, names: ClassNames) -> bool:
-    """Whether every predicted class has the highest probability, ties allowed; else they are decisions of another rule.
-
-    Raises `InputError` where decisions go against the probabilities: where these give the predicted classes less than
-    they give the same predictions in another order. Then columns are swapped, or come from another model.
-
-    >>> p = np.array([[0.4, 0.6], [0.9, 0.1], [0.1, 0.9]])
-    >>> follows_argmax(np.array([1, 0, 1]), p, (0, 1)), follows_argmax(np.array([0, 0, 1]), p, (0, 1))
-    (True, False)
-    >>> follows_argmax(np.array([0, 1, 0]), p, (0, 1))
-    Traceback (most recent call last):
-    oodometer.errors.InputError: row 1: column prediction: expected predictions that go with the probabilities, got ...
-    """
-    own = probabilities[np.arange(len(prediction)), prediction]
-    off = own < probabilities.max(axis=1) - 1e-6
-    if not off.any():
-        return True
-    shares = np.bincount(prediction, minlength=probabilities.shape[1]) / len(prediction)
-    if off.mean() > _MOSTLY and own.mean(dtype=np.float64) <= shares @ probabilities.mean(axis=0, dtype=np.float64):
-        row = int(np.argmax(off))
-        raise InputError(
-            "predictions that go with the probabilities",
-            got=f"{names[int(prediction[row])]!r} where {names[int(probabilities[row].argmax())]!r} has the highest, "
-            f"and the like in {100 * off.mean():.1f} % of the rows",
-            remedy="check whether class columns are swapped; to judge the argmax, leave `prediction` out",
-            row=row + 1,
-            column="prediction",
-        )
-    return False

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import checks, kernels
 from .arrays import Array, Ragged, as_numpy
-from .assembly import axis_names, check_fields, check_same_axes, shown
+from .assembly import axis_names, check_fields, check_same_axes, joined_cache, picked_cache, shown
 from .candidates import candidate_softmax, top_candidates
 from .classes import ClassNames, named_classes
 from .errors import InputError, NotApplicable
@@ -232,23 +232,16 @@ class Predictions:
         >>> Predictions.from_probabilities([[0.4, 0.6]] * 9, prediction=[1] * 8 + [0]).is_argmax
         False
         """
-        prediction, probabilities = self.prediction, self.probabilities
-        if prediction is None or probabilities is None:
+        if self.prediction is None or self.probabilities is None:
             return True
-
-        def made() -> bool:
-            return bool((self.own_probability >= self.top.first - 1e-6).all())
-
-        found: bool = self.derived("argmax", made)
+        found: bool = self.derived("argmax", lambda: bool((self.own_probability >= self.top.first - 1e-6).all()))
         return found
 
     @property
     def own_probability(self) -> Array:
         """Probability of the predicted class, shape (sample,); `NotApplicable` without probabilities."""
         probabilities = self.probabilities
-        if probabilities is None:
-            raise NotApplicable("needs `probabilities` (or `logits`)")
-        if self.prediction is None:
+        if self.prediction is None or probabilities is None:
             return self.top.first
         own: Array = self.derived("own", lambda: probabilities[np.arange(self.rows), self.predicted])
         return own
@@ -319,11 +312,7 @@ class Predictions:
             else:
                 changes[name] = value[(slice(None),) * known.sample + (pick,)]
         columns = {k: v[pick] for k, v in self.columns.items()}
-        cache: dict[str, Any] = {}
-        if isinstance(pick, slice) and "top" in self._cache:  # a view; what is known need not be computed again
-            cache["top"] = kernels.Top(*(value[pick] for value in self._cache["top"]))
-        if self._cache.get("argmax"):
-            cache["argmax"] = True
+        cache = picked_cache(self._cache, pick)
         return replace(self, rows=rows, columns=columns, first_row=first_row, _cache=cache, **changes)
 
     def slice(self, start: int, stop: int) -> Predictions:
@@ -358,17 +347,11 @@ class Predictions:
         ``top`` is the best class and its new probability where the order of classes is known to be the same.
         The record remembers the probabilities as they were (`uncalibrated`), until rows are taken from it.
         """
-        kept = {"argmax": True} if self._cache.get("argmax") else {}
-        if top is None:
-            return replace(
-                self, probabilities=probabilities, prediction=self.predicted, calibrated=calibrated, _cache={}
-            )
-        return replace(
-            self,
-            probabilities=probabilities,
-            calibrated=calibrated,
-            _cache={"top": top, "uncalibrated": self.probabilities, **kept},
-        )
+        told: dict[str, Any] = {"prediction": self.predicted, "_cache": {}}
+        if top is not None:
+            kept = {"argmax": True} if self._cache.get("argmax") else {}
+            told = {"_cache": {"top": top, "uncalibrated": self.probabilities, **kept}}
+        return replace(self, probabilities=probabilities, calibrated=calibrated, **told)
 
     def with_prediction(self, prediction: Array) -> Predictions:
         """The same samples with other predicted classes: positions in `classes`, int32, shape (sample,)."""
@@ -410,12 +393,6 @@ class Predictions:
                 joined[name] = kernels.concatenated(values, known.sample)
         shared = set.intersection(*(set(p.columns) for p in parts))
         columns = {k: np.concatenate([p.columns[k] for p in parts]) for k in sorted(shared)}
-        cache: dict[str, Any] = {}
-        if all("top" in p._cache for p in parts):  # what the parts know need not be computed again
-            cache["top"] = kernels.Top(*map(kernels.concatenated, zip(*(p._cache["top"] for p in parts), strict=True)))
-        if all("verdicts" in p._cache for p in parts):
-            cache["verdicts"] = np.concatenate([p._cache["verdicts"] for p in parts])
-        if all("argmax" in p._cache for p in parts):
-            cache["argmax"] = all(p._cache["argmax"] for p in parts)
+        cache = joined_cache([p._cache for p in parts])
         rounded = next((p.rounded for p in parts if p.rounded is not None), None)
         return replace(first, rows=sum(p.rows for p in parts), columns=columns, rounded=rounded, _cache=cache, **joined)
