@@ -99,7 +99,7 @@ def _bars() -> dict[str, Any]:
         "mark": {"type": "bar", "width": 18},
         "encoding": {
             "x": _axis("bin", "pairwise accuracy"),
-            "y": {"field": "pairs", "type": "quantitative", "title": "pairs"},
+            "y": {"field": "pairs", "type": "quantitative", "title": "pairs", "axis": {"tickMinStep": 1}},
             "tooltip": [{"field": "bin"}, {"field": "pairs"}],
         },
     }
