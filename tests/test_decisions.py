@@ -49,6 +49,18 @@ def test_methods_of_the_argmax_say_that_they_do_not_apply(found: oodometer.Estim
     assert "`prediction` is a decision" in why["cott"]
 
 
+@pytest.mark.parametrize("calibrator", ["none", "temperature", "isotonic"])
+def test_a_calibrator_changes_nothing_about_that(calibrator: str) -> None:
+    far = {name: values[:500] for name, values in TARGET.items() if name != "label"}
+    near = {name: values[:500] for name, values in REFERENCE.items()}
+    options: dict[str, Any] = {"methods": ["cot", "ac"], "calibrator": calibrator, "backtest": None}
+    decided = oodometer.estimate(near, far, **options)
+    assert [one.method for one in decided.skipped] == ["cot"]
+    assert "`prediction` is a decision" in decided.skipped[0].why
+    argmax = [{**one, "prediction": (one["prob_1"] > 0.5).astype(int)} for one in (near, far)]
+    assert oodometer.estimate(*argmax, **options)["cot"].value > 0.5  # a calibrator may move the argmax: no decision
+
+
 def test_a_warning_tells_the_threshold(found: oodometer.Estimation) -> None:
     (said,) = (one for one in found.warnings if "the decision is judged" in one)
     assert "a threshold of 0.7 to 0.7 on the probability of class 1 explains it" in said

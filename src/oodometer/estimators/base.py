@@ -16,7 +16,10 @@ from ..predictions import Predictions
 from ..results import Estimate, Kind
 from ..scores.base import Score, lacking
 
-__all__ = ["Estimator", "Sums"]
+__all__ = ["NOT_ARGMAX", "Estimator", "Sums"]
+
+
+NOT_ARGMAX = "does not apply: `prediction` is a decision, not the class of highest probability"
 
 
 class Estimator(Method[Sums, Estimate]):
@@ -61,8 +64,9 @@ class Estimator(Method[Sums, Estimate]):
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record lacks what the method (once fitted, its score too) needs, or None."""
         score: Score | None = getattr(self, "_score", None)
-        if self.argmax_only and not record.is_argmax:
-            return "does not apply: `prediction` is a decision, not the class of highest probability"
+        keeps_order = record.calibrated in (None, "temperature")  # another calibrator may have moved the argmax itself
+        if self.argmax_only and keeps_order and not record.is_argmax:
+            return NOT_ARGMAX
         return lacking(self.needs, record) or (None if score is None else score.why_not(record))
 
     def why_not_learn(self, reference: Predictions) -> str | None:

@@ -11,6 +11,7 @@ from ..calibrators import Choice, choose_calibrator
 from ..diagnoses import Diagnostician, ShiftStatistics
 from ..errors import NotApplicable
 from ..estimators import Estimator, RiskCoverage
+from ..estimators.base import NOT_ARGMAX
 from ..kernels import side_by_side
 from ..predictions import Predictions
 from ..registry import create, find, known, names, those
@@ -83,7 +84,8 @@ def fit_plan(
     if target_accuracies is not None:
         curve = RiskCoverage(level=level, target_accuracies=tuple(target_accuracies), seed=seed)
     jobs: list[Callable[[], Any]] = [partial(_fit_curve, record, curve)]
-    jobs += [partial(_fit_one, name, calibrated, level, seed) for name in names_asked]
+    decided = not record.is_argmax
+    jobs += [partial(_fit_one, name, calibrated, level, seed, decided) for name in names_asked]
     threads = len(record) >= _THREADED_ROWS
     # the long ones first, so that no core waits for one that began last
     order = sorted(range(len(jobs)), key=lambda i: i > 0 and names_asked[i - 1] not in _LONG)
@@ -104,10 +106,12 @@ def fit_plan(
     return plan, skipped
 
 
-def _fit_one(name: str, reference: Predictions, level: float, seed: int) -> Estimator | Skipped:
+def _fit_one(name: str, reference: Predictions, level: float, seed: int, decided: bool) -> Estimator | Skipped:
     made: Any = find("estimator", name)
     try:
         made = create("estimator", name, level=level, seed=seed)
+        if decided and getattr(made, "argmax_only", False):
+            return Skipped(name, NOT_ARGMAX)
         fitted = made.fit(reference)
         if not isinstance(fitted, Estimator):
             raise TypeError(f"fit gave no estimator but {type(fitted).__name__}")
