@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ..arrays import Ragged, as_cells, as_numpy
 from ..classes import named_classes
-from ..errors import InputError, UsageError
+from ..errors import InputError, OodometerError, UsageError
 from ..fields import FIELDS
 from .array_table import table_of
 from .arrow import MemoryReader
@@ -70,7 +70,7 @@ def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Re
 def with_lone(arrays: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> dict[str, str]:
     """The renamings, and those of arrays with one probability or logit a row: a binary model's of class 1.
 
-    >>> with_lone({"probabilities": np.array([0.9, 0.2]), "label": [1, 0]}, None)
+    >>> with_lone({"probabilities": [0.9, 0.2], "label": [1, 0]}, None)
     {'probabilities': 'prob_1'}
     """
     out = dict(mapping or {})
@@ -78,7 +78,10 @@ def with_lone(arrays: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> d
         field = out.get(name, name)
         prefix = FIELDS[field].prefix if field in FIELDS and FIELDS[field].of_classes else None
         if prefix is not None and value is not None and not isinstance(value, Ragged):
-            array = as_cells(value)
+            try:
+                array = as_cells(value)
+            except (OodometerError, TypeError, ValueError, RuntimeError):
+                continue  # refused with its reason where it is read
             if array.ndim == 1 and array.dtype.kind in "fiu":
                 out[name] = f"{prefix}1"
     return out
