@@ -130,6 +130,23 @@ def test_thresholds_that_are_no_probabilities(threshold: float) -> None:
         oodometer.evaluate({"prob_1": [0.2], "label": [1]}, threshold=threshold)
 
 
+def test_a_threshold_without_probabilities_is_not_ignored() -> None:
+    sure = {"confidence": [0.9, 0.8] * 60, "correct": [1, 0] * 60}
+    with pytest.raises(InputError, match="probabilities beside a threshold, got confidence, correct"):
+        oodometer.evaluate(sure, threshold=0.6)
+    with pytest.raises(InputError, match="probabilities beside a threshold, got confidence, correct"):
+        oodometer.estimate(sure, {"confidence": [0.9]}, threshold=0.6, backtest=None)
+
+
+def test_labels_need_no_probabilities_beside_a_threshold() -> None:
+    near = {"prob_1": REFERENCE["prob_1"][:300], "label": REFERENCE["label"][:300]}
+    far = {"prob_1": TARGET["prob_1"][:50], "id": list(range(50))}
+    labels = {"id": list(range(50))[::-1], "label": TARGET["label"][:50][::-1]}
+    found = oodometer.estimate(near, far, threshold=THRESHOLD, labels=labels, methods=["cbpe"], backtest=None)
+    want = float((TARGET["prediction"][:50] == TARGET["label"][:50]).mean())
+    assert found.target["accuracy"]["value"] == pytest.approx(want)
+
+
 def test_a_threshold_beside_a_decision_or_three_classes() -> None:
     with pytest.raises(InputError, match="no `prediction` beside a threshold"):
         oodometer.evaluate({"prob_1": [0.2], "label": [1], "prediction": [0]}, threshold=0.6)

@@ -34,7 +34,12 @@ def decided(record: Predictions, threshold: float, positive: int | str | None = 
     ([0, 1], 1.0)
     """
     if record.probabilities is None:
-        return record
+        raise InputError(
+            "probabilities beside a threshold",
+            got=", ".join(record.fields),
+            file=record.source,
+            remedy="name the column of the positive class with --positive, or leave --threshold out",
+        )
     if record.num_classes != 2 or record.classes is None:
         raise InputError(
             "two classes beside a threshold", got=str(record.num_classes), file=record.source, remedy="leave it out"

@@ -97,7 +97,8 @@ class Opener:
                 del mapping[error.column]
                 continue
             self._used.update(mapping)
-            if self._threshold is None or "probabilities" not in source.fields:
+            labels_alone = axes is not None and "probabilities" not in source.fields
+            if self._threshold is None or labels_alone:
                 return source
             return DecidedSource(source, self._threshold)
 
