@@ -60,10 +60,12 @@ def test_estimate_prints_a_table_and_writes_json(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out.json"
-    assert main(["estimate", str(files / "reference.parquet"), str(files / "target.csv"), "--json", str(out)]) == 0
+    assert (
+        main(["estimate", str(files / "reference.parquet"), str(files / "target.csv"), "-v", "--json", str(out)]) == 0
+    )
     shown = capsys.readouterr().out
     assert "Estimated accuracy" in shown
-    assert "atc" in shown
+    assert "\natc " in shown
     found = json.loads(out.read_text())
     assert set(found) >= ESTIMATE_KEYS
     assert set(found["headline"]) >= INTERVAL_KEYS | {"method", "trust", "why"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import os
 import signal
 import subprocess
@@ -42,14 +43,24 @@ def trials_in(folder: Path) -> int:
     return sum(len(path.read_text().splitlines()) for path in (folder / "backtests").glob("*.jsonl"))
 
 
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A screen on which no line and no cell is folded."""
+    monkeypatch.setenv("COLUMNS", "400")
+
+
+def cells(line: str) -> list[str]:
+    return re.split(r" {2,}", line.strip())
+
+
 def test_diagnose_says_the_kind_first_then_the_findings(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["diagnose", str(files / "reference.parquet"), str(files / "alike.csv")]) == 0
+    assert main(["diagnose", str(files / "reference.parquet"), str(files / "alike.csv"), "-v"]) == 0
     shown = capsys.readouterr().out.splitlines()
     assert shown[0] == "Kind of shift: none"
     assert "no test sees a difference" in shown[1]
-    assert "look\tfinding\tstatistic\tp\tpower" in shown
-    assert "look\tsupports\trefutes" in shown
-    change = next(line for line in shown if line.startswith("change\t")).split("\t")
+    assert ["look", "finding", "statistic", "p", "power"] in map(cells, shown)
+    assert ["look", "supports", "refutes"] in map(cells, shown)
+    change = next(map(cells, (line for line in shown if line.startswith("change "))))
     alike = change[1] == "predictions and confidence are distributed as on the reference"
     assert alike == (float(change[3]) >= 0.05)
 
@@ -117,26 +128,27 @@ def test_backtest_table_is_the_mean_of_the_rows(
     files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "backtest.json"
-    arguments = ["backtest", str(files / "reference.parquet"), *QUICK, "--repeats", "4", "--no-cache"]
+    arguments = ["backtest", str(files / "reference.parquet"), *QUICK, "--repeats", "4", "--no-cache", "-v"]
     assert main([*arguments, "--json", str(out)]) == 0
     shown = capsys.readouterr().out
     found = json.loads(out.read_text())
-    assert found["families"] == ["none", "class_prior"]
+    families = found["families"]
+    assert families == ["none", "class_prior"]
     columns = ["method", "family", "severity", "error", "bias", "coverage", "width", "cases"]
     assert list(found["rows"][0]) == columns
-    errors, held = shown.split("# ")[1:]
+    opening, errors, held = shown.split("\n\n")
     assert errors.startswith("Mean absolute error")
     assert held.startswith("Share of trials whose truth the 95 % interval held")
     for name, table, digits in (("error", errors, 1), ("coverage", held, 0)):
-        head, *lines = (line.split("\t") for line in table.splitlines()[1:] if "\t" in line)
-        assert head == ["method", "none", "class_prior", "all"]
+        head, *lines = map(cells, table.splitlines()[1:5])
+        assert head == ["method", "none", "class prior", "all"]
         assert {line[0] for line in lines} == {"source", "atc", "doc"}
         for line in lines:
             mine = [row for row in found["rows"] if row["method"] == line[0]]
-            cells = [np.mean([row[name] for row in mine if row["family"] == family]) for family in head[1:3]]
-            expected = [f"{100 * value:.{digits}f}" for value in [*cells, np.mean(cells)]]
+            means = [np.mean([row[name] for row in mine if row["family"] == family]) for family in families]
+            expected = [f"{100 * value:.{digits}f}" for value in [*means, np.mean(means)]]
             assert line[1:] == expected
-    best = [line.split("\t") for line in errors.splitlines()[2:5]]
+    best = [cells(line) for line in errors.splitlines()[2:5]]
     assert [float(line[-1]) for line in best] == sorted(float(line[-1]) for line in best)
 
 
@@ -260,8 +272,9 @@ def test_methods_lists_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["methods"]) == 0
     shown = capsys.readouterr().out
     for title in ("estimators", "scores", "calibrators", "metrics", "rankers", "simulations"):
-        assert f"# {title}\n" in shown
-    assert "class_prior\t`label` of at least two classes\tother shares of the true classes" in shown
+        assert f"\n{title}\n" in shown
+    listed = [cells(line) for line in shown.splitlines()]
+    assert ["class_prior", "`label` of at least two classes", "other shares of the true classes"] in listed
 
 
 def test_the_best_of_a_table_stands_out_on_a_terminal(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
@@ -128,8 +127,7 @@ def show(found: Backtest) -> None:
     )
     methods = [row.method for row in found.overall()]
     families = [f for f in found.families if any(row.family == f for row in found.rows)]
-    drawn = sys.stdout.isatty()  # where a header may break between words
-    heads = ["method", *(f.replace("_", " ") if drawn else f for f in families), "all"]
+    heads = ["method", *(f.replace("_", " ") for f in families), "all"]
     for name, title, scale in (
         ("error", "Mean absolute error, points of accuracy", "{:.1f}"),
         (

@@ -8,13 +8,25 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..results import percent
-from ..results.estimation import ASSUMPTIONS, alarm_text, alarms_sentence, headline_lines
+from ..results.estimation import (
+    ASSUMPTIONS,
+    alarm_text,
+    alarms_sentence,
+    brief_lines,
+    headline_lines,
+    worst_parts,
+)
 from . import options, output, places
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..results.estimation import Assumed, Estimation
 
 __all__ = ["add_to"]
+
+_MOST_WARNINGS = 3  # that are printed without -v
+_MOST_PARTS = 30
 
 
 def add_to(app: typer.Typer) -> None:
@@ -113,44 +125,62 @@ def estimate(
 
 
 def show(found: Estimation) -> None:
-    """Headline, table of methods, slices or chunks, what was skipped, warnings."""
-    output.say(*headline_lines(found))
-    output.print_table(
-        ["method", "accuracy", "lower", "upper", "kind", "assumes"],
-        [[e.method, percent(e.value), percent(e.lower), percent(e.upper), e.kind, e.assumes] for e in found.estimates],
-    )
+    """Headline, trust and alarm, slices or chunks, warnings; with -v everything else."""
+    output.tell(*(headline_lines(found) if output.verbose() else brief_lines(found)))
+    if output.verbose():
+        _show_methods(found)
+    _show_parts(found)
+    answers = found.risk_coverage.extra["answers"] if found.risk_coverage is not None else ()
+    if output.verbose():
+        _show_thresholds(found, answers)
+        output.tell(*(f"skipped {skipped.method}: {skipped.why}" for skipped in found.skipped))
+    shown = found.warnings if output.verbose() else found.warnings[:_MOST_WARNINGS]
+    output.tell(*(f"warning: {warning}" for warning in shown))
+    notes = len(answers) + len(found.warnings) - len(shown)
+    output.left_out(method=len(found.estimates), skipped_method=len(found.skipped), note=notes)
+
+
+def _show_methods(found: Estimation) -> None:
+    """Every method, and every assumption about the shift."""
+    kinds = {e.kind for e in found.estimates}
+    columns = ["method", "accuracy", "lower", "upper", *(["kind"] if len(kinds) > 1 else []), "assumes"]
+    rows = [
+        [e.method, percent(e.value), percent(e.lower), percent(e.upper), *([e.kind] * (len(kinds) > 1)), e.assumes]
+        for e in found.estimates
+    ]
+    output.print_table(columns, rows, "methods" if len(kinds) > 1 else f"methods, {kinds.pop()} intervals")
     output.print_table(
         ["if", "accuracy", "lower", "upper", "method", "the data"],
         [_assumed(name, one) for name, one in found.assumptions.items()],
         "what you would believe",
     )
-    for title, parts in (("slices", found.slices), ("chunks", found.chunks)):
-        if parts:
-            rows = []
-            for p in parts:
-                place = p.place.get("value", p.place.get("start"))
-                truth_here = "" if p.truth is None else percent(p.truth.value)
-                rows.append(
-                    [
-                        str(place),
-                        str(p.rows),
-                        percent(p.headline.interval.value),
-                        percent(p.headline.interval.lower),
-                        percent(p.headline.interval.upper),
-                        alarm_text(p.fell),
-                        truth_here,
-                    ]
-                )
-            output.print_table([title[:-1], "rows", "accuracy", "lower", "upper", "fell", "truth"], rows, title)
-            output.say(alarms_sentence(parts, title[:-1]))
-    for answer in found.risk_coverage.extra["answers"] if found.risk_coverage is not None else ():
-        output.say(_answer(answer))
-    if found.risk_coverage is not None and found.diagnosis is not None and found.diagnosis.kind == "support":
-        output.say("  do not rely on this threshold: it asks that confidence means what it meant on the reference")
-    for skipped in found.skipped:
-        output.say(f"skipped {skipped.method}: {skipped.why}")
-    for warning in found.warnings:
-        output.say(f"warning: {warning}")
+
+
+def _show_parts(found: Estimation) -> None:
+    """Slices or chunks; of very many those with an alarm and the worst."""
+    for title, parts in (("slice", found.slices), ("chunk", found.chunks)):
+        if not parts:
+            continue
+        shown = parts if output.verbose() else worst_parts(parts, _MOST_PARTS)
+        rows = []
+        for p in shown:
+            i, place = p.headline.interval, p.place.get("value", p.place.get("start"))
+            truth = "" if p.truth is None else percent(p.truth.value)
+            ends = [percent(i.value), percent(i.lower), percent(i.upper)]
+            rows.append([str(place), f"{p.rows:,}", *ends, alarm_text(p.fell), truth])
+        columns = [title, "rows", "accuracy", "lower", "upper", "fell", "truth"]
+        drop = {j for j in (5, 6) if not any(row[j] for row in rows)}
+        kept = [j for j in range(len(columns)) if j not in drop]
+        output.print_table([columns[j] for j in kept], [[row[j] for j in kept] for row in rows])
+        output.tell(alarms_sentence(parts, title))
+        if len(shown) < len(parts):
+            output.tell(f"{len(parts) - len(shown)} {title}s without an alarm are left out, none worse than these: -v")
+
+
+def _show_thresholds(found: Estimation, answers: Sequence[dict[str, float | None]]) -> None:
+    output.tell(*map(_answer, answers))
+    if answers and found.diagnosis is not None and found.diagnosis.kind == "support":
+        output.tell("  do not rely on this threshold: it asks that confidence means what it meant on the reference")
 
 
 def _assumed(name: str, one: Assumed) -> list[str]:
@@ -159,7 +189,14 @@ def _assumed(name: str, one: Assumed) -> list[str]:
     if one.interval is None:
         return [ASSUMPTIONS[name], "", "", "", "", one.why or against]
     i = one.interval
-    return [ASSUMPTIONS[name], percent(i.value), percent(i.lower), percent(i.upper), one.method, against]
+    return [
+        ASSUMPTIONS[name],
+        percent(i.value),
+        percent(i.lower),
+        percent(i.upper),
+        one.method.partition(":")[0],
+        against,
+    ]
 
 
 def _answer(answer: dict[str, float | None]) -> str:

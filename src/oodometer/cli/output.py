@@ -6,34 +6,78 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from json import dumps
 from typing import Any, TextIO
 
 from ..errors import visible
+from . import layout
 
 __all__ = [
     "KEPT",
     "check_page",
     "command_line",
     "deliver",
+    "left_out",
+    "loudness",
     "parse_classes",
     "parse_mapping",
     "print_table",
     "progress_bar",
+    "quiet",
     "results",
     "say",
+    "tell",
+    "verbose",
 ]
 
 KEPT = "what is finished is kept, run the same command again and it goes on from there"
 _EVERY = 10.0  # seconds between two lines of progress
-_NAME_WIDTH = 24  # characters that the first column gets before the others do
+_loudness: ContextVar[int] = ContextVar("loudness", default=0)  # 1 all, 0 the usual, -1 errors alone
 # What JSON may hold as it is and a terminal must not get: further controls, turns of direction, half characters.
 _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
 def say(*lines: str, error: bool = False) -> None:
     """Lines on standard output, or on standard error; nothing in them can steer a terminal."""
-    _put("".join(f"{visible(line)}\n" for line in lines), sys.stderr if error else sys.stdout)
+    if error or not quiet():
+        stream = sys.stderr if error else sys.stdout
+        _put("".join(f"{layout.painted(visible(line), stream)}\n" for line in lines), stream)
+
+
+def tell(*lines: str) -> None:
+    """Sentences on standard output, folded to the width of the screen; nothing for an empty one."""
+    for line in filter(None, lines):
+        say(*layout.wrapped(visible(line), layout.width()))
+
+
+def verbose() -> bool:
+    """Whether all is to be printed (-v)."""
+    return _loudness.get() > 0
+
+
+def quiet() -> bool:
+    """Whether nothing but errors is to be printed (--quiet)."""
+    return _loudness.get() < 0
+
+
+@contextmanager
+def loudness(verbose: bool, quiet: bool) -> Iterator[None]:
+    """Inside, commands print all that they know, the usual, or nothing but errors."""
+    token = _loudness.set(-1 if quiet else int(verbose))
+    try:
+        yield
+    finally:
+        _loudness.reset(token)
+
+
+def left_out(**counts: int) -> None:
+    """One line on what was not printed, such as "14 methods and 3 notes left out: -v"; nothing where that is all."""
+    from ..results.values import counted
+
+    some = [counted(many, what.replace("_", " ")) for what, many in counts.items() if many]
+    if some and not verbose():
+        tell(f"{', '.join(some[:-1])}{' and ' if len(some) > 1 else ''}{some[-1]} left out: -v")
 
 
 def _put(text: str, stream: TextIO) -> None:
@@ -86,30 +130,16 @@ def print_table(
     *,
     bold: Collection[tuple[int, int]] = (),
 ) -> None:
-    """A table on standard output: drawn on a terminal, tab-separated in a pipe.
+    """A table on standard output that fits the screen, 80 columns where it is none.
 
-    ``bold`` names cells (row, column) that stand out where the table is drawn.
+    ``bold`` names cells (row, column) that stand out where there are colours.
     """
-    columns, rows = [visible(name) for name in columns], [[visible(cell) for cell in row] for row in rows]
-    if not sys.stdout.isatty():
-        if title:
-            say(f"# {title}")
-        _put("".join("\t".join(row) + "\n" for row in (columns, *rows)), sys.stdout)
+    if quiet():
         return
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    # As Text, so that brackets in a name are no markup.
-    heading = None if title is None else Text(visible(title), style="table.title")
-    table = Table(title=heading, box=box.SIMPLE_HEAD, title_justify="left")
-    for j, name in enumerate(columns):
-        longest = max((len(row[j]) for row in rows), default=0) if j == 0 else 0
-        table.add_column(Text(name, style="table.header"), overflow="fold", min_width=min(longest, _NAME_WIDTH) or None)
-    for i, row in enumerate(rows):
-        table.add_row(*(Text(cell, style="bold" if (i, j) in bold else "") for j, cell in enumerate(row)))
-    Console().print(table)
+    columns, rows = [visible(name) for name in columns], [[visible(cell) for cell in row] for row in rows]
+    colour = layout.colours(sys.stdout)
+    lines = layout.table_lines(columns, rows, layout.width(), bold=bold, colour=colour)
+    _put("".join(f"{line}\n" for line in ["", *([] if title is None else [visible(title)]), *lines]), sys.stdout)
 
 
 @contextmanager

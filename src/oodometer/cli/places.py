@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 from typer.models import ArgumentInfo
+
+from . import output
 
 __all__ = ["FOLDER", "INTERRUPTED", "READ", "WRITTEN", "Commands", "Stopped", "going_on", "places_of"]
 
 INTERRUPTED = 130  # what a shell takes for the end by Ctrl-C
 
 
+# Options of every command, which the guard takes.
+_EVERYWHERE = {
+    "verbose": Annotated[bool, typer.Option("--verbose", "-v", help="Print all that is known, not the main things.")],
+    "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")],
+}
 Place = Literal["read", "written", "folder"]
 
 # Beside typer.Argument or typer.Option in the annotation of a parameter: what becomes of the path.
@@ -38,17 +46,33 @@ class Commands(typer.Typer):
     def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:
         """Register a command, guarded."""
         register = super().command(name, **options)
-        return lambda run: register(_guarded(run))
+        return lambda run: register(_Guarded(run))
 
 
-def _guarded(run: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(run)
-    def guarded(**given: Any) -> Any:
-        _check(run, given)
-        with going_on("nothing was written"):
-            return run(**given)
+class _Guarded:
+    """A command behind the guard, which also takes the options of all commands."""
 
-    return guarded
+    def __init__(self, run: Callable[..., Any]) -> None:
+        self.__wrapped__: Callable[..., Any]
+        functools.update_wrapper(self, run)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """What the parser reads: the command's own options, then those of all; asked of one command alone."""
+        own = inspect.signature(self.__wrapped__, eval_str=True)
+        kind = inspect.Parameter.KEYWORD_ONLY
+        all_have = [inspect.Parameter(n, kind, default=False, annotation=a) for n, a in _EVERYWHERE.items()]
+        return own.replace(parameters=[*own.parameters.values(), *all_have])
+
+    def __call__(self, *, verbose: bool = False, quiet: bool = False, **given: Any) -> Any:
+        if verbose and quiet:
+            from ..errors import UsageError
+
+            raise UsageError("give -v or --quiet, not both")
+        with output.loudness(verbose, quiet):
+            _check(self.__wrapped__, given)
+            with going_on("nothing was written"):
+                return self.__wrapped__(**given)
 
 
 @contextmanager

@@ -83,14 +83,13 @@ def rank(
     device: options.Device = None,
     json: options.Json = None,
     report: options.Report = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print the order and nothing else.")] = False,
 ) -> None:
     """Rank models by a few labels and a pool without: which one, how sure, by which evidence, what to label next."""
-    given = {name: value for name, value in locals().items() if name not in ("json", "report", "quiet")}
-    _run(given, json, report, quiet)
+    given = {name: value for name, value in locals().items() if name not in ("json", "report")}
+    _run(given, json, report)
 
 
-def _run(given: dict[str, Any], json: str | None, report: str | None, quiet: bool) -> None:
+def _run(given: dict[str, Any], json: str | None, report: str | None) -> None:
     from ..verbs.rank import check_out, write_suggested
     from ..verbs.rank import rank as run
 
@@ -110,16 +109,14 @@ def _run(given: dict[str, Any], json: str | None, report: str | None, quiet: boo
             write_suggested(found, out)
     if json == "-":
         return
-    if quiet:
-        output.print_table(["model", "P(best)"], [[one.model, f"{one.p_best:.4f}"] for one in found.ranking])
-        return
-    output.say(*found.opening())
+    output.tell(*found.opening())
     output.print_table(*found.table(), "Models, the best first")
-    output.print_table(*found.pair_table(), "How sure the order of each two is")
-    output.print_table(*found.evidence_table(), "Evidence, and what it alone would have said")
+    if output.verbose():
+        output.print_table(*found.pair_table(), "How sure the order of each two is")
+        output.print_table(*found.evidence_table(), "Evidence, and what it alone would have said")
     if found.suggested and out is None:
         output.print_table(["id", "text"], found.suggested_table(), "Rows to label next; no random sample")
-    output.say(*found.closing())
+    output.tell(*found.closing())
     if out is not None:
         output.say(f"wrote {len(found.suggested):,} rows to label next to {out}")
 

@@ -220,12 +220,50 @@ def headline_lines(found: Estimation) -> list[str]:
     if found.diagnosis is not None:
         lines.append(f"  kind of shift: {found.diagnosis.kind}: {found.diagnosis.why}")
     lines.append(f"Reference accuracy: {percent(reference['accuracy'])} on {reference['rows']} rows")
+    return [*lines, *_truth_lines(found)]
+
+
+def _truth_lines(found: Estimation) -> list[str]:
+    """The truth, where some of it is known."""
     truth = found.target["accuracy"]
-    if truth is not None:
-        ends = f"[{percent(truth['lower'])}, {percent(truth['upper'])}]"
-        rows = f"{found.target['labelled']} labelled target rows"
-        lines.append(f"True accuracy:      {percent(truth['value'])}  {ends} on {rows}")
-    return lines
+    if truth is None:
+        return []
+    ends = f"[{percent(truth['lower'])}, {percent(truth['upper'])}]"
+    rows = f"{found.target['labelled']} labelled target rows"
+    return [f"True accuracy:      {percent(truth['value'])}  {ends} on {rows}"]
+
+
+def brief_lines(found: Estimation) -> list[str]:
+    """As `headline_lines`, but no more than a person reads at a glance: bands, cases and methods are left to -v."""
+    i, reference = found.headline.interval, found.reference
+    lines = [
+        f"Estimated accuracy: {_ends(found.headline)}  ({percent(i.level, None)} {i.kind} interval)",
+        f"  rests on: {found.headline.assumes.partition(' (')[0]}",
+        _trust(found),
+    ]
+    if found.fell is not None:
+        lines.append(f"  {found.fell.sentence()}")
+    if found.diagnosis is not None:
+        lines.append(f"  kind of shift: {found.diagnosis.kind}: {found.diagnosis.why}")
+    lines.append(f"Reference accuracy: {percent(reference['accuracy'])} on {reference['rows']} rows")
+    return [*lines, *_truth_lines(found)]
+
+
+def worst_parts(parts: Sequence[Part], most: int) -> tuple[Part, ...]:
+    """Of many parts those with an alarm and those of lowest estimated accuracy, in the order of all of them.
+
+    >>> headlines = [Headline(Interval(a, 0, 1, 0.9, "exact"), "", "", "low", "") for a in (0.9, 0.7, 0.8)]
+    >>> parts = [Part({"value": i}, 10, one, ()) for i, one in enumerate(headlines)]
+    >>> [part.place["value"] for part in worst_parts(parts, 2)]
+    [1, 2]
+    """
+    order = sorted(range(len(parts)), key=lambda i: (not _is_alarm(parts[i]), parts[i].headline.value))
+    alarms = sum(map(_is_alarm, parts))
+    return tuple(parts[i] for i in sorted(order[: max(most, alarms)]))
+
+
+def _is_alarm(part: Part) -> bool:
+    return part.fell is not None and bool(part.fell.alarm)
 
 
 def bands_sentence(headline: Headline) -> str:

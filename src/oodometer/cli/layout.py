@@ -1,0 +1,188 @@
+"""Layout: tables and sentences of plain text that fit the screen, with colour where it is wanted and seen."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import textwrap
+import unicodedata
+from collections.abc import Collection, Sequence
+from typing import TextIO
+
+__all__ = ["colours", "drawn", "painted", "table_lines", "width", "wrapped"]
+
+_USUAL = 80  # characters a line, where nothing tells the width of the screen
+_LEAST = 12  # characters that a column of text keeps, however narrow the screen
+_GAP = "  "
+_NUMBER = re.compile(r"[-+<]? ?[\d.,]+(e[-+]?\d+)?( %)?( \(\d+\))?|-")
+_COMMAND = re.compile(r"`[^`]{1,40}`")
+_NO_BREAK = "\x00"  # a space that is no place to fold; `visible` lets none pass
+_BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
+# What is said with colour: a sign that holds without it, too.
+_MARKS = (
+    (re.compile(r"\btrust high\b"), "\x1b[32m"),
+    (re.compile(r"\btrust low\b"), "\x1b[33m"),
+    (re.compile(r"\btrust none\b"), "\x1b[31m"),
+    (re.compile(r"\bALARM\b|\balarms? raised\b|\(alarm\)"), "\x1b[1;31m"),
+    (re.compile(r"^(oodometer: )?warning:"), "\x1b[33m"),
+    (re.compile(r"^(Estimated|True|Reference) [^:]+:|^oodometer:"), _BOLD),
+)
+_TRUST = {"high": "\x1b[32m", "low": "\x1b[33m", "none": "\x1b[31m"}
+
+
+def drawn(stream: TextIO) -> bool:
+    """Whether someone looks at the stream: a terminal, or FORCE_COLOR says so (a log with colours)."""
+    return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
+
+
+def colours(stream: TextIO) -> bool:
+    """Whether the stream gets colours: as `drawn`, unless NO_COLOR or a dumb terminal says no."""
+    return drawn(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def width() -> int:
+    """Characters a line: COLUMNS, or the terminal's, or 80."""
+    return max(shutil.get_terminal_size((_USUAL, 24)).columns, 40)
+
+
+def painted(text: str, stream: TextIO | None = None) -> str:
+    """A line with its signal words in colour, where the stream shows colours."""
+    if not colours(stream or sys.stdout):
+        return text
+    for sign, colour in _MARKS:
+        text = sign.sub(lambda found, c=colour: f"{c}{found[0]}{_PLAIN}", text)  # type: ignore[misc]
+    return text
+
+
+def wrapped(line: str, across: int) -> list[str]:
+    """A sentence in lines of at most so many characters, the later ones set in by two more.
+
+    >>> wrapped("  trust high: nine in ten are expected within 7 points", 40)
+    ['  trust high: nine in ten are expected', '    within 7 points']
+    """
+    if len(line) <= across:
+        return [line]
+    inset = line[: len(line) - len(line.lstrip())]
+    lines = textwrap.wrap(
+        _kept_together(line.strip()),
+        across,
+        initial_indent=inset,
+        subsequent_indent=f"{inset}  ",
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    return [one.replace(_NO_BREAK, " ") for one in lines]
+
+
+def _kept_together(text: str) -> str:
+    """A number and its sign of percent, and a short command in backticks, stay on one line."""
+    text = text.replace(" %", f"{_NO_BREAK}%")
+    return _COMMAND.sub(lambda found: found[0].replace(" ", _NO_BREAK), text)
+
+
+def table_lines(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    across: int,
+    *,
+    bold: Collection[tuple[int, int]] = (),
+    colour: bool = False,
+) -> list[str]:
+    """A table as lines of at most so many characters: columns under each other, numbers to the right.
+
+    Long cells are folded between words. Where even that is too wide, the columns that do not fit follow below, beside
+    the first column again.
+
+    >>> table_lines(["method", "accuracy"], [["atc", "94.5 %"], ["source", "5.3 %"]], 80)
+    ['method  accuracy', 'atc       94.5 %', 'source     5.3 %']
+    """
+    cells = [list(columns), *map(list, rows)]
+    natural = [max(_cells(line[j]) for line in cells) for j in range(len(columns))]
+    least = [_least(j, [line[j] for line in cells], natural[j]) for j in range(len(columns))]
+    out: list[str] = []
+    for block in _blocks(least, across):
+        widths = _fitted([natural[j] for j in block], [least[j] for j in block], across)
+        right = [_is_numbers([row[j] for row in rows]) for j in block]
+        if out:
+            out.append("")
+        for i, line in enumerate(cells):
+            heavy = [i == 0 or (i - 1, j) in bold for j in block]
+            hues = [_hue(columns[j], line[j]) if i else "" for j in block]
+            styles = [h + (_BOLD if b else "") for h, b in zip(hues, heavy, strict=True)] if colour else None
+            out += _row([line[j] for j in block], widths, right, styles)
+    return out
+
+
+def _cells(text: str) -> int:
+    """Places on the screen: two for a wide letter, none for a mark on another."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
+
+
+def _least(place: int, cells: Sequence[str], natural: int) -> int:
+    """How narrow a column may become: names in the first one are folded last."""
+    word = max((_cells(word) for cell in cells for word in cell.split()), default=0)
+    return min(natural, max(_LEAST, min(word, 2 * _LEAST)) if place else max(_LEAST, min(natural, 2 * _LEAST)))
+
+
+def _blocks(least: Sequence[int], across: int) -> list[list[int]]:
+    """Columns that stand beside each other, the first of all in each block."""
+    blocks: list[list[int]] = [[0]]
+    room = across - least[0]
+    for j in range(1, len(least)):
+        need = least[j] + len(_GAP)
+        if need > room and len(blocks[-1]) > 1:
+            blocks.append([0])
+            room = across - least[0]
+        blocks[-1].append(j)
+        room -= need
+    return blocks
+
+
+def _fitted(natural: Sequence[int], least: Sequence[int], across: int) -> list[int]:
+    """Widths of columns: the widest one gives way until all of them fit."""
+    widths = list(natural)
+    spare = across - len(_GAP) * (len(widths) - 1)
+    while sum(widths) > spare:
+        free = [j for j in range(len(widths)) if widths[j] > least[j]]
+        if not free:
+            break
+        widest = max(free, key=lambda j: widths[j])
+        widths[widest] -= 1
+    return widths
+
+
+def _is_numbers(cells: Sequence[str]) -> bool:
+    said = [cell for cell in cells if cell]
+    return bool(said) and all(_NUMBER.fullmatch(cell) for cell in said)
+
+
+def _row(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool], styles: Sequence[str] | None) -> list[str]:
+    folded = [_folded(cell, width) for cell, width in zip(cells, widths, strict=True)]
+    out = []
+    for k in range(max(map(len, folded))):
+        line = []
+        for j, some in enumerate(folded):
+            text = some[k] if k < len(some) else ""
+            blank = " " * (widths[j] - _cells(text))
+            shown = f"{styles[j]}{text}{_PLAIN}" if styles is not None and styles[j] and text else text
+            line.append(blank + shown if right[j] else shown + blank)
+        out.append(_GAP.join(line).rstrip())
+    return out
+
+
+def _folded(cell: str, across: int) -> list[str]:
+    if _cells(cell) <= across:
+        return [cell]
+    lines = textwrap.wrap(_kept_together(cell), across, break_on_hyphens=False)
+    return [line.replace(_NO_BREAK, " ") for line in lines] or [""]
+
+
+def _hue(column: str, cell: str) -> str:
+    """Colour of a cell that tells of trust or of an alarm."""
+    if cell.startswith("ALARM"):
+        return "\x1b[1;31m"
+    return _TRUST.get(cell, "") if column == "trust" else ""
