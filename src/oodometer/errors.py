@@ -149,13 +149,18 @@ class MissingExtraError(OodometerError, ImportError):
 
     >>> print(MissingExtraError("the HTML report", "altair", extra="report"))
     the HTML report needs altair, which is not installed; run: pip install 'oodometer[report]'
+    >>> print(MissingExtraError("to_frame()", "polars", install="polars"))
+    to_frame() needs polars, which is not installed; run: pip install polars
+
+    ``extra`` names ours; ``install`` a package of its own, where no extra of ours holds it.
     """
 
     exit_code = 2
 
-    def __init__(self, what: str, package: str, *, extra: str) -> None:
+    def __init__(self, what: str, package: str, *, extra: str | None = None, install: str | None = None) -> None:
         self.extra = extra
-        super().__init__(f"{what} needs {package}, which is not installed; run: pip install 'oodometer[{extra}]'")
+        line = f"'oodometer[{extra}]'" if install is None else install
+        super().__init__(f"{what} needs {package}, which is not installed; run: pip install {line}")
 
 
 class WorkError(OodometerError):

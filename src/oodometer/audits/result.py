@@ -9,6 +9,7 @@ from typing import Any
 from ..deprecation import warn_old
 from ..results import Estimate, aligned, percent, plain
 from ..results.estimation import Headline
+from ..results.shown import Shown
 from .believed import Believed
 from .expected_width import ExpectedWidths
 from .label_only import effective_labels
@@ -20,7 +21,7 @@ __all__ = ["Audit", "audit_lines"]
 
 
 @dataclass(frozen=True, repr=False)
-class Audit:
+class Audit(Shown):
     """What `audit` found.
 
     labels : labelled target rows; rows : target rows. estimate : the interval to believe, None without labels;
@@ -103,7 +104,7 @@ class Audit:
             "refuted": self.refuted,
             "p_value": plain(self.p_value),
             "noticeable": plain(self.noticeable),
-            "intervals": [{**e.to_dict(), "effective_labels": plain(self._worth(e))} for e in self.intervals],
+            "intervals": [{**e.to_dict(), "effective_labels": plain(self.worth(e))} for e in self.intervals],
             "confidence": {"slope": plain(self.slope), "explained": plain(self.explained)},
             "proxy": self.proxy,
             "strata": plain(self.strata),
@@ -113,7 +114,7 @@ class Audit:
             "warnings": list(self.warnings),
         }
 
-    def _worth(self, one: Estimate) -> float | None:
+    def worth(self, one: Estimate) -> float | None:
         """What the labels are worth by this interval, in labels drawn at random and read alone."""
         if self.estimate is not None and one.method == self.estimate.method:
             return self.effective_labels

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .shown import Shown
 from .values import Skipped, aligned, percent, plain
 
 __all__ = ["Backtest", "BacktestRow", "Key", "Trial", "Triple", "summary_of_backtest"]
@@ -101,7 +102,7 @@ class BacktestRow:
 
 
 @dataclass(frozen=True, repr=False)
-class Backtest:
+class Backtest(Shown):
     """What `backtest` found: every trial, and a table by method, family and severity.
 
     ``reused`` trials came from the cache.

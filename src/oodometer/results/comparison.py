@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import UsageError
 from .evaluation import Evaluation
+from .shown import Shown
 from .values import Interval, aligned, plain
 
 __all__ = ["Comparison", "ModelRecord"]
@@ -61,7 +62,7 @@ class ModelRecord:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Shown):
     """What `compare` found; ``comparison["name"]`` is the record of one model.
 
     models : in the order given. rankings : domain (in_domain, out_of_domain, target) -> metric -> rows, best first.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from .shown import Shown
 from .values import aligned, plain
 
 __all__ = ["Diagnosis", "Finding", "ShiftKind"]
@@ -52,7 +53,7 @@ class Finding:
 
 
 @dataclass(frozen=True, repr=False)
-class Diagnosis:
+class Diagnosis(Shown):
     """What kind of shift the target shows, as far as data without labels can tell.
 
     kind : "none"; "label" (a change of the class prior explains it); "covariate" (other inputs, within what the

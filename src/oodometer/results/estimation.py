@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import UsageError
 from .diagnosis import Diagnosis
 from .fall import Fall, points_or_more
+from .shown import Shown
 from .values import Curve, Estimate, Interval, Kind, Skipped, aligned, percent, plain
 
 __all__ = ["ASSUMPTIONS", "Assumed", "Estimation", "Headline", "Part"]
@@ -128,7 +129,7 @@ class Part:
 
 
 @dataclass(frozen=True, repr=False)
-class Estimation:
+class Estimation(Shown):
     """What `estimate` found: a headline, every method's estimate, what was skipped and what to beware of.
 
     ``estimation["atc"]`` is the estimate of one method; ``to_dict()`` is the JSON of the command line. At a prompt and

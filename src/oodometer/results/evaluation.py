@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UsageError
+from .shown import Shown
 from .values import Curve, Interval, Skipped, aligned, plain
 
 __all__ = ["Evaluation", "Evaluations", "Slice"]
@@ -27,7 +28,7 @@ class Slice:
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation:
+class Evaluation(Shown):
     """What `evaluate` found in one set of labelled predictions; ``evaluation["ece"]`` is the number of one metric.
 
     At a prompt and in a notebook it shows its summary.
@@ -88,7 +89,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluations:
+class Evaluations(Shown):
     """Evaluations of several files, in the order given."""
 
     files: tuple[Evaluation, ...]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .shown import Shown
 from .values import Interval, Skipped, aligned, counted, percent, plain
 
 __all__ = ["Evidence", "ExplainedExample", "FewShotRanking", "ModelPair", "RankedModel", "Settling"]
@@ -186,7 +187,7 @@ class ExplainedExample:
 
 
 @dataclass(frozen=True, repr=False)
-class FewShotRanking:
+class FewShotRanking(Shown):
     """What `rank` found; at a prompt and in a notebook it shows its summary.
 
     Parameters

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .estimation import Headline
+from .shown import Shown
 from .values import Interval, aligned, percent
 
 __all__ = ["METRICS", "Spread", "StressCurve", "StressPoint", "StressTest", "StressedModel"]
@@ -142,7 +143,7 @@ class StressedModel:
 
 
 @dataclass(frozen=True, repr=False)
-class StressTest:
+class StressTest(Shown):
     """What `stress` found; at a prompt and in a notebook it shows its summary.
 
     Parameters

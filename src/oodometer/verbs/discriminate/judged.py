@@ -15,6 +15,7 @@ from ...metrics.vote_counts import share
 from ...metrics.vote_rules import agreements, check_agree, count_votes
 from ...predictions import Predictions
 from ...results import Interval, plain
+from ...results.shown import Shown
 from .pseudo_labels import PseudoLabels
 from .worth import metric_table, spread
 
@@ -22,7 +23,7 @@ __all__ = ["JudgedOutputs", "metric_numbers", "vote_numbers"]
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedOutputs:
+class JudgedOutputs(Shown):
     """What judges say of a file of outputs; ``record`` holds its rows with their `votes`.
 
     metric : "exact" (accuracy), or what the judges predict. judges : their names. lower, upper, mean, single : the

@@ -1,0 +1,1 @@
+"""Outputs: a result where people look at it: frames, notebooks, files by their ending."""

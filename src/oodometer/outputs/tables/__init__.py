@@ -1,0 +1,52 @@
+"""Tables: every result as tidy tables, one row for each number; one file for each kind of result."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+from ...errors import UsageError
+from .base import Maker, Table, typed
+
+__all__ = ["Table", "table_of", "tables_of", "typed"]
+
+# Class of a result -> the file that knows its tables; loaded when one is asked for.
+_HOMES = {
+    "Audit": "audit",
+    "Backtest": "backtest",
+    "Comparison": "comparison",
+    "Diagnosis": "diagnosis",
+    "Estimation": "estimation",
+    "Evaluation": "evaluation",
+    "Evaluations": "evaluation",
+    "FewShotRanking": "ranking",
+    "JudgedOutputs": "judged_outputs",
+    "StressTest": "stressing",
+}
+
+
+def tables_of(found: Any) -> Mapping[str, Maker]:
+    """Name of each table of a result -> what makes it; the first is the one that is meant where none is named."""
+    home = next((_HOMES[cls.__name__] for cls in type(found).__mro__ if cls.__name__ in _HOMES), None)
+    if home is None:
+        raise UsageError(f"expected a result of a verb, got {type(found).__name__}")
+    made: Mapping[str, Maker] = importlib.import_module(f".{home}", __package__).tables(found)
+    return made
+
+
+def table_of(found: Any, what: str | None = None) -> Table:
+    """One table of a result; `UsageError` names those that there are.
+
+    >>> from oodometer.results.diagnosis import Diagnosis
+    >>> table_of(Diagnosis("none", (), "nothing moved")).columns[:3]
+    ('finding', 'says', 'statistic')
+    >>> table_of(Diagnosis("none", (), "nothing moved"), "parts")
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: a Diagnosis has no table 'parts'; it has findings
+    """
+    makers = tables_of(found)
+    name = next(iter(makers)) if what is None else what
+    if name not in makers:
+        raise UsageError(f"a {type(found).__name__} has no table {name!r}; it has {', '.join(makers)}")
+    return makers[name]()

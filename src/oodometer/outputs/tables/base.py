@@ -1,0 +1,104 @@
+"""Base of tables: rows of plain cells under fixed columns, and what type each column has wherever it appears."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["INTERVAL", "Maker", "Table", "ends", "share_of", "typed"]
+
+INTERVAL = ("value", "lower", "upper", "level", "kind")
+"""The columns of a number with its interval."""
+
+_TYPES: dict[str, str] = {
+    "real": "value lower upper level truth truth_lower truth_upper reference fell_p p p_value p_best p_a_better power "
+    "statistic severity error bias coverage width effective_labels x differ lowest expected highest",
+    "whole": "rows labels correct rank repeat cases right only_a only_b suggested support row stratum",
+    "truth": "alarm undecided higher_is_better",
+    "time": "start end",
+}
+_TYPE_OF = {name: kind for kind, names in _TYPES.items() for name in names.split()}
+
+
+class Table(NamedTuple):
+    """Columns in their order, and rows with a cell for each; None where there is none."""
+
+    columns: tuple[str, ...]
+    rows: list[dict[str, Any]]
+
+
+Maker = Callable[[], Table]
+
+
+def ends(one: Any, prefix: str = "") -> dict[str, Any]:
+    """The cells of a number with its interval; empty cells without one.
+
+    >>> from oodometer.results import Interval
+    >>> ends(Interval(0.8, 0.7, 0.9, 0.95, "exact"))
+    {'value': 0.8, 'lower': 0.7, 'upper': 0.9, 'level': 0.95, 'kind': 'exact'}
+    """
+    if isinstance(one, Mapping):
+        return {prefix + name: one.get(name) for name in INTERVAL}
+    return {prefix + name: getattr(one, name, None) for name in INTERVAL}
+
+
+def share_of(one: Any) -> float | None:
+    """The value of a number that may come alone, with an interval, or as the mapping of one.
+
+    >>> share_of(0.5), share_of({"value": 0.5}), share_of(None)
+    (0.5, 0.5, None)
+    """
+    if isinstance(one, Mapping):
+        one = one.get("value")
+    found = getattr(one, "value", one)
+    return None if found is None else float(found)
+
+
+def typed(table: Table) -> pa.Table:
+    """The table with a type for each column, also where every cell of it is empty; NaN is an empty cell.
+
+    >>> typed(Table(("start", "value", "alarm"), [{"start": "2026-01-05", "value": 1, "alarm": None}])).schema.types
+    [TimestampType(timestamp[us]), DataType(double), DataType(bool)]
+    """
+    import pyarrow as pa
+
+    arrays = [_column(name, [_cell(row.get(name)) for row in table.rows]) for name in table.columns]
+    return pa.table(dict(zip(table.columns, arrays, strict=True)))
+
+
+def _cell(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _column(name: str, cells: list[Any]) -> Any:
+    import pyarrow as pa
+
+    kind = _TYPE_OF.get(name)
+    if kind == "real":
+        return pa.array(cells, pa.float64())
+    if kind == "whole":
+        return pa.array(cells, pa.int64())
+    if kind == "truth":
+        return pa.array(cells, pa.bool_())
+    if kind == "time":
+        times = _times(cells)
+        return pa.array(cells, pa.string()) if times is None else pa.array(times, pa.timestamp("us"))
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if len(kinds) == 1 and kinds <= {int, float, bool}:
+        return pa.array(cells)  # names of slices and classes keep the type that they have in the data
+    return pa.array([None if cell is None else str(cell) for cell in cells], pa.string())
+
+
+def _times(cells: list[Any]) -> Any:
+    """The cells as times; None where one of them is none, such as the number of a row."""
+    try:
+        return [None if cell is None else np.datetime64(str(cell), "us").item() for cell in cells]
+    except ValueError:
+        return None

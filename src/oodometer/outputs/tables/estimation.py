@@ -1,0 +1,124 @@
+"""Tables of an estimation: chunks and slices, the headline by metric, methods, what each assumption would say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from .base import INTERVAL, Maker, Table, ends, share_of
+
+if TYPE_CHECKING:
+    from ...results.estimation import Estimation, Headline, Part
+
+__all__ = ["metrics_of", "tables"]
+
+_FALL = ("fell", "fell_p", "alarm")
+_TRUTH = ("truth", "truth_lower", "truth_upper")
+_PART = ("rows", "metric", *INTERVAL, "method", "trust", *_FALL, *_TRUTH)
+_METHOD = ("metric", "method", "score", *INTERVAL, "rows", "assumes", "citation")
+
+
+def tables(found: Estimation) -> dict[str, Maker]:
+    """Parts where there are any, then headline, methods and assumptions; methods first where there are no parts."""
+    made: dict[str, Maker] = {
+        "parts": partial(_parts, found),
+        "methods": partial(_methods, found),
+        "headline": partial(_headline, found),
+        "assumptions": partial(_assumptions, found),
+    }
+    if not (found.slices or found.chunks):
+        del made["parts"]
+    return made
+
+
+def metrics_of(one: Any) -> dict[str, Headline]:
+    """Name of a metric -> its headline: accuracy, and whatever else was asked for."""
+    return {"accuracy": one.headline, **(getattr(one, "metrics", None) or {})}
+
+
+def _parts(found: Estimation) -> Table:
+    """One row for each chunk or slice and metric."""
+    rows = [
+        {"part": title, **_place(part), **row}
+        for title, parts in (("slice", found.slices), ("chunk", found.chunks))
+        for part in parts
+        for row in _of_part(part)
+    ]
+    place = [*(("by", "slice") if found.slices else ()), *(("start", "end") if found.chunks else ())]
+    return Table(("part", *place, *_PART), rows)
+
+
+def _place(part: Part) -> dict[str, Any]:
+    place = dict(part.place)
+    return {"by": place.get("by"), "slice": place.get("value"), "start": place.get("start"), "end": place.get("end")}
+
+
+def _of_part(part: Part) -> list[dict[str, Any]]:
+    return [
+        {"rows": part.rows, **_number(name, one), **_fall(part, name), **_true(getattr(part, "truth", None), name)}
+        for name, one in metrics_of(part).items()
+    ]
+
+
+def _number(name: str, one: Headline) -> dict[str, Any]:
+    return {"metric": name, **ends(one), "method": one.method, "trust": one.trust}
+
+
+def _fall(one: Any, metric: str) -> dict[str, Any]:
+    fell = one.fell if metric == "accuracy" else None
+    if fell is None:
+        return dict.fromkeys(_FALL)
+    return {"fell": fell.verdict, "fell_p": fell.p, "alarm": fell.alarm}
+
+
+def _true(truth: Any, metric: str) -> dict[str, Any]:
+    """The truth of a metric: the accuracy's stands alone, others in a mapping by name."""
+    if isinstance(truth, Mapping) and metric in truth:
+        truth = truth[metric]
+    elif metric != "accuracy":
+        truth = None
+    lower, upper = (ends(truth)[end] for end in ("lower", "upper"))
+    return {"truth": share_of(truth), "truth_lower": lower, "truth_upper": upper}
+
+
+def _headline(found: Estimation) -> Table:
+    """One row for each metric, of the whole target, beside the reference's."""
+    rows = [
+        {
+            "rows": found.target.get("rows"),
+            **_number(name, one),
+            **_fall(found, name),
+            **_true(found.target.get(name), "accuracy"),
+            "reference": share_of(found.reference.get(name)),
+            "assumes": one.assumes,
+        }
+        for name, one in metrics_of(found).items()
+    ]
+    return Table((*_PART, "reference", "assumes"), rows)
+
+
+def _methods(found: Estimation) -> Table:
+    """One row for each method; those of further metrics below where they tell them."""
+    rows = [
+        {
+            "metric": getattr(e, "metric", None) or "accuracy",
+            "method": e.method,
+            "score": e.score,
+            **ends(e),
+            "rows": e.rows,
+            "assumes": e.assumes,
+            "citation": e.citation,
+        }
+        for e in found.estimates
+    ]
+    return Table(_METHOD, rows)
+
+
+def _assumptions(found: Estimation) -> Table:
+    """One row for each thing that one may believe of the shift."""
+    rows = [
+        {"if": name, **ends(one.interval), "method": one.method, "refuted_by": one.refuted, "why": one.why}
+        for name, one in found.assumptions.items()
+    ]
+    return Table(("if", *INTERVAL, "method", "refuted_by", "why"), rows)

@@ -1,0 +1,128 @@
+"""Frames: the numbers of a result, tidy, in the library that is there; and one line where none is."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from oodometer.errors import MissingExtraError, UsageError
+from oodometer.outputs.tables import table_of, tables_of, typed
+from oodometer.outputs.tables.base import INTERVAL, Table
+from oodometer.results import Interval
+from oodometer.results.estimation import Headline
+
+from .conftest import EVIL, METHODS
+
+
+def test_chunks_are_rows_with_what_the_result_says(made: dict[str, Any]) -> None:
+    found = made["estimate"]
+    frame = found.to_frame(library="pandas")
+    assert isinstance(frame, pd.DataFrame)
+    assert len(frame) == len(found.chunks) == 3
+    assert frame["start"].tolist() == [pd.Timestamp(f"2026-01-{day:02}") for day in (5, 12, 19)]
+    assert frame["value"].tolist() == [part.headline.value for part in found.chunks]
+    assert frame["truth"].tolist() == [part.truth.value for part in found.chunks]
+    assert (frame["truth_lower"] < frame["truth"]).all()
+    assert (frame["lower"] < frame["upper"]).all()
+    assert frame["rows"].sum() == 400
+    assert frame["alarm"].tolist() == [part.fell.alarm for part in found.chunks]
+    assert set(frame["metric"]) == {"accuracy"}
+    assert "slice" not in frame
+
+
+def test_slices_carry_their_names_and_no_truth_is_made_up(made: dict[str, Any]) -> None:
+    frame = made["slices"].to_frame(library="polars")
+    assert isinstance(frame, pl.DataFrame)
+    assert set(frame["slice"]) == {"north", EVIL}
+    assert frame["truth"].null_count() == 2
+    assert frame["truth"].dtype == pl.Float64
+    assert frame["by"].to_list() == ["place", "place"]
+
+
+def test_without_parts_methods_come_first(made: dict[str, Any]) -> None:
+    found = made["methods"]
+    frame = found.to_frame(library="pandas").set_index("method")
+    assert frame.index.tolist() == METHODS
+    assert frame.loc["atc", "value"] == found["atc"].value
+    assert made["estimate"].to_frame("methods", library="pandas")["method"].tolist() == METHODS
+    with pytest.raises(UsageError, match="has no table 'parts'; it has methods, headline, assumptions"):
+        found.to_frame("parts")
+
+
+def test_further_metrics_are_rows_of_their_own(made: dict[str, Any]) -> None:
+    f1 = Headline(Interval(0.7, 0.6, 0.8, 0.95, "conditional"), "cbpe", "nothing changed", "low", "")
+    found = made["estimate"]
+    object.__setattr__(found, "metrics", {"f1": f1})
+    try:
+        frame = found.to_frame("headline", library="pandas").set_index("metric")
+    finally:
+        object.__delattr__(found, "metrics")
+    assert frame.index.tolist() == ["accuracy", "f1"]
+    assert frame.loc["f1", "value"] == 0.7
+    assert frame.loc["accuracy", "reference"] == found.reference["accuracy"]
+    assert frame.loc["accuracy", "truth"] == found.target["accuracy"]["value"]
+    assert frame.loc["f1", ["truth", "alarm"]].isna().all()
+
+
+@pytest.mark.parametrize("name", ["estimate", "slices", "evaluate", "diagnose", "audit", "backtest", "compare"])
+def test_every_table_of_every_result_is_the_same_in_both_libraries(made: dict[str, Any], name: str) -> None:
+    found = made[name]
+    for what in tables_of(found):
+        table = table_of(found, what)
+        assert all(set(row) >= {"value"} for row in table.rows if "value" in table.columns)
+        one, other = (found.to_frame(what, library=library) for library in ("pandas", "polars"))
+        assert one.shape == other.shape == (len(table.rows), len(table.columns))
+        assert len(table.rows) > 0, what
+        assert list(one.columns) == other.columns == list(table.columns)
+        if set(INTERVAL) <= set(table.columns):
+            known = one.dropna(subset=["value", "lower"])
+            assert len(known), what
+            assert ((known["lower"] <= known["value"]) & (known["value"] <= known["upper"])).all()
+
+
+def test_numbers_of_other_results_are_theirs(made: dict[str, Any]) -> None:
+    evaluation, audit, backtest, comparison = (made[name] for name in ("evaluate", "audit", "backtest", "compare"))
+    metrics = evaluation.to_frame("metrics", library="pandas").set_index("metric")["value"]
+    assert metrics["accuracy"] == evaluation["accuracy"].value
+    assert evaluation.to_frame(library="pandas").groupby("slice")["rows"].first().sum() == evaluation.rows
+    numbers = audit.to_frame(library="pandas").set_index("number")
+    assert numbers.loc["audited", "value"] == audit.estimate.value
+    assert numbers.loc["label-free", "upper"] == audit.headline.upper
+    assert numbers.loc["believed", "lower"] == audit.believed.interval.lower
+    trials = backtest.to_frame("trials", library="pandas")
+    assert trials.groupby("method")["error"].apply(lambda e: e.abs().mean()).to_dict() == pytest.approx(
+        {row.method: row.error for row in backtest.overall()}
+    )
+    models = comparison.to_frame(library="pandas").set_index(["model", "metric"])
+    assert models.loc[("a", "accuracy"), "rank"].item() == 1
+    assert models.loc[(EVIL, "accuracy"), "value"].item() == comparison[EVIL].in_domain["accuracy"].value
+
+
+def test_the_library_in_use_is_taken_and_an_absent_one_named(
+    made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = made["methods"]
+    assert isinstance(found.to_frame(), pd.DataFrame)
+    monkeypatch.delitem(sys.modules, "pandas")
+    assert isinstance(found.to_frame(), pl.DataFrame)
+    monkeypatch.undo()
+    for name in ("pandas", "polars"):
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr("oodometer.outputs.frames.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"needs pandas or polars, .*; run: pip install pandas$"):
+        found.to_frame()
+    with pytest.raises(MissingExtraError, match=r"needs polars, .*; run: pip install polars$"):
+        found.to_frame(library="polars")
+    assert found.to_frame(library="pyarrow").num_rows == len(METHODS)
+
+
+def test_columns_keep_their_types_where_every_cell_is_empty() -> None:
+    empty = typed(Table(("slice", "start", "value", "rows", "alarm"), [dict.fromkeys(("slice", "value"))]))
+    assert [str(one) for one in empty.schema.types] == ["string", "timestamp[us]", "double", "int64", "bool"]
+    mixed = typed(Table(("slice", "start"), [{"slice": 1, "start": "row 5"}, {"slice": "(missing)", "start": None}]))
+    assert mixed.to_pydict() == {"slice": ["1", "(missing)"], "start": ["row 5", None]}
+    assert typed(Table(("slice",), [{"slice": None}, {"slice": 3}])).to_pydict() == {"slice": [None, 3]}
