@@ -82,7 +82,7 @@ def test_rows_are_suggested_at_random_or_by_confidence(
     for how in ("random", "confidence"):
         out = tmp_path / f"{how}.csv"
         assert call(files, "--suggest", "300", "--suggest-by", how, "--out", str(out)) == 0
-        shares.append(float(out.read_text().splitlines()[1].rsplit(",", 1)[1]))
+        shares.append(float(out.read_text().splitlines()[1].rsplit(",", 2)[1]))
     assert shares[0] == 1
     assert shares[1] < 1
     capsys.readouterr()
@@ -100,16 +100,10 @@ def test_the_loop_through_files(files: Path, tmp_path: Path, capsys: pytest.Capt
     assert call(files, "--labels", str(files / "few.csv"), "--suggest", "30", "--out", str(out)) == 0
     assert "Wrote 30 rows to label" in capsys.readouterr().out
     header, *lines = out.read_text().splitlines()
-    assert header.replace('"', "").split(",") == [
-        "label",
-        "draw",
-        "row",
-        "stratum",
-        "probability",
-        "weight",
-        "share",
-    ]
-    filled = [f"{TARGET.label[int(line.split(',')[2])]}{line}" for line in lines]
+    named = header.split(",")
+    own = (files / "t.csv").read_text().splitlines()[0].replace('"', "").split(",")
+    assert named == [*own, "draw", "row", "stratum", "probability", "weight", "share", "label"]
+    filled = [f"{line}{TARGET.label[int(line.split(',')[named.index('row')])]}" for line in lines]
     out.write_text("\n".join([header, *filled]) + "\n")
     assert call(files, "--labels", str(files / "few.csv"), "--labels", str(out), "--json", "-") == 0
     found = json.loads(capsys.readouterr().out)

@@ -176,8 +176,8 @@ def test_a_suggestion_cut_off_early_still_counts(tmp_path: Path) -> None:
     audit(SOURCE, EASY, methods=["doc"], suggest=200, suggest_by="confidence", out=out)
     lines = out.read_text().splitlines()
     for i, line in enumerate(lines[1:], start=1):
-        row = int(line.split(",")[2])
-        lines[i] = f"{EASY_TRUTH.label[row] if i <= 80 else ''}{line}"
+        row = int(line.split(",")[-6])  # draw, row, stratum, probability, weight, share, label
+        lines[i] = f"{line}{EASY_TRUTH.label[row] if i <= 80 else ''}"
     out.write_text("\n".join(lines) + "\n")
     found = audit(SOURCE, EASY, methods=["doc"], labels=out)
     assert found.labels == 80

@@ -11,6 +11,7 @@ from ..arrays import Array
 from ..errors import InputError, UsageError
 from ..predictions import Predictions
 from ..store import Source
+from ..store.spreadsheets import same_cell
 
 __all__ = ["KEY", "by_position", "joined_truth", "matched_rows"]
 
@@ -39,6 +40,8 @@ def matched_rows(
                 f"{', '.join(source.columns[:12])}"
             )
     if labels.holds(name) and target.holds(name):
+        if number is not None and (sure := _confirmed(labels, target, name, number)) is not None:
+            return sure
         found = _joined(labels, target, name)
         if number is not None and not np.array_equal(number, found):
             at = int(np.argmax(number != found))
@@ -102,7 +105,7 @@ def numbers_of_column(record: Predictions, name: str, file: str | None) -> Array
     """A further column as float64, NaN where it is null."""
     cells = record.columns[name]
     if cells.dtype.kind == "O":
-        cells = np.array([np.nan if c is None or c == "" else c for c in cells.tolist()], dtype=object)
+        cells = np.array([np.nan if c is None or c == "" else _pointed(c) for c in cells.tolist()], dtype=object)
     try:
         out: Array = cells.astype(np.float64)
     except (TypeError, ValueError):
@@ -110,6 +113,11 @@ def numbers_of_column(record: Predictions, name: str, file: str | None) -> Array
             "numbers", got="something else", remedy="write plain numbers", file=file, column=name
         ) from None
     return out
+
+
+def _pointed(cell: Any) -> Any:
+    """A number that was written with a decimal comma, as some spreadsheets do."""
+    return cell.replace(",", ".") if isinstance(cell, str) else cell
 
 
 def _fault(expected: str, got: str, at: int, column: str, source: Source, remedy: str) -> InputError:
@@ -140,6 +148,27 @@ def _repeated(values: Array) -> int:
     """Position of the first value that has come before."""
     _, first = np.unique(values, return_index=True)
     return int(np.setdiff1d(np.arange(len(values)), first)[0])
+
+
+def _confirmed(labels: Source, target: Source, key: str, number: Array) -> Array | None:
+    """Rows by their numbers, where each id is the one there, as a spreadsheet may have changed it; None where one is
+    that of another row, `InputError` where one is unknown.
+
+    A sheet turns 007 into 7 and rounds long numbers: ids alone would then be lost, or be those of other rows.
+    """
+    given, known = labels.keys(key), target.keys(key)
+    if not np.isin(number, np.arange(len(known))).all():
+        return None
+    rows = number.astype(np.int64)
+    pairs = zip(known.take(rows).to_pylist(), given.to_pylist(), strict=True)
+    other = next((at for at, pair in enumerate(pairs) if not same_cell(*pair)), None)
+    if other is None:
+        return rows
+    if given[other].as_py() in known.to_pylist():
+        return None
+    expected = f"{known[rows[other]].as_py()!r}, the {key} of target row {rows[other]}"
+    remedy = f"write it so, or drop the column {key}: `row` tells which row is meant"
+    raise _fault(expected, repr(given[other].as_py()), other, key, labels, remedy)
 
 
 def _joined(labels: Source, target: Source, key: str) -> Array:

@@ -48,7 +48,8 @@ def audit(
     out: Annotated[
         str | None,
         typer.Option(
-            help="Write the suggested rows to this .csv, .parquet or .jsonl file.",
+            help="Write the suggested rows, with the target's columns and an empty label, to this .csv (for a "
+            "spreadsheet), .parquet or .jsonl file, or to this .html page, on which they are labelled in a browser.",
             metavar="FILE",
         ),
         places.WRITTEN,
@@ -129,5 +130,7 @@ def show(found: Audit, out: str | None) -> None:
         )
     if found.suggestion is not None:
         output.say(f"Wrote {len(found.suggestion.row)} rows to label, drawn from {found.rows}, to {out}")
+        if str(out).lower().endswith(".html"):
+            output.say("Open it in a browser, label, save the CSV there, and give that with --labels")
     for warning in found.warnings:
         output.say(f"warning: {warning}")

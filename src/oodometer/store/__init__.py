@@ -9,7 +9,7 @@ from .decided import DecidedSource, check_threshold
 from .in_place import InPlace
 from .memory import RecordSource
 from .source import as_source, open_predictions, read_predictions
-from .write import write_predictions
+from .write import write_predictions, write_table
 
 __all__ = [
     "BATCH_ROWS",
@@ -31,4 +31,5 @@ __all__ = [
     "write_atomic",
     "write_predictions",
     "write_result",
+    "write_table",
 ]

@@ -57,6 +57,11 @@ def decided(record: Predictions, threshold: float, positive: int | str | None = 
     return record.with_prediction(chosen)
 
 
+def _decides(fields: Iterable[str] | None) -> bool:
+    """Whether what is read has to do with the decision; ids and labels alone are read as they are."""
+    return fields is None or not {"prediction", "probabilities", "logits"}.isdisjoint(fields)
+
+
 @dataclass(frozen=True)
 class DecidedPart(Part):
     """Rows of a part, decided."""
@@ -68,58 +73,59 @@ class DecidedPart(Part):
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
         """The part's batches, decided."""
         for batch in self.part.batches(fields, rows):
-            yield decided(batch, self.threshold, self.positive)
+            yield decided(batch, self.threshold, self.positive) if _decides(fields) else batch
 
 
 class DecidedSource(Source):
     """A source of a binary model, decided by a threshold; everything else is that of the source within."""
 
     def __init__(self, source: Source, threshold: float) -> None:
-        self._source, self.threshold = source, check_threshold(threshold)
+        self.inner, self.threshold = source, check_threshold(threshold)
         self.positive: int | str | None = getattr(source, "lone_class", None)
         self.path, self.name, self.columns = source.path, source.name, source.columns
 
     @property
     def fields(self) -> tuple[str, ...]:
         """Fields of the source, and the decision."""
-        return tuple(dict.fromkeys((*self._source.fields, "prediction")))
+        return tuple(dict.fromkeys((*self.inner.fields, "prediction")))
 
     @property
     def classes(self) -> ClassNames | None:
         """Classes of the source."""
-        return self._source.classes
+        return self.inner.classes
 
     @property
     def rows(self) -> int | None:
         """Rows of the source."""
-        return self._source.rows
+        return self.inner.rows
 
     def holds(self, column: str) -> bool:
         """Whether the source holds the column."""
-        return self._source.holds(column)
+        return self.inner.holds(column)
 
     def keys(self, column: str) -> Any:
         """Ids of the source."""
-        return self._source.keys(column)
+        return self.inner.keys(column)
 
     @property
     def axes(self) -> Axes:
         """Axes of the source."""
-        return self._source.axes
+        return self.inner.axes
 
     def aligned(self, axes: Axes | None) -> DecidedSource:
         """The source aligned, decided by the same threshold."""
-        return DecidedSource(self._source.aligned(axes), self.threshold)
+        return DecidedSource(self.inner.aligned(axes), self.threshold)
 
     def parts(self, target_rows: int = PART_ROWS) -> list[Part]:
         """Parts of the source, decided."""
-        return [DecidedPart(part, self.threshold, self.positive) for part in self._source.parts(target_rows)]
+        return [DecidedPart(part, self.threshold, self.positive) for part in self.inner.parts(target_rows)]
 
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
         """Batches of the source, decided."""
-        for batch in self._source.batches(fields, rows):
-            yield decided(batch, self.threshold, self.positive)
+        for batch in self.inner.batches(fields, rows):
+            yield decided(batch, self.threshold, self.positive) if _decides(fields) else batch
 
     def read(self, fields: Iterable[str] | None = None) -> Predictions:
         """All rows, decided."""
-        return decided(self._source.read(fields), self.threshold, self.positive)
+        record = self.inner.read(fields)
+        return decided(record, self.threshold, self.positive) if _decides(fields) else record

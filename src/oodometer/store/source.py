@@ -166,7 +166,7 @@ class ReaderSource(Source):
         self.path = reader.file
         self.name = reader.file or reader.form
         self.columns = layout.columns
-        self._layout, self._wanted, self._rows = layout, wanted, reader.rows
+        self.layout, self._wanted, self._rows = layout, wanted, reader.rows
         self._settled: Plan | None = None
 
     @classmethod
@@ -194,7 +194,7 @@ class ReaderSource(Source):
     @property
     def fields(self) -> tuple[str, ...]:
         """Fields that the columns give."""
-        return self._layout.fields
+        return self.layout.fields
 
     @property
     def classes(self) -> ClassNames | None:
@@ -204,7 +204,7 @@ class ReaderSource(Source):
     @property
     def lone_class(self) -> int | str | None:
         """The class that the one column of a binary model is about; None where every class has one, or none has."""
-        return self._layout.lone_class
+        return self.layout.lone_class
 
     @property
     def rows(self) -> int | None:
@@ -213,13 +213,13 @@ class ReaderSource(Source):
 
     def holds(self, column: str) -> bool:
         """Whether the file has the column, under this name or renamed to it."""
-        return column in self._layout.where
+        return column in self.layout.where
 
     def keys(self, column: str) -> Any:
         """One pass over the column."""
         from .keys import joined, key_cells
 
-        theirs, found, done = self._layout.where[column], [], 0
+        theirs, found, done = self.layout.where[column], [], 0
         for batch in self.reader.tables({theirs: "key"}, BATCH_ROWS):
             try:
                 found.append(key_cells(batch.column(theirs), theirs))
@@ -232,7 +232,7 @@ class ReaderSource(Source):
     @property
     def axes(self) -> Axes:
         """Names along the axes as they are read; the order of lists where they, or a user, named their entries."""
-        plan, layout = self._plan, self._layout
+        plan, layout = self._plan, self.layout
         sizes = {AXES[n]: len(f.columns) for n, f in layout.feeds.items() if n in AXES and f.wide}
         sizes |= {AXES[n]: width for n, width in plan.widths.items() if n in AXES}
         listed: dict[str, tuple[int | str, ...]] = {
@@ -252,7 +252,7 @@ class ReaderSource(Source):
             return self
         if self._wanted is not None:  # lists that were given names keep them
             axes = replace(axes, listed={**axes.listed, **self._wanted.listed})
-        return ReaderSource(self.reader, self._layout, axes, self.stamp)
+        return ReaderSource(self.reader, self.layout, axes, self.stamp)
 
     def parts(self, target_rows: int = PART_ROWS) -> list[Part]:
         """Ranges of row groups, record batches or rows; CSV and JSONL are one part."""
@@ -272,7 +272,7 @@ class ReaderSource(Source):
 
     def _check_names(self) -> None:
         wanted = None if self._wanted is None else self._wanted.classes
-        self._layout.aligned(wanted or self._layout.wide_classes or (), self.path)
+        self.layout.aligned(wanted or self.layout.wide_classes or (), self.path)
 
     @property
     def _plan(self) -> Plan:
@@ -286,7 +286,7 @@ class ReaderSource(Source):
         return self._settled
 
     def _settle(self) -> Plan:
-        layout, wanted = self._layout, self._wanted or Axes()
+        layout, wanted = self.layout, self._wanted or Axes()
         widths = dict(self.reader.widths(layout))
         inner = widths.pop("classes", None)
         listed = [n for n, field in FIELDS.items() if field.of_classes and n in widths]
@@ -327,7 +327,7 @@ class ReaderSource(Source):
         """Whether labels are positions among candidates, here or in the source to follow; `InputError` where one of
         the two has classes.
         """
-        layout, stated = self._layout, self.reader.classes if self.reader.binding else None
+        layout, stated = self.layout, self.reader.classes if self.reader.binding else None
         if layout.positions is not None:
             column = layout.feeds[layout.positions].columns[0]
             check_kind(True, wanted, column, self.path)
@@ -340,7 +340,7 @@ class ReaderSource(Source):
 
     def _own_classes(self, width: int | None) -> ClassNames | None:
         """The names that the data give their classes, in the order of their lists; `InputError` where two disagree."""
-        stated, wide = self.reader.classes, self._layout.wide_classes
+        stated, wide = self.reader.classes, self.layout.wide_classes
         if stated is None:
             return wide
         if wide is not None:

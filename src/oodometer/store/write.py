@@ -6,6 +6,7 @@ import importlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from .atomic import refuse_clashes, write_atomic, write_result
 from .columns import AXES, offsets_of
 from .files import ENDINGS
 
-__all__ = ["write_part", "write_predictions"]
+__all__ = ["write_part", "write_predictions", "write_table"]
 
 _MODULES = {"parquet": "parquet", "csv": "csv_file", "jsonl": "jsonl", "arrow": "arrow"}
 
@@ -44,6 +45,27 @@ def write_predictions(record: Predictions, path: str | os.PathLike[str]) -> Path
 def write_part(record: Predictions, path: Path) -> Path:
     """`write_predictions` of a part that is kept on the way to a result: at once, also inside `together`."""
     return _written(record, path, write_atomic)
+
+
+def write_table(table: Any, path: str | os.PathLike[str]) -> Path:
+    """Write an Arrow table of any columns as Parquet, JSONL or Arrow, told by the ending; whole or not at all.
+
+    JSONL leaves out columns of bytes. Raises `UsageError` for another ending, `WorkError` where it cannot be written.
+    """
+    form = ENDINGS.get(Path(path).suffix.lower())
+    if form not in ("parquet", "jsonl", "arrow"):
+        raise UsageError(f"cannot write {path}: end the name in .parquet, .jsonl, .arrow or .feather")
+    import pyarrow as pa
+
+    if form == "jsonl":
+        from .spreadsheets import holds_bytes
+
+        table = table.select([field.name for field in table.schema if not holds_bytes(field.type)])
+    module = importlib.import_module(f"{__package__}.{_MODULES[form]}")
+    try:
+        return write_result(path, lambda file: module.write(file, table.schema, iter(table.to_batches())))
+    except pa.ArrowException as error:
+        raise WorkError(f"cannot write {path}: {error}") from error
 
 
 def _written(record: Predictions, path: str | os.PathLike[str], write: Callable[..., Path]) -> Path:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...audits.worksheet import check_worksheet
 from ...errors import UsageError
 from ...headline.falls import check_margin
 from ...intervals import check_level
@@ -45,6 +46,8 @@ class AuditOptions:
             raise UsageError(f"unknown way to suggest rows {self.suggest_by!r}; known: {', '.join(SUGGEST_BY)}")
         if self.out is not None and not self.suggest:
             raise UsageError("an output file is for suggested rows: say how many with --suggest")
+        if self.out is not None:
+            check_worksheet(self.out, self.key)
 
     @property
     def label_files(self) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ...audits.result import Audit
 from ...audits.sampling import SampledRows
 from ...audits.strata import Stratum, strata
 from ...audits.suggestion import Suggestion, suggest
+from ...audits.worksheet import Worksheet, write_worksheet
 from ...deprecation import renamed_arguments
 from ...engines import Engine
 from ...errors import UsageError
@@ -29,7 +31,7 @@ from ...passes.below_chance import label_warnings
 from ...passes.folding import Execution
 from ...predictions import Predictions
 from ...results.estimation import Headline
-from ...store import Source, refuse_clashes, write_predictions
+from ...store import Source, refuse_clashes
 from ..estimate import estimate
 from ..opening import Opener, renamings
 from ..reference import read_reference
@@ -79,7 +81,8 @@ def audit(
     key :
         Another column to join the labels by, in both files.
     suggest, out :
-        How many rows to label next, and the file (.csv, .parquet, .jsonl, ...) to write them to.
+        How many rows to label next, and the file to write them to, with the columns of the target and an empty `label`
+        last: .csv, safe to open in a spreadsheet, .parquet, .jsonl, or .html, one page to label them on in any browser.
     suggest_by :
         "random": all rows are equally likely, and nothing that was tried shrinks the believed interval faster;
         "confidence": rows are drawn more often where the model (or its judges) is unsure, if that is predicted to make
@@ -276,21 +279,6 @@ def _suggested(
         rows.score, slope, options.suggest, options.level, labelled=labelled, share=share, seed=options.seed
     )
     if options.out is not None:
-        _write(found, target, rows.predicted is not None, options.out)
+        sheet = Worksheet.of(found, target, predicted=rows.predicted, key=options.key)
+        write_worksheet(sheet, options.out, title=Path(target.name).name)
     return found
-
-
-def _write(found: Suggestion, target: Source, by_class: bool, out: str | os.PathLike[str]) -> None:
-    """The suggestion as a table to be filled in: `label` (or `correct`) is empty."""
-    count = len(found.row)
-    columns = {
-        "draw": np.arange(count),
-        "row": found.row,
-        "stratum": found.stratum,
-        "probability": found.probability,
-        "weight": found.weight,
-        "share": np.full(count, found.share),
-    }
-    empty: dict[str, Any] = {"label": [None] * count} if by_class and target.classes else {"correct": [None] * count}
-    names = target.classes if by_class else None
-    write_predictions(Predictions.from_arrays(classes=names, columns=columns, **empty), out)
