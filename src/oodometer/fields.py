@@ -21,7 +21,8 @@ __all__ = [
     "refuse_classes_beside_positions",
 ]
 
-# What the cells of one column hold: one value, a list (numbers, classes, truths, ragged), a list of lists (nested).
+# What the cells of one column hold: one value, a list (numbers, classes, truths, ragged), a list of lists (nested);
+# "raw" is as the file has them, in text as they are written.
 Kind = Literal[
     "number",
     "numbers",
@@ -35,6 +36,7 @@ Kind = Literal[
     "time",
     "key",
     "any",
+    "raw",
 ]
 Cell = Literal["number", "class", "truth", "text", "time", "any"]
 # (what was given, class names, what the checks learn on the way) -> the array that the record holds

@@ -27,6 +27,7 @@ _AXES: dict[Kind, tuple[int, int]] = {  # kind -> number of axes, which of them 
     "time": (1, 0),
     "key": (1, 0),
     "any": (1, 0),
+    "raw": (1, 0),
 }
 
 

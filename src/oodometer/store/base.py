@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..classes import ClassNames
 from ..errors import InputError
 from ..predictions import Predictions
 from .axes import Axes
+from .encoding import FeatureEncoding
 
 __all__ = ["BATCH_ROWS", "PART_ROWS", "Part", "Source"]
 
@@ -36,6 +37,9 @@ class Source(ABC):
     path: str | None
     name: str
     columns: tuple[str, ...]
+    encoding: FeatureEncoding | None = None  # of the user's columns, where they are the features
+    raw_text = False  # whether `raw` cells are written ones, as in CSV
+    decimal_comma = False
 
     @property
     @abstractmethod
@@ -62,6 +66,19 @@ class Source(ABC):
 
     @property
     @abstractmethod
+    def own_columns(self) -> tuple[str, ...]:
+        """Columns with one cell a row that are no field of a record: the user's own."""
+
+    @abstractmethod
+    def raw(self, columns: Sequence[str]) -> Iterator[Any]:
+        """One pass over columns as they are, in Arrow record batches of these names."""
+
+    @abstractmethod
+    def encoded(self, encoding: FeatureEncoding) -> Source:
+        """The same source, its `features` made of its own columns; `InputError` where one is missing."""
+
+    @property
+    @abstractmethod
     def axes(self) -> Axes:
         """Names and lengths along its axes, for other sources to follow."""
 
@@ -80,6 +97,18 @@ class Source(ABC):
     def read(self, fields: Iterable[str] | None = None) -> Predictions:
         """Everything as one record."""
         return Predictions.concat(list(self.batches(fields, rows=4 * BATCH_ROWS)))
+
+
+def no_column(column: str, columns: Sequence[str], file: str | None) -> InputError:
+    """The error for a source without a column that is an input in the reference."""
+    shown = ", ".join(columns[:12]) + (f", ... ({len(columns)} in all)" if len(columns) > 12 else "")
+    return InputError(
+        "the column, which is one of the features",
+        got=f"no such column; its columns are {shown}",
+        file=file,
+        column=column,
+        remedy="add it, or leave it out of --features",
+    )
 
 
 def no_rows(file: str | None) -> InputError:

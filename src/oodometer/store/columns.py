@@ -167,6 +167,10 @@ class Layout:
             raise layout.placed(error) from None
         return layout
 
+    def with_inputs(self, columns: Sequence[str]) -> Layout:
+        """The same, its `features` made of these columns of the file."""
+        return replace(self, feeds={**self.feeds, "features": Feed("features", "raw", tuple(columns))})
+
     @property
     def fields(self) -> tuple[str, ...]:
         """Fields that can be given, in the order of `FIELDS`."""
@@ -255,7 +259,8 @@ class Layout:
         """Columns to read and what their cells hold."""
         out: dict[str, Kind] = {column: feed.kind for feed in feeds for column in feed.columns}
         for column in self.extra.values() if extra else ():
-            out.setdefault(column, "any")
+            if out.get(column, "raw") == "raw":  # a column of the user may be an input and one to slice by
+                out[column] = "any"
         return out
 
     def placed(self, error: InputError) -> InputError:

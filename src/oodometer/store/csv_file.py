@@ -54,6 +54,11 @@ class CsvReader(TableReader):
     form = "csv"
     text = True
 
+    @property
+    def comma(self) -> bool:  # type: ignore[override]
+        """Whether its numbers have a decimal comma."""
+        return self.decimal == ","
+
     @staticmethod
     def open(path: str) -> CsvReader:
         """Read the header line and find out the delimiter and the decimal sign."""

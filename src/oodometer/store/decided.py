@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from ..errors import InputError, UsageError
 from ..predictions import Predictions
 from .axes import Axes
 from .base import BATCH_ROWS, PART_ROWS, Part, Source
+from .encoding import FeatureEncoding
 
 __all__ = ["DecidedSource", "check_threshold", "decided"]
 
@@ -83,6 +84,8 @@ class DecidedSource(Source):
         self.inner, self.threshold = source, check_threshold(threshold)
         self.positive: int | str | None = getattr(source, "lone_class", None)
         self.path, self.name, self.columns = source.path, source.name, source.columns
+        self.encoding = source.encoding
+        self.raw_text, self.decimal_comma = source.raw_text, source.decimal_comma
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -106,6 +109,19 @@ class DecidedSource(Source):
     def keys(self, column: str) -> Any:
         """Ids of the source."""
         return self.inner.keys(column)
+
+    @property
+    def own_columns(self) -> tuple[str, ...]:
+        """Columns of the source that are no field."""
+        return self._source.own_columns
+
+    def raw(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Columns of the source as they are."""
+        return self._source.raw(columns)
+
+    def encoded(self, encoding: FeatureEncoding) -> DecidedSource:
+        """The source with features of its own columns, decided by the same threshold."""
+        return DecidedSource(self._source.encoded(encoding), self.threshold)
 
     @property
     def axes(self) -> Axes:

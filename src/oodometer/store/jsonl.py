@@ -222,7 +222,7 @@ def _carefully(block: bytes, schema: Mapping[str, Any], kinds: Mapping[str, Kind
     for name, kind in kinds.items():
         cells = [row.get(name) for row in rows]
         wanted = schema[name]
-        if kind in ("class", "truth", "any"):
+        if kind in ("class", "truth", "any", "raw"):
             wanted = None  # integers, whole floats or strings may come together; the decoder judges
         try:
             if _mixes_truth(cells, kind, wanted):

@@ -14,8 +14,9 @@ from ..errors import InputError, UsageError
 from ..fields import FIELDS
 from ..predictions import Predictions
 from .axes import Axes, check_kind, listed_classes, order_along, order_of
-from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_rows
+from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_column, no_rows
 from .columns import AXES
+from .encoding import FeatureEncoding
 
 __all__ = ["RecordPart", "RecordSource", "realigned"]
 
@@ -82,6 +83,38 @@ class RecordSource(Source):
         return key_array(values, column, self.path)
 
     @property
+    def own_columns(self) -> tuple[str, ...]:
+        """Further columns of the record."""
+        return tuple(name for name, values in self.record.columns.items() if values.ndim == 1)
+
+    def raw(self, columns: Sequence[str]) -> Iterator[Any]:
+        """Columns of the record, or fields with one value a row, as one Arrow record batch."""
+        import pyarrow as pa
+
+        from .array_table import column_of
+
+        record = self.record
+        held = {name: record.columns.get(name, getattr(record, name, None)) for name in columns}
+        for name, values in held.items():
+            if not isinstance(values, np.ndarray) or values.ndim != 1:
+                raise no_column(name, self.columns, self.path)
+        yield pa.record_batch({name: column_of(np.asarray(values), "raw", name) for name, values in held.items()})
+
+    def encoded(self, encoding: FeatureEncoding) -> RecordSource:
+        """The record with features of its own columns."""
+        names = [user.name for user in encoding.users]
+        try:
+            (batch,) = self.raw(names)
+            features = encoding.encode({name: batch.column(name) for name in names}, text=False)
+        except InputError as error:
+            raise error.at(file=self.path, row_offset=self.record.first_row) from None
+        columns = {**self.record.columns, **encoding.slices(features)}
+        named = {**self.record.names, "feature": encoding.names}
+        out = RecordSource(replace(self.record, features=features, columns=columns, names=named, _cache={}))
+        out.encoding = encoding
+        return out
+
+    @property
     def axes(self) -> Axes:
         """Names of the record's axes, in the order of its arrays."""
         record = self.record
@@ -95,7 +128,11 @@ class RecordSource(Source):
         if axes is None:
             return self
         record = realigned(self.record, axes)
-        return self if record is self.record else RecordSource(record)
+        if record is self.record:
+            return self
+        out = RecordSource(record)
+        out.encoding = self.encoding
+        return out
 
     def parts(self, target_rows: int = PART_ROWS) -> list[Part]:
         """Slices of the record."""

@@ -147,6 +147,10 @@ class NpzReader(TableReader):
                     raise error.at(row_offset=at - self.first) from None
                 yield batch
 
+    def holds_cells(self, column: str) -> bool:
+        """Whether the array has one axis, the sample's."""
+        return self.members[column].shape == (self.rows,)
+
     def split(self, target_rows: int) -> list[tuple[Reader, int]]:
         """Ranges of ``target_rows`` rows."""
         total = self.rows or 0

@@ -17,6 +17,7 @@ from ..errors import InputError
 from ..fields import FIELDS
 from .axes import Order
 from .columns import AXES, Feed, Kind, Layout, class_names
+from .encoding import FeatureEncoding
 from .files import translated
 
 __all__ = ["MOST_CELLS", "Plan", "Reader", "TableReader", "seen_classes", "two_classes"]
@@ -30,7 +31,8 @@ class Plan:
     """What to read and how: the feeds, the classes to encode by, the widths of lists, rows in a batch.
 
     ``orders`` bring list columns into line, axis by axis; ``named`` are the names of the axes model, view, judge and
-    feature once they are. ``positions`` says that labels and predictions are positions among candidates.
+    feature once they are. ``positions`` says that labels and predictions are positions among candidates; ``encoding``
+    makes features of the user's own columns.
     """
 
     layout: Layout
@@ -41,6 +43,7 @@ class Plan:
     named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rows: int = 65_536
     positions: bool = False
+    encoding: FeatureEncoding | None = None
 
     @property
     def names(self) -> dict[str, tuple[str, ...]]:
@@ -57,6 +60,7 @@ class Reader(ABC):
     columns: tuple[str, ...]
     rows: int | None
     text = False  # whether cells are text whose type has to be found out
+    comma = False  # whether its numbers have a decimal comma
     classes: ClassNames | None  # class names that the file states apart from its columns
     binding = False  # whether they stand beside the arrays; else a note that other tools may have left behind
     stated_names: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # likewise of the axes in AXES
@@ -81,6 +85,10 @@ class Reader(ABC):
         """The reader once the meaning of its columns is known."""
         return self
 
+    def holds_cells(self, column: str) -> bool:
+        """Whether the column has one cell a row."""
+        return True
+
     def split(self, target_rows: int) -> list[tuple[Reader, int]]:
         """Readers of consecutive pieces, each with the number of rows before it."""
         return [(self, 0)]
@@ -103,7 +111,14 @@ class TableReader(Reader):
         from . import decode
 
         arrays: dict[str, Any] = {}
+        slices: dict[str, Any] = {}
         for feed in plan.feeds:
+            if feed.kind == "raw" and plan.encoding is not None:
+                given = zip(plan.encoding.users, feed.columns, strict=True)
+                cells = {user.name: batch.column(column) for user, column in given}
+                arrays[feed.field] = plan.encoding.encode(cells, self.text, self.comma)
+                slices = plan.encoding.slices(arrays[feed.field])
+                continue
             width = plan.widths.get(feed.field)
             if plan.positions and FIELDS[feed.field].cell == "class":
                 arrays[feed.field] = decode.positions(batch, feed, self.text)
@@ -111,7 +126,8 @@ class TableReader(Reader):
                 arrays[feed.field] = decode.field(batch, feed, plan.classes, self.text, width)
             if plan.orders and not feed.wide:
                 arrays[feed.field] = _ordered(arrays[feed.field], feed.field, plan.orders)
-        arrays["columns"] = {name: decode.extra(batch, column) for name, column in plan.layout.extra.items()}
+        extra = {name: decode.extra(batch, column) for name, column in plan.layout.extra.items()}
+        arrays["columns"] = {**slices, **extra}
         return arrays
 
     def widths(self, layout: Layout) -> dict[str, int]:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..arguments import checked
 from ..classes import ClassNames, named_classes
-from ..errors import InputError, OodometerError
+from ..errors import InputError
 from ..fields import FIELDS, refuse_classes_beside_positions
 from ..predictions import Predictions
 from .axes import Axes, Order, check_kind, listed_classes, order_along, order_of
-from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_rows
+from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_column, no_rows
 from .columns import AXES, Layout
+from .encoding import FeatureEncoding
 from .files import Stamp
 from .memory import RecordSource, realigned
 from .opening import open_reader
 from .reader import Plan, Reader, seen_classes, two_classes
+from .reader_part import ReaderPart
 
-__all__ = ["ReaderPart", "ReaderSource", "as_source", "open_predictions", "read_predictions"]
+__all__ = ["ReaderSource", "as_source", "open_predictions", "read_predictions"]
 
 
 def open_predictions(
@@ -103,66 +105,19 @@ def _wanted(classes: Sequence[int | str] | None, axes: Axes | None) -> Axes | No
     return axes if classes is None or axes is not None else Axes.given(named_classes(classes))
 
 
-@dataclass(frozen=True)
-class ReaderPart(Part):
-    """Consecutive rows of a file: the reader of a range, and how its columns become fields."""
-
-    reader: Reader
-    plan: Plan
-    name: str | None
-    first_row: int = 0
-    stamp: Stamp | None = None
-
-    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
-        """Read, decode and check batch after batch; rows in errors count from the file's start."""
-        layout, file, done = self.plan.layout, self.name, 0
-        plan = replace(self.plan, feeds=layout.select(fields), rows=max(1, rows))
-        self._verify()
-        chunks = self.reader.chunks(plan) if plan.feeds else iter(())
-        while True:
-            try:
-                arrays = next(chunks, None)
-                if arrays is None:
-                    break
-            except OodometerError as error:
-                self._verify()  # a file that changed meanwhile is the better explanation
-                if isinstance(error, InputError):
-                    raise error.at(file=file, row_offset=self.first_row) from None
-                raise
-            try:
-                record = Predictions.from_arrays(
-                    classes=plan.classes,
-                    names=plan.names,
-                    source=file,
-                    first_row=self.first_row + done,
-                    positions=self.plan.positions,
-                    **arrays,
-                )
-            except InputError as error:
-                raise layout.placed(error) from None
-            done += record.rows
-            yield record
-        self._verify()
-        if not plan.feeds:
-            raise InputError(
-                f"one of the fields {', '.join(fields or ())}",
-                got=", ".join(layout.columns[:12]),
-                file=file,
-                remedy="add the column, or rename one with --map theirs=ours",
-            )
-        if not done and not self.first_row:
-            raise no_rows(file)
-
-    def _verify(self) -> None:
-        if self.stamp is not None and self.reader.file is not None:
-            self.stamp.verify(self.reader.file)
-
-
 class ReaderSource(Source):
     """A file or a table in memory, its columns understood; classes are settled when they are first needed."""
 
-    def __init__(self, reader: Reader, layout: Layout, wanted: Axes | None, stamp: Stamp | None) -> None:
-        self.reader, self.stamp = reader, stamp
+    def __init__(
+        self,
+        reader: Reader,
+        layout: Layout,
+        wanted: Axes | None,
+        stamp: Stamp | None,
+        encoding: FeatureEncoding | None = None,
+    ) -> None:
+        self.reader, self.stamp, self.encoding = reader, stamp, encoding
+        self.raw_text, self.decimal_comma = reader.text, reader.comma
         self.path = reader.file
         self.name = reader.file or reader.form
         self.columns = layout.columns
@@ -230,6 +185,35 @@ class ReaderSource(Source):
         return joined(found)
 
     @property
+    def own_columns(self) -> tuple[str, ...]:
+        """Columns of the file that feed no field."""
+        fed = {column for feed in self.layout.feeds.values() for column in feed.columns}
+        return tuple(c for c in self.columns if c not in fed and self.reader.holds_cells(c))
+
+    def raw(self, columns: Sequence[str]) -> Iterator[Any]:
+        """One pass over the columns."""
+        import pyarrow as pa
+
+        theirs, done = [self._theirs(name) for name in columns], 0
+        try:
+            for batch in self.reader.tables(dict.fromkeys(theirs, "raw"), BATCH_ROWS):
+                yield pa.record_batch([batch.column(name) for name in theirs], names=list(columns))
+                done += batch.num_rows
+        except InputError as error:
+            raise error.at(file=self.path, row_offset=0 if error.file else done) from None
+        self._rows = done
+
+    def _theirs(self, column: str) -> str:
+        if column not in self.layout.where:
+            raise no_column(column, self.columns, self.path)
+        return self.layout.where[column]
+
+    def encoded(self, encoding: FeatureEncoding) -> ReaderSource:
+        """The same file, its features made of its own columns."""
+        layout = self.layout.with_inputs([self._theirs(user.name) for user in encoding.users])
+        return ReaderSource(self.reader, layout, self._wanted, self.stamp, encoding)
+
+    @property
     def axes(self) -> Axes:
         """Names along the axes as they are read; the order of lists where they, or a user, named their entries."""
         plan, layout = self._plan, self.layout
@@ -252,7 +236,7 @@ class ReaderSource(Source):
             return self
         if self._wanted is not None:  # lists that were given names keep them
             axes = replace(axes, listed={**axes.listed, **self._wanted.listed})
-        return ReaderSource(self.reader, self.layout, axes, self.stamp)
+        return ReaderSource(self.reader, self.layout, axes, self.stamp, self.encoding)
 
     def parts(self, target_rows: int = PART_ROWS) -> list[Part]:
         """Ranges of row groups, record batches or rows; CSV and JSONL are one part."""
@@ -287,14 +271,14 @@ class ReaderSource(Source):
 
     def _settle(self) -> Plan:
         layout, wanted = self.layout, self._wanted or Axes()
-        widths = dict(self.reader.widths(layout))
+        widths = dict(self.reader.widths(layout)) | ({} if self.encoding is None else {"features": self.encoding.width})
         inner = widths.pop("classes", None)
         listed = [n for n, field in FIELDS.items() if field.of_classes and n in widths]
         width = next((widths[n] for n in listed if FIELDS[n].kind == "numbers"), inner)
         orders: dict[str, Order] = {}
         if self._has_positions(wanted):
             layout, named = self._settle_axes(layout, widths, orders)
-            return Plan(layout, (), None, widths, orders, named, positions=True)
+            return Plan(layout, (), None, widths, orders, named, positions=True, encoding=self.encoding)
         own = self._own_classes(width)
         classes = wanted.classes
         if classes is None:
@@ -321,7 +305,7 @@ class ReaderSource(Source):
         if classes is not None:
             layout = layout.aligned(classes, self.path)
         layout, named = self._settle_axes(layout, widths, orders)
-        return Plan(layout, (), classes, widths, orders, named)
+        return Plan(layout, (), classes, widths, orders, named, encoding=self.encoding)
 
     def _has_positions(self, wanted: Axes) -> bool:
         """Whether labels are positions among candidates, here or in the source to follow; `InputError` where one of
@@ -374,6 +358,8 @@ class ReaderSource(Source):
             if feed is None or size is None:
                 continue
             own = feed.names if feed.wide else self.reader.stated_names.get(axis)
+            if feed.kind == "raw" and self.encoding is not None:
+                own = self.encoding.names
             if own is not None and (len(own) != size or len(set(own)) < size):
                 raise InputError(
                     f"{size} distinct names, one for each {axis}",

@@ -1,0 +1,218 @@
+"""Learning an encoding: which of the reference's columns can be inputs of the model, and how each becomes features."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from ..arrays import Array
+from ..errors import InputError
+from ..kernels import mix
+from ..results.columns import UserColumn
+from .array_table import column_of
+from .base import Source
+from .cells import plain
+from .encoding import ColumnEncoding, FeatureEncoding, ValueKind
+from .raw_cells import TEXT_FIGURES, TRUTHS, NotANumber, category_name, distinct_cells, raw_numbers, text_figures
+
+__all__ = ["learn_encoding"]
+
+_MOST_ROWS = 50_000  # of the reference that the encoding is learnt on
+_MOST_FEATURES = 50  # numbers that all categories together may take; more columns a domain classifier would reduce
+_MOST_LABELS, _FEWEST_LABELS = 12, 3
+_LEAST_SHARE = 0.005  # of the rows, for an indicator of its own
+_FEW_NUMBERS = 10  # whole numbers of so few values are categories
+_IDENTIFIER_ROWS = 20  # with fewer rows all may differ by chance
+_ALL_DIFFERENT, _MANY = 0.9, 0.5  # shares of the rows whose value is another one
+_SENTENCE, _LONG_SENTENCE = 3, 5  # words of a cell, on average, from which on it is text
+_TIME = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d.*)?")
+
+
+class _Unfit(Exception):
+    """Why a column is no input by itself."""
+
+
+def learn_encoding(sources: Sequence[Source], names: Iterable[str], every: bool) -> FeatureEncoding:
+    """The encoding of the named columns of a reference; of ``every`` column that is there, those that can be inputs.
+
+    Learnt on a seeded sample of at most 50,000 rows, in one pass. With ``every`` constants, identifiers (all values
+    differ), times and lists are left out, with the reason; columns that were named are taken unless nothing can be made
+    of them: then an `InputError` says why.
+    """
+    names = list(names)
+    sample, text, comma = _sampled(sources, names)
+    columns: list[ColumnEncoding] = []
+    left_out: dict[str, str] = {}
+    for name in names:
+        try:
+            columns.append(_learnt(plain(sample.column(name)), name, text, comma, every))
+        except _Unfit as unfit:
+            if not every:
+                raise InputError(
+                    "a column of numbers, categories or text",
+                    got=str(unfit),
+                    file=sources[0].path,
+                    column=name,
+                    remedy="leave it out of --features",
+                ) from None
+            left_out[name] = str(unfit)
+        except InputError as error:
+            raise error.at(file=sources[0].path) from None
+    return FeatureEncoding(_placed(columns), left_out)
+
+
+def _placed(columns: Sequence[ColumnEncoding]) -> tuple[ColumnEncoding, ...]:
+    """The columns one behind the other; with many of them categories keep fewer values of their own."""
+    fixed = sum(one.user.width for one in columns if one.user.kind != "category")
+    some = [one for one in columns if one.user.kind == "category"]
+    most = _MOST_LABELS
+    while most > _FEWEST_LABELS and fixed + sum(min(len(c.user.labels), most) + 1 for c in some) > _MOST_FEATURES:
+        most -= 1
+    out, first = [], 0
+    for one in columns:
+        out.append(replace(one, user=replace(one.user, first=first, labels=one.user.labels[:most])))
+        first += out[-1].user.width
+    return tuple(out)
+
+
+def _sampled(sources: Sequence[Source], names: list[str]) -> tuple[Any, bool, bool]:
+    """A uniform sample of the rows as an Arrow table; whether its cells are text, with decimal commas.
+
+    References of several formats hold cells of several types: the first one tells.
+    """
+    first = sources[0]
+    kept: list[tuple[Array, Any]] = []
+    for source in [s for s in sources if (s.raw_text, s.decimal_comma) == (first.raw_text, first.decimal_comma)]:
+        done = sum(len(keys) for keys, _ in kept)
+        for batch in source.raw(names):
+            keys = mix(np.arange(done, done + batch.num_rows, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15))
+            done += batch.num_rows
+            kept.append((keys, batch))
+            if sum(len(k) for k, _ in kept) > 2 * _MOST_ROWS:
+                kept = _lowest(kept)
+    batches = [batch for _, batch in _lowest(kept)]
+    columns = {}
+    for name in names:
+        try:
+            columns[name] = pa.chunked_array([plain(batch.column(name)) for batch in batches]).combine_chunks()
+        except (pa.ArrowException, TypeError):
+            columns[name] = plain(batches[0].column(name))  # empty cells at first, or whole numbers
+            for batch in batches[1:]:
+                columns[name] = _behind(columns[name], plain(batch.column(name)), name, first.path)
+    rows = min(len(column) for column in columns.values())
+    return (
+        pa.table({name: column.slice(0, rows) for name, column in columns.items()}),
+        first.raw_text,
+        first.decimal_comma,
+    )
+
+
+def _behind(one: Any, other: Any, name: str, file: str | None) -> Any:
+    """Two pieces of a column, the types of which differ, as one."""
+    for kind in (other.type, one.type, pa.float64()):
+        try:
+            return pa.concat_arrays([one.cast(kind), other.cast(kind)])
+        except pa.ArrowException:
+            continue
+    got = f"{one.type} and {other.type}"
+    raise InputError("cells of one type", got=got, file=file, column=name, remedy="make them one type")
+
+
+def _lowest(kept: list[tuple[Array, Any]]) -> list[tuple[Array, Any]]:
+    """The rows with the smallest keys, as many as are kept."""
+    keys = np.concatenate([k for k, _ in kept])
+    if len(keys) <= _MOST_ROWS:
+        return kept
+    highest = np.partition(keys, _MOST_ROWS)[_MOST_ROWS]
+    out = []
+    for own, batch in kept:
+        rows = np.flatnonzero(own < highest)
+        if len(rows):
+            out.append((own[rows], batch.take(column_of(rows, "number", "rows"))))
+    return out
+
+
+def _learnt(array: Any, name: str, text: bool, comma: bool, every: bool) -> ColumnEncoding:
+    """How a column becomes features, by its cells; `_Unfit` says why it does not."""
+    kind = array.type.value_type if pt.is_dictionary(array.type) else array.type
+    if pt.is_temporal(kind):
+        raise _Unfit("times")
+    if pt.is_nested(kind) or pt.is_binary(kind) or pt.is_large_binary(kind) or pt.is_fixed_size_binary(kind):
+        raise _Unfit("lists or bytes")
+    if not text and (pt.is_floating(kind) or pt.is_integer(kind) or pt.is_decimal(kind)):
+        return _of_numbers(raw_numbers(array, name, False), name, every)
+    if text:
+        try:
+            return _of_numbers(raw_numbers(array, name, True, comma), name, every)
+        except NotANumber:
+            pass
+    codes, values = distinct_cells(array, name)
+    names = [category_name(value, text or pt.is_boolean(kind)) for value in values]
+    known = [one for one in names if one is not None]
+    if not known:
+        raise _Unfit("empty")
+    if text and all(_TIME.fullmatch(one) for one in known[:100]):
+        raise _Unfit("times")
+    if {*known} <= {*TRUTHS}:
+        return _of_names(codes, names, name, "truth", every)
+    rows = int((codes >= 0).sum())
+    words = sum(one.count(" ") + 1 for one in known) / len(known)
+    many = len(known) > _MANY * rows and words >= _SENTENCE
+    if many or (words >= _LONG_SENTENCE and len(known) > _IDENTIFIER_ROWS):
+        return _of_text(array, name, text)
+    if len(known) > _ALL_DIFFERENT * rows and rows >= _IDENTIFIER_ROWS:
+        if every:
+            raise _Unfit("an identifier (nearly all values differ)")
+        return _of_text(array, name, text)
+    return _of_names(codes, names, name, "name", every)
+
+
+def _of_numbers(numbers: Array, name: str, every: bool) -> ColumnEncoding:
+    known = numbers[~np.isnan(numbers)]
+    if not len(known):
+        raise _Unfit("empty")
+    distinct = np.unique(known)
+    if every and len(distinct) == 1 and len(known) == len(numbers):
+        raise _Unfit(f"constant ({distinct[0]:g})")
+    whole = bool((distinct == np.floor(distinct)).all())
+    if every and whole and len(distinct) == len(known) >= _IDENTIFIER_ROWS:
+        raise _Unfit("an identifier (all values differ)")
+    if whole and len(distinct) <= _FEW_NUMBERS:
+        return _of_whole(numbers, distinct, name)
+    spread = float(known.std())
+    return ColumnEncoding(
+        UserColumn(name, "number", 0, (), (float(known.mean()),), (spread if spread > 0 else 1.0,)), "number"
+    )
+
+
+def _of_whole(numbers: Array, distinct: Array, name: str) -> ColumnEncoding:
+    counts = [int((numbers == value).sum()) for value in distinct]
+    order = sorted(range(len(distinct)), key=lambda i: (-counts[i], i))
+    return ColumnEncoding(UserColumn(name, "category", 0, tuple(str(int(distinct[i])) for i in order)), "integer")
+
+
+def _of_names(codes: Array, names: list[str | None], name: str, values: ValueKind, every: bool) -> ColumnEncoding:
+    counts: dict[str, int] = {}
+    for own, count in zip(names, np.bincount(codes[codes >= 0], minlength=len(names)).tolist(), strict=True):
+        if own is not None:
+            counts[own] = counts.get(own, 0) + count
+    if every and len(counts) == 1 and sum(counts.values()) == len(codes):
+        raise _Unfit(f"constant ({next(iter(counts))[:40]!r})")
+    order = sorted(counts, key=lambda own: (-counts[own], own))
+    least = _LEAST_SHARE * len(codes)
+    labels = [own for i, own in enumerate(order[:_MOST_LABELS]) if i == 0 or counts[own] >= least]
+    return ColumnEncoding(UserColumn(name, "category", 0, tuple(labels)), values)
+
+
+def _of_text(array: Any, name: str, text: bool) -> ColumnEncoding:
+    figures, known = text_figures(array, name, text)
+    center, spread = figures[known].mean(axis=0), figures[known].std(axis=0)
+    scale = np.where(spread > 0, spread, 1.0)
+    user = UserColumn(name, "text", 0, TEXT_FIGURES, tuple(center.tolist()), tuple(scale.tolist()))
+    return ColumnEncoding(user, "text")

@@ -1,0 +1,69 @@
+"""Reader part: consecutive rows of a file, read, decoded and checked batch after batch, wherever that is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from ..errors import InputError, OodometerError
+from ..predictions import Predictions
+from .base import BATCH_ROWS, Part, no_rows
+from .files import Stamp
+from .reader import Plan, Reader
+
+__all__ = ["ReaderPart"]
+
+
+@dataclass(frozen=True)
+class ReaderPart(Part):
+    """Consecutive rows of a file: the reader of a range, and how its columns become fields."""
+
+    reader: Reader
+    plan: Plan
+    name: str | None
+    first_row: int = 0
+    stamp: Stamp | None = None
+
+    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+        """Read, decode and check batch after batch; rows in errors count from the file's start."""
+        layout, file, done = self.plan.layout, self.name, 0
+        plan = replace(self.plan, feeds=layout.select(fields), rows=max(1, rows))
+        self._verify()
+        chunks = self.reader.chunks(plan) if plan.feeds else iter(())
+        while True:
+            try:
+                arrays = next(chunks, None)
+                if arrays is None:
+                    break
+            except OodometerError as error:
+                self._verify()  # a file that changed meanwhile is the better explanation
+                if isinstance(error, InputError):
+                    raise error.at(file=file, row_offset=self.first_row) from None
+                raise
+            try:
+                record = Predictions.from_arrays(
+                    classes=plan.classes,
+                    names=plan.names,
+                    source=file,
+                    first_row=self.first_row + done,
+                    positions=self.plan.positions,
+                    **arrays,
+                )
+            except InputError as error:
+                raise layout.placed(error) from None
+            done += record.rows
+            yield record
+        self._verify()
+        if not plan.feeds:
+            raise InputError(
+                f"one of the fields {', '.join(fields or ())}",
+                got=", ".join(layout.columns[:12]),
+                file=file,
+                remedy="add the column, or rename one with --map theirs=ours",
+            )
+        if not done and not self.first_row:
+            raise no_rows(file)
+
+    def _verify(self) -> None:
+        if self.stamp is not None and self.reader.file is not None:
+            self.stamp.verify(self.reader.file)

@@ -1,0 +1,123 @@
+"""Features: the user's own columns as inputs of the model, told once and the same for reference and target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from ..arguments import texts_or_one
+from ..errors import UsageError
+from ..fields import FIELDS
+from ..store import Source
+from ..store.base import no_column
+
+__all__ = ["Asked", "about_features", "check_features", "with_features"]
+
+Asked = str | Sequence[str] | None
+S = TypeVar("S", bound=Source)
+
+_AUTO = "auto"
+_MOST = 100
+_OURS = ("id", "row", "draw", "probability", "share")  # ids, and what a suggestion of rows to label wrote
+_INPUTS = ("group", "input", "output")  # fields that may be inputs of the model
+
+
+def check_features(name: str, value: Any) -> Any:
+    """A check that something is "auto", one column or several.
+
+    >>> check_features("features", "auto"), check_features("features", ["age", "year"])
+    ('auto', ['age', 'year'])
+    """
+    return texts_or_one(name, value)
+
+
+def listed(asked: Asked) -> list[str]:
+    """The columns that were named, in their order; a text may name several, with commas.
+
+    >>> listed("age, year"), listed(["last, first"])
+    (['age', 'year'], ['last, first'])
+    """
+    names = [one.strip() for one in asked.split(",")] if isinstance(asked, str) else list(asked or ())
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if not all(names) or not names:
+        raise UsageError(f"expected --features a,b or auto, got {asked!r}")
+    if twice is not None:
+        raise UsageError(f"--features names {twice} twice")
+    if len(names) > _MOST:
+        raise UsageError(f"--features takes at most {_MOST} columns, got {len(names)}")
+    return names
+
+
+def with_features(
+    sources: Sequence[Source], target: Source | None, asked: Asked, taken: Iterable[str | None] = ()
+) -> tuple[list[Source], Source | None]:
+    """The references and the target with the columns that were asked for as their features.
+
+    How columns are encoded is learnt on the references. "auto" takes those that the target has as well, but ids and
+    what is ``taken`` for something else (a key, columns that are renamed). Raises `UsageError` where files hold
+    features already or a column is no input, `InputError` where a file lacks one, or none is left.
+
+    >>> from oodometer.store import as_source
+    >>> source = as_source({"prediction": [0, 1] * 9, "age": [20, 30, 31] * 6, "id": list(range(18))})
+    >>> found = with_features([source], None, "auto")[0][0]
+    >>> found.encoding.names, found.encoding.left_out
+    (('age=30', 'age=31', 'age: other', 'age: missing'), {})
+    """
+    if asked is None:
+        return list(sources), target
+    files = [*sources, *([] if target is None else [target])]
+    for source in files:
+        if "features" in source.fields:
+            raise UsageError(f"{source.name} holds `features` already; leave --features out, or rename those columns")
+    from ..store.learn_encoding import learn_encoding
+
+    every = asked == _AUTO
+    if every:
+        names, left_out = _candidates(sources, target, {name for name in taken if name})
+    else:
+        names, left_out = listed(asked), {}
+        _check_inputs(names, files)
+    encoding = learn_encoding(sources, names, every).without(left_out)
+    if not encoding.columns:
+        why = "; ".join(f"{name}: {reason}" for name, reason in encoding.left_out.items())
+        raise UsageError(f"--features auto finds no column to take in {sources[0].name}" + (f" ({why})" if why else ""))
+    return [source.encoded(encoding) for source in sources], None if target is None else target.encoded(encoding)
+
+
+def _check_inputs(names: Sequence[str], files: Sequence[Source]) -> None:
+    """Every column is there, and none is an answer of the model or its truth."""
+    for name in names:
+        for source in files:
+            if not source.holds(name):
+                raise no_column(name, source.columns, source.path)
+            if name not in source.own_columns and name not in _INPUTS and not _is_renamed_input(source, name):
+                raise UsageError(
+                    f"{source.name}: {name} is the truth, an answer of the model or a time; --features are its inputs"
+                )
+
+
+def _is_renamed_input(source: Source, name: str) -> bool:
+    """Whether a name that is no column of its own stands for one, which was renamed to it."""
+    return name not in FIELDS and name not in source.columns
+
+
+def _candidates(sources: Sequence[Source], target: Source | None, taken: set[str]) -> tuple[list[str], dict[str, str]]:
+    """Columns of all files that may be inputs, and why others are not."""
+    names: list[str] = []
+    left_out: dict[str, str] = {}
+    for name in sources[0].own_columns:
+        lacking = next((s for s in (*sources, *([target] if target else [])) if name not in s.own_columns), None)
+        if name in taken or name in _OURS:
+            continue
+        if lacking is not None:
+            left_out[name] = f"{lacking.name} has none"
+        elif len(names) == _MOST:
+            left_out[name] = f"there are {_MOST} before it"
+        else:
+            names.append(name)
+    return names, left_out
+
+
+def about_features(source: Source) -> Mapping[str, Any]:
+    """Which columns were taken as features and which were not, for results; empty where none was asked for."""
+    return {} if source.encoding is None else source.encoding.about()
