@@ -23,7 +23,7 @@ NO_PLACES = {
     "paper", "scale", "method", "rename", "classes", "name", "family", "only", "task", "judge", "judge_label",
     "input", "label", "id", "keep", "gives", "on_error", "member", "filter", "assume",  # columns, words, models
     "suggest_by", "augmentation", "severity", "column", "where", "training_column", "training_where", "importance",
-    "reference_where", "positive", "key", "factor", "attribution", "normalize", "order",
+    "reference_where", "positive", "key", "features", "factor", "attribution", "normalize", "order",
     "backtest", "cache",  # folders whose files go by the hash of their content
 }  # fmt: skip
 

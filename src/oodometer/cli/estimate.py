@@ -59,6 +59,7 @@ def estimate(
     rename: options.Rename = None,
     positive: options.Positive = None,
     threshold: options.Threshold = None,
+    features: options.Features = None,
     classes: options.Classes = None,
     backtest: Annotated[
         str,
@@ -108,6 +109,7 @@ def estimate(
             mapping=output.parse_mapping(rename or []),
             positive=positive,
             threshold=threshold,
+            features=features,
             classes=output.parse_classes(classes),
             backtest=None if backtest == "none" else backtest,
             assume=assume,

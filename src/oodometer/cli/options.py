@@ -12,6 +12,7 @@ __all__ = [
     "Classes",
     "Device",
     "Engine",
+    "Features",
     "IntervalSeed",
     "Json",
     "Key",
@@ -40,6 +41,13 @@ Target = Annotated[
 Classes = Annotated[str | None, typer.Option(help="Class names in the order of the probabilities: a,b,c.")]
 Device = Annotated[str | None, typer.Option(help="cpu or cuda; by default a GPU where one is there.")]
 Engine = Annotated[str, typer.Option(help="Where the passes run: local (threads) or processes.")]
+Features = Annotated[
+    str | None,
+    typer.Option(
+        help="Columns of your own that are the model's inputs, a,b,c in both files; auto takes all that can be.",
+        metavar="COLUMNS",
+    ),
+]
 IntervalSeed = Annotated[int, typer.Option(help="Seed of the bootstrap in some intervals.")]
 Json = Annotated[
     str | None,

@@ -113,15 +113,15 @@ class DecidedSource(Source):
     @property
     def own_columns(self) -> tuple[str, ...]:
         """Columns of the source that are no field."""
-        return self._source.own_columns
+        return self.inner.own_columns
 
     def raw(self, columns: Sequence[str]) -> Iterator[Any]:
         """Columns of the source as they are."""
-        return self._source.raw(columns)
+        return self.inner.raw(columns)
 
     def encoded(self, encoding: FeatureEncoding) -> DecidedSource:
         """The source with features of its own columns, decided by the same threshold."""
-        return DecidedSource(self._source.encoded(encoding), self.threshold)
+        return DecidedSource(self.inner.encoded(encoding), self.threshold)
 
     @property
     def axes(self) -> Axes:

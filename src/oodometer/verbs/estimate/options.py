@@ -37,6 +37,7 @@ class EstimateOptions:
     classes: Sequence[int | str] | None = None
     mapping: Mapping[str, str] | None = None
     threshold: float | None = None
+    features: str | Sequence[str] | None = None
     backtest: str | Path | Backtest | None = "auto"
     diagnosis: bool = True
     assume: str = "natural"

@@ -31,6 +31,7 @@ from ...results import Skipped
 from ...results.backtest import Backtest
 from ...results.estimation import Estimation
 from ...store import Part, Source
+from ..features import check_features, with_features
 from ..opening import Opener, renamings
 from ..reference import FEW_ROWS, Reference, gather_reference, width
 from .finishing import Fitted, finish, none_applies
@@ -47,7 +48,7 @@ _SLOW = {"threshold-distance": 200_000}  # target rows above which a method must
 
 
 @renamed(wanted="target_accuracies")
-@checked()
+@checked(features=check_features)
 def estimate(
     reference: Any,
     target: Any,
@@ -64,6 +65,7 @@ def estimate(
     mapping: Mapping[str, str] | None = None,
     positive: str | None = None,
     threshold: float | None = None,
+    features: str | Sequence[str] | None = None,
     backtest: str | Path | Backtest | None = "auto",
     diagnosis: bool = True,
     assume: str = "natural",
@@ -105,6 +107,10 @@ def estimate(
     threshold :
         From which probability on a binary model decides for its positive class: the one that its lone column is about,
         else the second by name. Where there is a `prediction`, that is the decision.
+    features :
+        Columns of your own that are the model's inputs, the same in both files: names, or "auto" for all that can be.
+        Numbers, categories, texts (by their length) and empty cells become `features`, by an encoding that is learnt on
+        the reference; methods that compare inputs use them, and the diagnosis says which columns moved.
     backtest :
         What the headline is weighed by: "auto" (a quick backtest on the reference, kept in the user's cache folder and
         reused), a folder to keep it in, a result of `oodometer.backtest`, or None for no backtest.
@@ -144,6 +150,7 @@ def estimate(
         classes=classes,
         mapping=renamings(mapping, positive),
         threshold=threshold,
+        features=features,
         backtest=backtest,
         diagnosis=diagnosis,
         assume=assume,
@@ -162,6 +169,7 @@ def _estimate(reference: Any, target: Any, options: EstimateOptions) -> Estimati
     target = opener.target(target, options.extra_columns)
     labels = None if options.labels is None else open_labels(options.labels, opener.target)
     opener.check()
+    sources, target = with_features(sources, target, options.features, [options.key])
     _ = options.natural_shifts  # a file that is no prior is refused before the work
     truth = None if labels is None else joined_truth(labels, target, options.key)
     if options.methods is None:
