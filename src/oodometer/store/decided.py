@@ -10,6 +10,7 @@ import numpy as np
 
 from ..classes import ClassNames
 from ..errors import InputError, UsageError
+from ..fields import FIELDS
 from ..predictions import Predictions
 from .axes import Axes
 from .base import BATCH_ROWS, PART_ROWS, Part, Source
@@ -60,7 +61,7 @@ def decided(record: Predictions, threshold: float, positive: int | str | None = 
 
 def _decides(fields: Iterable[str] | None) -> bool:
     """Whether what is read has to do with the decision; ids and labels alone are read as they are."""
-    return fields is None or not {"prediction", "probabilities", "logits"}.isdisjoint(fields)
+    return fields is None or any(name == "prediction" or FIELDS[name].of_classes for name in fields)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from ...fields import FIELDS
 from ...store.spreadsheets import guarded
 from ...version import __version__
 
@@ -25,10 +26,6 @@ _LONG = 40  # letters from which on a text is shown large, not as one cell of a 
 _DECIMAL = re.compile(r"-?\d+\.\d+")
 _SHOWN_LARGE = ("input", "output")
 _FOLDED = ("time", "group")
-_OF_MODEL = (  # what the model said is hidden, or shown as one line
-    "prediction", "probabilities", "logits", "confidence", "members", "member_probabilities", "token_logprobs", "views",
-    "votes", "candidate_scores",
-)  # fmt: skip
 _PICTURES = {b"\xff\xd8\xff": "jpeg", b"\x89PNG": "png", b"GIF8": "gif", b"RIFF": "webp"}
 
 
@@ -56,7 +53,7 @@ def labelling_page(sheet: Worksheet, title: str, file: str = "labels.csv") -> st
 
 
 def _data(sheet: Worksheet, file: str) -> dict[str, Any]:
-    names = [n for n in sheet.columns if n != sheet.key and sheet.picked.field_of(n) not in _OF_MODEL]
+    names = [n for n in sheet.columns if n != sheet.key and not _of_model(sheet.picked.field_of(n))]
     values = {name: [_cell(value) for value in sheet.picked.table.column(name).to_pylist()] for name in names}
     names = [name for name in names if not _is_embedding(sheet, name)]
     texts = [i for i, name in enumerate(names) if _is_large(sheet.picked.field_of(name), values[name])]
@@ -87,6 +84,11 @@ def _data(sheet: Worksheet, file: str) -> dict[str, Any]:
         "folded": folded,
         "rows": rows,
     }
+
+
+def _of_model(field: str | None) -> bool:
+    """Whether a field holds what a model said, which is hidden, or shown as one line."""
+    return field is not None and field != "features" and FIELDS[field].cell in ("class", "number", "truth")
 
 
 def _is_embedding(sheet: Worksheet, name: str) -> bool:
