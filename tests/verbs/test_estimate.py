@@ -262,11 +262,11 @@ def test_slices_are_small_targets() -> None:
     target = fields_of(
         TARGET,
         "probabilities",
-        columns={"where": np.where(np.arange(400) < 300, "home", "away").astype(object)},
+        columns={"where": np.where(np.arange(400) < 300, "at home", "away").astype(object)},
     )
     found = estimate(slim(REFERENCE), target, by="where", methods=["source", "atc", "doc", "cbpe"])
     assert [(p.place["by"], p.place["value"], p.rows) for p in found.slices] == [
-        ("where", "home", 300),
+        ("where", "at home", 300),
         ("where", "away", 100),
     ]
     for part, rows in zip(found.slices, (slice(0, 300), slice(300, 400)), strict=True):

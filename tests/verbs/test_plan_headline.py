@@ -20,7 +20,8 @@ from oodometer.errors import InputError, UsageError
 from oodometer.estimators import AverageConfidence, SourceAccuracy
 from oodometer.headline.headline import Evidence, make_headline
 from oodometer.passes.base import merge_states
-from oodometer.passes.plan import EstimationPlan, batch_rows, confidence_counts, parse_duration
+from oodometer.passes.chunking import DurationChunks, parse_chunks
+from oodometer.passes.plan import EstimationPlan, batch_rows, confidence_counts
 from oodometer.passes.slicing import WHOLE, column_of
 from oodometer.registry import create
 from oodometer.results import Estimate
@@ -61,15 +62,15 @@ def same_state(a: Any, b: Any) -> None:
     [("1s", 1), ("90m", 5400), ("12h", 43_200), ("7d", 604_800), (" 2 w ", 1_209_600), ("007d", 604_800)],
 )
 def test_durations(text: str, seconds: int) -> None:
-    assert parse_duration(text) == seconds
+    assert parse_chunks(text) == DurationChunks(seconds)
 
 
 @pytest.mark.parametrize(
     "text", ["", "7", "d", "0d", "-7d", "1.5h", "7 days", "7D", "1y", "1d2h", "9999999999999999999w", "6000w"]
 )
 def test_what_is_no_duration(text: str) -> None:
-    with pytest.raises(UsageError, match=r"expected a duration such as 30m, 12h, 7d or 2w, got '"):
-        parse_duration(text)
+    with pytest.raises(UsageError, match=r"expected chunks such as .*7d, 2w or 1000rows, got '"):
+        parse_chunks(text)
 
 
 @given(classes=st.integers(0, 10**7))
@@ -230,12 +231,11 @@ def test_chunks_begin_on_mondays_and_at_midnight() -> None:
     """Weeks run from Monday to Monday, before 1970 too; the same row is in the same chunk whatever the batch."""
     days = np.datetime64("2026-01-05", "D") + np.arange(14)  # a Monday
     record = target(14, time=days)
-    weeks = [key for key in plan(every=604_800).summarize(record) if key[0] == "every"]
-    assert len(weeks) == 2
-    assert plan(every=604_800).chunk_start(weeks[0][1]) == "2026-01-05"
-    assert plan(every=604_800).chunk_start(weeks[1][1]) == "2026-01-12"
+    cut = DurationChunks(604_800)
+    weeks = [key for key in plan(every=cut).summarize(record) if key[0] == "every"]
+    assert [str(cut.begins(number))[:10] for _, number in weeks] == ["2026-01-05", "2026-01-12"]
     old = target(2, time=np.array(["1969-12-28T23:59:59", "1969-12-29T00:00:00"], dtype="datetime64[us]"))
-    starts = [plan(every=604_800).chunk_start(k[1]) for k in plan(every=604_800).summarize(old) if k[0] == "every"]
+    starts = [str(cut.begins(k[1]))[:10] for k in plan(every=cut).summarize(old) if k[0] == "every"]
     assert starts == ["1969-12-22", "1969-12-29"]
 
 
@@ -245,12 +245,12 @@ def test_chunks_begin_on_mondays_and_at_midnight() -> None:
 )
 def test_every_row_lies_in_its_chunk(seconds: list[int], every: int) -> None:
     time = np.array(seconds, dtype="datetime64[s]")
-    made = plan(every=every)
+    made = plan(every=(cut := DurationChunks(every)))
     state = made.summarize(target(len(seconds), time=time))
     counted = 0
     for key in state:
         if key[0] == "every":
-            start, end = (np.datetime64(made.chunk_start(key[1] + i), "s") for i in (0, 1))
+            start, end = (cut.begins(key[1] + i).astype("datetime64[s]") for i in (0, 1))
             assert (end - start).astype(int) == every
             rows = int(((time >= start) & (time < end)).sum())
             assert rows == state[key]["truth"]["rows"] > 0
@@ -260,7 +260,7 @@ def test_every_row_lies_in_its_chunk(seconds: list[int], every: int) -> None:
 
 def test_chunks_need_times() -> None:
     with pytest.raises(UsageError, match=r"--every needs the column `time`; rename yours with --map theirs=time"):
-        plan(every=60).summarize(target())
+        plan(every=DurationChunks(60)).summarize(target())
 
 
 # ------------------------------------------------------------------------------------------ labels

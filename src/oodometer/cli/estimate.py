@@ -40,7 +40,12 @@ def estimate(
     method: options.Methods = None,
     level: options.Level = 0.95,
     by: Annotated[str | None, typer.Option(help="Slice the target by this column.")] = None,
-    every: Annotated[str | None, typer.Option(help="Cut the target into chunks of time, such as 7d.")] = None,
+    every: Annotated[
+        str | None,
+        typer.Option(
+            help="Cut the target into chunks: month (or day, week, quarter, year, as in the calendar), 7d or 1000rows."
+        ),
+    ] = None,
     labels: Annotated[
         str | None,
         typer.Option(
@@ -166,10 +171,10 @@ def _show_parts(found: Estimation) -> None:
         shown = parts if output.verbose() else worst_parts(parts, _MOST_PARTS)
         rows = []
         for p in shown:
-            i, place = p.headline.interval, p.place.get("value", p.place.get("start"))
+            i = p.headline.interval
             truth = "" if p.truth is None else percent(p.truth.value)
             ends = [percent(i.value), percent(i.lower), percent(i.upper)]
-            rows.append([str(place), f"{p.rows:,}", *ends, alarm_text(p.fell), truth])
+            rows.append([p.name, f"{p.rows:,}", *ends, alarm_text(p.fell), truth])
         columns = [title, "rows", "accuracy", "lower", "upper", "fell", "truth"]
         drop = {j for j in (5, 6) if not any(row[j] for row in rows)}
         kept = [j for j in range(len(columns)) if j not in drop]

@@ -22,7 +22,7 @@ from .decisions import decided_warning, rows_decided
 from .folding import Execution
 from .guarding import Failed, checked_metric, guarded, unless_failed
 from .plan import batch_rows, rounding
-from .slicing import WHOLE, column_of, rows_by_value
+from .slicing import WHOLE, column_of, in_natural_order, rows_by_value
 
 __all__ = ["EvaluationOptions", "EvaluationPlan", "evaluate_source", "finish_evaluation", "plan_evaluation"]
 
@@ -159,7 +159,7 @@ def finish_evaluation(
         reasons = "; ".join(f"{s.method}: {s.why}" for s in skipped)
         got, remedy = f"none applies ({reasons})", "ask for other metrics"
         raise InputError("data that at least one metric can use", got=got, file=source.name, remedy=remedy)
-    slices = sorted((key for key in state if key[0] == "by"), key=lambda k: (-state[k]["rows"], str(k[1])))
+    slices = in_natural_order([key for key in state if key[0] == "by"])
     warnings = _warnings(whole, found["number"])
     accuracy = found["number"].get("accuracy")
     if accuracy is not None:  # read again only where it is low

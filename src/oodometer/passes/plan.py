@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,19 +19,17 @@ from ..predictions import Predictions
 from ..results import Skipped
 from ..scores import Score
 from .base import Pass, State
+from .chunking import Chunks, Earliest
 from .decisions import check_rule
 from .folding import Execution
 from .guarding import Failed, guarded
 from .slicing import WHOLE, Key, column_of, rows_by_value
 
-__all__ = ["EstimationPlan", "batch_rows", "parse_duration", "rounding"]
+__all__ = ["EstimationPlan", "batch_rows", "rounding"]
 
 MOST_CHUNKS = 1000
 CONFIDENCE_BINS = 60  # enough for both figures: 20 bins of the histogram, 15 of the reliability diagram
 _VALUES_A_BATCH = 10 << 16  # probabilities in flight: few megabytes, and enough that threads seldom meet
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_LONGEST = 100 * 366 * 86_400  # a century
-_FIRST_MONDAY = np.datetime64("1970-01-05", "us")
 
 
 def batch_rows(classes: int) -> int:
@@ -42,18 +39,6 @@ def batch_rows(classes: int) -> int:
     (65536, 1024)
     """
     return max(1024, min(131_072, _VALUES_A_BATCH // max(classes, 1)))
-
-
-def parse_duration(text: str) -> int:
-    """Seconds in a duration such as ``7d``, ``12h`` or ``1w``; `UsageError` otherwise.
-
-    >>> parse_duration("7d") == parse_duration("1w")
-    True
-    """
-    match = re.fullmatch(r"\s*(\d{1,9})\s*([smhdw])\s*", text)
-    if match is None or int(match[1]) == 0 or int(match[1]) * _UNITS[match[2]] > _LONGEST:
-        raise UsageError(f"expected a duration such as 30m, 12h, 7d or 2w, got {text!r}")
-    return int(match[1]) * _UNITS[match[2]]
 
 
 @dataclass(frozen=True)
@@ -67,7 +52,7 @@ class EstimationPlan(Pass):
     curve : fitted label-free risk-coverage, or None.
     confidence : the natural confidence score, or None.
     by : field or column to slice by, or None.
-    every : chunk length in seconds, or None.
+    every : how to cut it into chunks, or None.
     labels : truth of target rows (`label` or `correct`, one row each), or None.
     shift_statistics, diagnostician : what looks at the shift, or None.
     argmax : whether the reference's predictions are the class of highest probability, as the target's must be then, or
@@ -80,7 +65,7 @@ class EstimationPlan(Pass):
     curve: RiskCoverage | None = None
     confidence: Score | None = None
     by: str | None = None
-    every: int | None = None
+    every: Chunks | None = None
     labels: Predictions | None = None
     rows: int = field(default=65_536)
     first_row: int = 0
@@ -166,6 +151,8 @@ class EstimationPlan(Pass):
                 if not method.heavy
             }
             states["truth"] = _truth(piece)
+            if self.every is not None and self.every.timed and piece.time is not None:
+                states["first"] = Earliest(piece.time.min())
             if self.shift_statistics is not None:
                 states["shift_statistics"] = self.shift_statistics.summarize(piece)
             out[key] = states
@@ -204,9 +191,7 @@ class EstimationPlan(Pass):
             values = column_of(batch, self.by)
             kind = "by"
         elif self.every is not None:
-            if batch.time is None:
-                raise UsageError("--every needs the column `time`; rename yours with --map theirs=time")
-            values = (batch.time - _FIRST_MONDAY).astype(np.int64) // (self.every * 1_000_000)
+            values = self.every.numbers(batch, self.first_row)
             kind = "every"
         else:
             return
@@ -214,12 +199,6 @@ class EstimationPlan(Pass):
         keys: list[Key] = [(kind, name) for name in names]
         self.check_slices(keys)
         yield from zip(keys, rows, strict=True)
-
-    def chunk_start(self, number: int) -> str:
-        """Where the chunk of this number begins, ISO 8601, a date alone where chunks are whole days."""
-        assert self.every is not None
-        start = _FIRST_MONDAY + np.timedelta64(number * self.every, "s")
-        return str(np.datetime_as_string(start, unit="D" if self.every % _UNITS["d"] == 0 else "s"))
 
 
 def _seen(name: str, method: Estimator, batch: Predictions, lighter: bool = False) -> Any:

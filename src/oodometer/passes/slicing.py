@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -12,7 +14,16 @@ from ..classes import is_null
 from ..errors import UsageError
 from ..predictions import Predictions
 
-__all__ = ["MOST_SLICES", "WHOLE", "Key", "check_slices", "column_of", "rows_by_value", "slice_name"]
+__all__ = [
+    "MOST_SLICES",
+    "WHOLE",
+    "Key",
+    "check_slices",
+    "column_of",
+    "in_natural_order",
+    "rows_by_value",
+    "slice_name",
+]
 
 Key = tuple[str, Any]  # ("whole", None), ("by", value) or ("every", number of the chunk)
 
@@ -64,6 +75,43 @@ def slice_name(value: Any) -> Any:
     if isinstance(value, str) and value.strip("'") == MISSING:
         return f"'{value}'"  # a text that reads like the name of the empty cells is quoted, and quoted again if it was
     return value if isinstance(value, (str, int, float)) else str(value)
+
+
+def in_natural_order(keys: Collection[Key]) -> list[Key]:
+    """Slices as people list them: numbers by size, texts by the alphabet and the numbers in them, empty cells last.
+
+    >>> [name for _, name in in_natural_order([("by", "20K - 40K"), ("by", "(missing)"), ("by", "0 - 20K")])]
+    ['0 - 20K', '20K - 40K', '(missing)']
+    >>> [name for _, name in in_natural_order([("by", "10"), ("by", "-2.5"), ("by", "9")])]
+    ['-2.5', '9', '10']
+    """
+    numbers = [_number(name) for _, name in keys if name != MISSING]
+    numeric = None not in numbers
+
+    def order(key: Key) -> tuple[Any, ...]:
+        name = key[1]
+        if name == MISSING:
+            return (1,)
+        number = _number(name) if numeric else None
+        return (0, 0.0 if number is None else number, *_pieces(str(name)))
+
+    return sorted(keys, key=order)
+
+
+def _number(name: Any) -> float | None:
+    """The number that a slice's name is or reads as; None for others."""
+    try:
+        number = float(name)
+    except ValueError:
+        return None
+    return None if math.isnan(number) else number
+
+
+def _pieces(text: str) -> list[tuple[int, float, str]]:
+    """A text as its words, without regard to case, and its whole numbers; the text itself decides between equals."""
+    words = re.split(r"(\d+)", text.casefold())
+    told = [(0, float(word), "") if word.isdecimal() else (1, 0.0, word) for word in words if word]
+    return [*told, (2, 0.0, text)]
 
 
 def check_slices(keys: Collection[Key], by: str) -> None:

@@ -102,7 +102,8 @@ class Assumed:
 class Part:
     """A slice or a chunk of the target with its own headline and estimates.
 
-    ``place`` holds ``by`` and ``value``, or ``start`` and ``end``; ``truth`` is the accuracy where rows are labelled;
+    ``place`` holds ``by`` and ``value``, or ``name``, ``start`` (that of its first row) and ``end``;
+    ``truth`` is the accuracy where rows are labelled;
     ``fell`` says whether it lies below that of the reference, corrected for the number of parts; ``signs`` how far the
     outputs moved, and how much of it other class shares leave unexplained (`ShiftStatistics`).
     """
@@ -114,6 +115,11 @@ class Part:
     truth: Interval | None = None
     fell: Fall | None = None
     signs: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What people call it: the value of a slice, the month or the rows of a chunk."""
+        return str(self.place.get("value", self.place.get("name", self.place.get("start"))))
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
@@ -336,10 +342,7 @@ def summary_of_estimation(found: Estimation) -> str:
     )
     for title, parts in (("slice", found.slices), ("chunk", found.chunks)):
         if parts:
-            rows = [
-                [str(p.place.get("value", p.place.get("start"))), str(p.rows), _ends(p.headline), alarm_text(p.fell)]
-                for p in parts
-            ]
+            rows = [[p.name, str(p.rows), _ends(p.headline), alarm_text(p.fell)] for p in parts]
             lines.append(aligned([title, "rows", "accuracy", "fell"], rows))
             lines.append(alarms_sentence(parts, title))
     if found.skipped:

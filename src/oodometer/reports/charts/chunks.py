@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -22,14 +23,25 @@ def shown(result: Result) -> list[dict[str, Any]]:
     return [dict(one) for one in result.get("chunks") or [] if best(one.get("headline"))][-MOST:]
 
 
+def chunk_name(one: Result) -> str:
+    """What a chunk is called in a sentence; results of older versions tell its beginning alone.
+
+    >>> chunk_name({"name": "2019-03", "start": "2019-03-02"}), chunk_name({"start": "2019-03-02"})
+    ('2019-03', 'the chunk from 2019-03-02')
+    """
+    return str(one["name"]) if one.get("name") else f"the chunk from {one.get('start')}"
+
+
 def _moment(text: Any) -> float | None:
     """Milliseconds since 1970 of a date in ISO form, read as UTC where it names no zone.
 
     >>> _moment("1970-01-02"), _moment("not a date")
     (86400000.0, None)
     """
+    if not isinstance(text, str):  # the number of a row
+        return None
     try:
-        when = datetime.fromisoformat(str(text))
+        when = datetime.fromisoformat(text)
     except ValueError:
         return None
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
@@ -58,7 +70,8 @@ def figure(result: Result) -> Figure | None:
     up = axis([row[key] for row in rows for key in ("lower", "upper", "truth")] + [level], most=5)
     scale = alt.Scale(type="utc", domain=[spans[0][0], spans[-1][1]], nice=False) if dated else alt.Scale()
     days = (spans[-1][1] - spans[0][0]) / 86_400_000
-    form = "%H:%M" if days < 2 else "%d %b" if days < 300 else "%b %Y"
+    monthly = all(re.match(r"\d{4}-(\d{2}|Q\d)( |$)", str(one.get("name"))) for one in chunks)
+    form = "%b %Y" if monthly else "%H:%M" if days < 2 else "%d %b" if days < 300 else "%b %Y"
     x_axis = (
         alt.Axis(grid=False, title=None, labelOverlap="greedy", tickCount=7, format=form)
         if dated
@@ -105,7 +118,7 @@ def _rows(chunks: list[Any], spans: list[Any]) -> list[dict[str, Any]]:
     rows = []
     for (start, end), one in zip(spans, chunks, strict=True):
         headline, truth = best(one["headline"]), best(one.get("truth"))
-        tip = {"": f"{one.get('start')} to {one.get('end')}", "estimate": percent(headline["value"])}
+        tip = {"": chunk_name(one), "estimate": percent(headline["value"])}
         tip |= {"interval": percent_range(headline.get("lower"), headline.get("upper"))}
         tip |= {"truth": percent(truth["value"])} if truth else {}
         tip |= {"rows": number(one["rows"])} if one.get("rows") else {}
@@ -154,7 +167,7 @@ def title(result: Result) -> str:
     chunks = [one for one in result.get("chunks") or [] if best(one.get("headline"))]
     accuracy = finite((result.get("reference") or {}).get("accuracy"))
     lowest = min(chunks, key=lambda one: float(one["headline"]["value"]))
-    text = f"Lowest in the chunk from {lowest.get('start')}: {percent(lowest['headline']['value'])}"
+    text = f"Lowest in {chunk_name(lowest)}: {percent(lowest['headline']['value'])}"
     if any(one.get("fell") for one in chunks):
         return f"{text}; {alarms(chunks, 'chunk')}"
     if accuracy is None:
@@ -169,4 +182,6 @@ def caption(result: Result) -> str:
     known = any(best(one.get("truth")) for one in chunks)
     truth = " Diamonds are the accuracy where labels are known." if known else ""
     rings = " Rings are alarms." if any((one.get("fell") or {}).get("alarm") for one in chunks) else ""
-    return f"Estimated accuracy of each chunk of time with its interval.{truth}{rings}"
+    of_rows = all(isinstance(one.get("start"), int) for one in chunks)
+    what = "each chunk of rows" if of_rows else "each chunk of time"
+    return f"Estimated accuracy of {what} with its interval.{truth}{rings}"

@@ -25,7 +25,7 @@ from ...kernels import one_thread, side_by_side
 from ...passes.base import State
 from ...passes.guarding import checked_estimate, unless_failed
 from ...passes.plan import EstimationPlan
-from ...passes.slicing import WHOLE, Key
+from ...passes.slicing import WHOLE, Key, in_natural_order
 from ...predictions import Predictions
 from ...results import Estimate, Interval, Skipped
 from ...results.backtest import Backtest
@@ -244,15 +244,19 @@ def _truth(states: Mapping[str, Any], level: float) -> Interval | None:
 def _parts(
     plan: EstimationPlan, state: State, options: EstimateOptions, answer_of: _Headlines
 ) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
-    """Slices, largest first, or chunks in order of time."""
-    slices = sorted((k for k in state if k[0] == "by"), key=lambda k: (-state[k]["truth"]["rows"], str(k[1])))
+    """Slices in their natural order, or chunks in order of time or rows."""
+    slices = in_natural_order([k for k in state if k[0] == "by"])
     chunks = _merge_short_chunk(plan, [(k, state[k]) for k in sorted(k for k in state if k[0] == "every")])
     sliced = [({"by": plan.by, "value": k[1]}, state[k]) for k in slices]
-    cut = [
-        ({"start": plan.chunk_start(first[1]), "end": plan.chunk_start(last[1] + 1)}, states)
-        for first, last, states in chunks
-    ]
+    cut = [(_chunk_place(plan, first[1], last[1], states), states) for first, last, states in chunks]
     return _made_parts(plan, sliced, options, answer_of), _made_parts(plan, cut, options, answer_of)
+
+
+def _chunk_place(plan: EstimationPlan, first: int, last: int, states: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a chunk is called, and where it begins and ends."""
+    assert plan.every is not None
+    earliest = states["first"].time if "first" in states else None
+    return plan.every.place(first, last, int(states["truth"]["rows"]), earliest)
 
 
 def _made_parts(

@@ -13,6 +13,7 @@ from ...errors import UsageError
 from ...headline.falls import check_margin
 from ...headline.natural_shifts import NaturalShifts, packaged_prior
 from ...intervals import check_level
+from ...passes.chunking import Chunks, parse_chunks
 from ...passes.folding import Execution
 from ...predictions import FIELDS
 from ...registry import find
@@ -53,6 +54,7 @@ class EstimateOptions:
         check_margin(self.margin)
         if self.by is not None and self.every is not None:
             raise UsageError("give --by or --every, not both")
+        _ = self.chunks  # refused before the work
         for name in self.methods or ():
             find("estimator", name)
         for accuracy in self.target_accuracies:
@@ -65,6 +67,11 @@ class EstimateOptions:
     def natural_shifts(self) -> NaturalShifts:
         """The prior of natural shifts: the packaged one, or that of a file."""
         return packaged_prior() if self.prior is None else NaturalShifts.read(self.prior)
+
+    @cached_property
+    def chunks(self) -> Chunks | None:
+        """How the target is cut into chunks; `UsageError` for what is no way to."""
+        return None if self.every is None else parse_chunks(self.every)
 
     @property
     def extra_columns(self) -> list[str]:

@@ -23,7 +23,7 @@ from ...passes.below_chance import FIELDS_NEEDED, label_warnings
 from ...passes.decisions import check_rule, decisions_said
 from ...passes.fitting import fit_plan, quick_methods
 from ...passes.folding import Execution
-from ...passes.plan import EstimationPlan, batch_rows, parse_duration, rounding
+from ...passes.plan import EstimationPlan, batch_rows, rounding
 from ...passes.slicing import WHOLE
 from ...predictions import Predictions
 from ...registry import broken
@@ -89,7 +89,8 @@ def estimate(
     level :
         Nominal coverage of every interval.
     by, every :
-        Column to slice the target by; or chunk length such as ``"7d"`` along the column `time`. Not both.
+        Column to slice the target by; or chunks along the column `time`: ``"month"`` (day, week, quarter, year: those
+        of the calendar, UTC), a length such as ``"7d"``; or of so many rows, ``"1000rows"``. Not both.
     labels :
         Truth of target rows (a file or a dict with `label` or `correct`, null where unknown); only printed beside the
         estimates. Joined by `id` where both hold it, by a column `row` (target rows counted from 0), else one row
@@ -298,9 +299,10 @@ def _for_target(
     options: EstimateOptions,
 ) -> Fitted:
     """The plan as this target can feed it, and what was left out; ``beginning`` is the target's first batch."""
-    every = None if options.every is None else parse_duration(options.every)
     rows = batch_rows(fitted.record.num_classes)
-    plan = replace(fitted.plan, by=options.by, every=every, labels=truth, rows=rows, first_row=beginning.first_row)
+    plan = replace(
+        fitted.plan, by=options.by, every=options.chunks, labels=truth, rows=rows, first_row=beginning.first_row
+    )
     check_rule(beginning, fitted.record.is_argmax)
     plan = replace(plan, argmax=fitted.record.is_argmax)
     plan, unfed = plan.restricted_to(beginning)

@@ -1,0 +1,214 @@
+"""Chunks: how a target is cut along its time or by the number of its rows, and what each piece is called."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..arrays import Array
+from ..errors import UsageError
+from ..predictions import Predictions
+
+__all__ = ["CALENDAR", "CalendarChunks", "Chunks", "DurationChunks", "Earliest", "RowChunks", "parse_chunks"]
+
+CALENDAR = ("day", "week", "month", "quarter", "year")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_LONGEST = 100 * 366 * 86_400  # a century
+_FIRST_MONDAY = np.datetime64("1970-01-05", "us")
+_DAY = 86_400
+_MOST_ROWS = 10**12
+
+
+@dataclass(frozen=True)
+class Earliest:
+    """The time of the first row of a chunk; two parts of it keep the earlier one.
+
+    >>> (Earliest(np.datetime64("2026-02-03")) + Earliest(np.datetime64("2026-02-01"))).time
+    np.datetime64('2026-02-01')
+    """
+
+    time: np.datetime64
+
+    def __add__(self, other: Earliest) -> Earliest:
+        return self if self.time <= other.time else other
+
+
+class Chunks(ABC):
+    """A way to cut rows into chunks; every row's chunk is told by its number alone, so that parts can be merged."""
+
+    timed: ClassVar[bool] = True
+
+    @abstractmethod
+    def numbers(self, batch: Predictions, first_row: int) -> Array:
+        """The number of the chunk of each row, shape (sample,); ``first_row`` is the target's own first row."""
+
+    @abstractmethod
+    def place(self, first: int, last: int, rows: int, earliest: np.datetime64 | None) -> Mapping[str, Any]:
+        """``name``, ``start`` and ``end`` of the chunks from number ``first`` to ``last``.
+
+        ``start`` is the first row's: its time, or its number from 0. Every row of the chunk lies before ``end``.
+        """
+
+
+class _TimeChunks(Chunks):
+    """Chunks along the column `time`, read as UTC."""
+
+    def numbers(self, batch: Predictions, first_row: int) -> Array:
+        """The number of the chunk of each row; `UsageError` without times."""
+        if batch.time is None:
+            raise UsageError("--every needs the column `time`; rename yours with --map theirs=time")
+        return self.at(batch.time)
+
+    def place(self, first: int, last: int, rows: int, earliest: np.datetime64 | None) -> Mapping[str, Any]:
+        """Named by the calendar, or by the time of the first row."""
+        start = self.begins(first) if earliest is None else earliest
+        ends = {"start": iso(start, self.days), "end": iso(self.begins(last + 1), self.days)}
+        return {"name": self.name(first, last, start), **ends}
+
+    @property
+    def days(self) -> bool:
+        """Whether chunks are whole days."""
+        return True
+
+    @abstractmethod
+    def at(self, time: Array) -> Array:
+        """The number of the chunk at each time."""
+
+    @abstractmethod
+    def begins(self, number: int) -> np.datetime64:
+        """Where the chunk of this number begins."""
+
+    @abstractmethod
+    def name(self, first: int, last: int, start: np.datetime64) -> str:
+        """What people call it."""
+
+
+@dataclass(frozen=True)
+class DurationChunks(_TimeChunks):
+    """Chunks of so many seconds, on a fixed grid that has a Monday in it."""
+
+    seconds: int
+
+    @property
+    def days(self) -> bool:
+        """Whether chunks are whole days."""
+        return self.seconds % _DAY == 0
+
+    def at(self, time: Array) -> Array:
+        """The number of the chunk at each time."""
+        out: Array = (time - _FIRST_MONDAY).astype(np.int64) // (self.seconds * 1_000_000)
+        return out
+
+    def begins(self, number: int) -> np.datetime64:
+        """Where the chunk of this number begins."""
+        return _FIRST_MONDAY + np.timedelta64(number * self.seconds, "s")
+
+    def name(self, first: int, last: int, start: np.datetime64) -> str:
+        """The time of the first row: its day where chunks are whole days, else to the minute or second."""
+        unit = "D" if self.days else "m" if self.seconds % 60 == 0 else "s"
+        return str(np.datetime_as_string(start, unit=unit)).replace("T", " ")
+
+
+@dataclass(frozen=True)
+class CalendarChunks(_TimeChunks):
+    """Days, weeks (from Monday), months, quarters or years of the calendar.
+
+    >>> months = CalendarChunks("month")
+    >>> times = np.array(["2018-12-31T23:59", "2019-01-01"], "datetime64[us]")
+    >>> months.at(times).tolist(), months.place(588, 588, 1, times[1])
+    ([587, 588], {'name': '2019-01', 'start': '2019-01-01', 'end': '2019-02-01'})
+    """
+
+    unit: str
+
+    def at(self, time: Array) -> Array:
+        """Days, months or years since 1970; weeks since the first Monday of it."""
+        if self.unit == "week":
+            weeks: Array = (time - _FIRST_MONDAY).astype(np.int64) // (7 * _DAY * 1_000_000)
+            return weeks
+        code = {"day": "D", "year": "Y"}.get(self.unit, "M")
+        counted = time.astype(f"datetime64[{code}]").astype(np.int64)
+        return counted // 3 if self.unit == "quarter" else counted
+
+    def begins(self, number: int) -> np.datetime64:
+        """Where the chunk of this number begins."""
+        if self.unit == "week":
+            return _FIRST_MONDAY + np.timedelta64(7 * number, "D")
+        code = {"day": "D", "year": "Y"}.get(self.unit, "M")
+        steps = 3 * number if self.unit == "quarter" else number
+        return np.datetime64(steps, code).astype("datetime64[us]")
+
+    def name(self, first: int, last: int, start: np.datetime64) -> str:
+        """2019-03-01, 2019-W09 (weeks of ISO 8601), 2019-03, 2019-Q1 or 2019; two where a short last one was added."""
+        names = [self._named(number) for number in (first, last)]
+        return names[0] if first == last else f"{names[0]} to {names[1]}"
+
+    def _named(self, number: int) -> str:
+        day = self.begins(number).astype("datetime64[D]").item()
+        if self.unit == "week":
+            year, week, _ = day.isocalendar()
+            return f"{year:04d}-W{week:02d}"
+        if self.unit == "quarter":
+            return f"{day.year:04d}-Q{(day.month + 2) // 3}"
+        return str(day.isoformat()[: {"day": 10, "month": 7, "year": 4}[self.unit]])
+
+
+@dataclass(frozen=True)
+class RowChunks(Chunks):
+    """Chunks of so many rows, in the order of the file.
+
+    >>> RowChunks(1000).place(1, 1, 1000, None)
+    {'name': 'rows 1001 to 2000', 'start': 1000, 'end': 2000}
+    """
+
+    count: int
+    timed: ClassVar[bool] = False
+
+    def numbers(self, batch: Predictions, first_row: int) -> Array:
+        """The number of the chunk of each row."""
+        start = batch.first_row - first_row
+        out: Array = np.arange(start, start + len(batch), dtype=np.int64) // self.count
+        return out
+
+    def place(self, first: int, last: int, rows: int, earliest: np.datetime64 | None) -> Mapping[str, Any]:
+        """Named by the rows, counted from 1 as in messages; ``start`` and ``end`` count from 0 as the column `row`."""
+        start = first * self.count
+        return {"name": f"rows {start + 1} to {start + rows}", "start": start, "end": start + rows}
+
+
+def parse_chunks(text: str) -> Chunks:
+    """How ``7d``, ``month`` or ``1000rows`` cuts a target; `UsageError` for anything else.
+
+    >>> parse_chunks("7d"), parse_chunks("month"), parse_chunks("1000 rows")
+    (DurationChunks(seconds=604800), CalendarChunks(unit='month'), RowChunks(count=1000))
+    """
+    asked = text.strip()
+    if asked.lower() in CALENDAR:
+        return CalendarChunks(asked.lower())
+    match = re.fullmatch(r"(\d{1,13})\s*(s|m|h|d|w|(?i:rows?))", asked)  # 1M is a month elsewhere, and no minute here
+    if match is not None:
+        count, unit = int(match[1]), match[2].lower()
+        if unit.startswith("row") and 0 < count <= _MOST_ROWS:
+            return RowChunks(count)
+        if unit in _SECONDS and 0 < count * _SECONDS[unit] <= _LONGEST:
+            return DurationChunks(count * _SECONDS[unit])
+    raise UsageError(
+        f"expected chunks such as {', '.join(CALENDAR)}, 30m, 12h, 7d, 2w or 1000rows, got {text!r} "
+        "(m is a minute; month is a month of the calendar)"
+    )
+
+
+def iso(time: np.datetime64, days: bool) -> str:
+    """A time in ISO 8601, without fractions that are zero; a date alone at midnight, where chunks are whole ``days``.
+
+    >>> iso(np.datetime64("2018-10-30T18:00", "us"), True), iso(np.datetime64("2018-11-01", "us"), True)
+    ('2018-10-30T18:00:00', '2018-11-01')
+    """
+    text = str(time.astype("datetime64[us]")).removesuffix(".000000")
+    text = text.removesuffix("T00:00:00") if days else text
+    return text.rstrip("0") if "." in text else text

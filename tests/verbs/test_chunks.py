@@ -1,0 +1,143 @@
+"""Chunks by the calendar and by rows, named by their first row; slices in the order in which people list them."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oodometer import estimate
+from oodometer.errors import UsageError
+from oodometer.passes.chunking import CALENDAR, CalendarChunks, RowChunks, parse_chunks
+from oodometer.passes.slicing import in_natural_order
+from oodometer.testing import example_record
+
+REFERENCE = {"probabilities": [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4]] * 40, "label": [0, 0, 1] * 40}
+
+
+def asked(target: dict[str, Any], every: str, **more: Any) -> list[tuple[Any, ...]]:
+    found = estimate(REFERENCE, target, every=every, methods=["ac"], backtest=None, **more)
+    return [(c.name, c.place["start"], c.place["end"], c.rows) for c in found.chunks]
+
+
+def at(*times: str) -> dict[str, Any]:
+    return {"probabilities": [[0.9, 0.1]] * len(times), "time": np.array(times, dtype="datetime64[us]")}
+
+
+@given(
+    seconds=st.lists(st.integers(-(10**10), 10**10), min_size=1, max_size=20),
+    unit=st.sampled_from(CALENDAR),
+)
+def test_every_time_lies_in_its_unit_of_the_calendar(seconds: list[int], unit: str) -> None:
+    """Against the calendar of the standard library."""
+    times = np.array(seconds, dtype="datetime64[s]").astype("datetime64[us]")
+    cut = CalendarChunks(unit)
+    for time, number in zip(times, cut.at(times).tolist(), strict=True):
+        assert cut.begins(number) <= time < cut.begins(number + 1)
+        first, day = cut.begins(number).item(), time.item()
+        same = {
+            "day": first.date() == day.date(),
+            "week": first.isocalendar()[:2] == day.isocalendar()[:2] and first.weekday() == 0,
+            "month": (first.year, first.month, first.day) == (day.year, day.month, 1),
+            "quarter": (first.year, (first.month - 1) // 3, first.day) == (day.year, (day.month - 1) // 3, 1),
+            "year": (first.year, first.month, first.day) == (day.year, 1, 1),
+        }
+        assert same[unit]
+        assert (first.hour, first.minute, first.second) == (0, 0, 0)
+
+
+def test_months_are_months_and_begin_with_their_own_first_row() -> None:
+    days = [f"2024-{m:02d}-{d:02d}T06:30" for m, some in ((2, (29, 10, 11)), (3, (31, 5, 9))) for d in some]
+    want = [
+        ("2024-02", "2024-02-10T06:30:00", "2024-03-01", 3),
+        ("2024-03", "2024-03-05T06:30:00", "2024-04-01", 3),
+    ]
+    assert asked(at(*days), "month") == want
+    assert asked(at(*days), "Month ") == want
+    assert [one[0] for one in asked(at(*days), "quarter")] == ["2024-Q1"]
+    assert [one[0] for one in asked(at(*days), "week")][:2] == ["2024-W06", "2024-W09"]
+    assert asked(at(*days), "7d")[0][:2] == ("2024-02-10", "2024-02-10T06:30:00")
+
+
+def test_a_short_last_month_is_added_to_the_one_before_and_said() -> None:
+    days = [f"2024-{m:02d}-{d:02d}" for m, many in ((1, 9), (2, 9), (3, 2)) for d in range(1, many + 1)]
+    assert [(one[0], one[3]) for one in asked(at(*days), "month")] == [("2024-01", 9), ("2024-02 to 2024-03", 11)]
+
+
+def test_rows_in_the_order_of_the_file_need_no_time() -> None:
+    target = {"probabilities": [[0.9, 0.1]] * 25}
+    want = [("rows 1 to 10", 0, 10, 10), ("rows 11 to 20", 10, 20, 10), ("rows 21 to 25", 20, 25, 5)]
+    assert asked(target, "10rows") == asked(target, "10 rows") == want
+    assert asked({"probabilities": [[0.9, 0.1]] * 24}, "10rows")[-1] == ("rows 11 to 24", 10, 24, 14)
+
+
+def test_chunks_of_parts_and_threads_are_those_of_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are counted over all parts, and the first row of a chunk may lie in any of them."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    record = example_record(300, seed=3)
+    draw = random.Random(0)
+    days = [f"2024-{draw.randint(1, 4):02d}-{draw.randint(1, 28):02d}" for _ in range(300)]
+    times = np.array(days, dtype="datetime64[us]")
+    table = pa.table({"probabilities": record.probabilities.tolist(), "time": pa.array(times)})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=32)
+    reference = example_record(200, seed=4)
+    monkeypatch.setattr("oodometer.verbs.estimate.run._PART_ROWS", 40)
+    for every in ("month", "70rows"):
+        found = estimate(
+            reference, tmp_path / "t.parquet", every=every, methods=["ac", "doc"], backtest=None, workers=3
+        )
+        groups = {name: np.flatnonzero(index) for name, index in _groups(every, times).items()}
+        assert [c.name for c in found.chunks] == list(groups)
+        for chunk, rows in zip(found.chunks, groups.values(), strict=True):
+            alone = estimate(reference, {"probabilities": record.probabilities[rows]}, methods=["ac"], backtest=None)
+            assert chunk.rows == len(rows)
+            assert chunk.estimates[0].value == pytest.approx(alone["ac"].value)
+            start = chunk.place["start"]
+            assert start == (int(rows[0]) if every == "70rows" else str(times[rows].min())[:10])
+
+
+def _groups(every: str, times: Any) -> dict[str, Any]:
+    if every == "month":
+        return {f"2024-0{m}": times.astype("datetime64[M]") == np.datetime64(f"2024-0{m}") for m in range(1, 5)}
+    ends = [0, 70, 140, 210, 300]  # the last 20 rows are no chunk of their own
+    place = np.arange(300)
+    return {f"rows {a + 1} to {b}": (place >= a) & (place < b) for a, b in pairwise(ends)}
+
+
+@pytest.mark.parametrize(
+    "text", ["months", "monthly", "1M", "0rows", "-5rows", "1.5rows", "rows", "2 months", "week 1"]
+)
+def test_what_is_no_chunk(text: str) -> None:
+    with pytest.raises(UsageError, match=r"expected chunks such as day, week, month, quarter, year, 30m, 12h, 7d"):
+        parse_chunks(text)
+    assert parse_chunks("5ROWS") == RowChunks(5)
+
+
+@pytest.mark.parametrize(
+    "ordered",
+    [
+        ["-3", "2", "10", "1e3"],
+        [-3, 2.5, 10],
+        [False, True],
+        ["0 - 20K", "20K - 40K", "60K+"],
+        ["a2", "A10", "b1"],
+        ["2023-12-31", "2024-01-02"],
+        ["bin 9", "bin 10", "(missing)"],
+        [1, 2, "(missing)"],
+        ["2", "10", "other"],
+    ],
+    ids=str,
+)
+def test_slices_stand_in_their_natural_order(ordered: list[Any]) -> None:
+    keys = [("by", one) for one in ordered]
+    for seed in range(4):
+        mixed = random.Random(seed).sample(keys, len(keys))
+        assert in_natural_order(mixed) == keys
