@@ -300,12 +300,12 @@ def test_slices_of_a_file_by_a_column_that_is_no_field(tmp_path: Path) -> None:
         path = tmp_path / f"t.{ending}"
         getattr(frame, f"to_{ending}")(path, index=False)
         shops = as_json(estimate(reference, path, by="shop", methods=["ac"]))["slices"]
-        assert [(s["value"], s["rows"]) for s in shops] == [("b", 2), ("(missing)", 1), ("a", 1)]
+        assert [(s["value"], s["rows"]) for s in shops] == [("a", 1), ("b", 2), ("(missing)", 1)]
         days = as_json(estimate(reference, path, by="day", methods=["ac"]))["slices"]
         assert [(s["value"], s["rows"]) for s in days] == [
             ("2026-01-02", 2),
-            ("(missing)", 1),
             ("2026-01-03", 1),
+            ("(missing)", 1),
         ]
 
 
