@@ -395,7 +395,7 @@ def test_hours_weeks_and_gaps() -> None:
 def test_wrong_cuts() -> None:
     with pytest.raises(UsageError, match=r"give --by or --every, not both"):
         estimate(REFERENCE, UNLABELLED, by="group", every="1d")
-    with pytest.raises(UsageError, match=r"expected a duration such as 30m, 12h, 7d or 2w, got 'daily'"):
+    with pytest.raises(UsageError, match=r"expected chunks such as .* 7d, 2w or 1000rows, got 'daily'"):
         estimate(REFERENCE, UNLABELLED, every="daily")
     with pytest.raises(UsageError, match=r"--every needs the column `time`"):
         estimate(REFERENCE, UNLABELLED, every="1d")

@@ -111,7 +111,7 @@ class DurationChunks(_TimeChunks):
     def name(self, first: int, last: int, start: np.datetime64) -> str:
         """The time of the first row: its day where chunks are whole days, else to the minute or second."""
         unit = "D" if self.days else "m" if self.seconds % 60 == 0 else "s"
-        return str(np.datetime_as_string(start, unit=unit)).replace("T", " ")
+        return str(start.astype(f"datetime64[{unit}]")).replace("T", " ")
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,8 @@ class CalendarChunks(_TimeChunks):
             return _FIRST_MONDAY + np.timedelta64(7 * number, "D")
         code = {"day": "D", "year": "Y"}.get(self.unit, "M")
         steps = 3 * number if self.unit == "quarter" else number
-        return np.datetime64(steps, code).astype("datetime64[us]")
+        begin: np.datetime64 = np.array(steps, f"datetime64[{code}]").astype("datetime64[us]")[()]
+        return begin
 
     def name(self, first: int, last: int, start: np.datetime64) -> str:
         """2019-03-01, 2019-W09 (weeks of ISO 8601), 2019-03, 2019-Q1 or 2019; two where a short last one was added."""
