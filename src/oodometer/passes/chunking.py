@@ -141,7 +141,7 @@ class CalendarChunks(_TimeChunks):
             return _FIRST_MONDAY + np.timedelta64(7 * number, "D")
         code = {"day": "D", "year": "Y"}.get(self.unit, "M")
         steps = 3 * number if self.unit == "quarter" else number
-        begin: np.datetime64 = np.array(steps, f"datetime64[{code}]").astype("datetime64[us]")[()]
+        begin: np.datetime64 = np.array([steps], f"datetime64[{code}]").astype("datetime64[us]")[0]
         return begin
 
     def name(self, first: int, last: int, start: np.datetime64) -> str:
