@@ -7,7 +7,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 
 # Stamps: an environment is installed again only after pyproject.toml or the compiled passes changed.
-SETUP  := pyproject.toml $(wildcard src/oodometer/kernels/passes*.[ch])
+SETUP  := pyproject.toml setup.py $(wildcard src/oodometer/kernels/passes*.[ch])
 DEV    := $(VENV)/.installed-dev
 RUN    := $(VENV)/.installed-report
 # Live models are tested with this release; named first, so that no other library chooses a build for the GPU.
@@ -21,7 +21,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint types imports unit demo docs bench coverage format clean
+.PHONY: help test lint types imports unit demo docs bench coverage wheel format clean
 
 help:
 	@echo "make test      lint, types, import contracts, then every test"
@@ -29,6 +29,7 @@ help:
 	@echo "make docs      build the documentation; warnings are errors"
 	@echo "make bench     measure speed and quality, write the tables"
 	@echo "make coverage  tests with a coverage report"
+	@echo "make wheel     build archive and wheels, and try each in an environment of its own"
 	@echo "make format    put the code into its format"
 	@echo "make clean     remove what the other targets made, the virtual environment too"
 
@@ -46,7 +47,10 @@ $(DEV): $(SETUP) | $(BIN)/python
 
 # The demo needs less; an environment that has the development tools has it already.
 $(RUN): $(SETUP) | $(BIN)/python
-	@$(BIN)/python -m pip install --quiet --editable '.[report]'
+	@echo "installing oodometer and the libraries of its report into $(VENV): some 30 packages, 550 MB, a minute or two"
+	@began=$$(date +%s); $(BIN)/python -m pip install --quiet --editable '.[report]' || exit 1; \
+	  echo "installed: $$($(BIN)/python -m pip list --format=freeze | wc -l) packages," \
+	    "$$(du -sm $(VENV) | cut -f1) MB in $$(( $$(date +%s) - began )) s"
 	@touch $(RUN)
 
 # One after another, whatever -j says; pytest comes last, so that its summary is the last line.
@@ -79,6 +83,10 @@ demo: $(RUN)
 docs: $(DEV)
 	@$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build/html
 	@echo "documentation: $(CURDIR)/docs/_build/html/index.html"
+
+wheel: $(BIN)/python
+	@$(BIN)/python -m pip install --quiet build
+	@$(BIN)/python scripts/wheels.py --out dist
 
 bench: $(DEV)
 	@if [ -f benchmarks/run.sh ]; then PATH="$(CURDIR)/$(BIN):$$PATH" bash benchmarks/run.sh; \

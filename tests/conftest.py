@@ -238,7 +238,7 @@ def torch() -> Any:
     """The library, with one thread."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
+        found = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
     found.set_num_threads(1)
     return found
 
@@ -248,7 +248,7 @@ def transformers(torch: Any) -> Any:
     """The library."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return pytest.importorskip("transformers", reason="needs the extra hf: pip install 'oodometer[hf]'")
+        return pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
 
 
 def review(rng: np.random.Generator, label: int) -> str:

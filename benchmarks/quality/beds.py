@@ -299,9 +299,9 @@ def _logits(probabilities: Floats) -> Floats:
 
 def turned_digits(seed: int) -> Iterator[Situation]:
     """The demo's ensemble on digits that drift, and on some that are far from anything it saw."""
-    from oodometer.verbs import demo
+    from oodometer.verbs.demo import run as demo
 
-    images, labels = demo._digits(seed)
+    images, labels = demo.digits(seed)
     models = demo._train(images[:700], labels[:700], seed)
     reference = demo._predict(models, images[700:1200], labels[700:1200])
     for k, drift in enumerate(demo._DRIFT + FAR):

@@ -145,10 +145,12 @@ class NotApplicable(OodometerError):
 
 
 class MissingExtraError(OodometerError, ImportError):
-    """An optional dependency is absent; the message names the ``pip install`` line.
+    """An optional dependency is absent; the message names the ``pip install`` line that works from here.
+
+    From an index that is ``pip install 'oodometer[report]'``, from a checkout its path stands in the place of the name.
 
     >>> print(MissingExtraError("the HTML report", "altair", extra="report"))
-    the HTML report needs altair, which is not installed; run: pip install 'oodometer[report]'
+    the HTML report needs altair, which is not installed; run: pip install ...[report]'
     >>> print(MissingExtraError("to_frame()", "polars", install="polars"))
     to_frame() needs polars, which is not installed; run: pip install polars
 
@@ -158,9 +160,11 @@ class MissingExtraError(OodometerError, ImportError):
     exit_code = 2
 
     def __init__(self, what: str, package: str, *, extra: str | None = None, install: str | None = None) -> None:
+        from .extras import install_line
+
         self.extra = extra
-        line = f"'oodometer[{extra}]'" if install is None else install
-        super().__init__(f"{what} needs {package}, which is not installed; run: pip install {line}")
+        line = install_line(extra) if extra is not None and install is None else f"pip install {install or package}"
+        super().__init__(f"{what} needs {package}, which is not installed; run: {line}")
 
 
 class WorkError(OodometerError):

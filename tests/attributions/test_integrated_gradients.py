@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,8 +14,9 @@ import pytest
 from oodometer.attributions import IntegratedGradients, Words
 from oodometer.attributions.pieces import pieces_of
 from oodometer.errors import InputError, MissingExtraError, UsageError
+from oodometer.extras import install_line
 
-pytest.importorskip("captum", reason="needs the extra explain: pip install 'oodometer[explain]'")
+pytest.importorskip("captum", reason="needs the extra explain: pip install '.[explain]'")
 TEXT = "a good film, unbelievably dull"
 PAIR = ("the good film was seen", "a dull actor")
 
@@ -194,7 +196,7 @@ def test_an_encoder_without_a_mask(model: Any, monkeypatch: pytest.MonkeyPatch) 
 def test_without_captum(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "captum", None)
     monkeypatch.setitem(sys.modules, "captum.attr", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'oodometer\[explain\]'"):
+    with pytest.raises(MissingExtraError, match=re.escape(install_line("explain"))):
         IntegratedGradients().explain(model, [TEXT])
 
 

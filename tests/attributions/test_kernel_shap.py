@@ -103,7 +103,7 @@ def test_samples_are_as_near_to_the_package_as_another_seed(shap: Any) -> None:
 def test_captum_finds_about_the_same(torch: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        attr = pytest.importorskip("captum.attr", reason="needs the extra explain: pip install 'oodometer[explain]'")
+        attr = pytest.importorskip("captum.attr", reason="needs the extra explain: pip install '.[explain]'")
     words = Words("w0 w1 w2 w3 w4 w5 w6 w7")
 
     def ask(present: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from oodometer.cli import main
+from oodometer.extras import install_line
 from oodometer.predictions import Predictions
 from oodometer.store import write_predictions
 from oodometer.testing import example_record
@@ -192,5 +193,5 @@ def test_without_the_extra_the_remedy_is_said(
     monkeypatch.setitem(sys.modules, "altair", None)
     page = tmp_path / "audit.html"
     assert call(files, "--labels", str(files / "few.csv"), "--report", str(page)) == 2
-    assert "pip install 'oodometer[report]'" in capsys.readouterr().err
+    assert install_line("report") in capsys.readouterr().err
     assert not page.exists()

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from oodometer.cli import main
+from oodometer.extras import install_line
 from oodometer.predictions import Predictions
 from oodometer.store import write_predictions
 from oodometer.testing import example_record
@@ -265,7 +266,7 @@ def test_a_missing_extra_is_said_before_the_work(files: Path, tmp_path: Path) ->
     done = subprocess.run([sys.executable, "-c", blocked, *arguments], capture_output=True, timeout=120)
     text = done.stderr.decode()
     assert done.returncode == 2, text
-    assert "pip install 'oodometer[report]'" in text
+    assert install_line("report") in text
     assert not (tmp_path / "r.html").exists()
 
 

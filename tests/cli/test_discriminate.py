@@ -15,6 +15,7 @@ import pytest
 from oodometer.cli import output
 from oodometer.cli.discriminate import _parted, _places
 from oodometer.errors import UsageError
+from oodometer.extras import install_line
 
 entrance = importlib.import_module("oodometer.cli.main")  # the package's face gives a function of this name
 INTERVAL = {"value", "lower", "upper", "level", "kind"}
@@ -47,7 +48,7 @@ def bracketed(path: Path, rows: int, seed: int, gold: bool = True) -> Path:
 @pytest.fixture(scope="module")
 def judges(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of judges that the command trained, and what it wrote as JSON beside it."""
-    torch = pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
+    torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
     torch.set_num_threads(1)
     home = tmp_path_factory.mktemp("judges")
     pairs = bracketed(home / "early.jsonl", 200, 0)
@@ -261,7 +262,7 @@ def test_a_missing_library_is_named(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     assert run("train", bracketed(tmp_path / "rows.jsonl", 60, 0), "--out", tmp_path / "judges") == 2
-    assert "pip install 'oodometer[hf]'" in capsys.readouterr().err
+    assert install_line("hf") in capsys.readouterr().err
 
 
 def test_the_folder_may_be_left_out_beside_an_existing_judge(tmp_path: Path) -> None:

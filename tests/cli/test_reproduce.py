@@ -125,7 +125,7 @@ def test_an_interruption_says_how_to_go_on(run: Run, tmp_path: Path, monkeypatch
 def test_a_bad_data_folder_is_one_line(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
+    pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
     monkeypatch.setenv("OODOMETER_DATA", str(tmp_path / "none"))
     assert run("selective-answering", "--out", tmp_path / "out") == 2
     said = capsys.readouterr().err

@@ -24,7 +24,7 @@ def test_the_order_of_presentation() -> None:
 def test_contract(name: str, request: pytest.FixtureRequest) -> None:
     model = None
     if "encoder" in find("attribution", name).needs:
-        pytest.importorskip("captum", reason="needs the extra explain: pip install 'oodometer[explain]'")
+        pytest.importorskip("captum", reason="needs the extra explain: pip install '.[explain]'")
         model = request.getfixturevalue("tiny_classifier")
     check_attribution(lambda: create("attribution", name), model)
 

@@ -17,7 +17,7 @@ from oodometer.datasets.cifar import CIFAR10_CLASSES, find_cifar10_1
 from oodometer.datasets.stl10 import STL10_CLASSES, find_stl10
 from oodometer.errors import InputError, UsageError, WorkError
 
-Image = pytest.importorskip("PIL.Image", reason="needs the extra image: pip install 'oodometer[image]'")
+Image = pytest.importorskip("PIL.Image", reason="needs the extra image: pip install '.[image]'")
 RNG = np.random.default_rng(0)
 FLAT = np.repeat(np.arange(6, dtype=np.uint8) * 40, 32 * 32 * 3).reshape(6, 32, 32, 3)
 LABELS = np.array([0, 1, 2, 3, 9, 6], dtype=np.uint8)

@@ -95,7 +95,7 @@ def test_sets_with_and_without_ids_are_joined() -> None:
 
 @pytest.fixture
 def make() -> Callable[[], Any]:
-    torch = pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
+    torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
     torch.set_num_threads(1)
     from oodometer.models import EmbeddingSum
     from oodometer.models.torch.training import TrainingConfig

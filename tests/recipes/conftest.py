@@ -17,8 +17,8 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an untrained BERT of 16 units and its tokenizer."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch = pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
-        transformers = pytest.importorskip("transformers", reason="needs the extra hf: pip install 'oodometer[hf]'")
+        torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
+        transformers = pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
     torch.set_num_threads(1)
     from oodometer.models.text.wordpiece import learn_wordpiece
 
@@ -36,7 +36,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tiny(tiny_data: Path, encoder: Path) -> Iterator[Any]:
     """The recipe at a tiny size, for as long as the session lasts."""
-    pytest.importorskip("gensim", reason="needs the extra text: pip install 'oodometer[text]'")
+    pytest.importorskip("gensim", reason="needs the extra text: pip install '.[text]'")
     from oodometer.models.torch import library as torch_library
     from oodometer.recipes.selective_answering import RECIPE, lineup, recipe
     from oodometer.recipes.selective_answering.run_config import RunConfig

@@ -20,8 +20,8 @@ from oodometer.recipes.base import Workspace
 sys.path.insert(0, str(Path(__file__).parent))
 from tiny_cogs import tiny_tasks, write_cogs
 
-torch = pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
-pytest.importorskip("transformers", reason="needs the extra hf: pip install 'oodometer[hf]'")
+torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
+pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
 
 from oodometer.recipes.correctness_discriminators import RECIPE  # noqa: E402
 from oodometer.recipes.correctness_discriminators.self_training import halves  # noqa: E402

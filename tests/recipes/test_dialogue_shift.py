@@ -20,9 +20,9 @@ from oodometer.recipes.base import Workspace
 from oodometer.recipes.kit.publish import publish
 from oodometer.recipes.kit.tables import paper_tables
 
-torch = pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
-pytest.importorskip("rapidfuzz", reason="needs the extra text: pip install 'oodometer[text]'")
-transformers = pytest.importorskip("transformers", reason="needs the extra hf: pip install 'oodometer[hf]'")
+torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
+pytest.importorskip("rapidfuzz", reason="needs the extra text: pip install '.[text]'")
+transformers = pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tiny_dialogues import write_dialogues, write_wordnet  # noqa: E402

@@ -17,8 +17,8 @@ from oodometer.recipes import find_recipe, reproduce
 from oodometer.recipes.base import Workspace
 from oodometer.recipes.kit.publish import publish
 
-torch = pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
-pytest.importorskip("PIL", reason="needs the extra image: pip install 'oodometer[image]'")
+torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
+pytest.importorskip("PIL", reason="needs the extra image: pip install '.[image]'")
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tiny_images import write_images  # noqa: E402

@@ -172,7 +172,7 @@ def test_wrong_calls(tiny: Any, tmp_path: Path) -> None:
 
 
 def test_the_papers_line_up() -> None:
-    pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
+    pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
     paper = paper_tables(PAPER)
     assert set(paper["imdb"]) == set(paper["sst2"]) == {e.name for e in lineup("paper", RUN_CONFIGS["paper"])}
     small = lineup("small", RUN_CONFIGS["small"])

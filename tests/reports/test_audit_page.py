@@ -19,6 +19,7 @@ pytest.importorskip("altair")
 
 from oodometer import audit
 from oodometer.errors import MissingExtraError, WorkError
+from oodometer.extras import install_line
 from oodometer.reports import render, write_report
 from oodometer.reports.audit import next_command, power, sentence, verdict, worth
 from oodometer.reports.charts.widths import expected, halving
@@ -303,7 +304,7 @@ def test_file_is_whole_or_not_there(found: dict[str, Any], tmp_path: Path) -> No
 @pytest.mark.parametrize("library", ["altair", "vl_convert"])
 def test_missing_extra_names_the_remedy(found: dict[str, Any], library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'oodometer\[report\]'"):
+    with pytest.raises(MissingExtraError, match=re.escape(install_line("report"))):
         render(found)
 
 

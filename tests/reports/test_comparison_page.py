@@ -17,6 +17,7 @@ pytest.importorskip("altair")
 
 from oodometer import compare
 from oodometer.errors import MissingExtraError, WorkError
+from oodometer.extras import install_line
 from oodometer.reports import render, write_report
 from oodometer.reports.charts.curves import curve_rows, thin
 from oodometer.reports.charts.models import colors, drawn, leader, names
@@ -503,5 +504,5 @@ def test_a_path_that_cannot_be_written_is_one_line(two: dict[str, Any], tmp_path
 @pytest.mark.parametrize("library", ["altair", "vl_convert"])
 def test_a_missing_extra_is_one_line(two: dict[str, Any], library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'oodometer\[report\]'"):
+    with pytest.raises(MissingExtraError, match=re.escape(install_line("report"))):
         render(two)

@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("altair")
 
 from oodometer.errors import MissingExtraError, UsageError
+from oodometer.extras import install_line
 from oodometer.reports import render_figures
 from oodometer.reports.charts.base import Figure
 
@@ -56,7 +57,7 @@ def test_names_are_each_once() -> None:
 
 def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'oodometer\[report\]'"):
+    with pytest.raises(MissingExtraError, match=re.escape(install_line("report"))):
         render_figures("All", [[figure("a")]])
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from oodometer.errors import MissingExtraError, UsageError, WorkError
+from oodometer.extras import install_line
 from oodometer.reports import render, write_report
 
 LARGEST = 1_000_000
@@ -310,7 +311,7 @@ def test_missing_extra_names_the_remedy(
     estimate: dict[str, Any], library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'oodometer\[report\]'"):
+    with pytest.raises(MissingExtraError, match=re.escape(install_line("report"))):
         render(estimate)
 
 

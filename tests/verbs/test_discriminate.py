@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import random
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from oodometer.discriminators import Panel, RuleDiscriminator
 from oodometer.errors import InputError, MissingExtraError, UsageError
+from oodometer.extras import install_line
 from oodometer.intervals import clopper_pearson
 from oodometer.predictions import Predictions
 from oodometer.results import Interval
@@ -241,7 +243,7 @@ def test_few_inputs_ask_for_a_dev_file() -> None:
 
 def test_torch_is_named_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'oodometer\[hf\]'"):
+    with pytest.raises(MissingExtraError, match=re.escape(install_line("hf"))):
         train_judges(written(tmp_path / "rows.jsonl", bracketed(40, 0)), tmp_path / "judges")
     assert [one.name for one in tmp_path.iterdir()] == ["rows.jsonl"]
 
@@ -499,7 +501,7 @@ def test_an_estimate_outside_the_range_is_told() -> None:
 
 @pytest.fixture(scope="module")
 def torch() -> Any:
-    library = pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
+    library = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
     pytest.importorskip("transformers")
     library.set_num_threads(1)
     return library

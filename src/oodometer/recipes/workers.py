@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, final
 
-from ..errors import OodometerError, UsageError, WorkError
+from ..errors import MissingExtraError, OodometerError, UsageError, WorkError
 from ..kernels import cores, limited_to
 from .base import Recipe, Step, Workspace
 
@@ -74,8 +74,10 @@ class Workers:
     @contextmanager
     def open(self) -> Iterator[Workers]:
         """Inside, steps can be begun."""
-        from joblib.externals.loky import get_reusable_executor
-
+        try:
+            from joblib.externals.loky import get_reusable_executor
+        except ImportError as error:
+            raise MissingExtraError("several steps at a time (--workers)", "joblib", extra="hf") from error
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(self._threads))
         self._executor = get_reusable_executor(self.many, env=threads, reuse=False, timeout=600)
         try:

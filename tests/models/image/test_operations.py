@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from oodometer.models.image import operations as operate
 
-PIL = pytest.importorskip("PIL", reason="needs the extra image: pip install 'oodometer[image]'")
+PIL = pytest.importorskip("PIL", reason="needs the extra image: pip install '.[image]'")
 from PIL import Image, ImageEnhance, ImageOps  # noqa: E402
 
 AFFINE, NEAREST = Image.Transform.AFFINE, Image.Resampling.NEAREST

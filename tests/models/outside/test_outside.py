@@ -149,7 +149,7 @@ def linear_onnx(path: Path, weights: Any, *, image: bool = False, output: str = 
 
 
 def test_an_onnx_file_over_a_table_and_images(tmp_path: Path) -> None:
-    pytest.importorskip("onnxruntime", reason="needs the extra onnx: pip install 'oodometer[onnx]'")
+    pytest.importorskip("onnxruntime", reason="needs the extra onnx: pip install '.[onnx]'")
     rng = np.random.default_rng(0)
     weights = rng.normal(size=(2, 3))
     model = open_classifier(str(linear_onnx(tmp_path / "t.onnx", weights)), classes=["a", "b", "c"])

@@ -18,9 +18,9 @@ from oodometer.recipes.base import Workspace
 from oodometer.recipes.kit.publish import publish
 from oodometer.recipes.kit.tables import paper_tables
 
-torch = pytest.importorskip("torch", reason="needs the extra hf: pip install 'oodometer[hf]'")
-transformers = pytest.importorskip("transformers", reason="needs the extra hf: pip install 'oodometer[hf]'")
-pytest.importorskip("captum", reason="needs the extra explain: pip install 'oodometer[explain]'")
+torch = pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
+transformers = pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
+pytest.importorskip("captum", reason="needs the extra explain: pip install '.[explain]'")
 
 sys.path.insert(0, str(Path(__file__).parent))
 from tiny_pairs import write_all  # noqa: E402

@@ -13,7 +13,7 @@ from oodometer.datasets.images import decode_image, image_files
 from oodometer.errors import InputError, UsageError
 from oodometer.verbs.predict import predict
 
-image = pytest.importorskip("PIL.Image", reason="needs the extra image: pip install 'oodometer[image]'")
+image = pytest.importorskip("PIL.Image", reason="needs the extra image: pip install '.[image]'")
 CLASSES = ["dark", "light"]
 
 

@@ -123,7 +123,7 @@ def test_labels_are_matched_by_name() -> None:
 
 
 def png(colour: int) -> bytes:
-    image = pytest.importorskip("PIL.Image", reason="needs the extra image: pip install 'oodometer[image]'")
+    image = pytest.importorskip("PIL.Image", reason="needs the extra image: pip install '.[image]'")
     held = io.BytesIO()
     image.fromarray(np.full((6, 5, 3), colour, dtype=np.uint8)).save(held, format="png")
     return held.getvalue()

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...datasets import Dataset
-from ...errors import InputError, UsageError
+from ...errors import InputError, MissingExtraError, UsageError
 from ...store.artifact_cache import made_anew
 from ..artifacts import WEIGHTS, fingerprint
 from ..base import Answers, Classifier, Progress, Request, Text, check_texts, only_shift
@@ -83,8 +83,10 @@ class FrozenEncoder(Classifier):
         checkpoint: str | os.PathLike[str] | None,
         progress: Progress | None,
     ) -> None:
-        from sklearn.linear_model import LogisticRegression
-
+        try:
+            from sklearn.linear_model import LogisticRegression
+        except ImportError as error:
+            raise MissingExtraError("a frozen encoder", "scikit-learn", extra="hf") from error
         if truth.ndim == 2:
             raise UsageError("a frozen encoder learns classes, got distributions; use Encoder")
         if len(np.unique(truth)) < 2:

@@ -1,8 +1,7 @@
-"""The verb `demo`: the main job on real data, no files needed: handwritten digits that drift, step by step."""
+"""The demonstration: handwritten digits that drift, step by step."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import checked
-from ..arrays import Array
-from ..errors import WorkError
-from ..predictions import Predictions
-from ..results import percent
-from ..results.estimation import Estimation
-from ..store import write_predictions
-from .estimate import estimate
+from ...arguments import checked
+from ...arrays import Array
+from ...errors import WorkError
+from ...predictions import Predictions
+from ...results import percent
+from ...results.estimation import Estimation
+from ...store import write_predictions
+from ..estimate import estimate
+from .digits import digits
+from .network import Network, train
 
 __all__ = ["Demo", "Step", "demo"]
 
@@ -67,7 +68,7 @@ class Demo:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
-        from ..version import __version__
+        from ...version import __version__
 
         shown = self.steps[SHOWN_STEP].estimation
         return {
@@ -85,8 +86,8 @@ def demo(out: str | Path = "demo", *, seed: int = 0, progress: Callable[[int, in
     """Train a small ensemble on handwritten digits, let the test images drift, estimate without labels.
 
     Writes to ``out``: ``reference.parquet`` (labelled), ``target_<severity>.parquet`` (no labels) and
-    ``labels_<severity>.parquet`` (the truth, only to print it beside the estimates). The digits come with scikit-learn;
-    nothing is downloaded. The same seed gives the same files.
+    ``labels_<severity>.parquet`` (the truth, only to print it beside the estimates). The digits come with the
+    package; nothing is downloaded. The same seed gives the same files.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -99,7 +100,7 @@ def demo(out: str | Path = "demo", *, seed: int = 0, progress: Callable[[int, in
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WorkError(f"cannot make the folder {folder}: {error.strerror}; name another with --out") from error
-    images, labels = _digits(seed)
+    images, labels = digits(seed)
     train, held, far = slice(0, 700), slice(700, 1200), slice(1200, None)
     models = _train(images[train], labels[train], seed)
     reference = folder / "reference.parquet"
@@ -125,37 +126,18 @@ def _name(drift: tuple[float, float, float]) -> str:
     return f"noise {noise:.0f}/16, turned {turned:.0f} degrees, {percent(rubbed, 0)} rubbed out"
 
 
-def _digits(seed: int) -> tuple[Array, Array]:
-    """The 1,797 images of scikit-learn's digits, shape (sample, 64), values 0 to 16, in a seeded order."""
-    from sklearn.datasets import load_digits
-
-    data = load_digits()
-    order = np.random.default_rng(seed).permutation(len(data.target))
-    return data.data[order], data.target[order]
-
-
-def _train(images: Array, labels: Array, seed: int) -> list[Any]:
+def _train(images: Array, labels: Array, seed: int) -> list[Network]:
     """Five small networks that differ in their random start alone."""
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.neural_network import MLPClassifier
-
-    models = []
-    for i in range(_MODELS):
-        model = MLPClassifier((32,), max_iter=80, learning_rate_init=0.005, random_state=(1000 * seed + i) % 2**32)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # a short training is meant to be short
-            models.append(model.fit(images / 16, labels))
-    return models
+    return [train(images / 16, labels, seed=(1000 * seed + i) % 2**32) for i in range(_MODELS)]
 
 
-def _predict(models: list[Any], images: Array, labels: Array) -> Predictions:
+def _predict(models: list[Network], images: Array, labels: Array) -> Predictions:
     """Probabilities and hidden features of the first model, classes of the others."""
     first, *others = models
-    hidden = np.maximum(images / 16 @ first.coefs_[0] + first.intercepts_[0], 0)
     return Predictions.from_arrays(
-        probabilities=first.predict_proba(images / 16).astype(np.float32),
-        members=np.stack([m.predict(images / 16) for m in others]),
-        features=hidden.astype(np.float32),
+        probabilities=first.probabilities(images / 16).astype(np.float32),
+        members=np.stack([m.probabilities(images / 16).argmax(axis=1) for m in others]),
+        features=first.hidden(images / 16).astype(np.float32),
         label=labels,
     )
 
