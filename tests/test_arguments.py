@@ -37,6 +37,7 @@ def other(texts: Any) -> Any:
 
 CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     oodometer.estimate: {"reference": RECORD, "target": TARGET, "methods": ["source"], "backtest": None},
+    oodometer.fit: {"reference": RECORD, "methods": ["source"], "backtest": None},
     oodometer.evaluate: {"sources": RECORD, "metrics": ["accuracy"]},
     oodometer.audit: {"reference": RECORD, "target": TARGET, "labels": {"row": [1, 2], "label": [0, 1]},
                       "methods": ["source"]},

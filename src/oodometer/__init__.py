@@ -18,6 +18,7 @@ __all__ = [
     "Evaluation",
     "InputError",
     "Interval",
+    "Oodometer",
     "OodometerError",
     "Predictions",
     "__version__",
@@ -28,6 +29,7 @@ __all__ = [
     "diagnose",
     "estimate",
     "evaluate",
+    "fit",
     "methods",
     "predict",
     "rank",
@@ -51,6 +53,7 @@ _HOMES = {
     "Evaluation": ("results.evaluation", "Evaluation"),
     "InputError": ("errors", "InputError"),
     "Interval": ("results", "Interval"),
+    "Oodometer": ("verbs.fit", "Oodometer"),
     "OodometerError": ("errors", "OodometerError"),
     "Predictions": ("predictions", "Predictions"),
     "audit": ("verbs.audit", "audit"),
@@ -60,6 +63,7 @@ _HOMES = {
     "diagnose": ("verbs.diagnose", "diagnose"),
     "estimate": ("verbs.estimate", "estimate"),
     "evaluate": ("verbs.evaluate", "evaluate"),
+    "fit": ("verbs.fit", "fit"),
     "methods": ("verbs.methods", "methods"),
     "predict": ("verbs.predict", "predict"),
     "rank": ("verbs.rank", "rank"),
@@ -101,6 +105,7 @@ if TYPE_CHECKING:
     from .verbs.diagnose import diagnose
     from .verbs.estimate import estimate
     from .verbs.evaluate import Evaluation, evaluate
+    from .verbs.fit import Oodometer, fit
     from .verbs.methods import methods
     from .verbs.predict import predict
     from .verbs.rank import rank

@@ -183,6 +183,15 @@ def known(kind: MethodKind, name: str) -> Any:
     return _table[kind].get(name.partition(":")[0])
 
 
+def holds(kind: MethodKind, cls: type) -> bool:
+    """Whether a class is registered under its name, without loading anything.
+
+    >>> holds("score", int)
+    False
+    """
+    return _table[kind].get(getattr(cls, "name", "")) is cls
+
+
 def create(kind: MethodKind, name: str, **options: Any) -> Any:
     """Make the object under a name; ``head:argument`` calls ``cls.from_argument(argument)``.
 

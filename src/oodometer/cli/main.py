@@ -24,6 +24,7 @@ from . import (
     discriminate,
     estimate,
     evaluate,
+    fit,
     methods,
     output,
     predict,
@@ -68,6 +69,7 @@ def _options(
 
 for command in (
     estimate,
+    fit,
     diagnose,
     backtest,
     audit,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -102,12 +103,16 @@ class _Tree:
     """Distances to the nearest rows, ascending, axes (sample, neighbour)."""
 
     def __init__(self, features: Array) -> None:
+        self._rows = features.astype(np.float64)
+
+    @cached_property
+    def _tree(self) -> Any:
         from scipy.spatial import KDTree
 
-        self._tree = KDTree(features.astype(np.float64))
+        return KDTree(self._rows)
 
     def __len__(self) -> int:
-        return int(self._tree.n)
+        return len(self._rows)
 
     def __call__(self, features: Array, count: int) -> Array:
         found = self._tree.query(features.astype(np.float64), np.arange(1, count + 1))[0]

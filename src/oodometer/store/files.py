@@ -37,6 +37,8 @@ _NEVER = {
     ".pkl": "pickle is never read, it can run code: write the predictions as Parquet, CSV, JSONL, Arrow or NPZ",
     ".npy": "one array has no column names: save it with np.savez('x.npz', probabilities=...)",
     ".xlsx": "save the sheet as CSV",
+    ".oodo": "a fitted file stands in the place of a REFERENCE, of estimate, diagnose, backtest and audit: it comes "
+    "first, and its predictions are no one else's",
 }
 _NEVER |= dict.fromkeys((".pickle", ".pt", ".pth", ".bin", ".joblib", ".ckpt"), _NEVER[".pkl"])
 _MAGIC = {

@@ -63,8 +63,10 @@ def with_features(
     >>> found.encoding.names, found.encoding.left_out
     (('age=30', 'age=31', 'age: other', 'age: missing'), {})
     """
+    known = sources[0].encoding
     if asked is None:
-        return list(sources), target
+        lacks = known is not None and target is not None and target.encoding is None
+        return list(sources), target.encoded(known) if lacks and target and known else target
     files = [*sources, *([] if target is None else [target])]
     for source in files:
         if "features" in source.fields:

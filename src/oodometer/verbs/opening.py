@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import UnknownColumnError, UsageError
 from ..store import Axes, DecidedSource, Source, as_source, check_threshold
+from .fitted import FittedSource, is_fitted
 
 __all__ = ["Opener", "in_name_order", "renamings"]
 
@@ -68,6 +69,8 @@ class Opener:
         given = list(reference) if isinstance(reference, (list, tuple)) else [reference]
         if not given:
             raise UsageError("give at least one reference")
+        if any(map(is_fitted, given)):
+            return [self._fitted(given, classes)]
         first, *others = (self.open(one, classes) for one in given)
         first = in_name_order(first)
         self._axes = axes = first.axes
@@ -75,11 +78,37 @@ class Opener:
             self._axes = self._axes.beside(other.axes)
         return [first, *(other.aligned(axes) for other in others)]
 
-    def target(self, data: Any, extra_columns: Iterable[str] = ()) -> Source:
-        """A source whose classes, models, views, judges and features are put in the references' order, by name."""
+    def _fitted(self, given: Sequence[Any], classes: Sequence[int | str] | None) -> FittedSource:
+        """A fitted file in the place of the reference: the target is read as that was, with its renamings."""
+        if len(given) > 1:
+            raise UsageError("a fitted file stands alone; fit all references at once, or give their own files")
+        source = FittedSource.of(given[0])
+        kept = source.contents
+        name, wanted = kept.file or "this Oodometer", kept.options.get("classes")
+        if classes is not None and list(classes) != wanted:
+            raise UsageError(f"{name} was fitted with its own class names; leave classes out, or fit again with them")
+        if self._threshold not in (None, kept.threshold):
+            before = "no threshold" if kept.threshold is None else f"the threshold {kept.threshold}"
+            raise UsageError(
+                f"{name} was fitted with {before}, got {self._threshold}; leave it out, or fit again with it"
+            )
+        self._threshold, self._axes = kept.threshold, source.axes
+        taken = {*self._mapping.values()}
+        before_now = {theirs: ours for theirs, ours in (kept.mapping or {}).items() if ours not in taken}
+        self._used.update(before_now)
+        self._mapping = {**before_now, **self._mapping}
+        return source
+
+    @property
+    def axes(self) -> Axes:
+        """Of the references, which targets follow."""
         if self._axes is None:
             raise AssertionError("open the references first: the target follows their names")
-        return self.open(data, extra_columns=extra_columns, axes=self._axes)
+        return self._axes
+
+    def target(self, data: Any, extra_columns: Iterable[str] = ()) -> Source:
+        """A source whose classes, models, views, judges and features are put in the references' order, by name."""
+        return self.open(data, extra_columns=extra_columns, axes=self.axes)
 
     def open(
         self,

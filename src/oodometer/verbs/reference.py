@@ -18,7 +18,7 @@ from ..kernels import cores, pool
 from ..predictions import Predictions
 from ..store import InPlace, Part, RecordSource, Source
 
-__all__ = ["Gathered", "Reference", "gather_reference", "read_reference", "width"]
+__all__ = ["Gathered", "Reference", "ReferenceSource", "gather_reference", "read_reference", "width"]
 
 MOST_ROWS = 1_000_000
 MOST_VALUES = 52_000_000  # numbers kept of a reference: 208 MB of float32
@@ -68,6 +68,14 @@ class Gathered:
         return Reference(record, self.rows, self.correct, self.unlabelled, len(record) < self.rows)
 
 
+class ReferenceSource(RecordSource):
+    """A reference that was read before, for verbs that take a source: not all of its rows need be in the record."""
+
+    def __init__(self, reference: Reference) -> None:
+        super().__init__(reference.record)
+        self.reference = reference
+
+
 def read_reference(
     source: Source,
     fields: Iterable[str] | None = None,
@@ -80,6 +88,8 @@ def read_reference(
     Each row has a scrambled number; the rows with the smallest are kept, so that the sample is the same however the
     rows are batched. Raises `InputError` where no row's correctness is known.
     """
+    if isinstance(source, ReferenceSource):
+        return source.reference
     return gather_reference(source, fields, most_rows=most_rows, most_values=most_values).joined()
 
 

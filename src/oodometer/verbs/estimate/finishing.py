@@ -26,37 +26,18 @@ from ...passes.base import State
 from ...passes.guarding import checked_estimate, unless_failed
 from ...passes.plan import EstimationPlan
 from ...passes.slicing import WHOLE, Key, in_natural_order
-from ...predictions import Predictions
 from ...results import Estimate, Interval, Skipped
 from ...results.backtest import Backtest
 from ...results.estimation import Assumed, Estimation, Headline, Part
 from ...results.fall import Fall
 from ...store import Source
-from ..reference import Reference
+from ..fitted import Fitted
 from .options import EstimateOptions
 from .reference_figures import ReferenceFigures
 
-__all__ = ["Fitted", "finish", "none_applies"]
+__all__ = ["finish", "none_applies"]
 
 _Headlines = Callable[..., "_Answer"]
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """What was learnt before the target is read: the plan, the reference as it was read, trials, and what to say."""
-
-    plan: EstimationPlan
-    name: str
-    read: Sequence[Reference]
-    record: Predictions
-    trials: Backtest | None
-    skipped: list[Skipped]
-    warnings: list[str]
-
-    @property
-    def counts(self) -> tuple[int, int]:
-        """Rows of the reference and how many are right, also where methods were fitted on a sample of them."""
-        return sum(r.rows for r in self.read), sum(r.correct for r in self.read)
 
 
 @dataclass(frozen=True)
@@ -167,7 +148,7 @@ def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOp
     trials, (rows, correct) = fitted.trials, fitted.counts
     weighting = None
     if trials is not None:
-        weighting = TrialWeighting(trials.trials, [*trials.methods, "label-shift"], len(fitted.record))
+        weighting = TrialWeighting(trials.trials, [*trials.methods, "label-shift"], fitted.learnt_rows)
     evidence = Evidence(options.level, weighting, diagnosis=diagnosis, source=correct / rows, reference_rows=rows)
     prior, natural_only = options.natural_shifts, options.assume == "natural"
 

@@ -42,7 +42,7 @@ class EstimateOptions:
     backtest: str | Path | Backtest | None = "auto"
     diagnosis: bool = True
     assume: str = "natural"
-    prior: str | os.PathLike[str] | None = None
+    prior: str | os.PathLike[str] | NaturalShifts | None = None
     margin: float = 0.01
     seed: int = 0
     execution: Execution = field(default_factory=Execution)
@@ -66,6 +66,8 @@ class EstimateOptions:
     @cached_property
     def natural_shifts(self) -> NaturalShifts:
         """The prior of natural shifts: the packaged one, or that of a file."""
+        if isinstance(self.prior, NaturalShifts):
+            return self.prior  # of a fitted file
         return packaged_prior() if self.prior is None else NaturalShifts.read(self.prior)
 
     @cached_property

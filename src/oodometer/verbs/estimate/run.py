@@ -12,16 +12,12 @@ from typing import Any
 from ...arguments import checked, renamed
 from ...audits.joining import by_position, joined_truth
 from ...audits.labels import open_labels
-from ...backtests.run import BacktestOptions, run_backtest
-from ...backtests.trials import LEAST_REFERENCE
 from ...engines import Engine
 from ...errors import InputError
-from ...estimators import SourceAccuracy
 from ...kernels import later, limited_to
 from ...passes.base import State
 from ...passes.below_chance import FIELDS_NEEDED, label_warnings
-from ...passes.decisions import check_rule, decisions_said
-from ...passes.fitting import fit_plan, quick_methods
+from ...passes.decisions import check_rule
 from ...passes.folding import Execution
 from ...passes.plan import EstimationPlan, batch_rows, rounding
 from ...passes.slicing import WHOLE
@@ -32,18 +28,17 @@ from ...results.backtest import Backtest
 from ...results.estimation import Estimation
 from ...store import Part, Source
 from ..features import check_features, with_features
+from ..fitted import Fitted, FittedSource
 from ..opening import Opener, renamings
-from ..reference import FEW_ROWS, Reference, gather_reference, width
-from .finishing import Fitted, finish, none_applies
+from . import learning
+from .finishing import finish, none_applies
+from .learning import learn
 from .options import EstimateOptions
-from .reading_ahead import ReadingAhead
+from .recalling import asked_as_fitted, figures_of, recalled
 from .reference_figures import reference_figures
 
 __all__ = ["estimate"]
 
-_PART_ROWS = 1 << 17  # small enough that two workers finish together, large enough to hide their overhead
-_REPEATS = 8  # trials of each family and severity behind a headline
-_LEAST_CANDIDATES = 3  # methods below which there is nothing to weigh
 _SLOW = {"threshold-distance": 200_000}  # target rows above which a method must be asked for by name
 
 
@@ -81,7 +76,8 @@ def estimate(
     Parameters
     ----------
     reference :
-        Labelled predictions on known ground: a file, a frame, a dict of arrays, a `Predictions`, or a list of them.
+        Labelled predictions on known ground: a file, a frame, a dict of arrays, a `Predictions`, or a list of them. Or
+        what was learnt from them before, an `Oodometer` or its file: the options of that fit hold then.
     target :
         Predictions of the same model on the data in question; labels in it are not used for any estimate.
     methods :
@@ -170,16 +166,24 @@ def _estimate(reference: Any, target: Any, options: EstimateOptions) -> Estimati
     target = opener.target(target, options.extra_columns)
     labels = None if options.labels is None else open_labels(options.labels, opener.target)
     opener.check()
-    sources, target = with_features(sources, target, options.features, [options.key])
+    kept = sources[0].contents if isinstance(sources[0], FittedSource) else None
+    if kept is not None:
+        options = asked_as_fitted(kept, options)
+    features = options.features if kept is None else None  # those of a fitted file are known
+    sources, target = with_features(sources, target, features, [options.key])
     _ = options.natural_shifts  # a file that is no prior is refused before the work
     truth = None if labels is None else joined_truth(labels, target, options.key)
     if options.methods is None:
         later(partial(import_module, "scipy.optimize"))  # some will want it: it loads while files are read
-    fitted, parts = _fitted(sources, target, options)
+    if kept is None:
+        fitted, parts = learn(sources, options, target)
+    else:
+        fitted, parts = recalled(kept, options), target.parts(learning.PART_ROWS)
     if labels is not None and (said := by_position(labels, target, options.key)) is not None:
         fitted.warnings.append(said)
     fitted = _for_target(fitted, target, _first_batch(parts, fitted.plan.rows, target), truth, options)
-    figures = later(partial(reference_figures, fitted.plan, fitted.record, options.level))
+    drawn = partial(reference_figures, fitted.plan, fitted.record, options.level)
+    figures = later(drawn) if kept is None else partial(figures_of, kept, fitted.plan)
     state = fitted.plan.read(parts, options.execution, target.name)
     fitted.plan.check_labels(int(state[WHOLE]["truth"]["rows"]))
     fitted.warnings.extend(_target_warnings(fitted.plan, state, target))
@@ -196,37 +200,6 @@ def _first_batch(parts: Sequence[Part], rows: int, source: Source) -> Prediction
     raise InputError("at least one row", got="none", remedy="check what wrote it", file=source.name)
 
 
-def _reference_warnings(
-    read: Sequence[Reference], record: Predictions, target: Source, sources: Sequence[Source]
-) -> list[str]:
-    warnings: list[str] = []
-    unlabelled = sum(r.unlabelled for r in read)
-    if unlabelled:
-        warnings.append(f"{unlabelled} reference rows have no known truth and were left out")
-    if any(r.sampled for r in read):
-        warnings.append(
-            f"the reference has {sum(r.rows for r in read)} labelled rows; methods were fitted on a seeded sample of "
-            f"{len(record)} of them"
-        )
-    if record.rounded is not None:
-        warnings.append(rounding(record.rounded, "the reference's"))
-    if len(record) < FEW_ROWS:
-        warnings.append(
-            f"the reference has only {len(record)} labelled rows; intervals are wide and rest on few errors"
-        )
-    verdicts = record.verdicts
-    if verdicts.all() or not verdicts.any():
-        kind = "errors" if verdicts.all() else "correct answers"
-        warnings.append(f"the reference has no {kind}: what separates right from wrong cannot be learnt from it")
-    warnings += decisions_said(record, "reference")
-    warnings += label_warnings("the reference", [record], record.accuracy)
-    if target.path is not None and any(s.path and Path(s.path).samefile(target.path) for s in sources):
-        warnings.append("reference and target are the same file")
-    if record.label is not None and len(record) and (record.label == record.label[0]).all():
-        warnings.append("all reference labels are of one class")
-    return warnings
-
-
 def _target_warnings(plan: EstimationPlan, state: State, target: Source) -> list[str]:
     """What is to be said of the target's labels, where it has any; its rows are read again only where few are right."""
     known, correct = int(state[WHOLE]["truth"]["known"]), int(state[WHOLE]["truth"]["correct"])
@@ -236,59 +209,6 @@ def _target_warnings(plan: EstimationPlan, state: State, target: Source) -> list
 
 
 # ------------------------------------------------------------------------------------------ fitting
-
-
-def _fitted(sources: Sequence[Source], target: Source, options: EstimateOptions) -> tuple[Fitted, Sequence[Part]]:
-    """Everything learnt from the reference, and the target's parts, the first of which were read meanwhile."""
-    gathered = [gather_reference(s) for s in sources]
-    values = _PART_ROWS * width(gathered[0].parts[0][1])
-    ahead = ReadingAhead(target.parts(_PART_ROWS), batch_rows(len(sources[0].classes or ())), values)
-    try:
-        read = [gathered.pop(0).joined() for _ in range(len(gathered))]  # pieces are let go one by one
-        record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
-        warnings = _reference_warnings(read, record, target, sources)
-        plan, skipped = fit_plan(
-            record,
-            options.methods,
-            level=options.level,
-            seed=options.seed,
-            target_accuracies=options.target_accuracies,
-            calibrator=options.calibrator,
-            diagnosis=options.diagnosis,
-        )
-        trials = _trials(record, options) if options.diagnosis else None
-    finally:
-        ahead.stop()
-    plan = _with_exact_source(plan, read)
-    return Fitted(plan, sources[0].name, read, record, trials, skipped, warnings), ahead.parts
-
-
-def _trials(record: Predictions, options: EstimateOptions) -> Backtest | None:
-    """What the headline is weighed by, or None."""
-    if options.backtest is None or isinstance(options.backtest, Backtest):
-        return options.backtest
-    candidates = quick_methods(options.methods)
-    if len(candidates) < _LEAST_CANDIDATES or len(record) < LEAST_REFERENCE:
-        return None
-    asked = BacktestOptions(
-        methods=candidates,
-        repeats=_REPEATS,
-        level=options.level,
-        calibrator=options.calibrator,
-        seed=options.seed,
-        cache=options.backtest,
-    )
-    return run_backtest(record, asked)
-
-
-def _with_exact_source(plan: EstimationPlan, read: Sequence[Reference]) -> EstimationPlan:
-    """The source accuracy from all reference rows, also where methods were fitted on a sample of them."""
-    rows, correct = sum(r.rows for r in read), sum(r.correct for r in read)
-    methods = {
-        name: method.with_counts(correct, rows) if isinstance(method, SourceAccuracy) else method
-        for name, method in plan.methods.items()
-    }
-    return replace(plan, methods=methods)
 
 
 def _for_target(
@@ -303,8 +223,7 @@ def _for_target(
     plan = replace(
         fitted.plan, by=options.by, every=options.chunks, labels=truth, rows=rows, first_row=beginning.first_row
     )
-    check_rule(beginning, fitted.record.is_argmax)
-    plan = replace(plan, argmax=fitted.record.is_argmax)
+    check_rule(beginning, bool(plan.argmax))
     plan, unfed = plan.restricted_to(beginning)
     unmade = broken("estimator").items() if options.methods is None else ()
     plan, slow = _without_slow(plan, target.rows, options.methods)

@@ -1,0 +1,94 @@
+"""The command `fit`: a labelled reference in, a file of everything that was learnt from it out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..results import percent
+from . import options, output, places
+
+if TYPE_CHECKING:
+    from ..verbs.fit import Oodometer
+
+__all__ = ["add_to"]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(name="fit")(fit)
+
+
+def fit(
+    reference: options.Reference,
+    out: Annotated[
+        str,
+        typer.Option(help="Where to write what was learnt, FILE.oodo; no pickle.", metavar="FILE"),
+        places.WRITTEN,
+    ],
+    method: options.Methods = None,
+    level: options.Level = 0.95,
+    accuracy: Annotated[
+        list[float] | None,
+        typer.Option("--accuracy", help="Find the threshold for this accuracy; may be repeated."),
+    ] = None,
+    calibrator: Annotated[str, typer.Option(help="auto, none, temperature, isotonic or histogram.")] = "auto",
+    rename: options.Rename = None,
+    positive: options.Positive = None,
+    threshold: options.Threshold = None,
+    classes: options.Classes = None,
+    features: options.Features = None,
+    backtest: Annotated[
+        str,
+        typer.Option(
+            help="What the headline is weighed by: auto (a quick backtest, kept in the cache), none, or a folder that "
+            "keeps backtests."
+        ),
+    ] = "auto",
+    prior: Annotated[
+        str | None,
+        typer.Option(help="Another prior of natural shifts than the packaged one.", metavar="FILE"),
+        places.READ,
+    ] = None,
+    workers: options.Workers = None,
+    seed: options.IntervalSeed = 0,
+) -> None:
+    """Learn from a reference once, for `estimate FILE.oodo TARGET` to ask every night."""
+    from ..verbs.fit import fit as run
+
+    made = run(
+        reference,
+        out=out,
+        methods=method or None,
+        level=level,
+        target_accuracies=tuple(accuracy or (0.95,)),
+        calibrator=calibrator,
+        mapping=output.parse_mapping(rename or []),
+        positive=positive,
+        threshold=threshold,
+        classes=output.parse_classes(classes),
+        features=features,
+        backtest=None if backtest == "none" else backtest,
+        prior=prior,
+        workers=workers,
+        seed=seed,
+    )
+    show(made, out)
+
+
+def show(made: Oodometer, out: str) -> None:
+    """What was learnt from how many rows, what was not, and how it is asked."""
+    fitted = made.fitted_.fitted
+    rows, correct = fitted.counts
+    trials = "no backtest" if fitted.trials is None else f"{len(fitted.trials.trials)} simulated targets"
+    output.say(
+        f"Fitted {len(fitted.plan.methods)} methods on {rows} rows of {fitted.name}, {percent(correct / rows)} right; "
+        f"{trials}",
+        f"Wrote {out} ({Path(out).stat().st_size / 1e6:.1f} MB); ask it: oodometer estimate {out} TARGET",
+    )
+    for skipped in fitted.skipped:
+        output.say(f"skipped {skipped.method}: {skipped.why}")
+    for warning in fitted.warnings:
+        output.say(f"warning: {warning}")

@@ -1,0 +1,10 @@
+"""Persistence: fitted objects to one safe file and back: JSON and arrays, classes by a closed list, no pickle."""
+
+from __future__ import annotations
+
+from .archive import ENDING, FORMAT, Archive, write_archive
+from .classes import NotKept
+from .decoding import Damaged, decoded
+from .encoding import Encoder
+
+__all__ = ["ENDING", "FORMAT", "Archive", "Damaged", "Encoder", "NotKept", "decoded", "write_archive"]

@@ -1,0 +1,119 @@
+"""Learning: everything that `estimate` takes from a reference, before or while the target is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ...backtests.run import BacktestOptions, run_backtest
+from ...backtests.trials import LEAST_REFERENCE
+from ...estimators import SourceAccuracy
+from ...passes.below_chance import label_warnings
+from ...passes.decisions import decisions_said
+from ...passes.fitting import fit_plan, quick_methods
+from ...passes.plan import EstimationPlan, batch_rows, rounding
+from ...predictions import Predictions
+from ...results.backtest import Backtest
+from ...store import Part, Source
+from ..fitted import Fitted
+from ..reference import FEW_ROWS, Reference, gather_reference, width
+from .options import EstimateOptions
+from .reading_ahead import ReadingAhead
+
+__all__ = ["LEAST_CANDIDATES", "PART_ROWS", "learn", "trials_of"]
+
+PART_ROWS = 1 << 17  # small enough that two workers finish together, large enough to hide their overhead
+LEAST_CANDIDATES = 3  # methods below which there is nothing to weigh
+_REPEATS = 8  # trials of each family and severity behind a headline
+
+
+def learn(
+    sources: Sequence[Source], options: EstimateOptions, target: Source | None = None
+) -> tuple[Fitted, Sequence[Part]]:
+    """Everything learnt from the reference, and the target's parts, the first of which were read meanwhile."""
+    gathered = [gather_reference(s) for s in sources]
+    values = PART_ROWS * width(gathered[0].parts[0][1])
+    there = [] if target is None else target.parts(PART_ROWS)
+    ahead = ReadingAhead(there, batch_rows(len(sources[0].classes or ())), values)
+    try:
+        read = [gathered.pop(0).joined() for _ in range(len(gathered))]  # pieces are let go one by one
+        record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
+        warnings = _reference_warnings(read, record, target, sources)
+        plan, skipped = fit_plan(
+            record,
+            options.methods,
+            level=options.level,
+            seed=options.seed,
+            target_accuracies=options.target_accuracies,
+            calibrator=options.calibrator,
+            diagnosis=options.diagnosis,
+        )
+        trials = trials_of(record, options) if options.diagnosis else None
+    finally:
+        ahead.stop()
+    plan = replace(_with_exact_source(plan, read), argmax=record.is_argmax)
+    return Fitted(plan, sources[0].name, read, record, trials, skipped, warnings, len(record)), ahead.parts
+
+
+def trials_of(record: Predictions, options: EstimateOptions) -> Backtest | None:
+    """What the headline is weighed by, or None."""
+    if options.backtest is None or isinstance(options.backtest, Backtest):
+        return options.backtest
+    candidates = quick_methods(options.methods)
+    if len(candidates) < LEAST_CANDIDATES or len(record) < LEAST_REFERENCE:
+        return None
+    asked = BacktestOptions(
+        methods=candidates,
+        repeats=_REPEATS,
+        level=options.level,
+        calibrator=options.calibrator,
+        seed=options.seed,
+        cache=options.backtest,
+    )
+    return run_backtest(record, asked)
+
+
+def _with_exact_source(plan: EstimationPlan, read: Sequence[Reference]) -> EstimationPlan:
+    """The source accuracy from all reference rows, also where methods were fitted on a sample of them."""
+    rows, correct = sum(r.rows for r in read), sum(r.correct for r in read)
+    methods = {
+        name: method.with_counts(correct, rows) if isinstance(method, SourceAccuracy) else method
+        for name, method in plan.methods.items()
+    }
+    return replace(plan, methods=methods)
+
+
+def _reference_warnings(
+    read: Sequence[Reference], record: Predictions, target: Source | None, sources: Sequence[Source]
+) -> list[str]:
+    warnings: list[str] = []
+    unlabelled = sum(r.unlabelled for r in read)
+    if unlabelled:
+        warnings.append(f"{unlabelled} reference rows have no known truth and were left out")
+    if any(r.sampled for r in read):
+        warnings.append(
+            f"the reference has {sum(r.rows for r in read)} labelled rows; methods were fitted on a seeded sample of "
+            f"{len(record)} of them"
+        )
+    if record.rounded is not None:
+        warnings.append(rounding(record.rounded, "the reference's"))
+    if len(record) < FEW_ROWS:
+        warnings.append(
+            f"the reference has only {len(record)} labelled rows; intervals are wide and rest on few errors"
+        )
+    verdicts = record.verdicts
+    if verdicts.all() or not verdicts.any():
+        kind = "errors" if verdicts.all() else "correct answers"
+        warnings.append(f"the reference has no {kind}: what separates right from wrong cannot be learnt from it")
+    warnings += decisions_said(record, "reference")
+    warnings += label_warnings("the reference", [record], record.accuracy)
+    if (
+        target is not None
+        and target.path is not None
+        and any(s.path and Path(s.path).samefile(target.path) for s in sources)
+    ):
+        warnings.append("reference and target are the same file")
+    if record.label is not None and len(record) and (record.label == record.label[0]).all():
+        warnings.append("all reference labels are of one class")
+    return warnings

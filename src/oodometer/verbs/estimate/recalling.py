@@ -1,0 +1,133 @@
+"""Recalling: what a fitted file knows, in the place of what would be learnt from its reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from ...errors import UsageError
+from ...passes.fitting import quick_methods
+from ...passes.plan import EstimationPlan
+from ...results.backtest import Backtest
+from ..fitted import Contents, Fitted
+from .learning import LEAST_CANDIDATES
+from .options import EstimateOptions
+from .reference_figures import ReferenceFigures
+
+__all__ = ["ASKED", "FITTED", "asked_as_fitted", "figures_of", "recalled", "told_of_fit"]
+
+FITTED = (
+    "methods",
+    "level",
+    "target_accuracies",
+    "calibrator",
+    "classes",
+    "mapping",
+    "threshold",
+    "features",
+    "diagnosis",
+    "seed",
+)
+"""Options that shape what is learnt from a reference: a fitted file holds them, and another value is refused."""
+
+ASKED = ("by", "every", "labels", "key", "backtest", "assume", "prior", "margin", "execution")
+"""Options that only say what is asked about a target."""
+
+_OPENED = ("classes", "mapping", "threshold")  # whoever opens the target sees to these
+_DEFAULTS = {f.name: f.default for f in fields(EstimateOptions)}
+
+
+def told_of_fit(options: EstimateOptions) -> dict[str, Any]:
+    """The options that a file is to hold, as plain values."""
+    told: dict[str, Any] = {}
+    for name in FITTED:
+        value = getattr(options, name)
+        told[name] = list(value) if isinstance(value, (list, tuple)) else value
+        if isinstance(value, Mapping):
+            told[name] = dict(value)
+    return told
+
+
+def asked_as_fitted(kept: Contents, options: EstimateOptions) -> EstimateOptions:
+    """The options with those of the fit; `UsageError` for one that was given and is another.
+
+    Fewer methods may be asked than were fitted, and the diagnosis and the backtest may be left out.
+    """
+    told = kept.options
+    changes: dict[str, Any] = {}
+    for name in FITTED:
+        if name in _OPENED or name not in told:
+            continue
+        before, now = told[name], getattr(options, name)
+        now = list(now) if isinstance(now, tuple) else now
+        usual = _DEFAULTS[name]
+        if now == before:
+            continue
+        if now == (list(usual) if isinstance(usual, tuple) else usual):
+            changes[name] = before
+        elif name == "diagnosis":
+            continue
+        elif name == "methods":
+            _check_fitted(kept, now)
+        else:
+            raise UsageError(
+                f"{_file(kept)} was fitted with {name} {_shown(before)}, got {_shown(now)}; leave {name} out, or fit "
+                "the reference again with it"
+            )
+    if options.backtest not in ("auto", None) and not isinstance(options.backtest, Backtest):
+        raise UsageError(f"{_file(kept)} holds its backtest; a folder for backtests is of use to `oodometer fit`")
+    if options.prior is None and kept.prior is not None:
+        changes["prior"] = kept.prior
+    return replace(options, **changes)
+
+
+def recalled(kept: Contents, options: EstimateOptions) -> Fitted:
+    """What was learnt, cut to the methods that are asked for."""
+    fitted = kept.fitted
+    plan, trials, skipped = fitted.plan, fitted.trials, list(fitted.skipped)
+    wanted = options.methods
+    if wanted is not None and wanted != kept.options.get("methods"):
+        plan = replace(plan, methods={name: plan.methods[name] for name in wanted if name in plan.methods})
+        skipped = [one for one in skipped if one.method in wanted]
+        trials = _of_methods(trials, quick_methods(wanted))
+    if not options.diagnosis:
+        plan, trials = replace(plan, shift_statistics=None, diagnostician=None), None
+    if options.backtest is None or isinstance(options.backtest, Backtest):
+        trials = options.backtest
+    return replace(fitted, plan=plan, trials=trials, skipped=skipped, warnings=list(fitted.warnings))
+
+
+def figures_of(kept: Contents, plan: EstimationPlan) -> ReferenceFigures | None:
+    """What the page draws of the reference; None where the target has no confidence to set beside it."""
+    figures: ReferenceFigures | None = kept.figures
+    return None if plan.confidence is None else figures
+
+
+def _of_methods(trials: Backtest | None, names: list[str]) -> Backtest | None:
+    """The trials as if only these methods had been tried; None where there are too few to weigh."""
+    if trials is None or len(names) < LEAST_CANDIDATES:
+        return None
+    few = tuple(
+        replace(trial, estimates={name: one for name, one in trial.estimates.items() if name in names})
+        for trial in trials.trials
+    )
+    return replace(trials, trials=few)
+
+
+def _check_fitted(kept: Contents, wanted: list[str]) -> None:
+    known = {*kept.fitted.plan.methods, *(one.method for one in kept.fitted.skipped)}
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise UsageError(
+            f"{_file(kept)} holds no method {unknown[0]!r}, only {', '.join(kept.fitted.plan.methods)}; fit the "
+            f"reference again with --method {unknown[0]}"
+        )
+
+
+def _file(kept: Contents) -> str:
+    return kept.file or "this Oodometer"
+
+
+def _shown(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

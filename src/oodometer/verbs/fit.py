@@ -1,0 +1,258 @@
+"""The verb `fit`: everything that can be learnt from a reference, once, in an object that can be saved and asked."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+from ..arguments import CHECKS, checked
+from ..errors import UsageError
+from ..headline.natural_shifts import NaturalShifts
+from ..kernels import limited_to
+from ..results import percent
+from ..results.backtest import Backtest
+from ..results.estimation import Estimation
+from ..store import refuse_clashes
+from .estimate import estimate
+from .estimate.learning import learn
+from .estimate.options import EstimateOptions
+from .estimate.recalling import told_of_fit
+from .estimate.reference_figures import reference_figures
+from .features import check_features, with_features
+from .fitted import Contents, FittedSource, check_ending
+from .opening import Opener, renamings
+
+__all__ = ["Oodometer", "fit"]
+
+
+class Oodometer:
+    """What `estimate` learns from a reference, learnt once: ``Oodometer().fit(reference).estimate(target)``.
+
+    It has the habits of a scikit-learn estimator (`get_params`, `set_params`, `sklearn.base.clone`), and its results
+    are those of `estimate` with the same options. `save` writes one file that `load`, `estimate` and the command line
+    take in the reference's place; no pickle is involved.
+
+    Parameters
+    ----------
+    methods, level, target_accuracies, calibrator, classes, mapping, positive, threshold, features, backtest, \
+diagnosis, prior, seed :
+        As in `estimate`. They are checked by `fit`.
+
+    Attributes
+    ----------
+    fitted_ : what was learnt; there after `fit` or `load`.
+
+    >>> reference = {"probabilities": [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4]] * 40, "label": [0, 0, 1] * 40}
+    >>> odometer = Oodometer(methods=["source", "atc"]).fit(reference)
+    >>> odometer
+    Oodometer(methods=['source', 'atc']), fitted on 120 rows of table (66.7 % right): source, atc
+    >>> odometer.estimate({"probabilities": [[0.9, 0.1], [0.6, 0.4]] * 40})["atc"].value
+    0.5
+    """
+
+    fitted_: Contents
+
+    def __init__(
+        self,
+        *,
+        methods: Sequence[str] | None = None,
+        level: float = 0.95,
+        target_accuracies: Sequence[float] = (0.95,),
+        calibrator: str = "auto",
+        classes: Sequence[int | str] | None = None,
+        mapping: Mapping[str, str] | None = None,
+        positive: str | None = None,
+        threshold: float | None = None,
+        features: str | Sequence[str] | None = None,
+        backtest: str | Path | Backtest | None = "auto",
+        diagnosis: bool = True,
+        prior: str | PathLike[str] | NaturalShifts | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.methods = methods
+        self.level = level
+        self.target_accuracies = target_accuracies
+        self.calibrator = calibrator
+        self.classes = classes
+        self.mapping = mapping
+        self.positive = positive
+        self.threshold = threshold
+        self.features = features
+        self.backtest = backtest
+        self.diagnosis = diagnosis
+        self.prior = prior
+        self.seed = seed
+
+    def fit(self, reference: Any, y: None = None, *, workers: int | None = None) -> Self:
+        """Learn from a labelled reference (a file, a frame, a dict of arrays, a `Predictions`, or a list of them).
+
+        Raises `InputError` and `UsageError` as `estimate` does. ``y`` is not used: labels stand in the reference.
+        """
+        if y is not None:
+            raise UsageError("labels belong into the reference, as its column `label`; fit takes no y")
+        self.fitted_ = _contents(reference, self._options(), workers)
+        return self
+
+    def estimate(self, target: Any, **asked: Any) -> Estimation:
+        """The accuracy on a target without labels; ``asked`` are arguments of `estimate` about the target: by, every,
+        labels, key, assume, margin, engine, workers, progress. A ``mapping`` is added to that of the fit.
+
+        Raises `UsageError` before `fit`, and for options that another fit would be needed for.
+        """
+        self._check_fitted()
+        return estimate(self, target, **asked)
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write a ``.oodo`` file, whole or not at all; the same fit gives the same bytes.
+
+        It holds a sample of the reference's rows (at most 200,000, and 4 million numbers) for `diagnose`, `audit` and
+        `backtest`. Raises `UsageError` before `fit` and for another ending.
+        """
+        return self._check_fitted().save(path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Read a file that `save` or ``oodometer fit`` wrote; `InputError` for anything else, nothing of which is run.
+
+        A file of another version of oodometer is refused: what was learnt may mean something else there.
+        """
+        check_ending(path)
+        kept = FittedSource.of(path).contents
+        known = cls._names()
+        made = cls(**{name: value for name, value in kept.options.items() if name in known}, prior=kept.prior)
+        made.fitted_ = kept
+        return made
+
+    def _options(self) -> EstimateOptions:
+        """The parameters, each checked by its name."""
+        given: dict[str, Any] = self.get_params()
+        for name, value in given.items():
+            if (value is not None or name == "seed") and not isinstance(value, NaturalShifts):
+                check = check_features if name == "features" else CHECKS[name]
+                given[name] = check(name, value)
+        given["mapping"] = renamings(given["mapping"], given.pop("positive"))
+        return EstimateOptions(**given)
+
+    # ------------------------------------------------------------------------- habits of scikit-learn
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters of the constructor."""
+        return {name: getattr(self, name) for name in self._names()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; what was fitted before stays until `fit`. `UsageError` for one that there is not."""
+        known = self._names()
+        for name, value in params.items():
+            if name not in known:
+                raise UsageError(f"Oodometer has no parameter {name!r}; known: {', '.join(known)}")
+            setattr(self, name, value)
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "fitted_")
+
+    def __fitted_reference__(self) -> Contents:
+        """What was learnt, for verbs that take a reference."""
+        return self._check_fitted()
+
+    def _check_fitted(self) -> Contents:
+        if not hasattr(self, "fitted_"):
+            raise UsageError("this Oodometer has not been fitted; call fit(reference) first, or Oodometer.load(path)")
+        return self.fitted_
+
+    def __repr__(self) -> str:
+        usual = {name: one.default for name, one in inspect.signature(type(self).__init__).parameters.items()}
+        given = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items() if value is not usual[name])
+        told = f"{type(self).__name__}({given})"
+        if not hasattr(self, "fitted_"):
+            return told
+        fitted = self.fitted_.fitted
+        rows, correct = fitted.counts
+        methods = list(fitted.plan.methods)
+        named = ", ".join(methods) if len(methods) <= _FEW else f"{len(methods)} methods"
+        return f"{told}, fitted on {rows} rows of {fitted.name} ({percent(correct / rows)} right): {named}"
+
+
+_FEW = 3  # methods that a line has room for
+
+
+@checked(features=check_features)
+def fit(
+    reference: Any,
+    *,
+    out: str | PathLike[str] | None = None,
+    methods: Sequence[str] | None = None,
+    level: float = 0.95,
+    target_accuracies: Sequence[float] = (0.95,),
+    calibrator: str = "auto",
+    classes: Sequence[int | str] | None = None,
+    mapping: Mapping[str, str] | None = None,
+    positive: str | None = None,
+    threshold: float | None = None,
+    features: str | Sequence[str] | None = None,
+    backtest: str | Path | Backtest | None = "auto",
+    diagnosis: bool = True,
+    prior: str | PathLike[str] | None = None,
+    workers: int | None = None,
+    seed: int = 0,
+) -> Oodometer:
+    """Learn everything that `estimate` needs from a reference, once; ``out`` is the ``.oodo`` file to keep it in.
+
+    Parameters
+    ----------
+    reference, methods, level, target_accuracies, calibrator, classes, mapping, positive, threshold, features, \
+backtest, diagnosis, prior, workers, seed :
+        As in `estimate`.
+    out :
+        Where to write what was learnt; None for nowhere.
+
+    Returns an `Oodometer`, whose `estimate` may be asked about one target after another. Raises as `estimate` does.
+
+    >>> reference = {"probabilities": [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4]] * 40, "label": [0, 0, 1] * 40}
+    >>> fit(reference, methods=["doc"]).estimate({"probabilities": [[0.9, 0.1], [0.6, 0.4]] * 40}).estimates[0].method
+    'doc'
+    """
+    if out is not None:
+        check_ending(out)
+        refuse_clashes({"out": out}, reference if isinstance(reference, (list, tuple)) else [reference])
+    made = Oodometer(
+        methods=methods,
+        level=level,
+        target_accuracies=target_accuracies,
+        calibrator=calibrator,
+        classes=classes,
+        mapping=mapping,
+        positive=positive,
+        threshold=threshold,
+        features=features,
+        backtest=backtest,
+        diagnosis=diagnosis,
+        prior=prior,
+        seed=seed,
+    ).fit(reference, workers=workers)
+    if out is not None:
+        made.save(out)
+    return made
+
+
+def _contents(reference: Any, options: EstimateOptions, workers: int | None) -> Contents:
+    """What is learnt from a reference."""
+    opener = Opener(options.mapping, options.threshold)
+    sources = opener.references(reference, options.classes)
+    if isinstance(sources[0], FittedSource):
+        raise UsageError(f"{sources[0].path or 'this Oodometer'} is fitted already; give the reference itself to fit")
+    opener.check()
+    sources, _ = with_features(sources, None, options.features)
+    shifts = None if options.prior is None else options.natural_shifts
+    with limited_to(workers):
+        fitted, _ = learn(sources, options)
+        figures = reference_figures(fitted.plan, fitted.record, options.level)
+    how: dict[str, Any] = {"mapping": options.mapping, "threshold": options.threshold, "options": told_of_fit(options)}
+    return Contents(fitted, figures, opener.axes, **how, encoding=sources[0].encoding, prior=shifts)

@@ -1,0 +1,8 @@
+"""Fitted: everything learnt from a reference, in memory and in one file, and that file where a reference is wanted."""
+
+from __future__ import annotations
+
+from .contents import Contents, Fitted, check_ending
+from .source import FittedSource, is_fitted
+
+__all__ = ["Contents", "Fitted", "FittedSource", "check_ending", "is_fitted"]
