@@ -2,8 +2,9 @@
 
 OodometerError                    the root; catch this one
 ├── InputError                    a file, a row or an argument is wrong            (exit code 2)
+│   └── MissingColumnsError       a file lacks what the work needs, by our names   (exit code 2)
 ├── UsageError                    a command or a call makes no sense               (exit code 2)
-│   └── UnknownColumnError        a column that was to be renamed is not there     (exit code 2)
+│   └── UnknownColumnError        a column that was named is not there             (exit code 2)
 ├── NotApplicable                 a method cannot answer on these data (a skip, not a failure)
 ├── MissingExtraError             an optional dependency is absent                 (exit code 2)
 └── WorkError                     the work itself failed                           (exit code 1)
@@ -12,15 +13,18 @@ OodometerError                    the root; catch this one
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 
 __all__ = [
     "InputError",
+    "MissingColumnsError",
     "MissingExtraError",
     "NotApplicable",
     "OodometerError",
     "UnknownColumnError",
     "UsageError",
     "WorkError",
+    "near_names",
     "visible",
 ]
 
@@ -44,6 +48,18 @@ def visible(text: str) -> str:
 def _seen(sign: str) -> str:
     unsafe = sign in _BENDING or unicodedata.category(sign) in _UNSEEN
     return sign.encode("unicode_escape").decode("ascii") if unsafe else sign
+
+
+def near_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
+    """The known names that look like a mistyped one, the nearest first.
+
+    >>> near_names("y_pred_prob", ["id", "y_pred", "y_pred_proba"]), near_names("site", ["age"])
+    (['y_pred_proba'], [])
+    """
+    import difflib
+
+    lower = {one.lower(): one for one in reversed(list(known))}
+    return [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=most, cutoff=0.65)]
 
 
 class OodometerError(Exception):
@@ -110,7 +126,7 @@ class InputError(OodometerError, ValueError):
 
     def at(self, *, file: str | None = None, row_offset: int = 0) -> InputError:
         """Return the same error placed in a file, its row moved by the rows read before."""
-        return InputError(
+        return type(self)(
             self.expected,
             got=self.got,
             remedy=self.remedy,
@@ -120,6 +136,10 @@ class InputError(OodometerError, ValueError):
         )
 
 
+class MissingColumnsError(InputError):
+    """A file lacks the columns that the work needs; as a rule they are there under other names."""
+
+
 class UsageError(OodometerError, ValueError):
     """A call or a command that makes no sense, such as an unknown method name."""
 
@@ -127,14 +147,14 @@ class UsageError(OodometerError, ValueError):
 
 
 class UnknownColumnError(UsageError):
-    """A column that was to be renamed is not there; ``column`` is its name.
+    """A column that was named is not there; ``column`` is its name, ``meant`` the column that was probably meant.
 
     >>> UnknownColumnError("y_true", "a.csv: there is no column y_true").column
     'y_true'
     """
 
-    def __init__(self, column: str, message: str) -> None:
-        self.column = column
+    def __init__(self, column: str, message: str, meant: str | None = None) -> None:
+        self.column, self.meant = column, meant
         super().__init__(message)
 
 

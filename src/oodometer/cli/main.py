@@ -88,6 +88,11 @@ for command in (
     command.add_to(app)
 
 
+def command_of(run: Any) -> str:
+    """The name under which a function is a command."""
+    return next((c.name or "" for c in app.registered_commands if getattr(c.callback, "__wrapped__", None) is run), "")
+
+
 @cache
 def _parser(word: str) -> Any:
     """The parser of the command that this word names, else of all commands: to read the hints of all takes a while."""

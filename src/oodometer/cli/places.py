@@ -71,8 +71,28 @@ class _Guarded:
             raise UsageError("give -v or --quiet, not both")
         with output.loudness(verbose, quiet):
             _check(self.__wrapped__, given)
-            with going_on("nothing was written"):
+            with going_on("nothing was written"), advised(self.__wrapped__, given):
                 return self.__wrapped__(**given)
+
+
+@contextmanager
+def advised(run: Callable[..., Any], given: Mapping[str, Any]) -> Iterator[None]:
+    """Inside, an error about columns that go by other names is followed by the command that would work."""
+    from ..errors import MissingColumnsError, UnknownColumnError
+
+    try:
+        yield
+    except (MissingColumnsError, UnknownColumnError) as error:
+        from .advice import better_command
+
+        command = better_command(run, given, places_of(run), error)
+        if command is None:
+            raise
+        if isinstance(error, MissingColumnsError):  # the command says what the remedy said
+            error.remedy = f"try: {command}"
+            raise error.at() from None
+        link = " " if str(error).endswith("?") else "; "
+        raise UnknownColumnError(error.column, f"{error}{link}try: {command}", error.meant) from None
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from .. import plugins
-from ..errors import InputError
+from ..errors import InputError, MissingColumnsError
 from ..intervals import check_level
 from ..metrics import Accuracy, Metric
 from ..predictions import FIELDS, Predictions
@@ -193,8 +193,8 @@ def _fields(source: Source, chosen: Sequence[Metric[Any, Any]], by: str | None) 
     return tuple(name for name in FIELDS if name in read)
 
 
-def _no_truth(source: Source) -> InputError:
-    return InputError(
+def _no_truth(source: Source) -> MissingColumnsError:
+    return MissingColumnsError(
         "at least one row of known truth: `correct`, or `label` with `prediction` or `probabilities`",
         got="none",
         remedy="add the column, or estimate without labels: `oodometer estimate`",

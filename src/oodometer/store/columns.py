@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..classes import ClassNames
-from ..errors import InputError, UnknownColumnError, UsageError
+from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, near_names
 from ..fields import FIELDS, Kind, refuse_classes_beside_positions
 
 __all__ = ["AXES", "WIDE", "Feed", "Kind", "Layout", "class_names", "offsets_of", "says_truth"]
@@ -151,13 +151,19 @@ class Layout:
         where = dict(zip(ours, columns, strict=True)) | {c: c for c in columns}
         missing = [name for name in extra if name not in where]
         if missing:
-            raise UsageError(f"{_in(file)}there is no column {missing[0]}; its columns are {_shown(columns)}")
+            near = near_names(missing[0], columns)
+            meant = f"did you mean {near[0]}? " if near else ""
+            message = f"{_in(file)}there is no column {missing[0]}; {meant}its columns are {_shown(columns)}"
+            raise UnknownColumnError(missing[0], message, near[0] if near else None)
         if not feeds:
-            raise InputError(
+            from .likely import likely_remedy
+
+            raise MissingColumnsError(
                 "columns of a predictions file (label, prediction, probabilities or prob_<class>, logits or "
                 "logit_<class>, confidence, correct, ...)",
                 got=_shown(columns) if columns else "no columns",
-                remedy="rename them, for example --map y_true=label (a CSV file needs a header line)",
+                remedy=likely_remedy(columns)
+                or "rename them, for example --map y_true=label (a CSV file needs a header line)",
                 file=file,
             )
         layout = Layout(tuple(columns), feeds, {name: where[name] for name in extra}, where)
@@ -310,11 +316,7 @@ def _renamed(columns: Sequence[str], mapping: Mapping[str, str], file: str | Non
     )
     unknown = [theirs for theirs in mapping if theirs not in columns]
     if unknown and repeated is None:
-        raise UnknownColumnError(
-            unknown[0],
-            f"{_in(file)}there is no column {unknown[0]} to rename to {mapping[unknown[0]]}; "
-            f"its columns are {_shown(columns)}",
-        )
+        raise _unknown_renaming(unknown[0], mapping[unknown[0]], columns, file)
     ours = [mapping[c] if c in mapping else c.strip() if c.strip() in FIELDS else c.lstrip() for c in columns]
     if repeated is None and len(set(ours)) < len(ours):
         repeated = next(c for i, c in enumerate(ours) if c in ours[:i])
@@ -327,6 +329,16 @@ def _renamed(columns: Sequence[str], mapping: Mapping[str, str], file: str | Non
             column=repeated,
         )
     return ours
+
+
+def _unknown_renaming(theirs: str, ours: str, columns: Sequence[str], file: str | None) -> UnknownColumnError:
+    """The error about a column that was to be renamed: turned round, mistyped, or not there at all."""
+    message = f"{_in(file)}there is no column {theirs} to rename to {ours}; "
+    if ours in columns and (theirs in FIELDS or theirs.startswith(tuple(WIDE))):
+        return UnknownColumnError(theirs, f"{message}did you mean --map {ours}={theirs} (theirs=ours)?", ours)
+    near = near_names(theirs, columns)
+    meant = f"did you mean {near[0]}? " if near else ""
+    return UnknownColumnError(theirs, f"{message}{meant}its columns are {_shown(columns)}", near[0] if near else None)
 
 
 def _shown(names: Sequence[str], most: int = 12) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..errors import UnknownColumnError, UsageError
+from ..errors import MissingColumnsError, UnknownColumnError, UsageError
 from ..store import Axes, DecidedSource, Source, as_source, check_threshold
 from .fitted import FittedSource, is_fitted
 
@@ -57,7 +57,7 @@ class Opener:
         self._mapping = dict(mapping or {})
         self._threshold = None if threshold is None else check_threshold(threshold)
         self._used: set[str] = set()
-        self._complaints: dict[str, UsageError] = {}
+        self._complaints: dict[str, UnknownColumnError] = {}
         self._axes: Axes | None = None
 
     def references(self, reference: Any, classes: Sequence[int | str] | None = None) -> list[Source]:
@@ -125,14 +125,25 @@ class Opener:
                     data, classes=classes, mapping=mapping or None, extra_columns=extra_columns, axes=axes
                 )
             except UnknownColumnError as error:
+                if error.column not in mapping:
+                    raise
                 self._complaints[error.column] = error
                 del mapping[error.column]
                 continue
+            except MissingColumnsError as error:  # a mistyped renaming says more than that nothing is known
+                mistyped = [self._complaints[c] for c in self._mapping if c not in mapping and self._meant(c)]
+                if mistyped:
+                    raise mistyped[0] from error
+                raise
             self._used.update(mapping)
             labels_alone = axes is not None and "probabilities" not in source.fields
             if self._threshold is None or labels_alone:
                 return source
             return DecidedSource(source, self._threshold)
+
+    def _meant(self, column: str) -> str | None:
+        """The column that was meant by one that is renamed and not there, unless another file held it."""
+        return self._complaints[column].meant if column not in self._used else None
 
     def check(self, elsewhere: Iterable[str] = ()) -> None:
         """Raise the complaint about a renaming that no source could use, of a column that is not ``elsewhere``."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array, Ragged
-from ..errors import InputError
+from ..errors import MissingColumnsError
 from ..fields import FIELDS
 from ..inference.folds import scramble
 from ..kernels import cores, pool
@@ -134,7 +134,7 @@ def gather_reference(
             highest, kept = _sampled(kept, limit)
             held = sum(len(r) for _, r in kept)
     if not rows:
-        raise InputError(
+        raise MissingColumnsError(
             "a labelled reference: `label` with `prediction` or `probabilities`, or `correct`",
             got=f"{unlabelled} rows of unknown correctness; fields: {', '.join(source.fields) or 'none'}",
             remedy="give the file with the truth first, REFERENCE then TARGET; rename columns with --map theirs=ours",

@@ -1,0 +1,137 @@
+"""Advice: after an error about columns, the whole command that would have worked, by what the files hold."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from typer.models import ArgumentInfo, OptionInfo
+
+from ..errors import OodometerError, UnknownColumnError, near_names
+from ..fields import FIELDS
+from ..store.columns import WIDE
+from ..store.likely import as_options, likely_columns
+
+__all__ = ["better_command"]
+
+_TRUTH = ("label", "correct")
+_OUTPUTS = ("prediction", "probabilities", "logits", "confidence", "correct")
+_PLACEHOLDER = "TRUTH"
+
+
+def better_command(
+    run: Callable[..., Any], given: Mapping[str, Any], places: Mapping[str, tuple[str, str]], error: OodometerError
+) -> str | None:
+    """The command with renamings that fit the files; None where they are not understood, or nothing would change."""
+    if not {"rename", "positive"} <= given.keys():
+        return None
+    try:
+        files = _files(given, places)
+    except (OodometerError, OSError, ValueError):
+        return None  # the error that was raised says enough
+    if not files or "-" in (path for path, _ in files):
+        return None
+    before = _as_mapping(given)
+    renamings = _mended(before, files)
+    renamings |= _found(renamings, files, given)
+    changes = dict(given)
+    if isinstance(error, UnknownColumnError):
+        known = [column for _, columns in files for column in columns]
+        changes |= {n: error.meant for n in ("by", "key") if error.meant in known and given.get(n) == error.column}
+    if renamings == before and changes == given:
+        return None
+    if not _complete(renamings, files):
+        return None
+    command = _typed(run, {**changes, "rename": None, "positive": None}, as_options(renamings))
+    if _PLACEHOLDER in renamings:
+        command += f", where {_PLACEHOLDER} is your column of the truth"
+    return command
+
+
+def _files(given: Mapping[str, Any], places: Mapping[str, tuple[str, str]]) -> list[tuple[str, tuple[str, ...]]]:
+    """The predictions that are read, reference first: path and columns."""
+    from ..store.tables import open_table
+
+    out = []
+    for parameter in ("reference", "target", "predictions", "models"):
+        value = given.get(parameter)
+        if value is None or places.get(parameter, ("", ""))[1] != "read":
+            continue
+        out += [(path, tuple(open_table(path).columns)) for path in ([value] if isinstance(value, str) else value)]
+    return out
+
+
+def _as_mapping(given: Mapping[str, Any]) -> dict[str, str]:
+    """All renamings that were asked for, theirs -> ours."""
+    from ..verbs.opening import renamings
+    from .output import parse_mapping
+
+    return renamings(parse_mapping(given["rename"] or []), given["positive"]) or {}
+
+
+def _mended(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequence[str]]]) -> dict[str, str]:
+    """The renamings, those turned round the right way and mistyped ones by their near names."""
+    known = list(dict.fromkeys(column for _, columns in files for column in columns))
+    out: dict[str, str] = {}
+    for theirs, ours in mapping.items():
+        if theirs in known:
+            out[theirs] = ours
+        elif ours in known and (theirs in FIELDS or theirs.startswith(tuple(WIDE))):
+            out[ours] = theirs
+        elif near := near_names(theirs, known):
+            out[near[0]] = ours
+    return out
+
+
+def _found(
+    mapping: Mapping[str, str], files: Sequence[tuple[str, Sequence[str]]], given: Mapping[str, Any]
+) -> dict[str, str]:
+    """Renamings of columns by likely names; the truth is also what the reference has and the target lacks."""
+    (_, reference), *others = files
+    out: dict[str, str] = {}
+    for _, columns in reversed(files):
+        ours = {mapping.get(c, c) for c in columns}
+        out |= {t: o for t, o in likely_columns(columns).items() if t not in mapping and o not in ours}
+    if any(ours.startswith("prob_") for ours in mapping.values()):
+        out = {theirs: ours for theirs, ours in out.items() if not ours.startswith("prob_")}
+    if given.get("every") is None:
+        out = {theirs: ours for theirs, ours in out.items() if ours != "time"}
+    here = {mapping.get(c, out.get(c, c)) for c in reference}
+    if not here & set(_TRUTH):
+        paired = others and given.get("target") is not None
+        alone = [c for c in reference if paired and not any(c in columns for _, columns in others)]
+        free = [c for c in alone if c not in mapping and c not in FIELDS]
+        out = {(free[0] if len(free) == 1 else _PLACEHOLDER): "label", **out}
+    return out
+
+
+def _complete(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequence[str]]]) -> bool:
+    """Whether every file would hold outputs of a model."""
+    for _, columns in files:
+        ours = [mapping.get(c, c) for c in columns]
+        if not any(c in _OUTPUTS or c.startswith(tuple(WIDE)) for c in ours):
+            return False
+    return True
+
+
+def _typed(run: Callable[..., Any], given: Mapping[str, Any], renamings: str) -> str:
+    """The command as it would be typed, without options that say what they say by default."""
+    from .main import command_of
+
+    words = ["oodometer", command_of(run)]
+    options: list[str] = []
+    for name, parameter in inspect.signature(run, eval_str=True).parameters.items():
+        value = given.get(name)
+        told = getattr(parameter.annotation, "__metadata__", ())
+        if any(isinstance(one, ArgumentInfo) for one in told):
+            words += [str(one) for one in (value if isinstance(value, list) else [value])]
+            continue
+        if value in (None, [], parameter.default):
+            continue
+        spelt = next((d for o in told if isinstance(o, OptionInfo) for d in (o.default, *(o.param_decls or ()))
+                      if isinstance(d, str) and d.startswith("--")), f"--{name.replace('_', '-')}")  # fmt: skip
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            options += [spelt] if one is True else [spelt, str(one)]
+    return " ".join(part for part in (shlex.join(words), renamings, shlex.join(options)) if part)
