@@ -10,7 +10,7 @@ import os
 import secrets
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Set
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -135,6 +135,17 @@ def _texts(name: str, value: Any) -> list[str]:
     return some
 
 
+def _names_of(kind: Literal["estimator", "metric"]) -> Check:
+    """A check of names of methods; names that others use become ours."""
+
+    def check(name: str, value: Any) -> list[str]:
+        from .registry import named
+
+        return [named(kind, one) for one in _texts(name, value)]
+
+    return check
+
+
 def _numbers(name: str, value: Any) -> tuple[float, ...]:
     return tuple(_number(f"every entry of {name}", one) for one in _list(name, value, "numbers"))
 
@@ -234,7 +245,9 @@ CHECKS: dict[str, Check] = {
     "config": _mapping,
     "records": _records,
     "ranker": _ranker,
-    **dict.fromkeys(("methods", "metrics", "families", "names", "existing", "only", "tasks", "extra_columns"), _texts),
+    "methods": _names_of("estimator"),
+    "metrics": _names_of("metric"),
+    **dict.fromkeys(("families", "names", "existing", "only", "tasks", "extra_columns"), _texts),
     **dict.fromkeys(
         ("target_accuracies", "require", "weights", "energy", "parameters", "didma_weights", "nidma_weights"), _numbers
     ),

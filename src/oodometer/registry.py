@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar, get_args
 from . import plugins
 from .errors import UsageError
 
-__all__ = ["broken", "create", "find", "names", "register"]
+__all__ = ["broken", "create", "find", "named", "names", "register"]
 
 MethodKind = Literal[
     "score", "estimator", "metric", "calibrator", "ranker", "simulation", "shift", "attribution", "factor"
@@ -158,10 +158,23 @@ def find(kind: MethodKind, name: str) -> Any:
     if cls is None:
         import difflib
 
-        near = difflib.get_close_matches(name, _table[kind], n=3, cutoff=0.5)
+        near = difflib.get_close_matches(name.lower(), _table[kind], n=3, cutoff=0.5)
+        near = near or [one for one in _table[kind] if len(name) > 1 and name.lower() in one][:3]
         hint = f"did you mean {' or '.join(near)}" if near else "`oodometer methods` lists them"
         raise UsageError(f"unknown {kind} {name!r}; {hint}")
     return cls
+
+
+def named(kind: MethodKind, name: str) -> str:
+    """Our name of what may be called otherwise elsewhere (`ROC-AUC`, `auc`); an unknown name as it is.
+
+    >>> named("metric", "Brier score"), named("metric", "nothing-like-it")
+    ('brier', 'nothing-like-it')
+    """
+    from .aliases import canonical
+
+    _load(kind)
+    return canonical(kind, name, _table[kind])
 
 
 def those(kind: MethodKind, holds: Callable[[Any], bool]) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ FILES: list[tuple[str, str | bytes, int | None, str | None, str]] = [
     ("negative.csv", HEAD + "1.1,-0.1,cat\n", 1, "prob_dog", "logit_"),
     ("twice.csv", "prob_a,prob_b,prob_a\n1,0,0\n", None, "prob_a", "prob_a twice"),
     ("both.csv", 'prob_a,prob_b,probabilities\n1,0,"[1,0]"\n', None, "prob_a", "got both"),
-    ("nothing.csv", "x,y\n1,2\n", None, None, "got x, y; rename them"),
+    ("nothing.csv", "x,y\n1,2\n", None, None, "got x, y; the file has y: --map y=label"),
     ("class.csv", HEAD + GOOD + "0.9,0.1,bird\n", 2, "label", "(cat, dog), got 'bird'"),
     ("swapped.csv", HEAD.replace("label", "prediction") + "0.2,0.8,cat\n0.9,0.1,dog\n", 1, "prediction", "swapped"),
     ("unpredicted.csv", "prediction,label\na,a\n,b\n", 2, "prediction", "a predicted class, got null"),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..errors import InputError, UsageError
+from ..errors import InputError, UnknownColumnError, near_names
 from ..predictions import Predictions
 from ..store import Source
 from ..store.spreadsheets import same_cell
@@ -35,9 +35,13 @@ def matched_rows(
     name = KEY if key is None else key
     for source in (labels, target):
         if key is not None and not source.holds(key):
-            raise UsageError(
-                f"{source.name}: there is no column {key} to join labels by; its columns are "
-                f"{', '.join(source.columns[:12])}"
+            near = near_names(key, source.columns)
+            meant = f"did you mean {near[0]}? " if near else ""
+            raise UnknownColumnError(
+                key,
+                f"{source.name}: there is no column {key} to join labels by; {meant}its columns are "
+                f"{', '.join(source.columns[:12])}",
+                near[0] if near else None,
             )
     if labels.holds(name) and target.holds(name):
         if number is not None and (sure := _confirmed(labels, target, name, number)) is not None:

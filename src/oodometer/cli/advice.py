@@ -34,9 +34,12 @@ def better_command(
     if not files or "-" in (path for path, _ in files):
         return None
     before = _as_mapping(given)
+    changes = dict(given)
+    if _is_turned(before, files, given):
+        changes |= {"reference": given["target"], "target": given["reference"]}
+        files = files[::-1]
     renamings = _mended(before, files)
     renamings |= _found(renamings, files, given)
-    changes = dict(given)
     if isinstance(error, UnknownColumnError):
         known = [column for _, columns in files for column in columns]
         changes |= {n: error.meant for n in ("by", "key") if error.meant in known and given.get(n) == error.column}
@@ -69,6 +72,16 @@ def _as_mapping(given: Mapping[str, Any]) -> dict[str, str]:
     from .output import parse_mapping
 
     return renamings(parse_mapping(given["rename"] or []), given["positive"]) or {}
+
+
+def _is_turned(
+    mapping: Mapping[str, str], files: Sequence[tuple[str, Sequence[str]]], given: Mapping[str, Any]
+) -> bool:
+    """Whether the truth is in the target, not in the reference."""
+    if len(files) != 2 or not isinstance(given.get("reference"), str) or not isinstance(given.get("target"), str):
+        return False
+    first, second = (any(mapping.get(c, c) in _TRUTH for c in columns) for _, columns in files)
+    return second and not first
 
 
 def _mended(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequence[str]]]) -> dict[str, str]:

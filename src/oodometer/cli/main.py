@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import warnings
+from collections.abc import Sequence
 from copy import copy
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.main import get_command
 
 from .. import plugins
-from ..errors import OodometerError
+from ..errors import OodometerError, near_names
 from . import (
     audit,
     backtest,
     cite,
     compare,
+    config,
     demo,
     diagnose,
     discriminate,
@@ -41,7 +45,6 @@ app = Commands(
     name="oodometer",
     help="How good is your model on data that has no labels?",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -63,6 +66,11 @@ def _options(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave."),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show a traceback where something fails.")] = False,
+    config: Annotated[
+        str | None,
+        typer.Option(help="Defaults of options; by default oodometer.toml, or [tool.oodometer] in pyproject.toml."),
+    ] = None,
+    no_config: Annotated[bool, typer.Option("--no-config", help="Read no such file.")] = False,
 ) -> None:
     """How good is your model on data that has no labels?"""
 
@@ -114,8 +122,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(given: list[str], debug: bool) -> int:
     try:
-        with plugins.tracebacks_on(debug):
-            code = _parser(given[0] if given else "")(given, standalone_mode=False, prog_name="oodometer")
+        given, file, wanted = config.options_taken(given)
+        given = given or ["--help"]
+        parser = _parser(given[0])
+        defaults, said = config.defaults_for(parser, given, file) if wanted else ({}, "")
+        with plugins.tracebacks_on(debug), output.further_defaults(said):
+            code = parser(given, standalone_mode=False, prog_name="oodometer", default_map=defaults)
         sys.stdout.flush()
         return int(code or 0)
     except Stopped as stop:
@@ -129,21 +141,24 @@ def _run(given: list[str], debug: bool) -> int:
     except SystemExit as leave:  # the parser's own answer to a reader that has left
         if isinstance(leave.__context__, BrokenPipeError):
             return 0
-        raise
+        return leave.code if isinstance(leave.code, int) else int(leave.code is not None)
     except (KeyboardInterrupt, typer.Abort) as stop:
         return _say("interrupted; nothing was written", getattr(stop, "code", INTERRUPTED))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has left; no second complaint
         return 0
     except Exception as error:
-        return _unexpected(error, debug)
+        return _unexpected(error, debug, given)
 
 
-def _unexpected(error: Exception, debug: bool) -> int:
+def _unexpected(error: Exception, debug: bool, given: Sequence[str] = ()) -> int:
     """Errors of usage from the parser, and those that no one foresaw."""
     show = getattr(error, "format_message", None)
     if callable(show):  # the parser's own errors: unknown option, missing argument
-        return _say(f"{show()} (oodometer --help lists commands and options)", 2)
+        if type(error).__name__ == "NoArgsIsHelpError":  # a group alone: its help was asked for
+            output.say(*show().splitlines())
+            return 0
+        return _say(f"{show()} ({_way_out(error, given)})", 2)
     if debug:
         raise error
     if isinstance(error, MemoryError):
@@ -151,6 +166,22 @@ def _unexpected(error: Exception, debug: bool) -> int:
     if isinstance(error, OSError):
         return _say(f"{error.filename or 'a file'}: {error.strerror or error}", 1)
     return _say(f"unexpected {type(error).__name__}: {error}; run again with --debug and report it", 1)
+
+
+def _way_out(error: Any, given: Sequence[str]) -> str:
+    """What to type next after an error of usage."""
+    if given and Path(given[0]).is_file() and "command" in error.message:
+        return f"try: {shlex.join(['oodometer', 'estimate', *given])}"
+    context = getattr(error, "ctx", None)
+    if context is None or context.command_path == "oodometer":
+        return "oodometer --help lists commands and options"
+    arguments = [p.metavar or p.name.upper() for p in context.command.params if p.param_type_name == "argument"]
+    known = [one for p in context.command.params for one in p.opts if one.startswith("--")]
+    mistyped = getattr(error, "option_name", "") or ""
+    near = [] if getattr(error, "possibilities", None) else near_names(mistyped, known)
+    meant = f"did you mean {near[0]}? " if near else ""
+    usage = " ".join([context.command_path, *arguments])
+    return f"{meant}usage: {usage}; {context.command_path} --help lists options"
 
 
 def _say(message: str, code: int) -> int:

@@ -18,6 +18,7 @@ __all__ = [
     "check_page",
     "command_line",
     "deliver",
+    "further_defaults",
     "left_out",
     "loudness",
     "parse_classes",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 KEPT = "what is finished is kept, run the same command again and it goes on from there"
+_defaults: ContextVar[str] = ContextVar("defaults", default="")
 _EVERY = 10.0  # seconds between two lines of progress
 _loudness: ContextVar[int] = ContextVar("loudness", default=0)  # 1 all, 0 the usual, -1 errors alone
 # What JSON may hold as it is and a terminal must not get: further controls, turns of direction, half characters.
@@ -208,7 +210,18 @@ def command_line() -> str:
     """The command as it was typed, for the report."""
     import shlex
 
-    return shlex.join(["oodometer", *sys.argv[1:]])
+    said = _defaults.get()
+    return shlex.join(["oodometer", *sys.argv[1:]]) + (f"  # {said}" if said else "")
+
+
+@contextmanager
+def further_defaults(said: str) -> Iterator[None]:
+    """Inside, the command as it was typed is followed by what a file of defaults added."""
+    token = _defaults.set(said)
+    try:
+        yield
+    finally:
+        _defaults.reset(token)
 
 
 def check_page(report: str | None) -> None:

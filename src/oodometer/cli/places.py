@@ -88,8 +88,10 @@ def advised(run: Callable[..., Any], given: Mapping[str, Any]) -> Iterator[None]
         command = better_command(run, given, places_of(run), error)
         if command is None:
             raise
-        if isinstance(error, MissingColumnsError):  # the command says what the remedy said
-            error.remedy = f"try: {command}"
+        if isinstance(error, MissingColumnsError):
+            remedy = (error.remedy or "").partition("; rename")[0]
+            said = remedy.startswith(("rename", "the file has"))  # which the command says, too
+            error.remedy = f"try: {command}" if said else f"{remedy}; try: {command}"
             raise error.at() from None
         link = " " if str(error).endswith("?") else "; "
         raise UnknownColumnError(error.column, f"{error}{link}try: {command}", error.meant) from None

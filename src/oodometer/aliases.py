@@ -1,0 +1,90 @@
+"""Aliases: what scikit-learn, torchmetrics and papers call a method or a metric, told to our names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+__all__ = ["canonical"]
+
+# Written without signs between words; the first name that is known here is meant.
+_ALIASES: dict[str, dict[str, tuple[str, ...]]] = {
+    "metric": {
+        "acc": ("accuracy",),
+        "auc": ("roc_auc",),
+        "auroc": ("roc_auc",),
+        "aucroc": ("roc_auc",),
+        "rocaucscore": ("roc_auc",),
+        "ap": ("average_precision",),
+        "auprc": ("average_precision",),
+        "prauc": ("average_precision",),
+        "averageprecisionscore": ("average_precision",),
+        "f1": ("f1", "macro_f1"),
+        "f1score": ("f1", "macro_f1"),
+        "f1macro": ("macro_f1",),
+        "fscore": ("f1", "macro_f1"),
+        "precision": ("precision", "macro_precision"),
+        "precisionscore": ("precision", "macro_precision"),
+        "precisionmacro": ("macro_precision",),
+        "ppv": ("precision",),
+        "recall": ("recall", "macro_recall"),
+        "recallscore": ("recall", "macro_recall"),
+        "recallmacro": ("macro_recall",),
+        "sensitivity": ("recall",),
+        "tpr": ("recall",),
+        "tnr": ("specificity",),
+        "bacc": ("balanced_accuracy", "macro_recall"),
+        "balancedaccuracyscore": ("balanced_accuracy", "macro_recall"),
+        "matthews": ("mcc",),
+        "matthewscorrcoef": ("mcc",),
+        "kappa": ("kappa", "cohen_kappa"),
+        "cohenkappa": ("cohen_kappa", "kappa"),
+        "cohenkappascore": ("cohen_kappa", "kappa"),
+        "logloss": ("log_loss", "nll"),
+        "crossentropy": ("log_loss", "nll"),
+        "brierscore": ("brier",),
+        "brierscoreloss": ("brier",),
+        "confusionmatrix": ("confusion",),
+        "fpr95": ("fpr_at_95_tpr",),
+        "calibrationerror": ("ece",),
+    },
+    "estimator": {
+        "averageconfidence": ("ac",),
+        "differenceofconfidences": ("doc",),
+        "averagethresholdedconfidence": ("atc",),
+        "confidencebasedperformanceestimation": ("cbpe",),
+        "multicalibration": ("cbpe",),
+        "blackboxshiftestimation": ("bbse",),
+        "em": ("sld",),
+        "saerens": ("sld",),
+        "mlls": ("sld",),
+        "iw": ("importance",),
+        "importanceweighting": ("importance",),
+        "generalizeddisagreementequality": ("gde",),
+        "disagreementdiscrepancy": ("dis2",),
+    },
+}
+
+
+def canonical(kind: str, name: str, known: Iterable[str]) -> str:
+    """Our name for what somebody calls a method; the same name where it is ours, or where none is meant.
+
+    Capitals and the signs between words do not count; what follows a colon stays.
+
+    >>> canonical("metric", "ROC-AUC", ["roc_auc"]), canonical("metric", "auc", ["aurc", "roc_auc"])
+    ('roc_auc', 'roc_auc')
+    >>> canonical("estimator", "CBPE", ["cbpe"]), canonical("estimator", "mine", ["cbpe"])
+    ('cbpe', 'mine')
+    """
+    known = list(known)
+    head, colon, argument = name.partition(":")
+    if head in known:
+        return name
+    folded = _folded(head)
+    alike = [one for one in known if _folded(one) == folded]
+    meant = alike or [one for one in _ALIASES.get(kind, {}).get(folded, ()) if one in known]
+    return f"{meant[0]}{colon}{argument}" if meant else name
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())

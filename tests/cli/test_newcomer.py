@@ -1,0 +1,131 @@
+"""What a newcomer types before reading: each error names the mistake and the whole command that works."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oodometer.cli import main
+
+FILES = ["reference.csv", "analysis.csv"]
+QUICK = ["--method", "source", "--method", "ac", "--backtest", "none"]
+
+
+@pytest.fixture(scope="module")
+def deployed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A loan model as it is logged by a team: a lone probability, a decision, the truth as `repaid`, and ids."""
+    folder = tmp_path_factory.mktemp("deployed")
+    rng = np.random.default_rng(0)
+    for name, start in (("reference", 0), ("analysis", 300)):
+        p = rng.beta(0.4, 0.4, 300).round(2)
+        repaid = rng.random(300) < p
+        head = "id,salary_range,timestamp,y_pred_proba,y_pred" + (",repaid" if name == "reference" else "")
+        rows = [
+            f"{start + i},{'low' if i % 2 else 'high'},2018-0{1 + i // 100}-01 10:00:00,{p[i]},{int(p[i] >= 0.5)}"
+            + (f",{int(repaid[i])}" if name == "reference" else "")
+            for i in range(300)
+        ]
+        (folder / f"{name}.csv").write_text("\n".join([head, *rows]) + "\n")
+    rows = [
+        f"{i},{int(q < 0.5)},{q},{1 - q:.2f},{int(q < 0.5)}" for i, q in enumerate(rng.beta(0.4, 0.4, 300).round(2))
+    ]
+    many = "\n".join(["id,y_pred,y_pred_proba_0,y_pred_proba_1,y_true", *rows]) + "\n"
+    (folder / "classes.csv").write_text(many)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def here(deployed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(deployed)
+
+
+def error_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """The one line that a command fails with."""
+    assert main([*words]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1, said.err
+    return said.err
+
+
+def advised(said: str) -> list[str]:
+    """The words of the command that an error advises."""
+    return shlex.split(said.rpartition("try: oodometer ")[2])
+
+
+MISTAKES = {
+    "nothing": [],
+    "turned round": ["--map", "label=repaid"],
+    "half of it": ["--map", "repaid=label"],
+    "mistyped": ["--map", "repaid=label", "--positive", "y_pred_prob"],
+    "no time": ["--map", "repaid=label", "--map", "y_pred=prediction", "--every", "30d"],
+    "no slice": ["--map", "repaid=label", "--map", "y_pred=prediction", "--by", "salary_rang"],
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
+def test_an_error_about_columns_names_the_command_that_works(
+    mistake: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = error_of(capsys, "estimate", *FILES, *mistake, *QUICK)
+    words = advised(said)
+    assert words[:3] == ["estimate", *FILES]
+    assert {"repaid=label", "y_pred_proba"} < set(words)
+    assert main(words) == 0
+    assert "Estimated accuracy" in capsys.readouterr().out
+
+
+def test_a_turned_renaming_is_said_to_be_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "did you mean --map repaid=label" in error_of(capsys, "estimate", *FILES, "--map", "label=repaid")
+
+
+def test_files_in_the_wrong_order_are_turned(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--map", "repaid=label", "--map", "y_pred=prediction", *QUICK]
+    said = error_of(capsys, "estimate", *FILES[::-1], *options)
+    assert "REFERENCE then TARGET" in said
+    assert main(advised(said)) == 0
+
+
+def test_one_file_without_a_known_truth_gets_a_place_for_it(capsys: pytest.CaptureFixture[str]) -> None:
+    said = error_of(capsys, "evaluate", "reference.csv", "--metric", "acc")
+    assert "where TRUTH is your column of the truth" in said
+    command = said.rpartition("try: oodometer ")[2].partition(", where")[0].replace("TRUTH", "repaid")
+    assert main(shlex.split(command)) == 0
+
+
+def test_a_column_of_each_class_is_recognised(capsys: pytest.CaptureFixture[str]) -> None:
+    words = advised(error_of(capsys, "evaluate", "classes.csv", "--metric", "accuracy", "--metric", "brier"))
+    assert "y_pred_proba_0=prob_0" in words
+    assert main(words) == 0
+    assert "brier" in capsys.readouterr().out
+
+
+def test_what_is_not_understood_gets_no_advice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    assert "try:" not in error_of(capsys, "estimate", str(tmp_path / "x.csv"), "analysis.csv")
+
+
+def test_names_from_elsewhere_are_ours(capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["classes.csv", "--map", "y_true=label", "--map", "y_pred=prediction"]
+    assert main(["evaluate", *given, "--metric", "ACC"]) == 0
+    assert "accuracy" in capsys.readouterr().out
+    said = error_of(capsys, "evaluate", *given, "--metric", "acuracy")
+    assert "did you mean accuracy" in said
+    assert "did you mean cbpe" in error_of(capsys, "estimate", *FILES, "--method", "cbp")
+
+
+def test_the_headline_can_be_cited(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cite", "headline"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("% ")
+    assert "@inproceedings{tibshirani2019," in shown
+    assert "did you mean headline" in error_of(capsys, "cite", "headlin")
+
+
+def test_files_without_a_command_and_a_command_without_files(capsys: pytest.CaptureFixture[str]) -> None:
+    assert advised(error_of(capsys, *FILES).replace(")\n", "")) == ["estimate", *FILES]
+    assert "usage: oodometer estimate REFERENCE TARGET" in error_of(capsys, "estimate", FILES[0])
+    assert "'estimate'" in error_of(capsys, "estimat", *FILES)
