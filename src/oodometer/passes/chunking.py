@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..arrays import Array
-from ..errors import UsageError
+from ..errors import UnknownColumnError, UsageError
 from ..predictions import Predictions
 
 __all__ = ["CALENDAR", "CalendarChunks", "Chunks", "DurationChunks", "Earliest", "RowChunks", "parse_chunks"]
@@ -61,7 +61,7 @@ class _TimeChunks(Chunks):
     def numbers(self, batch: Predictions, first_row: int) -> Array:
         """The number of the chunk of each row; `UsageError` without times."""
         if batch.time is None:
-            raise UsageError("--every needs the column `time`; rename yours with --map theirs=time")
+            raise UnknownColumnError("time", "--every needs the column `time`; rename yours with --map theirs=time")
         return self.at(batch.time)
 
     def place(self, first: int, last: int, rows: int, earliest: np.datetime64 | None) -> Mapping[str, Any]:
