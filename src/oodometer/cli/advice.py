@@ -22,7 +22,11 @@ _PLACEHOLDER = "TRUTH"
 
 
 def better_command(
-    run: Callable[..., Any], given: Mapping[str, Any], places: Mapping[str, tuple[str, str]], error: OodometerError
+    name: str,
+    run: Callable[..., Any],
+    given: Mapping[str, Any],
+    places: Mapping[str, tuple[str, str]],
+    error: OodometerError,
 ) -> str | None:
     """The command with renamings that fit the files; None where they are not understood, or nothing would change."""
     if not {"rename", "positive"} <= given.keys():
@@ -47,7 +51,7 @@ def better_command(
         return None
     if not _complete(renamings, files):
         return None
-    command = _typed(run, {**changes, "rename": None, "positive": None}, as_options(renamings))
+    command = _typed(name, run, {**changes, "rename": None, "positive": None}, as_options(renamings))
     if _PLACEHOLDER in renamings:
         command += f", where {_PLACEHOLDER} is your column of the truth"
     return command
@@ -129,11 +133,9 @@ def _complete(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequence[st
     return True
 
 
-def _typed(run: Callable[..., Any], given: Mapping[str, Any], renamings: str) -> str:
+def _typed(command: str, run: Callable[..., Any], given: Mapping[str, Any], renamings: str) -> str:
     """The command as it would be typed, without options that say what they say by default."""
-    from .main import command_of
-
-    words = ["oodometer", command_of(run)]
+    words = ["oodometer", command]
     options: list[str] = []
     for name, parameter in inspect.signature(run, eval_str=True).parameters.items():
         value = given.get(name)

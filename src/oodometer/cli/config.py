@@ -38,18 +38,20 @@ def options_taken(given: Sequence[str]) -> tuple[list[str], str | None, bool]:
     return [*out, *tail], file, wanted
 
 
-def defaults_for(parser: Any, words: Sequence[str], file: str | None) -> tuple[dict[str, Any], str]:
+def defaults_for(
+    parser: Any, words: Sequence[str], file: str | None, known: Sequence[str]
+) -> tuple[dict[str, Any], str]:
     """What the parser is to take for its defaults, by command, and what to say of it; empty without a file.
 
     Of a file the table of the command in question is read: ``[estimate]``, or ``[tool.oodometer.estimate]`` in
-    pyproject.toml. Raises `UsageError` naming the file and the key.
+    pyproject.toml; ``known`` are the names of all commands. Raises `UsageError` naming the file and the key.
     """
     found = _read(file)
     if found is None:
         return {}, ""
     name, tables = found
     path = _path_to(parser, words)
-    _check_tables(name, tables, _all_commands())
+    _check_tables(name, tables, known)
     table: Any = tables
     for word in path:
         table = table.get(word, {})
@@ -91,13 +93,6 @@ def _toml(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: expected TOML, got {error}") from None
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
-
-
-def _all_commands() -> list[str]:
-    from .main import app
-
-    commands, groups = app.registered_commands, app.registered_groups
-    return [str(one.name) for one in commands] + [str(one.name) for one in groups]
 
 
 def _path_to(parser: Any, words: Sequence[str]) -> list[str]:

@@ -96,9 +96,8 @@ for command in (
     command.add_to(app)
 
 
-def command_of(run: Any) -> str:
-    """The name under which a function is a command."""
-    return next((c.name or "" for c in app.registered_commands if getattr(c.callback, "__wrapped__", None) is run), "")
+def _command_names() -> list[str]:
+    return [str(c.name) for c in app.registered_commands] + [str(g.name) for g in app.registered_groups]
 
 
 @cache
@@ -125,7 +124,7 @@ def _run(given: list[str], debug: bool) -> int:
         given, file, wanted = config.options_taken(given)
         given = given or ["--help"]
         parser = _parser(given[0])
-        defaults, said = config.defaults_for(parser, given, file) if wanted else ({}, "")
+        defaults, said = config.defaults_for(parser, given, file, _command_names()) if wanted else ({}, "")
         with plugins.tracebacks_on(debug), output.further_defaults(said):
             code = parser(given, standalone_mode=False, prog_name="oodometer", default_map=defaults)
         sys.stdout.flush()

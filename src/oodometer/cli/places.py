@@ -46,13 +46,14 @@ class Commands(typer.Typer):
     def command(self, name: str | None = None, **options: Any) -> Callable[[Any], Any]:
         """Register a command, guarded."""
         register = super().command(name, **options)
-        return lambda run: register(_Guarded(run))
+        return lambda run: register(_Guarded(run, name or ""))
 
 
 class _Guarded:
     """A command behind the guard, which also takes the options of all commands."""
 
-    def __init__(self, run: Callable[..., Any]) -> None:
+    def __init__(self, run: Callable[..., Any], name: str) -> None:
+        self._name = name
         self.__wrapped__: Callable[..., Any]
         functools.update_wrapper(self, run)
 
@@ -71,12 +72,12 @@ class _Guarded:
             raise UsageError("give -v or --quiet, not both")
         with output.loudness(verbose, quiet):
             _check(self.__wrapped__, given)
-            with going_on("nothing was written"), advised(self.__wrapped__, given):
+            with going_on("nothing was written"), advised(self._name, self.__wrapped__, given):
                 return self.__wrapped__(**given)
 
 
 @contextmanager
-def advised(run: Callable[..., Any], given: Mapping[str, Any]) -> Iterator[None]:
+def advised(name: str, run: Callable[..., Any], given: Mapping[str, Any]) -> Iterator[None]:
     """Inside, an error about columns that go by other names is followed by the command that would work."""
     from ..errors import MissingColumnsError, UnknownColumnError
 
@@ -85,7 +86,7 @@ def advised(run: Callable[..., Any], given: Mapping[str, Any]) -> Iterator[None]
     except (MissingColumnsError, UnknownColumnError) as error:
         from .advice import better_command
 
-        command = better_command(run, given, places_of(run), error)
+        command = better_command(name, run, given, places_of(run), error)
         if command is None:
             raise
         if isinstance(error, MissingColumnsError):

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 
 from ..fields import FIELDS
-from .columns import WIDE
 
 __all__ = ["likely_columns", "likely_remedy"]
 
@@ -20,6 +19,7 @@ _NAMES = {
     ),
     "time": re.compile(r"(timestamp|date|datetime|ts|(event|prediction|created)_?(time|at|date)|time_?stamp)"),
 }
+_PREFIXES = tuple(field.prefix for field in FIELDS.values() if field.prefix is not None)
 _PROBABILITY = re.compile(r"(^|_)(prob|proba|probs|probability|probabilities)(_|$)")
 _SCORE = re.compile(r"(y_?|model_?|pred(iction)?_?)?(scores?|p)(_?1)?|p_?(pos|positive|yes|true)")
 
@@ -39,7 +39,7 @@ def likely_columns(columns: Sequence[str]) -> dict[str, str]:
         fitting = [c for c in columns if pattern.fullmatch(c.strip().lower().replace(" ", "_").replace("-", "_"))]
         if ours not in columns and len(fitting) == 1:
             out[fitting[0]] = ours
-    if any(c in FIELDS and FIELDS[c].of_classes for c in columns) or any(c.startswith(tuple(WIDE)) for c in columns):
+    if any(c in FIELDS and FIELDS[c].of_classes for c in columns) or any(c.startswith(_PREFIXES) for c in columns):
         return out
     found = {c: match for c in columns if c not in FIELDS and (match := _PROBABILITY.search(c.lower())) is not None}
     lone = list(found) or [c for c in columns if _SCORE.fullmatch(c.lower())]
