@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -46,9 +47,17 @@ def check_types(function: Any) -> Any:
     return beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))(function)
 
 
-Checks = tuple[Callable[..., Any] | None, Callable[[Any], Any] | None]  # of the arguments and of the result
+# Of the arguments and of the result, and whether they name axes.
+Checks = tuple[Callable[..., Any] | None, Callable[[Any], Any] | None, bool]
 _SCOPE: Any = jaxtyping.jaxtyped("context")  # inside, an axis keeps the length that it had first
 _KNOWN: dict[int, tuple[CodeType, Checks]] = {}  # of inner functions, which are made at every call of the outer one
+
+
+def names_axes(hint: Any) -> bool:
+    """Whether an annotation holds the shape of an array, and so needs a scope in which axes keep their length."""
+    inner = getattr(hint, "__args__", ())
+    is_array = isinstance(hint, type) and issubclass(hint, jaxtyping.AbstractArray)
+    return is_array or any(map(names_axes, inner if isinstance(inner, tuple) else ()))
 
 
 def checks_of(function: FunctionType) -> Checks:
@@ -65,7 +74,8 @@ def checks_of(function: FunctionType) -> Checks:
             hints[name] = Any
     result = {"return": hints.pop("return")} if "return" in hints else {}
     if any("Self" in str(hint) for hint in hints.values()):
-        return None, None
+        return None, None, False
+    axes = any(names_axes(hint) for hint in (*hints.values(), result.get("return", Any)))
     plain = [
         one.replace(annotation=one.empty, default=one.empty if one.default is one.empty else None)
         for one in inspect.signature(function).parameters.values()
@@ -78,7 +88,7 @@ def checks_of(function: FunctionType) -> Checks:
         made[name].__module__ = function.__module__
         asks = any(hint is not Any for hint in asked.values())
         made[name] = check_types(made[name]) if asks else None
-    checks = made["arguments"], made["result"]
+    checks = made["arguments"], made["result"], axes
     if all(isinstance(hint, str) for hint in function.__annotations__.values()):
         _KNOWN[id(function.__code__)] = function.__code__, checks
     return checks
@@ -95,12 +105,15 @@ def quick_checks(function: FunctionType) -> Any:
     That one binds the arguments to the signature at each call, checks them twice, and compiles the checks of an inner
     function again at each call of the outer one: more than half of what a test of `estimate` took.
     """
-    arguments, result = checks_of(function)
+    arguments, result, axes = checks_of(function)
+    if arguments is None and result is None:
+        return function
+    scope = _SCOPE if axes else contextlib.nullcontext()
 
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        with _SCOPE:
+        with scope:
             if arguments is not None:
                 try:
                     arguments(*args, **kwargs)

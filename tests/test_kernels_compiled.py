@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -285,6 +286,26 @@ def test_linear_algebra_keeps_to_one_thread_until_the_last_has_left() -> None:
     assert set(many()) == {1}
     second.__exit__(None, None, None)
     assert many() == before
+
+
+def test_libraries_of_linear_algebra_are_looked_for_again_only_after_an_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    looked = []
+    real = threadpoolctl.ThreadpoolController
+
+    def controller() -> Any:
+        looked.append(1)
+        return real()
+
+    with kernels.one_thread():
+        pass
+    monkeypatch.setattr(threadpoolctl, "ThreadpoolController", controller)
+    for _ in range(3):
+        with kernels.one_thread():
+            assert looked == []
+    monkeypatch.setitem(sys.modules, "a_library_that_was_imported_since", ModuleType("one"))
+    with kernels.one_thread():
+        assert looked == [1]
 
 
 @given(seed=st.integers(0, 999), bins=st.sampled_from([2, 5, 64]), columns=st.integers(1, 4), is_root=st.booleans())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -62,12 +63,26 @@ def limited_to(workers: int | None) -> Iterator[None]:
 
 
 class _LinearAlgebra:
-    """How many ask at the moment that linear algebra use one thread, and the limit that is in force for them."""
+    """How many ask at the moment that linear algebra use one thread, and the limit that is in force for them.
+
+    To find its libraries among all that the process has loaded takes milliseconds (and grows with them: 12 beside
+    PyTorch), as long as a small fit. What was found holds until something more is imported.
+    """
 
     def __init__(self) -> None:
         self.lock = Lock()
         self.asking = 0
         self.limit: Any = None
+        self._found: tuple[int, Any] = 0, None
+
+    def to_one_thread(self) -> Any:
+        """Set the limit on every library of linear algebra; what comes back can lift it."""
+        from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+        modules = len(sys.modules)
+        if self._found[0] != modules:
+            self._found = modules, ThreadpoolController()
+        return self._found[1].limit(limits=1)
 
 
 _linear_algebra = _LinearAlgebra()
@@ -84,11 +99,9 @@ def one_thread() -> Iterator[None]:
     ...     float(np.ones(3) @ np.ones(3))
     3.0
     """
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
     with _linear_algebra.lock:
         if not _linear_algebra.asking:
-            _linear_algebra.limit = threadpool_limits(1)
+            _linear_algebra.limit = _linear_algebra.to_one_thread()
         _linear_algebra.asking += 1
     try:
         yield
