@@ -122,7 +122,7 @@ def test_the_library_in_use_is_taken_and_an_absent_one_named(
 
 def test_columns_keep_their_types_where_every_cell_is_empty() -> None:
     empty = typed(Table(("slice", "start", "value", "rows", "alarm"), [dict.fromkeys(("slice", "value"))]))
-    assert [str(one) for one in empty.schema.types] == ["string", "timestamp[us]", "double", "int64", "bool"]
+    assert [str(one) for one in empty.schema.types] == ["string", "timestamp[s]", "double", "int64", "bool"]
     mixed = typed(Table(("slice", "start"), [{"slice": 1, "start": "row 5"}, {"slice": "(missing)", "start": None}]))
     assert mixed.to_pydict() == {"slice": ["1", "(missing)"], "start": ["row 5", None]}
     assert typed(Table(("slice",), [{"slice": None}, {"slice": 3}])).to_pydict() == {"slice": [None, 3]}

@@ -68,6 +68,7 @@ def audit(
     seed: Annotated[int, typer.Option(help="Seed of the suggestion and of the order of bets.")] = 0,
     json: options.Json = None,
     report: options.Report = None,
+    save: options.Save = None,
 ) -> None:
     """Check a model on the target by a few labels."""
     from ..errors import UsageError
@@ -75,7 +76,7 @@ def audit(
 
     if suggest and out is None:
         raise UsageError("say where to write the suggested rows: --suggest N --out FILE.csv")
-    output.check_page(report)
+    output.check_files(report, save)
     if report is not None:
         _check_place(report)
     with output.results(), output.progress_bar("auditing") as progress:
@@ -100,7 +101,7 @@ def audit(
             progress=progress,
         )
         found = replace(found, argv=output.command_line())
-        output.deliver(found.to_dict(), json=json, report=report)
+        output.deliver(found.to_dict(), json=json, report=report, found=found, files=save)
     if json != "-":
         show(found, out)
 

@@ -49,6 +49,7 @@ def backtest(
     seed: Annotated[int, typer.Option(help="Seed of splits and draws.")] = 0,
     json: options.Json = None,
     report: options.Report = None,
+    out: options.Out = None,
 ) -> None:
     """Try every method on shifts simulated from a labelled reference."""
     from ..errors import UsageError
@@ -56,7 +57,7 @@ def backtest(
 
     if cache is not None and no_cache:
         raise UsageError("give --cache or --no-cache, not both")
-    output.check_page(report)
+    output.check_files(report, out)
     kept = _kept_in(cache, no_cache)
     count = _Count()
     with going_on(lambda: _last_words(count, kept)), output.progress_bar("backtesting") as count.bar:
@@ -75,7 +76,7 @@ def backtest(
             progress=count,
         )
     found = replace(found, argv=output.command_line())
-    output.deliver(found.to_dict(), json=json, report=report)
+    output.deliver(found.to_dict(), json=json, report=report, found=found, files=out)
     if json != "-":
         show(found)
 

@@ -76,12 +76,13 @@ def compare(
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     json: options.Json = None,
     report: options.Report = None,
+    out: options.Out = None,
 ) -> None:
     """Compare models that may abstain: which one answers best, and where the metrics disagree."""
     from ..metrics.disca import WEIGHTS
     from ..verbs.compare import compare as run
 
-    output.check_page(report)
+    output.check_files(report, out)
     with output.progress_bar("comparing") as progress:
         found = run(
             models,
@@ -105,7 +106,7 @@ def compare(
             progress=progress,
         )
     found = replace(found, argv=output.command_line())
-    output.deliver(found.to_dict(), json=json, report=report)
+    output.deliver(found.to_dict(), json=json, report=report, found=found, files=out)
     if json != "-":
         show(found)
 

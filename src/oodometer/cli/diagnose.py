@@ -31,10 +31,12 @@ def diagnose(
     workers: options.Workers = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstraps and of the classifier's folds.")] = 0,
     json: options.Json = None,
+    out: options.Out = None,
 ) -> None:
     """Say what kind of shift lies between a reference and a target."""
     from ..verbs.diagnose import diagnose as run
 
+    output.check_files(None, out)
     with output.progress_bar("diagnosing") as progress:
         found = run(
             reference,
@@ -47,7 +49,7 @@ def diagnose(
             seed=seed,
             progress=progress,
         )
-    output.deliver(_with_origin(found, reference, target, seed), json=json)
+    output.deliver(_with_origin(found, reference, target, seed), json=json, found=found, files=out)
     if json != "-":
         show(found)
 

@@ -94,11 +94,12 @@ def estimate(
     seed: options.IntervalSeed = 0,
     json: options.Json = None,
     report: options.Report = None,
+    out: options.Out = None,
 ) -> None:
     """Estimate a model's accuracy on data without labels."""
     from ..verbs.estimate import estimate as run
 
-    output.check_page(report)
+    output.check_files(report, out)
     with output.progress_bar("estimating") as progress:
         found = run(
             reference,
@@ -126,7 +127,7 @@ def estimate(
             progress=progress,
         )
     found = replace(found, argv=output.command_line())
-    output.deliver(found.to_dict(), json=json, report=report)
+    output.deliver(found.to_dict(), json=json, report=report, found=found, files=out)
     if json != "-":
         show(found)
 

@@ -41,12 +41,13 @@ def evaluate(
     seed: options.IntervalSeed = 0,
     json: options.Json = None,
     report: options.Report = None,
+    out: options.Out = None,
 ) -> None:
     """Judge labelled predictions: accuracy, calibration, risk-coverage."""
     from ..results.evaluation import Evaluations
     from ..verbs.evaluate import evaluate as run
 
-    output.check_page(report)
+    output.check_files(report, out)
     with output.progress_bar("evaluating") as progress:
         found = run(
             *predictions,
@@ -64,7 +65,7 @@ def evaluate(
             progress=progress,
         )
     result = {**found.to_dict(), "argv": output.command_line()}
-    output.deliver(result, json=json, report=report)
+    output.deliver(result, json=json, report=report, found=found, files=out)
     if json != "-":
         several: Evaluation | Evaluations = found
         for one in several if isinstance(several, Evaluations) else (several,):

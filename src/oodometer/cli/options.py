@@ -18,10 +18,12 @@ __all__ = [
     "Key",
     "Level",
     "Methods",
+    "Out",
     "Positive",
     "Reference",
     "Rename",
     "Report",
+    "Save",
     "Target",
     "Threshold",
     "Workers",
@@ -31,6 +33,15 @@ Reference = Annotated[
     str,
     typer.Argument(help="Labelled predictions on known ground (- is standard input).", metavar="REFERENCE"),
     places.READ,
+]
+Save = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--save",
+        help="Write the result to this file: .csv or .parquet (a table), .json, .html, .pdf or .md; may be repeated.",
+        metavar="FILE",
+    ),
+    places.WRITTEN,
 ]
 Target = Annotated[
     str,
@@ -60,6 +71,16 @@ Key = Annotated[
 ]
 Level = Annotated[float, typer.Option(help="Nominal coverage of the intervals.")]
 Methods = Annotated[list[str] | None, typer.Option("--method", help="Only this method; may be repeated.")]
+Out = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--out",
+        "--save",
+        help="Write the result to this file: .csv or .parquet (a table), .json, .html, .pdf or .md; may be repeated.",
+        metavar="FILE",
+    ),
+    places.WRITTEN,
+]
 Positive = Annotated[
     str | None,
     typer.Option(
@@ -70,7 +91,7 @@ Positive = Annotated[
 Rename = Annotated[list[str] | None, typer.Option("--map", help="Rename a column, theirs=ours.")]
 Report = Annotated[
     str | None,
-    typer.Option(help="Write a self-contained page to this .html file.", metavar="FILE"),
+    typer.Option(help="Write a self-contained page to this .html or .pdf file.", metavar="FILE"),
     places.WRITTEN,
 ]
 Threshold = Annotated[

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from json import dumps
 from typing import Any, TextIO
 
 from ..errors import visible
@@ -15,6 +13,7 @@ from . import layout
 
 __all__ = [
     "KEPT",
+    "check_files",
     "check_page",
     "command_line",
     "deliver",
@@ -36,8 +35,6 @@ KEPT = "what is finished is kept, run the same command again and it goes on from
 _defaults: ContextVar[str] = ContextVar("defaults", default="")
 _EVERY = 10.0  # seconds between two lines of progress
 _loudness: ContextVar[int] = ContextVar("loudness", default=0)  # 1 all, 0 the usual, -1 errors alone
-# What JSON may hold as it is and a terminal must not get: further controls, turns of direction, half characters.
-_UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
 def say(*lines: str, error: bool = False) -> None:
@@ -105,20 +102,31 @@ def deliver(
     json: str | None = None,
     report: str | None = None,
     page: Mapping[str, Any] | None = None,
+    found: Any = None,
+    files: Sequence[str] | None = None,
 ) -> None:
-    """Write a result as JSON (to standard output for ``-``) and as a page, of ``page`` where that differs."""
-    if json is None and report is None:
+    """Write a result as JSON (to standard output for ``-``) and as a page, of ``page`` where that differs.
+
+    ``files`` get what their endings say, of the record ``found``; with it the ending of ``report`` counts, too.
+    """
+    if json is None and report is None and not files:
         return
     from ..store import together, when_written, write_result
 
     with together():
-        if report is not None:
+        if found is not None:
+            from ..outputs.files import save
+
+            for path in (*(() if report is None else (report,)), *(files or ())):
+                save(found, path, told=result)
+        elif report is not None:
             from ..reports import write_report
 
             write_report(page or result, report)
         if json is not None:
-            text = dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-            text = _UNSAFE.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
+            from ..outputs.json_text import json_text
+
+            text = json_text(result)
             if json == "-":
                 when_written(lambda: _put(text, sys.stdout))
             else:
@@ -225,8 +233,16 @@ def further_defaults(said: str) -> Iterator[None]:
 
 
 def check_page(report: str | None) -> None:
-    """Say before the work that the libraries of a page are absent."""
+    """Say before the work that a page cannot be written: its ending, or libraries that are absent."""
     if report is not None:
-        from ..reports import check_report_libraries
+        from ..outputs.files import PAGES, check_outputs
 
-        check_report_libraries()
+        check_outputs([report], PAGES)
+
+
+def check_files(report: str | None, files: Sequence[str] | None) -> None:
+    """The same of a result that may be written to any file whose ending is known."""
+    if report is not None or files:
+        from ..outputs.files import check_outputs
+
+        check_outputs([*([] if report is None else [report]), *(files or ())])

@@ -135,7 +135,10 @@ def _check(run: Callable[..., Any], given: Mapping[str, Any]) -> None:
         several = value if isinstance(value, (list, tuple)) else [] if value is None else [value]
         named[place] += [(name, str(one)) for one in several]
     reads = [path for _, path in named[READ]]
-    writes = {name: path for name, path in named[WRITTEN] if path != "-"}
+    writes: dict[str, str] = {}
+    for name, path in named[WRITTEN]:
+        if path != "-":  # an option that is given again goes by its path, too
+            writes[f"{name} {path}" if name in writes else name] = path
     if not writes and not named[FOLDER]:
         return
     from ..errors import UsageError

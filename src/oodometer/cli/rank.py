@@ -83,17 +83,18 @@ def rank(
     device: options.Device = None,
     json: options.Json = None,
     report: options.Report = None,
+    save: options.Save = None,
 ) -> None:
     """Rank models by a few labels and a pool without: which one, how sure, by which evidence, what to label next."""
-    given = {name: value for name, value in locals().items() if name not in ("json", "report")}
-    _run(given, json, report)
+    given = {name: value for name, value in locals().items() if name not in ("json", "report", "save")}
+    _run(given, json, report, save)
 
 
-def _run(given: dict[str, Any], json: str | None, report: str | None) -> None:
+def _run(given: dict[str, Any], json: str | None, report: str | None, save: list[str] | None) -> None:
     from ..verbs.rank import check_out, write_suggested
     from ..verbs.rank import rank as run
 
-    output.check_page(report)
+    output.check_files(report, save)
     out, models = given.pop("out"), given.pop("model")
     check_out(out, given["suggest"])
     given["factors"], given["inputs"] = given.pop("factor") or (), given.pop("input") or None
@@ -104,7 +105,7 @@ def _run(given: dict[str, Any], json: str | None, report: str | None) -> None:
         given["attribution"] = "auto"
     with output.results(), output.progress_bar("asking the models") as progress:
         found = run(models, **given, argv=output.command_line(), progress=progress)
-        output.deliver(found.to_dict(), json=json, report=report)
+        output.deliver(found.to_dict(), json=json, report=report, found=found, files=save)
         if out is not None:
             write_suggested(found, out)
     if json == "-":

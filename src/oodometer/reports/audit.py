@@ -22,7 +22,7 @@ MEANINGS = {
     "ppi++": "the labels and {proxy}, by the normal law of many labels",
 }
 PROXIES = {"confidence": "the model's confidence", "votes": "the judges' votes"}
-DROPPED = ("--report", "--json", "--suggest", "--out")
+DROPPED = ("--report", "--json", "--suggest", "--out", "--save")
 MOST_RARE = 1_000_000  # "less than one in" beyond this says no more
 EVEN = 0.5  # labels; a difference below it reads as none
 MORE = 20  # rows to suggest where the curve names no number

@@ -21,7 +21,7 @@ from .filters import FILTERS
 from .glossary import KINDS, NO_GUARANTEE, SHIFTS, TRUST
 from .sections import SECTIONS
 
-__all__ = ["check_report_libraries", "render", "render_figures", "write_report"]
+__all__ = ["check_report_libraries", "inputs_of", "render", "render_figures", "write_report"]
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -35,18 +35,30 @@ class Found(Protocol):
 
 @checked()
 def write_report(result: Mapping[str, Any] | Found, path: str | os.PathLike[str]) -> None:
-    """Write the page of a result to ``path``; the file is there whole or not at all.
+    """Write the page of a result to ``path``, .html or .pdf; the file is there whole or not at all.
 
     ``result`` is what a verb found, or the mapping that it writes in JSON; its ``command`` names the page. Raises
     `MissingExtraError` where the libraries of the extra ``report`` are absent, `UsageError` where the command has no
-    page, `WorkError` where the file cannot be written.
+    page, the name ends otherwise or no browser is there to print a PDF, `WorkError` where the file cannot be written.
     """
     told = result if isinstance(result, Mapping) else result.to_dict()
-    refuse_clashes({"the page": path}, _inputs(told))
-    write_result(path, render(told))
+    place = Path(path)
+    ending = place.suffix.lower()
+    if ending not in (".html", ".htm", ".pdf") and (place.is_file() or place.is_dir() or not place.exists()):
+        raise UsageError(
+            f"cannot write {path}: expected a page that ends in .html or .pdf; a result's own save() has more"
+        )
+    refuse_clashes({"the page": path}, inputs_of(told))
+    page = render(told)
+    if ending == ".pdf":
+        from .pdf import pdf_of
+
+        write_result(path, pdf_of(page))
+    else:
+        write_result(path, page)
 
 
-def _inputs(result: Mapping[str, Any]) -> list[Any]:
+def inputs_of(result: Mapping[str, Any]) -> list[Any]:
     """Names of the files that a result was made from, as far as it tells."""
     several = result.get("files")
     told = [result, *(several if isinstance(several, list) else [])]

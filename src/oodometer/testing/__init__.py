@@ -1,4 +1,4 @@
-"""Contract checks that every registered method and every model obeys, attributions and factors too; for plugins.
+"""Contract checks that every registered method and every model obeys, for plugins; accuracy as an assertion of tests.
 
     from oodometer.testing import check_estimator
     check_estimator(MyEstimator)
@@ -8,6 +8,7 @@ Each check raises `AssertionError` with the name of the rule that was broken.
 
 from __future__ import annotations
 
+from .accuracy import TooLow, assert_accuracy
 from .attributions import check_attribution
 from .factors import check_factor
 from .methods import (
@@ -23,6 +24,8 @@ from .models import check_model
 from .shifts import check_image_shift, check_text_shift
 
 __all__ = [
+    "TooLow",
+    "assert_accuracy",
     "check_attribution",
     "check_calibrator",
     "check_estimator",

@@ -64,7 +64,7 @@ def typed(table: Table) -> pa.Table:
     """The table with a type for each column, also where every cell of it is empty; NaN is an empty cell.
 
     >>> typed(Table(("start", "value", "alarm"), [{"start": "2026-01-05", "value": 1, "alarm": None}])).schema.types
-    [TimestampType(timestamp[us]), DataType(double), DataType(bool)]
+    [TimestampType(timestamp[s]), DataType(double), DataType(bool)]
     """
     import pyarrow as pa
 
@@ -89,7 +89,10 @@ def _column(name: str, cells: list[Any]) -> Any:
         return pa.array(cells, pa.bool_())
     if kind == "time":
         times = _times(cells)
-        return pa.array(cells, pa.string()) if times is None else pa.array(times, pa.timestamp("us"))
+        if times is None:
+            return pa.array(cells, pa.string())
+        whole = all(time is None or time.microsecond == 0 for time in times)
+        return pa.array(times, pa.timestamp("s" if whole else "us"))
     kinds = {type(cell) for cell in cells if cell is not None}
     if len(kinds) == 1 and kinds <= {int, float, bool}:
         return pa.array(cells)  # names of slices and classes keep the type that they have in the data

@@ -1,0 +1,68 @@
+"""Weights & Biases: a result into a run: a summary, chunks as steps, a table, the page, and a versioned artifact."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..errors import MissingExtraError
+from .entries import Entries, entries_of
+
+__all__ = ["log"]
+
+
+def log(found: Any, *, prefix: str = "", page: bool | None = None, run: Any = None, **init: Any) -> str:
+    """Log what a verb found to ``run``, to the run that is open, or to a new one; returns its id.
+
+    A new one is that of ``wandb.init(**init)``. The summary holds ``accuracy``, ``accuracy.lower``, ``accuracy.upper``
+    and whatever else the result holds; chunks are logged as ``chunk.accuracy`` over ``chunk``, so that they draw a line
+    of their own. The first table of the result is a `wandb.Table`, the page a `wandb.Html` (``page=False``: without
+    charts), options go to the configuration under ``oodometer``, and an artifact of type "oodometer" keeps JSON,
+    Markdown and page. ``prefix`` stands before every name. A run that is started here is finished here. Raises
+    `MissingExtraError` without the library.
+    """
+    try:
+        import wandb
+    except ImportError as error:
+        raise MissingExtraError("logging to Weights & Biases", "wandb", extra="wandb") from error
+    entries = entries_of(found, page)
+    into = run if run is not None else wandb.run
+    own = into is None
+    if own:
+        into = wandb.init(**{"job_type": f"oodometer {entries.command}", **init})
+    try:
+        _write(wandb, into, entries, prefix)
+        return str(into.id)
+    finally:
+        if own:
+            into.finish()
+
+
+def _write(wandb: Any, run: Any, entries: Entries, prefix: str) -> None:
+    run.config.update({f"{prefix}oodometer": dict(entries.options)}, allow_val_change=True)
+    if entries.steps:
+        run.define_metric(f"{prefix}chunk")
+        for name in dict.fromkeys(name for step in entries.steps for name in step.numbers):
+            run.define_metric(f"{prefix}{name}", step_metric=f"{prefix}chunk")
+        for step in entries.steps:
+            numbers = {prefix + name: value for name, value in step.numbers.items()}
+            run.log({f"{prefix}chunk": step.number, f"{prefix}chunk.start": step.name, **numbers})
+    columns = list(entries.table.columns)
+    cells = [[_cell(row.get(name)) for name in columns] for row in entries.table.rows]
+    html = next(text for name, text in entries.files.items() if name.endswith(".html"))
+    shown = {
+        f"{prefix}oodometer.table": wandb.Table(columns=columns, data=cells),
+        f"{prefix}oodometer.page": wandb.Html(html, inject=False),
+    }
+    run.log(shown)
+    run.summary.update({prefix + name: value for name, value in entries.numbers.items()})
+    name = re.sub(r"[^\w.-]", "-", f"{prefix}oodometer-{entries.command}-{run.id}", flags=re.ASCII)
+    artifact = wandb.Artifact(name, type="oodometer", metadata=dict(entries.options))
+    for file_name, text in entries.files.items():
+        with artifact.new_file(file_name, encoding="utf-8") as file:
+            file.write(text)
+    run.log_artifact(artifact)
+
+
+def _cell(value: Any) -> Any:
+    return value if value is None or isinstance(value, (int, float)) else str(value)

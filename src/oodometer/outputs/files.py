@@ -1,0 +1,120 @@
+"""Files: a result written by the ending of its file: a table, the whole as JSON, a page, or a summary."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UsageError
+
+if TYPE_CHECKING:
+    from ..store.atomic import Content
+
+__all__ = ["ENDINGS", "PAGES", "check_outputs", "form_of", "save"]
+
+ENDINGS = {
+    ".csv": "csv", ".parquet": "parquet", ".json": "json", ".html": "html", ".htm": "html", ".pdf": "pdf", ".md": "md",
+}  # fmt: skip
+PAGES = {ending: form for ending, form in ENDINGS.items() if form in ("html", "pdf")}
+
+
+def form_of(path: str | os.PathLike[str], known: Mapping[str, str] = ENDINGS) -> str:
+    """What a file is to hold, by its ending; a device such as /dev/null takes a page.
+
+    >>> form_of("a.PDF")
+    'pdf'
+    >>> form_of("a.xlsx")
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: cannot write a.xlsx: expected a name that ends in .csv, .parquet, ...
+    """
+    place = Path(path)
+    form = known.get(place.suffix.lower())
+    if form is not None:
+        return form
+    if place.exists() and not place.is_file() and not place.is_dir():
+        return "html"
+    *most, last = (ending for ending in known if ending != ".htm")
+    raise UsageError(f"cannot write {path}: expected a name that ends in {', '.join(most)} or {last}")
+
+
+def check_outputs(paths: Iterable[str | os.PathLike[str]], known: Mapping[str, str] = ENDINGS) -> None:
+    """Say before the work that a file could not be written after it: its ending, an absent library or browser."""
+    for form in sorted({form_of(path, known) for path in paths}):
+        if form in PAGES.values():
+            from ..reports import check_report_libraries
+
+            check_report_libraries()
+        if form == "pdf":
+            from ..reports.pdf import browser
+
+            browser()
+
+
+def save(
+    found: Any, path: str | os.PathLike[str], *, what: str | None = None, told: Mapping[str, Any] | None = None
+) -> Path:
+    """Write a result by the ending of the file, whole or not at all; see `Shown.save`.
+
+    ``told`` is the mapping that stands for it in JSON and on the page, where that is more than ``found.to_dict()``.
+    """
+    from ..store.atomic import refuse_clashes, write_result
+
+    form = form_of(path)
+    if what is not None and form not in ("csv", "parquet"):
+        raise UsageError(f"cannot write {path}: a table is chosen (what={what!r}) in .csv and .parquet alone")
+    told = found.to_dict() if told is None else told
+    refuse_clashes({"the file to write": path}, _inputs(told))
+    return write_result(path, _content(form, found, told, what))
+
+
+def _inputs(told: Mapping[str, Any]) -> list[Any]:
+    from ..reports.page import inputs_of
+
+    return inputs_of(told)
+
+
+def _content(form: str, found: Any, told: Mapping[str, Any], what: str | None) -> Content:
+    if form in ("csv", "parquet"):
+        from .tables import table_of, typed
+
+        return partial(_write_table, form, typed(table_of(found, what)))
+    if form == "json":
+        from .json_text import json_text
+
+        return json_text(told)
+    if form == "md":
+        from .markdown import markdown_of
+
+        return markdown_of(found)
+    page = _page(found, told)
+    if form == "html":
+        return page
+    from ..reports.pdf import pdf_of
+
+    return pdf_of(page)
+
+
+def _page(found: Any, told: Mapping[str, Any]) -> str:
+    """The page of the result, or its card where the command has none."""
+    from ..reports import render
+    from ..reports.sections import SECTIONS
+
+    if told.get("command") in SECTIONS:
+        return render(told)
+    from .notebook import page_of
+
+    return page_of(found)
+
+
+def _write_table(form: str, table: Any, file: Any) -> None:
+    if form == "csv":
+        from pyarrow import csv
+
+        csv.write_csv(table, file)
+    else:
+        from pyarrow import parquet
+
+        parquet.write_table(table, file)

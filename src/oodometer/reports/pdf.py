@@ -1,0 +1,102 @@
+"""PDF: a page printed by a browser that is installed, since its charts are drawn by what only a browser runs."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from ..errors import UsageError, WorkError
+
+__all__ = ["browser", "pdf_of"]
+
+VARIABLE = "OODOMETER_BROWSER"
+_NAMES = (
+    "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge", "microsoft-edge",
+    "brave-browser", "chrome-headless-shell",
+)  # fmt: skip
+_PLACES = (
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    r"C:\Program Files\Google\Chrome\Application\chrome.exe",
+    r"C:\Program Files (x86)\Google\Chrome\Application\chrome.exe",
+    r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
+)
+# What `playwright install chromium` leaves, by system.
+_PLAYWRIGHT = {
+    "linux": ".cache/ms-playwright",
+    "darwin": "Library/Caches/ms-playwright",
+    "win32": "AppData/Local/ms-playwright",
+}
+_PROGRAMS = ("chrome", "chrome.exe", "headless_shell", "chrome-headless-shell", "Chromium")
+_LONGEST = 180  # seconds
+_DRAWING = 20_000  # milliseconds of the page's own clock, which runs ahead while nothing is waited for
+
+
+def browser() -> list[str]:
+    """The browser that prints, with its flags; `UsageError` where none is found.
+
+    The one that the variable OODOMETER_BROWSER names (flags may follow), else Chromium, Chrome, Edge or Brave on the
+    path or in the usual places, else the one that playwright keeps.
+    """
+    named = os.environ.get(VARIABLE)
+    if named:
+        words = [named] if Path(named).is_file() else shlex.split(named)
+        if shutil.which(words[0]) is None:
+            raise UsageError(f"{VARIABLE} names {words[0]}, which is no program; name a Chromium, Chrome or Edge")
+        return words
+    found = next((path for name in _NAMES if (path := shutil.which(name))), None)
+    found = found or next((path for path in _PLACES if Path(path).is_file()), None) or _of_playwright()
+    if found is None:
+        raise UsageError(
+            "a PDF is printed by a browser (Chromium, Chrome or Edge), and none was found; install one, name it in "
+            f"{VARIABLE}, or write .html and print that"
+        )
+    return [found]
+
+
+def _of_playwright() -> str | None:
+    folder = Path.home() / _PLAYWRIGHT.get(sys.platform, _PLAYWRIGHT["linux"])
+    for home in sorted(folder.glob("chromium*"), reverse=True):
+        for path in home.glob("*/**/*"):
+            if path.name in _PROGRAMS and path.is_file() and os.access(path, os.X_OK):
+                return str(path)
+    return None
+
+
+def pdf_of(page: str) -> bytes:
+    """A page of HTML as PDF. Raises `UsageError` without a browser, `WorkError` where it did not print."""
+    program = browser()
+    with tempfile.TemporaryDirectory(prefix="oodometer-pdf-", ignore_cleanup_errors=True) as place:
+        folder = Path(place)
+        (folder / "page.html").write_text(page, encoding="utf-8")
+        flags = [
+            "--headless", "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-background-networking",
+            "--disable-sync", "--disable-component-update", f"--user-data-dir={folder / 'profile'}",
+            f"--virtual-time-budget={_DRAWING}", "--no-pdf-header-footer", f"--print-to-pdf={folder / 'page.pdf'}",
+        ]  # fmt: skip
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            flags.append(
+                "--no-sandbox"
+            )  # Chromium refuses to start for root with it; the page is ours and loads nothing
+        try:
+            done = subprocess.run(
+                [*program, *flags, (folder / "page.html").as_uri()],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_LONGEST,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            why = f"took more than {_LONGEST} s" if isinstance(error, subprocess.TimeoutExpired) else str(error)
+            raise WorkError(f"cannot print the PDF: {program[0]} {why}; write .html and print that") from None
+        printed = folder / "page.pdf"
+        if not printed.is_file() or not printed.stat().st_size:
+            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            why = said[-1][-200:] if said else f"exit code {done.returncode}"
+            raise WorkError(f"cannot print the PDF: {program[0]}: {why}; write .html and print that")
+        return printed.read_bytes()

@@ -1,0 +1,161 @@
+"""Accuracy as a test: fail where the estimate on data without labels lies below what was promised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from ..errors import UsageError
+from ..outputs.tables.base import share_of
+from ..outputs.tables.estimation import metrics_of
+from ..results import percent
+from ..results.estimation import Estimation, Headline, Part, alarm_text
+
+__all__ = ["TooLow", "assert_accuracy"]
+
+End = Literal["value", "lower", "upper"]
+_TRUST = ("none", "low", "high")
+_MOST = 5  # parts that a message tells of
+
+
+class TooLow(AssertionError):
+    """The assertion failed; ``found`` is the whole `Estimation`."""
+
+    def __init__(self, message: str, found: Estimation) -> None:
+        self.found = found
+        super().__init__(message)
+
+
+def assert_accuracy(
+    reference: Any,
+    target: Any = None,
+    *,
+    at_least: float | None = None,
+    drop_at_most: float | None = None,
+    metric: str = "accuracy",
+    end: End = "value",
+    trust: str | None = None,
+    **options: Any,
+) -> Estimation:
+    """Estimate a model's accuracy on a target without labels, and fail where it is too low; returns the `Estimation`.
+
+    With ``every`` or ``by`` each chunk or slice has to hold as well.
+
+    reference, target, options : as in `oodometer.estimate`. A finished `Estimation` may stand for the reference alone.
+
+    at_least : the smallest value that passes, a fraction. drop_at_most : how far below the reference's it may lie, a
+    fraction. One of them is needed; with both the higher limit holds.
+
+    metric : "accuracy", or another metric that was asked for.
+
+    end : what is held against the limit: the "value"; the "lower" end of its interval, to be sure that it holds; the
+    "upper" one, to fail only where it is sure that it does not.
+
+    trust : "low" or "high": less trust than that fails, too.
+
+    Raises `TooLow`, an `AssertionError` whose message tells the number, its interval, its trust and the worst parts,
+    `UsageError` for wrong arguments and `InputError` for wrong input.
+
+    >>> from oodometer.testing import example_record
+    >>> found = assert_accuracy(example_record(seed=1), example_record(seed=2), at_least=0.5, backtest=None)
+    >>> found.headline.value > 0.5
+    True
+    """
+    __tracebackhide__ = True
+    _check(end, trust, {"at_least": at_least, "drop_at_most": drop_at_most})
+    found = _found(reference, target, options)
+    limit = _limit(found, metric, at_least, drop_at_most)
+    faults = _faults(found, metric, end, limit, trust)
+    if faults:
+        raise TooLow(_message(found, metric, limit, faults), found)
+    return found
+
+
+def _check(end: str, trust: str | None, limits: Mapping[str, Any]) -> None:
+    if end not in ("value", "lower", "upper"):
+        raise UsageError(f"expected end to be value, lower or upper, got {end!r}")
+    if trust is not None and trust not in _TRUST:
+        raise UsageError(f"expected trust to be none, low or high, got {trust!r}")
+    for name, share in limits.items():
+        if share is not None and not (isinstance(share, (int, float)) and 0 <= share <= 1):
+            raise UsageError(f"expected {name} to be a fraction from 0 to 1 such as 0.9, got {share!r}")
+    if all(share is None for share in limits.values()):
+        raise UsageError("expected at_least=0.9 or drop_at_most=0.02: say what passes")
+
+
+def _found(reference: Any, target: Any, options: dict[str, Any]) -> Estimation:
+    if isinstance(reference, Estimation):
+        if target is not None or options:
+            raise UsageError("an estimation that is finished takes no target and no options of estimate")
+        return reference
+    if target is None:
+        raise UsageError("expected a reference and a target, or an estimation that is finished")
+    from ..verbs.estimate import estimate
+
+    made: Estimation = estimate(reference, target, **options)
+    return made
+
+
+def _headline(one: Any, metric: str) -> Headline:
+    made = metrics_of(one)
+    if metric not in made:
+        raise UsageError(f"there is no estimate of {metric!r}; there is {', '.join(made)}")
+    return made[metric]
+
+
+def _limit(found: Estimation, metric: str, at_least: float | None, drop_at_most: float | None) -> float:
+    limits = [] if at_least is None else [float(at_least)]
+    if drop_at_most is not None:
+        known = _reference(found, metric)
+        if known is None:
+            raise UsageError(f"the {metric} of the reference is not known; give at_least")
+        limits.append(known - float(drop_at_most))
+    return max(limits)
+
+
+def _reference(found: Estimation, metric: str) -> float | None:
+    return share_of(found.reference.get(metric))
+
+
+def _parts(found: Estimation) -> list[tuple[str, Part]]:
+    return [("chunk", part) for part in found.chunks] + [("slice", part) for part in found.slices]
+
+
+def _faults(found: Estimation, metric: str, end: End, limit: float, trust: str | None) -> list[str]:
+    """What is wrong, in a line each; the first is that of the whole."""
+    head = _headline(found, metric)
+    out = []
+    if getattr(head, end) < limit:
+        out.append(f"{metric} is estimated at {percent(head.value)}, {_short(head, end)} below {percent(limit)}")
+    if trust is not None and _TRUST.index(head.trust) < _TRUST.index(trust):
+        out.append(f"trust in the estimate is {head.trust}, and {trust} is asked for")
+    low = [title for title, part in _parts(found) if getattr(_headline(part, metric), end) < limit]
+    if low:
+        many = f"{len(low)} of {len(_parts(found))} {low[0] if len(set(low)) == 1 else 'part'}s"
+        out.append(f"{metric} is estimated too low, below {percent(limit)}, in {many}")
+    return out
+
+
+def _short(head: Headline, end: End) -> str:
+    return "" if end == "value" else f"with its {end} end at {percent(getattr(head, end))},"
+
+
+def _message(found: Estimation, metric: str, limit: float, faults: Sequence[str]) -> str:
+    head, reference = _headline(found, metric), _reference(found, metric)
+    lines = [" ".join(fault.split()) for fault in faults]
+    ends = f"{percent(head.lower)} to {percent(head.upper)}, {percent(head.level, None)} {head.kind} interval"
+    lines.append(f"  {metric}: {percent(head.value)}, {ends}")
+    lines.append(f"  trust {head.trust}: {head.why}" if head.why else f"  trust {head.trust}")
+    if reference is not None:
+        lines.append(f"  reference: {percent(reference)} on {found.reference['rows']:,} rows")
+    worst = sorted(_parts(found), key=lambda one: _headline(one[1], metric).value)
+    if worst:
+        lines.append(f"  the lowest {min(len(worst), _MOST)} of {len(worst)} parts:")
+    for title, part in worst[:_MOST]:
+        one = _headline(part, metric)
+        name = str(part.place.get("value", part.place.get("start")))
+        said = f"    {title} {name}: {percent(one.value)} [{percent(one.lower)}, {percent(one.upper)}]"
+        alarm = f", {alarm_text(part.fell)}" if alarm_text(part.fell) == "ALARM" else ""
+        lines.append(f"{said} on {part.rows:,} rows{alarm}")
+    lines += [f"  warning: {one}" for one in found.warnings]
+    return "\n".join(lines)

@@ -1,0 +1,100 @@
+"""Notebook cards: what they say, that nothing in a name becomes markup, and that they load nothing."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from html import unescape
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from oodometer.outputs.cards import Card, Point, card_of
+from oodometer.outputs.notebook import render
+from oodometer.outputs.sparkline import sparkline
+
+from .conftest import EVIL
+
+NAMES = ["estimate", "slices", "methods", "evaluate", "diagnose", "audit", "backtest", "compare"]
+
+
+class Tags(HTMLParser):
+    """Every element with its attributes, and the words between."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.open: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        if self.open[-1:] != ["style"]:
+            self.words.append(data)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_card_is_whole_and_loads_nothing(made: dict[str, Any], name: str) -> None:
+    html = made[name]._repr_html_()
+    read = Tags(html)
+    assert read.open == []
+    tags = {tag for tag, _ in read.found}
+    assert not tags & {"script", "link", "img", "iframe", "b"}
+    assert not any(key.startswith("on") or key in ("src", "href") for _, pairs in read.found for key in pairs)
+    assert "url(" not in html
+    assert "@import" not in html
+    assert len(html) < 60_000
+    card = card_of(made[name])
+    assert card.number in read.words
+    for grid in card.grids:
+        assert grid.title in read.words
+        assert all(len(row) == len(grid.columns) for row in grid.rows)
+
+
+def test_names_are_shown_and_are_no_markup(made: dict[str, Any]) -> None:
+    for name in ("slices", "compare"):
+        html = made[name]._repr_html_()
+        assert EVIL not in html
+        assert EVIL in Tags(html).words
+        assert EVIL in unescape(html)
+    evil = Card(EVIL, EVIL, EVIL, EVIL, (EVIL,), (Point(EVIL, 0.5, 0.4, 0.6, 0.5, True),) * 2, 0.5, EVIL, (), (EVIL,))
+    assert "<b>" not in render(evil)
+
+
+def test_the_headline_trust_and_alarms_are_there(made: dict[str, Any]) -> None:
+    found = made["estimate"]
+    words = Tags(found._repr_html_()).words
+    assert f"{100 * found.headline.value:.1f} %" in words
+    assert f"trust: {found.headline.trust}" in words
+    assert any(found.headline.assumes in one for one in words)
+    card = card_of(found)
+    assert [point.value for point in card.points] == [part.headline.value for part in found.chunks]
+    assert [point.truth for point in card.points] == [part.truth.value for part in found.chunks]
+    (chunks,) = (grid for grid in card.grids if grid.title == "chunks")
+    assert chunks.marked == {i for i, part in enumerate(found.chunks) if part.fell.alarm}
+    assert replace(card, points=()).points == ()
+
+
+def test_the_small_chart_puts_higher_values_higher() -> None:
+    points = (Point("a", 0.8, 0.7, 0.9, 0.85), Point("b", 0.6, 0.5, 0.7, None, True))
+    drawn = sparkline(Card("Accuracy", "", points=points, line=0.75, line_name="reference"))
+    svg = ElementTree.fromstring(drawn.partition("</svg>")[0] + "</svg>")
+    circles = [one for one in svg.iter() if one.tag == "circle"]
+    assert float(circles[0].attrib["cy"]) < float(circles[1].attrib["cy"])
+    assert circles[0].attrib["fill"] != circles[1].attrib["fill"]  # the second is an alarm
+    assert len([one for one in svg.iter() if one.tag == "path"]) == 1
+    assert [one.text for one in svg.iter("title")][0] == "reference 75.0 %"
+    height = float(svg.attrib["viewBox"].split()[3])
+    assert all(0 < float(one.attrib["cy"]) < height for one in circles)
+    assert "red: alarm" in drawn
