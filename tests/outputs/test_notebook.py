@@ -94,7 +94,7 @@ def test_the_small_chart_puts_higher_values_higher() -> None:
     assert float(circles[0].attrib["cy"]) < float(circles[1].attrib["cy"])
     assert circles[0].attrib["fill"] != circles[1].attrib["fill"]  # the second is an alarm
     assert len([one for one in svg.iter() if one.tag == "path"]) == 1
-    assert [one.text for one in svg.iter("title")][0] == "reference 75.0 %"
+    assert next(one.text for one in svg.iter("title")) == "reference 75.0 %"
     height = float(svg.attrib["viewBox"].split()[3])
     assert all(0 < float(one.attrib["cy"]) < height for one in circles)
     assert "red: alarm" in drawn
