@@ -31,6 +31,7 @@ def test_chunks_are_rows_with_what_the_result_says(made: dict[str, Any]) -> None
     assert frame["rows"].sum() == 400
     assert frame["alarm"].tolist() == [part.fell.alarm for part in found.chunks]
     assert set(frame["metric"]) == {"accuracy"}
+    assert frame["chunk"].tolist() == [part.name for part in found.chunks]
     assert "slice" not in frame
 
 
@@ -124,5 +125,7 @@ def test_columns_keep_their_types_where_every_cell_is_empty() -> None:
     empty = typed(Table(("slice", "start", "value", "rows", "alarm"), [dict.fromkeys(("slice", "value"))]))
     assert [str(one) for one in empty.schema.types] == ["string", "timestamp[s]", "double", "int64", "bool"]
     mixed = typed(Table(("slice", "start"), [{"slice": 1, "start": "row 5"}, {"slice": "(missing)", "start": None}]))
+    rows = typed(Table(("start", "end"), [{"start": 0, "end": 500}, {"start": 500, "end": 1000}]))
+    assert rows.to_pydict() == {"start": [0, 500], "end": [500, 1000]}  # numbers of rows are no years
     assert mixed.to_pydict() == {"slice": ["1", "(missing)"], "start": ["row 5", None]}
     assert typed(Table(("slice",), [{"slice": None}, {"slice": 3}])).to_pydict() == {"slice": [None, 3]}

@@ -101,16 +101,18 @@ def _steps(parts: Table) -> tuple[Step, ...]:
     for row in parts.rows:
         if row["part"] != "chunk":
             continue
-        name = str(row["start"])
-        made = steps.get(name) or Step(len(steps), name, _seconds(name), {"chunk.rows": float(row["rows"])})
+        name = str(row["chunk"])
+        made = steps.get(name) or Step(len(steps), name, _seconds(row["start"]), {"chunk.rows": float(row["rows"])})
         numbers = {**made.numbers, **_ends(row, f"chunk.{row['metric']}")}
         steps[name] = Step(made.number, name, made.time, numbers)
     return tuple(steps.values())
 
 
-def _seconds(start: str) -> float | None:
+def _seconds(start: Any) -> float | None:
     import numpy as np
 
+    if not isinstance(start, str):
+        return None  # the number of a row
     try:
         return float(np.datetime64(start, "ms").astype(np.int64)) / 1000
     except ValueError:

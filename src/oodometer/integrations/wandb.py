@@ -46,7 +46,7 @@ def _write(wandb: Any, run: Any, entries: Entries, prefix: str) -> None:
             run.define_metric(f"{prefix}{name}", step_metric=f"{prefix}chunk")
         for step in entries.steps:
             numbers = {prefix + name: value for name, value in step.numbers.items()}
-            run.log({f"{prefix}chunk": step.number, f"{prefix}chunk.start": step.name, **numbers})
+            run.log({f"{prefix}chunk": step.number, f"{prefix}chunk.name": step.name, **numbers})
     columns = list(entries.table.columns)
     cells = [[_cell(row.get(name)) for name in columns] for row in entries.table.rows]
     html = next(text for name, text in entries.files.items() if name.endswith(".html"))

@@ -153,8 +153,7 @@ def _message(found: Estimation, metric: str, limit: float, faults: Sequence[str]
         lines.append(f"  the lowest {min(len(worst), _MOST)} of {len(worst)} parts:")
     for title, part in worst[:_MOST]:
         one = _headline(part, metric)
-        name = str(part.place.get("value", part.place.get("start")))
-        said = f"    {title} {name}: {percent(one.value)} [{percent(one.lower)}, {percent(one.upper)}]"
+        said = f"    {title} {part.name}: {percent(one.value)} [{percent(one.lower)}, {percent(one.upper)}]"
         alarm = f", {alarm_text(part.fell)}" if alarm_text(part.fell) == "ALARM" else ""
         lines.append(f"{said} on {part.rows:,} rows{alarm}")
     lines += [f"  warning: {one}" for one in found.warnings]

@@ -75,13 +75,9 @@ def _grid(title: str, parts: tuple[Part, ...]) -> Grid:
         truth = _truth(part)
         cells = [numbers(others[name])[0] if name in others else "" for name in further]
         cells += [alarm_text(part.fell), *(["" if truth is None else percent(truth)] if known else [])]
-        rows.append([_name(part), f"{part.rows:,}", *numbers(part.headline), *cells])
+        rows.append([part.name, f"{part.rows:,}", *numbers(part.headline), *cells])
     alarms = (i for i, part in enumerate(parts) if part.fell is not None and part.fell.alarm)
     return Grid(title, columns, rows, words=frozenset((0, 5 + len(further))), marked=frozenset(alarms))
-
-
-def _name(part: Part) -> str:
-    return str(part.place.get("value", part.place.get("start")))
 
 
 def _truth(part: Part) -> float | None:
@@ -91,7 +87,7 @@ def _truth(part: Part) -> float | None:
 
 def _point(part: Part) -> Point:
     one, alarm = part.headline, part.fell is not None and part.fell.alarm
-    return Point(_name(part), one.value, one.lower, one.upper, _truth(part), alarm)
+    return Point(part.name, one.value, one.lower, one.upper, _truth(part), alarm)
 
 
 def _methods(found: Estimation) -> Grid:

@@ -90,9 +90,16 @@ def _column(name: str, cells: list[Any]) -> Any:
     if kind == "time":
         times = _times(cells)
         if times is None:
-            return pa.array(cells, pa.string())
+            return _as_they_are(cells)
         whole = all(time is None or time.microsecond == 0 for time in times)
         return pa.array(times, pa.timestamp("s" if whole else "us"))
+    return _as_they_are(cells)
+
+
+def _as_they_are(cells: list[Any]) -> Any:
+    """Numbers where all are of one type, else texts."""
+    import pyarrow as pa
+
     kinds = {type(cell) for cell in cells if cell is not None}
     if len(kinds) == 1 and kinds <= {int, float, bool}:
         return pa.array(cells)  # names of slices and classes keep the type that they have in the data
@@ -101,6 +108,8 @@ def _column(name: str, cells: list[Any]) -> Any:
 
 def _times(cells: list[Any]) -> Any:
     """The cells as times; None where one of them is none, such as the number of a row."""
+    if not all(cell is None or isinstance(cell, str) for cell in cells):
+        return None
     try:
         return [None if cell is None else np.datetime64(str(cell), "us").item() for cell in cells]
     except ValueError:

@@ -45,13 +45,14 @@ def _parts(found: Estimation) -> Table:
         for part in parts
         for row in _of_part(part)
     ]
-    place = [*(("by", "slice") if found.slices else ()), *(("start", "end") if found.chunks else ())]
+    place = [*(("by", "slice") if found.slices else ()), *(("chunk", "start", "end") if found.chunks else ())]
     return Table(("part", *place, *_PART), rows)
 
 
 def _place(part: Part) -> dict[str, Any]:
     place = dict(part.place)
-    return {"by": place.get("by"), "slice": place.get("value"), "start": place.get("start"), "end": place.get("end")}
+    where = {"by": place.get("by"), "slice": place.get("value"), "start": place.get("start"), "end": place.get("end")}
+    return {**where, "chunk": None if "value" in place else part.name}
 
 
 def _of_part(part: Part) -> list[dict[str, Any]]:
