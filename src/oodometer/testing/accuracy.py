@@ -21,6 +21,8 @@ _MOST = 5  # parts that a message tells of
 class TooLow(AssertionError):
     """The assertion failed; ``found`` is the whole `Estimation`."""
 
+    __module__ = "oodometer.testing"  # where people import it from, and what pytest prints
+
     def __init__(self, message: str, found: Estimation) -> None:
         self.found = found
         super().__init__(message)
