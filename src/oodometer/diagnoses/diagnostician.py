@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self
 
@@ -14,10 +15,12 @@ from ..inference.domain_classifier import compare_samples, domain_sample
 from ..inference.method import Method
 from ..inference.row_sample import RowSample
 from ..predictions import Predictions
+from ..results.columns import UserColumn
 from ..scores import ModelAgreement, Score, natural_confidence
 from .alarm import alarm_finding
 from .base import Diagnosis, Finding, ShiftKind, holm
 from .change import change_of_counts, change_of_mean
+from .column_drift import ColumnDrift
 from .columns import columns_finding
 from .label import label_shift_finding
 from .overlap import overlap_finding
@@ -49,10 +52,12 @@ class Diagnostician(Method[Sums, Diagnosis]):
     _shift: ShiftStatistics
     _confidence: Score | None
     _agreement: Score | None
+    _drift: ColumnDrift
     _here: Sums
 
-    def __init__(self, *, seed: int = 0) -> None:
-        self.seed = seed
+    def __init__(self, *, seed: int = 0, columns: Sequence[UserColumn] = ()) -> None:
+        """``columns`` are the user's own, where `features` were made of them."""
+        self.seed, self.columns = seed, tuple(columns)
 
     def fit(self, reference: Predictions) -> Self:
         """A fitted copy."""
@@ -64,6 +69,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
             fitted._confidence = None
         agreement = ModelAgreement().fit(reference)
         fitted._agreement = None if agreement.why_not(reference) else agreement
+        fitted._drift = ColumnDrift(self.columns, seed=self.seed).fit(reference)
         fitted._here = fitted.summarize(reference)
         return fitted
 
@@ -79,6 +85,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
                 )
             state[key] = moments
         state["sample"] = domain_sample(batch)
+        state["columns"] = self._drift.summarize(batch)
         return state
 
     def diagnose(self, target: Predictions) -> Diagnosis:
@@ -122,7 +129,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
         if kind == "none" and fewest < _FEW_ROWS:
             few = "a single row" if fewest == 1 else f"only {fewest} rows"
             kind, why = "unknown", f"no test could see a difference with {few} on one side"
-        return Diagnosis(kind, tuple(findings.values()), why, statistics)
+        return Diagnosis(kind, tuple(findings.values()), why, statistics, self._drift.finish(state["columns"]))
 
     def _overlap(self, sample: RowSample) -> Finding | None:
         mine: RowSample = self._here["sample"]
@@ -148,7 +155,8 @@ class Diagnostician(Method[Sums, Diagnosis]):
             else None
             for k in ("features", "probabilities")
         ]
-        return columns_finding(*pairs)
+        features, probabilities = pairs
+        return columns_finding(features, probabilities, self._drift.columns)
 
 
 def _kind(findings: dict[str, Finding], changed: bool) -> tuple[ShiftKind, str]:

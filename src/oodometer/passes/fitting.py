@@ -16,6 +16,7 @@ from ..kernels import side_by_side
 from ..predictions import Predictions
 from ..registry import create, find, known, names, those
 from ..results import Skipped
+from ..results.columns import UserColumn
 from ..scores import Score, natural_confidence
 from .plan import EstimationPlan, batch_rows
 
@@ -69,11 +70,12 @@ def fit_plan(
     target_accuracies: Sequence[float] | None = None,
     calibrator: str = "auto",
     diagnosis: bool = False,
+    columns: Sequence[UserColumn] = (),
 ) -> tuple[EstimationPlan, list[Skipped]]:
     """A plan fitted on a labelled record, and the methods that do not apply to it.
 
     ``target_accuracies`` ask for the risk-coverage curve; without them it is left out. ``diagnosis`` adds the shift
-    statistics and the diagnostician.
+    statistics and the diagnostician, who tells of the user's own ``columns``, which `features` were made of.
     """
     choice = choose(record, calibrator)
     calibrated = choice.apply(record)
@@ -101,7 +103,7 @@ def fit_plan(
         confidence,
         rows=batch_rows(record.num_classes),
         shift_statistics=ShiftStatistics().fit(calibrated) if diagnosis else None,
-        diagnostician=Diagnostician(seed=seed).fit(calibrated) if diagnosis else None,
+        diagnostician=Diagnostician(seed=seed, columns=columns).fit(calibrated) if diagnosis else None,
     )
     return plan, skipped
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from .columns import ColumnChange, most_moved
 from .shown import Shown
 from .values import aligned, plain
 
@@ -60,6 +61,9 @@ class Diagnosis(Shown):
     reference holds); "support" (inputs unlike the reference's, or models that no longer agree: no re-weighting of the
     reference explains it); "unknown" (too little to tell).
 
+    columns : how each of the user's columns moved, those that explain most first (`ColumnChange`); empty without
+    features. features : which of them were taken and which were not ("taken", "left_out").
+
     At a prompt and in a notebook it shows what each look found.
 
     >>> Diagnosis("none", (), "nothing moved").to_dict()["kind"]
@@ -70,10 +74,14 @@ class Diagnosis(Shown):
     findings: tuple[Finding, ...]
     why: str
     signs: Mapping[str, float] = field(default_factory=dict)
+    columns: tuple[ColumnChange, ...] = ()
+    features: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         looks = aligned(["look", "finding"], [[f.name, f.says] for f in self.findings])
-        return "\n".join([f"Kind of shift: {self.kind}", f"  {self.why}", *([looks] if self.findings else [])])
+        moved = most_moved(self.columns)
+        lines = [f"Kind of shift: {self.kind}", f"  {self.why}", *([f"  {moved}"] if moved else [])]
+        return "\n".join([*lines, *([looks] if self.findings else [])])
 
     def __getitem__(self, name: str) -> Finding:
         for finding in self.findings:
@@ -88,4 +96,6 @@ class Diagnosis(Shown):
             "why": self.why,
             "findings": [f.to_dict() for f in self.findings],
             "signs": plain(self.signs),
+            **({"features": plain(self.features)} if self.features else {}),
+            **({"columns": [one.to_dict() for one in self.columns]} if self.columns else {}),
         }

@@ -9,6 +9,7 @@ from typing import Any
 from ..classes import ClassNames
 from ..errors import InputError
 from ..predictions import Predictions
+from ..results.columns import UserColumn
 from .axes import Axes
 from .encoding import FeatureEncoding
 
@@ -72,6 +73,11 @@ class Source(ABC):
     @abstractmethod
     def raw(self, columns: Sequence[str]) -> Iterator[Any]:
         """One pass over columns as they are, in Arrow record batches of these names."""
+
+    @property
+    def users(self) -> tuple[UserColumn, ...]:
+        """The user's columns that its features are made of."""
+        return () if self.encoding is None else self.encoding.users
 
     @abstractmethod
     def encoded(self, encoding: FeatureEncoding) -> Source:

@@ -13,13 +13,14 @@ from ..backtests.trials import LEAST_REFERENCE
 from ..errors import InputError
 from ..passes.below_chance import label_warnings
 from ..results.backtest import Backtest
+from .features import about_features, check_features, with_features
 from .opening import Opener, renamings
 from .reference import read_reference
 
 __all__ = ["Backtest", "backtest"]
 
 
-@checked()
+@checked(features=check_features)
 def backtest(
     reference: Any,
     *,
@@ -31,6 +32,7 @@ def backtest(
     mapping: Mapping[str, str] | None = None,
     positive: str | None = None,
     threshold: float | None = None,
+    features: str | Sequence[str] | None = None,
     seed: int = 0,
     cache: str | Path | None = "auto",
     progress: Callable[[int, int], None] | None = None,
@@ -52,7 +54,7 @@ def backtest(
         ``methods`` are named; a number is for all methods.
     level :
         Nominal coverage of the intervals that are judged.
-    classes, mapping, positive, threshold :
+    classes, mapping, positive, threshold, features :
         As in `estimate`.
     seed :
         Seed of splits and draws.
@@ -71,8 +73,9 @@ def backtest(
     """
     options = BacktestOptions(methods=methods, families=families, repeats=repeats, level=level, seed=seed, cache=cache)
     opener = Opener(renamings(mapping, positive), threshold)
-    source = opener.references([reference], classes)[0]
+    sources = opener.references([reference], classes)
     opener.check()
+    source = with_features(sources, None, features)[0][0]
     read = read_reference(source)
     if len(read.record) < LEAST_REFERENCE:
         raise InputError(
@@ -82,6 +85,7 @@ def backtest(
             remedy="label more, or use `oodometer estimate`, which then says what it cannot know",
         )
     about = {"name": source.name, "rows": read.rows, "accuracy": read.correct / read.rows}
+    about |= {"features": about_features(source)} if source.encoding is not None else {}
     found = run_backtest(read.record, options, progress)
     warnings = label_warnings("the reference", [read.record], read.record.accuracy)
     return replace(found, reference=about, warnings=(*warnings, *found.warnings))

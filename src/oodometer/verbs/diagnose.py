@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..arguments import checked
@@ -12,6 +13,7 @@ from ..passes.fitting import choose
 from ..passes.folding import Execution
 from ..passes.plan import EstimationPlan, batch_rows
 from ..passes.slicing import WHOLE
+from .features import about_features, check_features, with_features
 from .opening import Opener, renamings
 from .reference import read_reference
 
@@ -20,7 +22,7 @@ __all__ = ["diagnose"]
 _PART_ROWS = 1 << 17
 
 
-@checked()
+@checked(features=check_features)
 def diagnose(
     reference: Any,
     target: Any,
@@ -29,6 +31,7 @@ def diagnose(
     mapping: Mapping[str, str] | None = None,
     positive: str | None = None,
     threshold: float | None = None,
+    features: str | Sequence[str] | None = None,
     engine: str | Engine = "local",
     workers: int | None = None,
     seed: int = 0,
@@ -39,8 +42,8 @@ def diagnose(
     Parameters
     ----------
     reference, target :
-        As in `estimate`. `features` let new inputs be seen; without them much stays unknown.
-    classes, mapping, positive, threshold, engine, workers :
+        As in `estimate`. Features let new inputs be seen; without them much stays unknown.
+    classes, mapping, positive, threshold, features, engine, workers :
         As in `estimate`.
     seed :
         Seed of the bootstraps and of the classifier's folds.
@@ -54,12 +57,13 @@ def diagnose(
     'none'
     """
     opener = Opener(renamings(mapping, positive), threshold)
-    first = opener.references([reference], classes)[0]
+    sources = opener.references([reference], classes)
     target = opener.target(target)
     opener.check()
+    (first,), target = with_features(sources, target, features)
     read = read_reference(first)
     choice = choose(read.record, "auto")
-    fitted = Diagnostician(seed=seed).fit(choice.apply(read.record))
+    fitted = Diagnostician(seed=seed, columns=first.users).fit(choice.apply(read.record))
     plan = EstimationPlan(choice, {}, rows=batch_rows(read.record.num_classes), diagnostician=fitted)
     state = plan.read(target.parts(_PART_ROWS), Execution(engine, workers, progress))
-    return fitted.finish(state[WHOLE]["diagnosis"])
+    return replace(fitted.finish(state[WHOLE]["diagnosis"]), features=about_features(first))

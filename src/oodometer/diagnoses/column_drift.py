@@ -1,0 +1,254 @@
+"""Column drift: how each of the user's columns moved, and how much of a change of accuracy that alone explains."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Self
+
+import numpy as np
+
+from ..arrays import Array
+from ..inference.folds import seeded_sample
+from ..inference.method import Method, Sums
+from ..predictions import Predictions
+from ..results import Interval, percent
+from ..results.columns import ColumnChange, UserColumn, shares_text
+from .base import holm
+from .shift_statistics import cells_p_value
+
+__all__ = ["ColumnDrift", "plain_columns"]
+
+_LEVEL = 0.05
+_QUANTILES = np.arange(1, 10) / 10
+_EDGE_ROWS = 20_000  # of the reference, for deciles
+_MOST_ROWS = 200_000  # of the reference, for the accuracy in each cell
+_MOST_COLUMNS = 50  # plain features of more are an embedding, whose columns mean nothing one by one
+_WORTH_SAYING = 0.01
+
+
+@dataclass(frozen=True)
+class _Figure:
+    """What is counted of a column: one number in cells between ``edges``, or its categories (None).
+
+    Cells of a number: below the reference, its deciles, beyond the reference, missing. Those of a category: its labels,
+    other, missing.
+    """
+
+    column: UserColumn
+    place: int
+    edges: Array | None
+
+    @property
+    def size(self) -> int:
+        """Number of cells, the last one for missing values."""
+        return len(self.column.labels) + 2 if self.edges is None else len(self.edges) + 2
+
+    def cells(self, features: Array) -> Array:
+        """Cell of each row, shape (sample,)."""
+        user = self.column
+        if self.edges is None:
+            part = features[:, user.first : user.first + user.width]
+            return np.where(part.any(axis=1), part.argmax(axis=1) + 1, 0)
+        out = np.searchsorted(self.edges, features[:, self.place])
+        if user.encoded:
+            out[features[:, user.first + user.width - 1] > 0] = len(self.edges) + 1
+        return out
+
+
+class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
+    """``fit(reference)``, then `summarize` and `finish`: one `ColumnChange` for each column, those that matter first.
+
+    Rows are counted in cells: deciles of the reference for a number, the values of a category, deciles of each figure
+    of a text. With p and q the shares of the cells in reference and target: distance = sqrt(JS(p, q)) in base 2, PSI =
+    sum (q - p) log(q / p), p-value by the G test of `no_shift_test`, adjusted after Holm (and for a text's figures).
+    What a column explains is sum_c (q_c - p_c) a_c, a_c the reference's accuracy in the cell: the change of the
+    reference's accuracy once its rows are weighted so that this column alone is distributed as in the target
+    (post-stratification). Variance: sum (q - p)^2 a (1 - a) / n_c + Var_q(a) / n_T + Var_p(a) / n_S; the interval has
+    Bonferroni's correction. Columns that move together explain the same change twice: the parts need not add up.
+
+    ``columns`` are those that were encoded; without them every plain feature is a number, where there are at most 50.
+    The state is counts and sums. Source: Lin (1991) for the distance; Holt and Smith (1979) for post-stratification.
+
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(2000, 2))  # right wherever the first one is above 0
+    >>> reference = Predictions.from_arrays(features=x, correct=x[:, 0] > 0)
+    >>> drift = ColumnDrift().fit(reference)
+    >>> changes = drift.finish(drift.summarize(Predictions.from_arrays(features=x + [1, 0])))
+    >>> changes[0].name, changes[0].matters, 0.3 < changes[0].explains.value < 0.4, changes[1].moved
+    ('feature 0', True, True, False)
+    """
+
+    name = "column_drift"
+    _figures: tuple[_Figure, ...] = ()
+    _width = 0
+    _here: Sums
+    _hits: tuple[Array, ...] = ()
+
+    def __init__(self, columns: Sequence[UserColumn] = (), *, level: float = 0.95, seed: int = 0) -> None:
+        self.columns, self.level, self.seed = tuple(columns), level, seed
+
+    def fit(self, reference: Predictions) -> Self:
+        """A fitted copy."""
+        fitted = copy.copy(self)
+        if reference.features is None:
+            fitted.columns, fitted._figures = (), ()
+            return fitted
+        fitted.columns, fitted._width = self.columns or plain_columns(reference), reference.features.shape[1]
+        few = reference.features[seeded_sample(len(reference), _EDGE_ROWS)]
+        fitted._figures = tuple(figure for user in fitted.columns for figure in _figures_of(user, few))
+        if len(reference) > _MOST_ROWS:
+            reference = reference.take(seeded_sample(len(reference), _MOST_ROWS))
+        fitted._here = fitted.summarize(reference)
+        known = reference.correct is not None or (reference.label is not None and reference.has_prediction)
+        if known and reference.features is not None and (reference.verdicts >= 0).all():
+            features, right = reference.features, reference.verdicts
+            fitted._hits = tuple(np.bincount(f.cells(features), right, f.size) for f in fitted._figures)
+        return fitted
+
+    def summarize(self, batch: Predictions) -> Sums:
+        """Rows in each cell of each figure, and the sum of the numbers."""
+        features = batch.features
+        if not self._figures or features is None or features.shape[1] != self._width:
+            return Sums(rows=0, counts=np.zeros(sum(f.size for f in self._figures)), sums=np.zeros(len(self._figures)))
+        counts = [np.bincount(f.cells(features), minlength=f.size) for f in self._figures]
+        sums = [0.0 if f.edges is None else features[:, f.place].sum(dtype=np.float64) for f in self._figures]
+        return Sums(rows=len(batch), counts=np.concatenate(counts).astype(np.float64), sums=np.array(sums))
+
+    def finish(self, state: Sums) -> tuple[ColumnChange, ...]:
+        """How each column moved, in the order of what it explains, then of its distance."""
+        if not self._figures or not state["rows"] or not self._here["rows"]:
+            return ()
+        ends = np.cumsum([f.size for f in self._figures])[:-1]
+        here, there = (np.split(side["counts"], ends) for side in (self._here, state))
+        found: dict[str, list[tuple[float, int]]] = {}
+        for i, figure in enumerate(self._figures):
+            p_value = float(cells_p_value(here[i].astype(np.int64), there[i].astype(np.int64), self.seed))
+            found.setdefault(figure.column.name, []).append((p_value, i))
+        best = {name: min(some) for name, some in found.items()}
+        adjusted = holm({name: min(1.0, p * len(found[name])) for name, (p, _) in best.items()})
+        changes = [
+            self._change(i, here[i], there[i], adjusted[name], (self._here["sums"][i], state["sums"][i]))
+            for name, (_, i) in best.items()
+        ]
+        return tuple(sorted(changes, key=_rank))
+
+    def _change(self, i: int, here: Array, there: Array, p_value: float, sums: tuple[float, float]) -> ColumnChange:
+        figure, user = self._figures[i], self._figures[i].column
+        p, q = here / here.sum(), there / there.sum()
+        missing = (float(p[-1]), float(q[-1])) if user.encoded else (0.0, 0.0)
+        unseen = (float(p[-2]), float(q[-2]))
+        if figure.edges is not None:
+            unseen = (float(p[0] + p[-2]), float(q[0] + q[-2]))
+        return ColumnChange(
+            user.name,
+            user.kind,
+            distance=_distance(p, q),
+            psi=_stability(here, there),
+            p_value=p_value,
+            moved=bool(p_value < _LEVEL),
+            explains=self._explained(i, here, there),
+            says=_says(figure, here, there, sums),
+            missing=missing,
+            unseen=unseen,
+        )
+
+    def _explained(self, i: int, here: Array, there: Array) -> Interval | None:
+        """What post-stratification by this column alone does to the reference's accuracy."""
+        if not self._hits:
+            return None
+        p, q = here / here.sum(), there / there.sum()
+        overall = float(self._hits[i].sum() / here.sum())
+        accuracy = (self._hits[i] + overall) / (here + 1)  # one row's weight to the whole: no cell is certain
+        if self._figures[i].edges is not None:  # beyond the reference as at its end
+            accuracy[0] = accuracy[1] if not here[0] else accuracy[0]
+            accuracy[-2] = accuracy[-3] if not here[-2] else accuracy[-2]
+        value = float((q - p) @ accuracy)
+        variance = float(np.square(q - p) @ (accuracy * (1 - accuracy) / np.maximum(here, 1)))
+        for shares, rows in ((p, here.sum()), (q, there.sum())):
+            variance += float(shares @ np.square(accuracy) - (shares @ accuracy) ** 2) / rows
+        half = NormalDist().inv_cdf(1 - (1 - self.level) / 2 / len(self.columns)) * max(variance, 0.0) ** 0.5
+        return Interval(value, float(max(value - half, -1.0)), float(min(value + half, 1.0)), self.level, "asymptotic")
+
+
+def plain_columns(record: Predictions) -> tuple[UserColumn, ...]:
+    """Features that were given as they are, each a number; none where there are more than 50 of them.
+
+    >>> [one.name for one in plain_columns(Predictions.from_arrays(features=[[1.0, 2.0]], correct=[1]))]
+    ['feature 0', 'feature 1']
+    """
+    width = 0 if record.features is None else record.features.shape[1]
+    if not 0 < width <= _MOST_COLUMNS:
+        return ()
+    names = record.names.get("feature") or [f"feature {k}" for k in range(width)]
+    return tuple(UserColumn(str(name), "number", k, encoded=False) for k, name in enumerate(names))
+
+
+def _figures_of(user: UserColumn, features: Array) -> list[_Figure]:
+    if user.kind == "category":
+        return [_Figure(user, user.first, None)]
+    out = []
+    for k in range(len(user.center)):
+        values = features[:, user.first + k].astype(np.float64)
+        if user.encoded:
+            values = values[features[:, user.first + user.width - 1] == 0]
+        if not len(values):
+            values = np.zeros(1)
+        ends = np.nextafter(values.min(), -np.inf), values.max()
+        inner = np.quantile(values, _QUANTILES, method="lower")
+        out.append(_Figure(user, user.first + k, np.unique([*ends, *inner])))
+    return out
+
+
+def _rank(change: ColumnChange) -> tuple[bool, float, bool, float]:
+    size = abs(change.explains.value) if change.matters and change.explains is not None else 0.0
+    return not change.matters, -size, not change.moved, -change.distance
+
+
+def _distance(p: Array, q: Array) -> float:
+    """Jensen-Shannon distance in base 2.
+
+    >>> _distance(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    1.0
+    """
+    middle = (p + q) / 2
+
+    def divergence(a: Array) -> float:
+        full = a > 0
+        return float(a[full] @ np.log2(a[full] / middle[full]))
+
+    return float(max((divergence(p) + divergence(q)) / 2, 0.0) ** 0.5)
+
+
+def _stability(here: Array, there: Array) -> float:
+    """Population stability index, half a row added to cells that hold any row."""
+    full = (here + there) > 0
+    p, q = ((side[full] + 0.5) / (side[full] + 0.5).sum() for side in (here, there))
+    return float((q - p) @ np.log(q / p))
+
+
+def _says(figure: _Figure, here: Array, there: Array, sums: tuple[float, float]) -> str:
+    """What moved, in the units of the file."""
+    user = figure.column
+    p, q = here / here.sum(), there / there.sum()
+    said = []
+    if figure.edges is None:
+        labels = [*user.labels, "other", "missing"]
+        most = int(np.argmax(np.abs(q - p)))
+        said.append(shares_text(labels[most], float(p[most]), float(q[most])))
+    else:
+        k = figure.place - user.first
+        what = f"{user.labels[k]}: " if user.kind == "text" else ""
+        known = [counts[:-1].sum() if user.encoded else counts.sum() for counts in (here, there)]
+        means = [s / max(n, 1) * user.scale[k] + user.center[k] for s, n in zip(sums, known, strict=True)]
+        if what in ("characters: ", "words: "):
+            means = [float(np.expm1(mean)) for mean in means]
+        said.append(f"{what}mean {means[0]:.4g} -> {means[1]:.4g}")
+        outside = float(q[0] + q[-2]) - float(p[0] + p[-2])
+        if outside > _WORTH_SAYING:
+            said.append(f"{percent(outside, 0)} beyond the reference's range")
+    if user.encoded and abs(q[-1] - p[-1]) > _WORTH_SAYING and not said[0].startswith("missing"):
+        said.append(shares_text("missing", float(p[-1]), float(q[-1])))
+    return "; ".join(said)
