@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..results.columns import explained_text
+from ..results.diagnosis import column_lines
 from . import options, output
 
 if TYPE_CHECKING:
     from ..diagnoses import Diagnosis
+    from ..results.columns import ColumnChange
 
 __all__ = ["add_to"]
 
@@ -27,6 +31,7 @@ def diagnose(
     rename: options.Rename = None,
     positive: options.Positive = None,
     threshold: options.Threshold = None,
+    features: options.Features = None,
     classes: options.Classes = None,
     workers: options.Workers = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstraps and of the classifier's folds.")] = 0,
@@ -44,6 +49,7 @@ def diagnose(
             mapping=output.parse_mapping(rename or []),
             positive=positive,
             threshold=threshold,
+            features=features,
             classes=output.parse_classes(classes),
             workers=workers,
             seed=seed,
@@ -82,10 +88,25 @@ def _power(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.0f} %"
 
 
+def show_columns(columns: Sequence[ColumnChange]) -> None:
+    """How each of the user's columns moved, those that explain most of a change of accuracy first."""
+    if columns:
+        output.print_table(
+            ["column", "what changed", "distance", "p", "explains"],
+            [
+                [one.name, one.says, f"{one.distance:.3f}", _p_value(one.p_value), explained_text(one)]
+                for one in columns
+            ],
+            "Your columns",
+            bold=[(i, 0) for i, one in enumerate(columns) if one.matters],
+        )
+
+
 def show(found: Diagnosis) -> None:
     """The kind and why, then what each test saw, then which methods that speaks for and against."""
     output.say(f"Kind of shift: {found.kind}")
-    output.say(f"  {found.why}")
+    output.say(f"  {found.why}", *(f"  {line}" for line in column_lines(found)))
+    show_columns(found.columns)
     output.print_table(
         ["look", "finding", "statistic", "p", "power"],
         [[f.name, f.says, _number(f.statistic), _p_value(f.p_value), _power(f.power)] for f in found.findings],

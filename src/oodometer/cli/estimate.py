@@ -17,6 +17,7 @@ from ..results.estimation import (
     worst_parts,
 )
 from . import options, output, places
+from .diagnose import show_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -149,7 +150,9 @@ def show(found: Estimation) -> None:
 
 
 def _show_methods(found: Estimation) -> None:
-    """Every method, and every assumption about the shift."""
+    """The user's columns, every method, and every assumption about the shift."""
+    if found.diagnosis is not None and found.diagnosis.columns:
+        show_columns(found.diagnosis.columns)
     kinds = {e.kind for e in found.estimates}
     columns = ["method", "accuracy", "lower", "upper", *(["kind"] if len(kinds) > 1 else []), "assumes"]
     rows = [

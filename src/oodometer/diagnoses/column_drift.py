@@ -11,13 +11,14 @@ from typing import Self
 import numpy as np
 
 from ..arrays import Array
+from ..estimators.target_prior import g_statistic
 from ..inference.folds import seeded_sample
 from ..inference.method import Method, Sums
 from ..predictions import Predictions
 from ..results import Interval, percent
 from ..results.columns import ColumnChange, UserColumn, shares_text
 from .base import holm
-from .shift_statistics import cells_p_value
+from .shift_statistics import without_sparse
 
 __all__ = ["ColumnDrift", "plain_columns"]
 
@@ -63,7 +64,7 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
 
     Rows are counted in cells: deciles of the reference for a number, the values of a category, deciles of each figure
     of a text. With p and q the shares of the cells in reference and target: distance = sqrt(JS(p, q)) in base 2, PSI =
-    sum (q - p) log(q / p), p-value by the G test of `no_shift_test`, adjusted after Holm (and for a text's figures).
+    sum (q - p) log(q / p), p-value by the G test of homogeneity, adjusted after Holm (and for the figures of a text).
     What a column explains is sum_c (q_c - p_c) a_c, a_c the reference's accuracy in the cell: the change of the
     reference's accuracy once its rows are weighted so that this column alone is distributed as in the target
     (post-stratification). Variance: sum (q - p)^2 a (1 - a) / n_c + Var_q(a) / n_T + Var_p(a) / n_S; the interval has
@@ -87,8 +88,8 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
     _here: Sums
     _hits: tuple[Array, ...] = ()
 
-    def __init__(self, columns: Sequence[UserColumn] = (), *, level: float = 0.95, seed: int = 0) -> None:
-        self.columns, self.level, self.seed = tuple(columns), level, seed
+    def __init__(self, columns: Sequence[UserColumn] = (), *, level: float = 0.95) -> None:
+        self.columns, self.level = tuple(columns), level
 
     def fit(self, reference: Predictions) -> Self:
         """A fitted copy."""
@@ -125,7 +126,7 @@ class ColumnDrift(Method[Sums, tuple[ColumnChange, ...]]):
         here, there = (np.split(side["counts"], ends) for side in (self._here, state))
         found: dict[str, list[tuple[float, int]]] = {}
         for i, figure in enumerate(self._figures):
-            p_value = float(cells_p_value(here[i].astype(np.int64), there[i].astype(np.int64), self.seed))
+            p_value = homogeneity(here[i], there[i])
             found.setdefault(figure.column.name, []).append((p_value, i))
         best = {name: min(some) for name, some in found.items()}
         adjusted = holm({name: min(1.0, p * len(found[name])) for name, (p, _) in best.items()})
@@ -245,10 +246,40 @@ def _says(figure: _Figure, here: Array, there: Array, sums: tuple[float, float])
         means = [s / max(n, 1) * user.scale[k] + user.center[k] for s, n in zip(sums, known, strict=True)]
         if what in ("characters: ", "words: "):
             means = [float(np.expm1(mean)) for mean in means]
-        said.append(f"{what}mean {means[0]:.4g} -> {means[1]:.4g}")
+        said.append(f"{what}mean {_number(means[0])} -> {_number(means[1])}")
         outside = float(q[0] + q[-2]) - float(p[0] + p[-2])
         if outside > _WORTH_SAYING:
             said.append(f"{percent(outside, 0)} beyond the reference's range")
     if user.encoded and abs(q[-1] - p[-1]) > _WORTH_SAYING and not said[0].startswith("missing"):
         said.append(shares_text("missing", float(p[-1]), float(q[-1])))
     return "; ".join(said)
+
+
+def _number(value: float) -> str:
+    """A mean as people write it.
+
+    >>> _number(39291.4), _number(4.60004), _number(0.000123)
+    ('39,291', '4.6', '0.000123')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def homogeneity(here: Array, there: Array) -> float:
+    """p-value of the G test that two sides fall into cells alike, by its chi-squared limit.
+
+    Cells in which fewer than five rows of the smaller side are expected are taken together (`without_sparse`); the tail
+    is that of Wilson and Hilferty (1931).
+
+    >>> sides = np.array([500.0, 300, 200]), np.array([251.0, 148, 101])
+    >>> round(homogeneity(*sides), 2), homogeneity(sides[0], sides[0][::-1]) < 1e-9
+    (0.97, True)
+    """
+    small, large = (here, there) if here.sum() < there.sum() else (there, here)
+    large, small = without_sparse(large.astype(np.int64), small.astype(np.int64))
+    pooled = (small + large) / (small + large).sum()
+    degrees = int(np.count_nonzero(pooled)) - 1
+    if degrees < 1:
+        return 1.0
+    total = float(g_statistic(small, small.sum() * pooled) + g_statistic(large, large.sum() * pooled))
+    spread = 2 / (9 * degrees)
+    return NormalDist().cdf(-((total / degrees) ** (1 / 3) - 1 + spread) / spread**0.5)

@@ -69,7 +69,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
             fitted._confidence = None
         agreement = ModelAgreement().fit(reference)
         fitted._agreement = None if agreement.why_not(reference) else agreement
-        fitted._drift = ColumnDrift(self.columns, seed=self.seed).fit(reference)
+        fitted._drift = ColumnDrift(self.columns).fit(reference)
         fitted._here = fitted.summarize(reference)
         return fitted
 
@@ -181,6 +181,9 @@ def _kind(findings: dict[str, Finding], changed: bool) -> tuple[ShiftKind, str]:
         )
     if label.refutes:
         return "covariate", label.says
+    moved_unseen = overlap is not None and overlap.strength != "none" and overlap.details["by"] == "features"
+    if moved_unseen and overlap is not None and findings["change"].strength == "none":
+        return "covariate", f"{overlap.says}; the outputs did not move"  # so that class shares have nothing to explain
     if label.supports:
         return "label", label.says
     return "unknown", label.says

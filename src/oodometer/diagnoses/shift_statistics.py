@@ -14,7 +14,7 @@ from ..estimators.label_counts import LabelCounts, label_counts_of
 from ..estimators.target_prior import conditionals, fit_prior, g_statistic, no_shift_test
 from ..predictions import Predictions
 
-__all__ = ["ShiftStatistics", "cells_p_value"]
+__all__ = ["ShiftStatistics", "without_sparse"]
 
 _LEAST_EXPECTED = 5  # target rows in a cell of a test
 
@@ -93,22 +93,14 @@ class ShiftStatistics:
         label_counts, counts = self.label_counts, state["counts"]
         if label_counts is None or not counts.sum() or len(counts) != len(label_counts):
             return None
-        return cells_p_value(label_counts.rows, counts, seed)
+        here, there = without_sparse(label_counts.rows, counts)
+        return no_shift_test(here, there, seed=seed).tail_p_value
 
 
-def cells_p_value(here: Array, there: Array, seed: int = 0) -> float:
-    """Of the test that two sides fall into cells alike, fit for many looks: sparse cells are taken together.
-
-    >>> cells_p_value(np.array([500, 300, 200]), np.array([251, 148, 101])) > 0.5
-    True
-    """
-    return no_shift_test(*_without_sparse(here, there), seed=seed).tail_p_value
-
-
-def _without_sparse(here: Array, there: Array) -> tuple[Array, Array]:
+def without_sparse(here: Array, there: Array) -> tuple[Array, Array]:
     """Counts of both sides in cells of five expected target rows or more, grouped by the sum of both sides alone.
 
-    >>> here, there = _without_sparse(np.array([50, 1, 1, 2, 46]), np.array([52, 0, 1, 0, 47]))
+    >>> here, there = without_sparse(np.array([50, 1, 1, 2, 46]), np.array([52, 0, 1, 0, 47]))
     >>> here.tolist(), there.tolist()
     ([4, 46, 50], [1, 47, 52])
     """

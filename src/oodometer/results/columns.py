@@ -8,7 +8,15 @@ from typing import Any, Literal
 
 from .values import Interval, percent, plain
 
-__all__ = ["ColumnChange", "ColumnKind", "UserColumn", "most_moved"]
+__all__ = [
+    "ColumnChange",
+    "ColumnKind",
+    "UserColumn",
+    "explained_text",
+    "most_moved",
+    "shares_text",
+    "signed_points",
+]
 
 ColumnKind = Literal["number", "category", "text"]
 _SHOWN = 3
@@ -169,3 +177,18 @@ def shares_text(name: str, before: float, after: float) -> str:
     'red 25 % -> 40 %'
     """
     return f"{name} {percent(before, 0)} -> {percent(after, 0)}"
+
+
+def explained_text(one: ColumnChange) -> str:
+    """What a column explains of a change of accuracy, with its interval; a dash where it did not move.
+
+    >>> explains = Interval(-0.02, -0.03, -0.01, 0.95, "asymptotic")
+    >>> explained_text(ColumnChange("age", "number", 0.2, 0.1, 1e-9, True, explains, "older"))
+    '-2.0 points [-3.0, -1.0]'
+    """
+    if one.explains is None:
+        return ""
+    if not one.moved:
+        return "-"
+    ends = ", ".join(f"{100 * end:+.1f}" for end in (one.explains.lower, one.explains.upper))
+    return f"{signed_points(one.explains.value)} [{ends}]"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -10,8 +10,9 @@ from .columns import ColumnChange, most_moved
 from .shown import Shown
 from .values import aligned, plain
 
-__all__ = ["Diagnosis", "Finding", "ShiftKind"]
+__all__ = ["Diagnosis", "Finding", "ShiftKind", "column_lines"]
 
+_SHOWN = 8
 ShiftKind = Literal["none", "label", "covariate", "support", "unknown"]
 
 
@@ -79,8 +80,7 @@ class Diagnosis(Shown):
 
     def __repr__(self) -> str:
         looks = aligned(["look", "finding"], [[f.name, f.says] for f in self.findings])
-        moved = most_moved(self.columns)
-        lines = [f"Kind of shift: {self.kind}", f"  {self.why}", *([f"  {moved}"] if moved else [])]
+        lines = [f"Kind of shift: {self.kind}", f"  {self.why}", *(f"  {line}" for line in column_lines(self))]
         return "\n".join([*lines, *([looks] if self.findings else [])])
 
     def __getitem__(self, name: str) -> Finding:
@@ -99,3 +99,24 @@ class Diagnosis(Shown):
             **({"features": plain(self.features)} if self.features else {}),
             **({"columns": [one.to_dict() for one in self.columns]} if self.columns else {}),
         }
+
+
+def column_lines(found: Diagnosis) -> list[str]:
+    """Which columns moved most, and which were taken as features and which were not; nothing without features.
+
+    >>> told = {"taken": [{"name": "age", "kind": "number"}], "left_out": {"day": "times"}}
+    >>> column_lines(Diagnosis("none", (), "", features=told))
+    ['features: age; left out: day (times)']
+    """
+    lines = [most_moved(found.columns)] if found.columns else []
+    if found.features:
+        taken = [str(one["name"]) for one in found.features["taken"]]
+        said = f"features: {_shown(taken)}"
+        left = [f"{name} ({why})" for name, why in found.features["left_out"].items()]
+        lines.append(said + (f"; left out: {_shown(left)}" if left else ""))
+    return lines
+
+
+def _shown(names: Sequence[str]) -> str:
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UsageError
-from .diagnosis import Diagnosis
+from .diagnosis import Diagnosis, column_lines
 from .fall import Fall, points_or_more
 from .shown import Shown
 from .values import Curve, Estimate, Interval, Kind, Skipped, aligned, percent, plain
@@ -226,6 +226,7 @@ def headline_lines(found: Estimation) -> list[str]:
         lines.append(f"  {found.fell.sentence()}")
     if found.diagnosis is not None:
         lines.append(f"  kind of shift: {found.diagnosis.kind}: {found.diagnosis.why}")
+        lines += [f"  {line}" for line in column_lines(found.diagnosis)]
     lines.append(f"Reference accuracy: {percent(reference['accuracy'])} on {reference['rows']} rows")
     return [*lines, *_truth_lines(found)]
 
@@ -252,6 +253,7 @@ def brief_lines(found: Estimation) -> list[str]:
         lines.append(f"  {found.fell.sentence()}")
     if found.diagnosis is not None:
         lines.append(f"  kind of shift: {found.diagnosis.kind}: {found.diagnosis.why}")
+        lines += [f"  {line}" for line in column_lines(found.diagnosis)]
     lines.append(f"Reference accuracy: {percent(reference['accuracy'])} on {reference['rows']} rows")
     return [*lines, *_truth_lines(found)]
 

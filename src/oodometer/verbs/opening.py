@@ -17,7 +17,7 @@ def in_name_order(source: Source) -> Source:
     """The source with its classes, views and features in the order of their names; ties go to the first name."""
     axes = source.axes
     ordered = axes.in_name_order()
-    if source.encoding is not None:  # which knows the places of its features
+    if source.encoding is not None and "feature" in axes.names:  # it knows the places of its features
         ordered = replace(ordered, names={**ordered.names, "feature": source.encoding.names})
     return source if ordered == axes else source.aligned(ordered)
 

@@ -32,6 +32,7 @@ class AuditOptions:
     classes: Sequence[int | str] | None = None
     mapping: Mapping[str, str] | None = None
     threshold: float | None = None
+    features: str | Sequence[str] | None = None
     margin: float = 0.01
     expected_widths: bool = False
     seed: int = 0

@@ -33,6 +33,7 @@ from ...predictions import Predictions
 from ...results.estimation import Headline
 from ...store import Source, refuse_clashes
 from ..estimate import estimate
+from ..features import check_features, with_features
 from ..opening import Opener, renamings
 from ..reference import read_reference
 from .options import AuditOptions
@@ -44,7 +45,7 @@ _REFERENCE = ("name", "rows", "accuracy", "lower", "upper", "level", "kind")
 
 
 @renamed_arguments(outlook="expected_widths")
-@checked()
+@checked(features=check_features)
 def audit(
     reference: Any,
     target: Any,
@@ -61,6 +62,7 @@ def audit(
     mapping: Mapping[str, str] | None = None,
     positive: str | None = None,
     threshold: float | None = None,
+    features: str | Sequence[str] | None = None,
     engine: str | Engine = "local",
     workers: int | None = None,
     seed: int = 0,
@@ -71,7 +73,7 @@ def audit(
 
     Parameters
     ----------
-    reference, target, methods, classes, mapping, positive, threshold, engine, workers, progress :
+    reference, target, methods, classes, mapping, positive, threshold, features, engine, workers, progress :
         As in `estimate`, which makes the label-free headline.
     labels :
         A file, a frame or a mapping, or a list of them in the order of labelling, with `label` or `correct`: joined by
@@ -119,6 +121,7 @@ def audit(
         classes=classes,
         mapping=renamings(mapping, positive),
         threshold=threshold,
+        features=features,
         expected_widths=expected_widths,
         seed=seed,
         execution=Execution(engine, workers, progress),
@@ -145,7 +148,8 @@ def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
     sampled = collect(parts, rows.score, options.seed) if parts else None
     # faults of the labels have been told by now, before the work that takes long
     asked: dict[str, Any] = {"methods": options.methods, "level": options.level, "seed": options.seed}
-    found = estimate(sources, target, **asked, **vars(options.execution))
+    homes, away = with_features(sources, target, options.features, [options.key])
+    found = estimate(homes, away, **asked, **vars(options.execution))
     by_place = (by_position(source, target, options.key) for source in told)
     warnings = [w for w in found.warnings if "the target holds labels" not in w]
     warnings += [line for line in by_place if line is not None]

@@ -31,6 +31,7 @@ from ...results.backtest import Backtest
 from ...results.estimation import Assumed, Estimation, Headline, Part
 from ...results.fall import Fall
 from ...store import Source
+from ..features import about_features
 from ..fitted import Fitted
 from .options import EstimateOptions
 from .reference_figures import ReferenceFigures
@@ -65,6 +66,8 @@ def finish(
     """The result from the states of the whole target, its slices and its chunks."""
     plan, trials, whole, level = fitted.plan, fitted.trials, state[WHOLE], options.level
     estimates, late, diagnosis = _answers(plan, whole)
+    if diagnosis is not None:
+        diagnosis = replace(diagnosis, features=about_features(target))
     skipped = [*fitted.skipped, *late]
     if not estimates:
         raise none_applies(skipped, "data that at least one method can use", target)

@@ -48,6 +48,7 @@ def learn(
             target_accuracies=options.target_accuracies,
             calibrator=options.calibrator,
             diagnosis=options.diagnosis,
+            columns=sources[0].users,
         )
         trials = trials_of(record, options) if options.diagnosis else None
     finally:
