@@ -298,7 +298,9 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("diagnosis", "expected_widths", "average", "features", "keep_input", "unlabelled"), _truth),
     **dict.fromkeys(("out", "path", "prior", "cache", "pseudo", "folder"), _place),
     **dict.fromkeys(("models",), _several),
-    **dict.fromkeys(("reference", "target", "labels", "sources", "data", "pairs", "dev", "outputs", "axes"), _anything),
+    **dict.fromkeys(
+        ("reference", "target", "labels", "sources", "data", "pairs", "dev", "outputs", "axes", "payoff"), _anything
+    ),
 }
 """Name of an argument -> its check; None passes where it is the default."""
 

@@ -6,9 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn import metrics as sk
 
 from oodometer.metrics import decision_metrics as dm
+
+sk = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed (extra: dev)")
 
 
 @pytest.fixture(scope="module", params=[2, 4], ids=lambda classes: f"{classes} classes")

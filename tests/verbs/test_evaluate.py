@@ -78,6 +78,8 @@ def test_confidence_and_correctness_are_enough() -> None:
     assert found["brier"].to_dict()["form"] == "binary"
     why = {s["metric"]: s["why"] for s in found.to_dict()["skipped"]}
     assert set(why) == {
+        "f1",
+        "roc_auc",
         "nll",
         "failure_cases",
         "macro_f1",

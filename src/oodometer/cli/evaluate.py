@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..results import percent
-from ..results.evaluation import metric_rows
+from ..results.evaluation import metric_rows, positive_said
 from . import options, output, places
 
 if TYPE_CHECKING:
+    from ..results import Interval
     from ..results.evaluation import Evaluation
 
 __all__ = ["add_to", "threshold_text"]
+
+
+# Columns of the table of slices, where they were asked for.
+_IN_SLICES = ("accuracy", "f1", "precision", "recall", "roc_auc")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -28,13 +33,16 @@ def evaluate(
         typer.Argument(help="Labelled predictions, one file or several.", metavar="PREDICTIONS..."),
         places.READ,
     ],
-    metric: Annotated[list[str] | None, typer.Option("--metric", help="Only this metric; may be repeated.")] = None,
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", help="Only this metric, such as f1 or auc; may be repeated.")
+    ] = None,
     score: Annotated[str | None, typer.Option(help="Order rows by this score in metrics of risk and coverage.")] = None,
     level: options.Level = 0.95,
     by: Annotated[str | None, typer.Option(help="Slice by this column.")] = None,
     rename: options.Rename = None,
     positive: options.Positive = None,
     threshold: options.Threshold = None,
+    payoff: options.Payoff = None,
     classes: options.Classes = None,
     engine: options.Engine = "local",
     workers: options.Workers = None,
@@ -43,7 +51,7 @@ def evaluate(
     report: options.Report = None,
     out: options.Out = None,
 ) -> None:
-    """Judge labelled predictions: accuracy, calibration, risk-coverage."""
+    """Judge labelled predictions: accuracy, F1, ROC AUC and the like, calibration, risk-coverage."""
     from ..results.evaluation import Evaluations
     from ..verbs.evaluate import evaluate as run
 
@@ -60,6 +68,7 @@ def evaluate(
             mapping=output.parse_mapping(rename or []),
             positive=positive,
             threshold=threshold,
+            payoff=payoff,
             engine=engine,
             workers=workers,
             progress=progress,
@@ -76,13 +85,16 @@ def show(found: Evaluation) -> None:
     """Metrics with intervals, slices, what was skipped, warnings."""
     output.say(f"{found.name}: {found.rows} labelled rows")
     output.print_table(["metric", "value", "lower", "upper", "kind"], metric_rows(found))
+    for line in positive_said(found):
+        output.say(line)
     if "disca" in found.metrics:
         output.say(f"disca is that of {found.rows} rows: it does not compare with that of another number of rows")
     if found.slices:
-        names = [n for n in ("accuracy", "brier", "ece", "aurc") if n in found.slices[0].metrics]
+        there = {name: None for one in found.slices for name in one.metrics}
+        names = [n for n in _IN_SLICES if n in there] or list(there)[:5]
         output.print_table(
             ["slice", "rows", *names],
-            [[str(s.value), str(s.rows), *(f"{s.metrics[n].value:.4f}" for n in names)] for s in found.slices],
+            [[str(s.value), str(s.rows), *(_cell(s.metrics.get(n)) for n in names)] for s in found.slices],
             f"by {found.slices[0].by}",
         )
     for point in found.tables.get("operating_points", []):
@@ -94,6 +106,11 @@ def show(found: Evaluation) -> None:
         output.say(f"skipped {skipped.method}: {skipped.why}")
     for warning in found.warnings:
         output.say(f"warning: {warning}")
+
+
+def _cell(number: Interval | None) -> str:
+    """A number of a slice, a hyphen where it has none."""
+    return "-" if number is None else f"{number.value:.4f}"
 
 
 def _rule(point: dict[str, Any]) -> str:

@@ -19,6 +19,7 @@ __all__ = [
     "Level",
     "Methods",
     "Out",
+    "Payoff",
     "Positive",
     "Reference",
     "Rename",
@@ -81,10 +82,18 @@ Out = Annotated[
     ),
     places.WRITTEN,
 ]
+Payoff = Annotated[
+    str | None,
+    typer.Option(
+        help="Pay-off of each true (row) and predicted class (column), costs below 0: a .json or .csv file, or JSON.",
+        metavar="FILE|JSON",
+    ),
+    places.READ,
+]
 Positive = Annotated[
     str | None,
     typer.Option(
-        help="Column with the probability of class 1 of a binary model; COLUMN=CLASS names another class.",
+        help="Column with the probability of class 1 of a binary model; COLUMN=CLASS, or =CLASS, names another class.",
         metavar="COLUMN",
     ),
 ]

@@ -7,6 +7,19 @@ from __future__ import annotations
 from .base import CLASSES as CLASSES, CONFIDENCE as CONFIDENCE, VERDICT as VERDICT
 from .base import Measure as Measure, Metric as Metric, confidence_and_verdict as confidence_and_verdict
 from .accuracy import Accuracy as Accuracy, accuracy as accuracy
+from .f1 import F1 as F1
+from .precision import Precision as Precision
+from .recall import Recall as Recall
+from .roc_auc import RocAuc as RocAuc, roc_auc as roc_auc
+from .specificity import Specificity as Specificity
+from .average_precision import AveragePrecision as AveragePrecision, average_precision as average_precision
+from .balanced_accuracy import BalancedAccuracy as BalancedAccuracy
+from .mcc import MatthewsCorrelation as MatthewsCorrelation
+from .cohen_kappa import CohenKappa as CohenKappa
+from .fpr_at_95_tpr import FprAt95Tpr as FprAt95Tpr, fpr_at_tpr as fpr_at_tpr
+from .expected_value import ExpectedValue as ExpectedValue, with_payoff as with_payoff
+from .payoff import Payoff as Payoff
+from .top_k_accuracy import TopKAccuracy as TopKAccuracy, top_k_accuracy as top_k_accuracy
 from .recall_at_k import RecallAtK as RecallAtK, recall_at_k as recall_at_k
 from .brier import Brier as Brier, brier_score as brier_score
 from .nll import NegativeLogLikelihood as NegativeLogLikelihood, log_loss as log_loss
@@ -59,5 +72,6 @@ from .votes import Votes as Votes
 from .reliability import ReliabilityDiagram as ReliabilityDiagram
 from .risk_coverage import RiskCoverageCurve as RiskCoverageCurve
 from .accuracy_coverage import AccuracyCoverageCurve as AccuracyCoverageCurve
+from .positive_class import about_class as about_class, place_of_class as place_of_class
 from .ranks import ordered_by as ordered_by
 # isort: on

@@ -107,6 +107,12 @@ class Confusion:
         """Samples of each class that were predicted as it, shape (class,)."""
         return self._sum(self.truth, np.where(self.truth == self.guess, self.counts, 0))
 
+    @property
+    def rarest(self) -> int:
+        """Samples that are right, are wrong, or are of the rarest true class: the fewest of these."""
+        hits = int(self.hits.sum())
+        return min(hits, self.rows - hits, int(self.support[self.support > 0].min(initial=self.rows)))
+
     def matrix(self) -> Array:
         """Dense counts, shape (class, class): row = true class, column = predicted class."""
         size = len(self.classes)
@@ -127,7 +133,8 @@ class ConfusionMetric(Metric[Confusion, R]):
 
     def summarize(self, batch: Predictions) -> Confusion:
         """Count one batch."""
-        return Confusion.of(batch)
+        counted: Confusion = batch.derived("confusion", lambda: Confusion.of(batch))
+        return counted
 
 
 @final

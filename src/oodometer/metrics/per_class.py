@@ -1,4 +1,4 @@
-"""Per class: precision, recall and F1 of each class, each with an exact interval."""
+"""Per class: precision, recall, F1 and ROC AUC of each class, each with its interval."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from typing import Any, final
 from ..errors import NotApplicable
 from ..registry import register
 from ..results import Interval
-from .confusion import Confusion, ConfusionMetric
-from .spread import clopper_pearson_many
+from .one_vs_rest import OneVsRest, OneVsRestMetric
+from .roc_auc import auc_of
+from .spread import clopper_pearson_many, from_effective_rows
 
 __all__ = ["PerClass"]
 
 
 @final
 @register("metric")
-class PerClass(ConfusionMetric[list[dict[str, Any]]]):
-    """A table with one row a class: support, predicted, precision, recall and F1.
+class PerClass(OneVsRestMetric[list[dict[str, Any]]]):
+    """A table with one row a class: support, predicted, precision, recall, F1 and, with probabilities, ROC AUC.
 
     precision = hits / predicted, recall = hits / support, F1 = 2 hits / (support + predicted); None where the
     divisor is 0. Given how many samples are predicted as the class (are of the class; are either), hits are
     binomial, so all three have Clopper-Pearson intervals, that of F1 by F1 = 2q / (1 + q) with
     q = hits / (support + predicted - hits).
-    Source: Sokolova and Lapalme (2009).
+    `roc_auc` is that of the class's probability against all other rows. Source: Sokolova and Lapalme (2009).
 
     >>> from oodometer import Predictions
     >>> rows = PerClass().compute(Predictions.from_classes(["a", "b", "b"], label=["a", "a", "b"]))
@@ -35,11 +36,13 @@ class PerClass(ConfusionMetric[list[dict[str, Any]]]):
     citation = "sokolova2009"
     gives = "table"
 
-    def finish(self, state: Confusion, level: float = 0.95, seed: int = 0) -> list[dict[str, Any]]:
+    def finish(self, state: OneVsRest, level: float = 0.95, seed: int = 0) -> list[dict[str, Any]]:
         """The rows, in the order of the classes."""
         if not state.rows:
             raise NotApplicable("needs at least one labelled row")
-        hits, support, predicted = state.hits, state.support, state.predicted
+        areas = _areas(state, level)
+        counted = state.confusion
+        hits, support, predicted = counted.hits, counted.support, counted.predicted
         either = support + predicted - hits
         columns: dict[str, list[Interval | None]] = {}
         for name, trials in (("precision", predicted), ("recall", support), ("f1", either)):
@@ -59,6 +62,23 @@ class PerClass(ConfusionMetric[list[dict[str, Any]]]):
                 "precision": columns["precision"][k],
                 "recall": columns["recall"][k],
                 "f1": columns["f1"][k],
+                **({} if areas is None else {"roc_auc": areas[k]}),
             }
-            for k, name in enumerate(state.classes)
+            for k, name in enumerate(counted.classes)
         ]
+
+
+def _areas(state: OneVsRest, level: float) -> list[Interval | None] | None:
+    """The area of each class, None where it has no row or all; None without probabilities."""
+    if not state.scored:
+        return None
+    out: list[Interval | None] = []
+    for counts in state.by_class:
+        area = auc_of(counts)
+        if area is None:
+            out.append(None)
+            continue
+        few = int(min(counts.positives.sum(), counts.negatives.sum()))
+        low, high = from_effective_rows(area.value, sum(area.variances(counts)), few, level)
+        out.append(Interval(area.value, min(low, area.value), max(high, area.value), level, "asymptotic"))
+    return out

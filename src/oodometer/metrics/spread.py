@@ -10,7 +10,16 @@ import numpy as np
 from ..arrays import Array
 from ..intervals import clopper_pearson, from_replicates, wilson_from_variance
 
-__all__ = ["clopper_pearson_many", "from_bootstrap", "from_influence", "generator", "poisson_counts"]
+__all__ = [
+    "clopper_pearson_many",
+    "dot",
+    "from_bootstrap",
+    "from_effective_rows",
+    "from_influence",
+    "from_signed_influence",
+    "generator",
+    "poisson_counts",
+]
 
 # Below these sizes resampling cannot see what it has not seen, and the intervals are widened.
 FEW_ROWS = 30
@@ -72,6 +81,44 @@ def from_influence(value: float, variance: float, rows: float, rarer: float, lev
     if rows < FEW_ROWS or rarer < FEW_OF_A_KIND:
         variance = max(variance, value * (1 - value) / rows)
     return wilson_from_variance(value, variance, rows, level)
+
+
+def dot(a: Array, b: Array) -> float:
+    """sum_i a_i b_i, without the threads that a linear-algebra library starts for a product.
+
+    >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    11.0
+    """
+    return float(np.einsum("i,i->", a, b))
+
+
+def from_signed_influence(
+    value: float, variance: float, rows: float, rarer: float, level: float
+) -> tuple[float, float]:
+    """`from_influence` for a number in [-1, 1]: its ends are those of (1 + v) / 2.
+
+    >>> lower, upper = from_signed_influence(0.0, 0.01, rows=100, rarer=50, level=0.95)
+    >>> round(lower, 3), round(upper, 3)
+    (-0.192, 0.192)
+    """
+    low, high = from_influence((1 + value) / 2, variance / 4, rows, rarer, level)
+    return 2 * low - 1, 2 * high - 1
+
+
+def from_effective_rows(value: float, variance: float, few: int, level: float) -> tuple[float, float]:
+    """Ends for a mean of shares in [0, 1] of which only the variance is known: Wilson's for n' rows.
+
+    n' = (v (1 - v) + 1 / f^2) / (variance + 1 / f^3), f = ``few``, the samples that it rests on: that of a share of as
+    large a variance, and near 0 and 1, where the variance vanishes before the doubt does, f.
+
+    >>> [round(end, 3) for end in from_effective_rows(0.8, 0.0016, few=50, level=0.95)]
+    [0.709, 0.867]
+    >>> [round(end, 3) for end in from_effective_rows(1.0, 0.0, few=50, level=0.95)]
+    [0.929, 1.0]
+    """
+    few, value = max(few, 1), min(max(float(value), 0.0), 1.0)
+    rows = (value * (1 - value) + few**-2) / (float(variance) + few**-3)
+    return wilson_from_variance(value, value * (1 - value) / rows, rows, level)
 
 
 def clopper_pearson_many(successes: Array, trials: Array, level: float) -> tuple[Array, Array]:

@@ -29,7 +29,9 @@ __all__ = ["EvaluationOptions", "EvaluationPlan", "evaluate_source", "finish_eva
 _FEW_ROWS = 30
 _MOST_CLASSES = 50  # in a confusion matrix that was not asked for by name
 # Metrics of a slice, unless others are asked for: the quick ones.
-_SLICED = ("accuracy", "brier", "nll", "ece", "auc_coverage", "aurc", "e_aurc", "augrc", "disca", "macro_f1")
+_SLICED = ("accuracy", "f1", "precision", "recall", "roc_auc", "specificity", "average_precision", "balanced_accuracy",
+           "mcc", "cohen_kappa", "expected_value", "brier", "nll", "ece", "auc_coverage", "aurc", "e_aurc", "augrc",
+           "disca", "macro_f1")  # fmt: skip
 
 
 @dataclass(frozen=True)

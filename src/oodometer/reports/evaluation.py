@@ -18,6 +18,18 @@ MOST_FILES = 3  # shown in full where several were evaluated
 
 MEANINGS = {
     "accuracy": "share of rows that are right; more is better",
+    "f1": "harmonic mean of precision and recall; more is better",
+    "precision": "share of the predictions of the class that are right; more is better",
+    "recall": "share of the rows of the class that are found; more is better",
+    "roc_auc": "how often a row of the class scores above one that is not of it; more is better",
+    "specificity": "share of the rows of other classes that are not taken for the class; more is better",
+    "average_precision": "area under the curve of precision and recall; more is better",
+    "balanced_accuracy": "mean over classes of the share of its rows that are found; more is better",
+    "mcc": "correlation of truth and prediction, 0 is chance; more is better",
+    "cohen_kappa": "agreement of truth and prediction beyond chance; more is better",
+    "fpr_at_95_tpr": "share of other rows that pass where 95 % of the class do; less is better",
+    "expected_value": "mean pay-off of a row; more is better",
+    "top_k_accuracy": "share of rows whose true class is among the {k} of the highest probabilities; more is better",
     "recall_at_k": "share of rows whose true candidate is among the {k} of the highest scores; more is better",
     "brier": "squared distance of the probabilities from the truth; less is better",
     "ece": "gap between confidence and accuracy over bins of equal width; less is better",
@@ -56,7 +68,8 @@ def meaning(name: str, found: Result) -> str:
     words = {"risk": "so many", "coverage": "part"}
     known = {key: given(found.get(key)) for key in words if finite(found.get(key)) is not None}
     many = {"k": str(found.get("k", "few"))}
-    return MEANINGS[name].format(**(words | known | many))
+    text = MEANINGS[name].format(**(words | known | many))
+    return f"of class {short(found['positive'], 40)}: {text}" if found.get("positive") is not None else text
 
 
 def _confusion(result: Result) -> dict[str, Any] | None:

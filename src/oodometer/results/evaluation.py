@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..aliases import canonical
 from ..errors import UsageError
 from .shown import Shown
 from .values import Curve, Interval, Skipped, aligned, plain
@@ -57,7 +58,10 @@ class Evaluation(Shown):
     def __getitem__(self, metric: str) -> Interval:
         if metric in self.metrics:
             return self.metrics[metric]
-        why = next((s.why for s in self.skipped if s.method == metric), "it was not asked for")
+        known = canonical("metric", metric, [*self.metrics, *(s.method for s in self.skipped)])
+        if known in self.metrics:
+            return self.metrics[known]
+        why = next((s.why for s in self.skipped if s.method == known), "it was not asked for")
         raise UsageError(f"there is no {metric!r}: {why}")
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,21 +127,36 @@ def summary_of_evaluation(found: Evaluation) -> str:
     """Every metric with its interval, and how many were left out."""
     lines = [f"{found.name}: {found.rows} labelled rows"]
     lines.append(aligned(["metric", "value", "lower", "upper", "kind"], metric_rows(found)))
+    lines += positive_said(found)
     if found.skipped:
         lines.append(f"{len(found.skipped)} metrics were left out; `.skipped` says why")
     return "\n".join([*lines, *(f"warning: {warning}" for warning in found.warnings)])
 
 
 def metric_rows(found: Evaluation) -> list[list[str]]:
-    """A row for each metric: name, value, ends of the interval, kind."""
+    """A row for each metric: name, value, ends of the interval, kind; a mean over classes stands there once."""
+    said = {f"macro_{name}" for name, m in found.metrics.items() if getattr(m, "extras", {}).get("average") == "macro"}
     return [
         [_title(name, m), *(f"{x:.4f}" for x in (m.value, m.lower, m.upper)), m.kind]
         for name, m in found.metrics.items()
+        if name not in said
     ]
 
 
+def positive_said(found: Evaluation) -> list[str]:
+    """Which class the metrics of one class are about, where there are some."""
+    about = {name: m.extras["positive"] for name, m in found.metrics.items() if "positive" in getattr(m, "extras", {})}  # type: ignore[attr-defined]
+    if not about:
+        return []
+    names = list(about)
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return [f"positive class: {about[names[0]]} ({listed})"]
+
+
 def _title(name: str, metric: Interval) -> str:
-    """A metric with the place on the curve where it was read, where there is one."""
+    """A metric with the average that it is, or the place on the curve where it was read, where there is one."""
     extras = getattr(metric, "extras", {})
+    if "average" in extras:
+        return f"{name} ({str(extras['average']).partition(',')[0]})"
     place = next((extras[key] for key in ("risk", "coverage") if key in extras and name.endswith(key)), None)
     return name if place is None else f"{name} {place:g}"

@@ -81,9 +81,9 @@ class DecidedPart(Part):
 class DecidedSource(Source):
     """A source of a binary model, decided by a threshold; everything else is that of the source within."""
 
-    def __init__(self, source: Source, threshold: float) -> None:
+    def __init__(self, source: Source, threshold: float, positive: int | str | None = None) -> None:
         self.inner, self.threshold = source, check_threshold(threshold)
-        self.positive: int | str | None = getattr(source, "lone_class", None)
+        self.positive: int | str | None = getattr(source, "lone_class", None) if positive is None else positive
         self.path, self.name, self.columns = source.path, source.name, source.columns
         self.encoding = source.encoding
         self.raw_text, self.decimal_comma = source.raw_text, source.decimal_comma
@@ -122,7 +122,7 @@ class DecidedSource(Source):
 
     def encoded(self, encoding: FeatureEncoding) -> DecidedSource:
         """The source with features of its own columns, decided by the same threshold."""
-        return DecidedSource(self.inner.encoded(encoding), self.threshold)
+        return DecidedSource(self.inner.encoded(encoding), self.threshold, self.positive)
 
     @property
     def axes(self) -> Axes:
@@ -131,7 +131,7 @@ class DecidedSource(Source):
 
     def aligned(self, axes: Axes | None) -> DecidedSource:
         """The source aligned, decided by the same threshold."""
-        return DecidedSource(self.inner.aligned(axes), self.threshold)
+        return DecidedSource(self.inner.aligned(axes), self.threshold, self.positive)
 
     def parts(self, target_rows: int = PART_ROWS) -> list[Part]:
         """Parts of the source, decided."""

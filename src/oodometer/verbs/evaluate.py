@@ -10,15 +10,15 @@ from .. import plugins
 from ..arguments import checked
 from ..engines import Engine
 from ..errors import UsageError
-from ..metrics import ordered_by
+from ..metrics import about_class, ordered_by, with_payoff
 from ..passes.evaluating import EvaluationOptions, evaluate_source
 from ..passes.folding import Execution
 from ..predictions import FIELDS
-from ..registry import broken, create, find, names
+from ..registry import broken, create, find, named, names
 from ..results import Skipped
 from ..results.evaluation import Evaluation, Evaluations
 from ..store import DecidedSource, as_source
-from .opening import in_name_order, renamings
+from .opening import in_name_order, positive_class, renamings
 
 __all__ = ["Evaluation", "Evaluations", "evaluate"]
 
@@ -37,6 +37,7 @@ def evaluate(
     mapping: Mapping[str, str] | None = ...,
     positive: str | None = ...,
     threshold: float | None = ...,
+    payoff: Any = ...,
     engine: str | Engine = ...,
     workers: int | None = ...,
     progress: Callable[[int, int], None] | None = ...,
@@ -58,6 +59,7 @@ def evaluate(
     mapping: Mapping[str, str] | None = ...,
     positive: str | None = ...,
     threshold: float | None = ...,
+    payoff: Any = ...,
     engine: str | Engine = ...,
     workers: int | None = ...,
     progress: Callable[[int, int], None] | None = ...,
@@ -76,6 +78,7 @@ def evaluate(
     mapping: Mapping[str, str] | None = None,
     positive: str | None = None,
     threshold: float | None = None,
+    payoff: Any = None,
     engine: str | Engine = "local",
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -101,10 +104,15 @@ def evaluate(
     mapping :
         Renamed columns, {their column: our column}.
     positive :
-        Column with a binary model's probability of class 1; ``"COLUMN=CLASS"`` where the class has another name.
+        Column with a binary model's probability of class 1; ``"COLUMN=CLASS"`` where the class has another name, or
+        ``"=CLASS"`` alone. Precision, recall, F1 and the like are of this class; by default of the one that a lone
+        column is about, else of the second by name.
     threshold :
         From which probability on a binary model decides for its positive class: the one that its lone column is about,
         else the second by name. Where there is a `prediction`, that is the decision.
+    payoff :
+        What a row of each true class brings for each predicted one, {truth: {prediction: value}}, costs below 0; or a
+        .json or .csv file with such a table. Gives the metric `expected_value`.
     engine, workers :
         Where the passes run.
     progress :
@@ -118,24 +126,35 @@ def evaluate(
     >>> found.rows, round(found["accuracy"].value, 3), round(found["aurc"].value, 3)
     (3, 0.667, 0.278)
     >>> found.skipped[0].method, found.skipped[0].why
-    ('nll', 'needs probabilities and label; the record has confidence, correct')
+    ('f1', 'needs label and prediction; the record has confidence, correct')
     """
     options = EvaluationOptions(metrics, by, level, seed, Execution(engine, workers, progress))
     if not sources:
         raise UsageError("give at least one set of predictions")
-    made = [create("metric", name) if metrics else _made(name) for name in metrics or names("metric")]
-    unable = [one for one in made if isinstance(one, Skipped)]
-    if not metrics:
-        unable += [Skipped(name, why) for name, why in broken("metric").items()]
-    chosen = ordered_by([one for one in made if not isinstance(one, Skipped)], score)
+    chosen, unable = _chosen(metrics, score, payoff)
     extra = [by] if by is not None and by not in FIELDS else []
     done = []
     for given in sources:
         source = as_source(given, classes=classes, mapping=renamings(mapping, positive), extra_columns=extra)
-        source = source if threshold is None else DecidedSource(source, threshold)
-        found = evaluate_source(in_name_order(source), chosen, options)
+        own = positive_class(source, positive)
+        source = source if threshold is None else DecidedSource(source, threshold, own)
+        found = evaluate_source(in_name_order(source), about_class(chosen, own), options)
         done.append(replace(found, skipped=(*found.skipped, *unable)) if unable else found)
     return done[0] if len(done) == 1 else Evaluations(tuple(done))
+
+
+def _chosen(metrics: Sequence[str] | None, score: str | None, payoff: Any) -> tuple[list[Any], list[Skipped]]:
+    """The metrics asked for, by default all, with their options; and those that could not be made."""
+    asked = list(dict.fromkeys(named("metric", name) for name in metrics or ()))
+    if asked and payoff is not None and "expected_value" not in asked:
+        asked.append("expected_value")
+    made = [create("metric", name) for name in asked] or [_made(name) for name in names("metric")]
+    unable = [one for one in made if isinstance(one, Skipped)]
+    if not asked:
+        unable += [Skipped(name, why) for name, why in broken("metric").items()]
+    chosen = ordered_by([one for one in made if not isinstance(one, Skipped)], score)
+    with_payoff(chosen, payoff)
+    return chosen, unable
 
 
 def _made(name: str) -> Any:

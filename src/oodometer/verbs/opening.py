@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import MissingColumnsError, UnknownColumnError, UsageError
+from ..metrics import place_of_class
 from ..store import Axes, DecidedSource, Source, as_source, check_threshold
 from .fitted import FittedSource, is_fitted
 
-__all__ = ["Opener", "in_name_order", "renamings"]
+__all__ = ["Opener", "in_name_order", "positive_class", "renamings"]
 
 
 def in_name_order(source: Source) -> Source:
@@ -27,19 +28,32 @@ def renamings(mapping: Mapping[str, str] | None, positive: str | None) -> dict[s
 
     Raises `UsageError` for no column or class, and for a column that is to be something else, too.
 
-    >>> renamings({"y": "label"}, "score"), renamings(None, "p_yes=yes")
-    ({'y': 'label', 'score': 'prob_1'}, {'p_yes': 'prob_yes'})
+    >>> renamings({"y": "label"}, "score"), renamings(None, "p_yes=yes"), renamings(None, "=yes")
+    ({'y': 'label', 'score': 'prob_1'}, {'p_yes': 'prob_yes'}, None)
     """
     out = dict(mapping or {})
     if positive is None:
         return out or None
     column, equals, name = positive.rpartition("=")
     column, name = (column, name) if equals else (positive, "1")
-    if not column or not name:
-        raise UsageError(f"expected --positive COLUMN or COLUMN=CLASS, got {positive!r}")
+    if not name or not (column or equals):
+        raise UsageError(f"expected --positive COLUMN, COLUMN=CLASS or =CLASS, got {positive!r}")
+    if not column:
+        return out or None
     if out.get(column, f"prob_{name}") != f"prob_{name}":
         raise UsageError(f"--positive {column} and --map {column}={out[column]} say different things; leave one out")
     return {**out, column: f"prob_{name}"}
+
+
+def positive_class(source: Source, positive: str | None) -> str | int | None:
+    """The positive class of a source: as named, else that of its lone column; None stands for the second by name.
+
+    Raises `InputError` where two classes are there and none of them has the name.
+    """
+    named = positive.rpartition("=")[2] if positive is not None and "=" in positive else None
+    if named is not None and source.classes is not None and len(source.classes) == 2:
+        place_of_class(source.classes, named)
+    return getattr(source, "lone_class", None) if named is None else named
 
 
 class Opener:
