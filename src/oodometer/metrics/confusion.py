@@ -49,8 +49,11 @@ class Confusion:
         if batch.label is None or batch.classes is None:
             raise NotApplicable("needs `label`")
         size = len(batch.classes)
-        known = batch.label >= 0
-        code = batch.label[known].astype(np.int64) * size + batch.predicted[known]
+        at: Any = batch.label >= 0
+        at = slice(None) if at.all() else at
+        code = batch.label[at].astype(np.int64)
+        code *= size
+        code += batch.predicted[at]
         if size * size <= _DENSE:
             counts = np.bincount(code, minlength=1)
             codes = np.flatnonzero(counts)

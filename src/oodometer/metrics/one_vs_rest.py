@@ -13,7 +13,6 @@ from ..arrays import Array, as_cells
 from ..checks import check_finite, check_length
 from ..classes import truth_values
 from ..errors import InputError, NotApplicable, UsageError
-from ..kernels import by_chunks
 from ..predictions import Predictions
 from .base import CLASSES, Measure, Metric, R, measure
 from .confusion import Confusion
@@ -28,6 +27,7 @@ _SORTED = 1 << 18  # of them are put in their exact order
 _OCTAVES = 30
 _CELLS = 1 << 19  # bins of all classes together, but at least 60 of each
 _MOST_BITS = 10
+_AT_A_TIME = 1 << 14  # rows whose numbers stay in the cache
 
 
 class ScoreCounts(NamedTuple):
@@ -66,8 +66,8 @@ def _counted(scores: Array, positive: Array, bits: int) -> Array:
     shift, half = 23 - bits, _OCTAVES << bits
     first = (int(np.float32(0.5).view(np.int32)) >> shift) - half
     cell = np.empty(len(scores), dtype=np.intp)
-
-    def work(start: int, stop: int) -> None:
+    for start in range(0, len(scores), _AT_A_TIME):
+        stop = start + _AT_A_TIME
         p = scores[start:stop]
         tail = np.minimum(p, 1 - p).astype(np.float32, copy=False)
         code = tail.view(np.int32) >> shift
@@ -78,8 +78,6 @@ def _counted(scores: Array, positive: Array, bits: int) -> Array:
         code <<= 1
         code |= positive[start:stop]
         cell[start:stop] = code
-
-    by_chunks(work, len(scores), 1)
     return np.bincount(cell, minlength=4 * half).reshape(2 * half, 2).astype(np.int64, copy=False)
 
 
