@@ -40,7 +40,7 @@ def auc_of(counts: ScoreCounts) -> Uncertain | None:
         return None
     below = (np.cumsum(negatives) - negatives / 2) / others
     above = 1 - (np.cumsum(positives) - positives / 2) / many
-    area = min(max(dot(positives, below) / many, 0.0), 1.0)
+    area = min(max(dot(positives, below) / float(many), 0.0), 1.0)
     own, theirs = (float(count * max(count - 1, 1)) ** 0.5 for count in (many, others))
     return Uncertain(area, (below - area) / own, (above - area) / theirs)
 

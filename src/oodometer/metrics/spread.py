@@ -112,7 +112,7 @@ def from_effective_rows(value: float, variance: float, few: int, level: float) -
     large a variance, and near 0 and 1, where the variance vanishes before the doubt does, f.
 
     >>> [round(end, 3) for end in from_effective_rows(0.8, 0.0016, few=50, level=0.95)]
-    [0.709, 0.867]
+    [0.711, 0.867]
     >>> [round(end, 3) for end in from_effective_rows(1.0, 0.0, few=50, level=0.95)]
     [0.929, 1.0]
     """

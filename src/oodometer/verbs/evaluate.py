@@ -125,8 +125,8 @@ def evaluate(
     >>> found = evaluate({"confidence": [0.9, 0.8, 0.7], "correct": [True, False, True]})
     >>> found.rows, round(found["accuracy"].value, 3), round(found["aurc"].value, 3)
     (3, 0.667, 0.278)
-    >>> found.skipped[0].method, found.skipped[0].why
-    ('f1', 'needs label and prediction; the record has confidence, correct')
+    >>> next(one.why for one in found.skipped if one.method == "f1")
+    'needs label and prediction; the record has confidence, correct'
     """
     options = EvaluationOptions(metrics, by, level, seed, Execution(engine, workers, progress))
     if not sources:
