@@ -262,7 +262,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shifts, _ = read_shifts(RESULTS / "natural.json")
     before, _ = read_shifts(RESULTS / "natural_before.json")
     prior, judged = packaged(shifts, options.date), left_out(shifts)
-    PACKAGED.write_text(json.dumps(prior.to_dict(), indent=1) + "\n", encoding="utf-8")
+    before_now = json.loads(PACKAGED.read_text(encoding="utf-8"))
+    more = {"metrics": before_now["metrics"]} if "metrics" in before_now else {}  # of `benchmarks.natural.metrics`
+    PACKAGED.write_text(json.dumps(prior.to_dict() | more, indent=1) + "\n", encoding="utf-8")
     found = figures(judged, before)
     plain = {name: {"found": round(float(value), 4), "promise": asked, "holds": bool(good)}
              for name, (value, asked, good) in found.items()}  # fmt: skip

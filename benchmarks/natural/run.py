@@ -15,12 +15,13 @@ import tarfile
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from itertools import zip_longest
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from oodometer.headline.headline import Evidence
 from oodometer.headline.natural_headline import doubt_of
 from oodometer.headline.with_labels import signs_of_result
 
-__all__ = ["main", "measure"]
+__all__ = ["chosen", "main", "measure", "measure_cases", "unpack", "work_folder"]
 
 SEED = 0
 MIXED = {"same": 4, "small-target": 4}  # beds that mix all sources: so many times the cases of another bed
@@ -104,24 +105,36 @@ def measure(case: Path, cache: Path) -> Shift:
 
 def measure_all(cases: Sequence[Path], folder: Path, workers: int) -> tuple[list[Shift], list[str]]:
     """All cases and what failed; each is kept on disk as it is done, and not measured again."""
-    kept = folder / "done.jsonl"
-    done = {s.key: s for s in _read(kept)}
+    work = partial(measure, cache=folder / "trials")
+    return measure_cases(cases, folder / "done.jsonl", work, workers, Shift.to_dict, Shift.from_dict)
+
+
+def measure_cases(
+    cases: Sequence[Path],
+    kept: Path,
+    work: Callable[[Path], Any],
+    workers: int,
+    write: Callable[[Any], Any],
+    read: Callable[[Any], Any],
+) -> tuple[list[Any], list[str]]:
+    """What ``work`` makes of each case, and what failed; kept line by line in a file, and not measured again."""
+    done = dict(_read(kept, read))
     left = [case for case in cases if (case.parent.name, case.name) not in done]
     failed: list[str] = []
     start = time.perf_counter()
-    work = partial(measure, cache=folder / "trials")
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"  # one process a core: more threads would stand in one another's way
     # spawned, so that the numerical libraries start with one thread
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool, kept.open("a") as file:
         waiting = {pool.submit(work, case): case for case in left}
         for count, future in enumerate(as_completed(waiting), 1):
+            case = waiting[future]
             if error := future.exception():
-                failed.append(f"{waiting[future]}: {type(error).__name__}: {error}")
+                failed.append(f"{case}: {type(error).__name__}: {error}")
             else:
-                shift = future.result()
-                done[shift.key] = shift
-                file.write(json.dumps(shift.to_dict()) + "\n")
+                found = future.result()
+                done[case.parent.name, case.name] = found
+                file.write(json.dumps({"key": [case.parent.name, case.name], "found": write(found)}) + "\n")
                 file.flush()
             if count % 20 == 0 or count == len(left):
                 told = f"{count} of {len(left)} cases, {time.perf_counter() - start:.0f} s"
@@ -130,12 +143,13 @@ def measure_all(cases: Sequence[Path], folder: Path, workers: int) -> tuple[list
     return [done[key] for key in wanted if key in done], failed
 
 
-def _read(kept: Path) -> Iterator[Shift]:
+def _read(kept: Path, read: Callable[[Any], Any]) -> Iterator[tuple[tuple[str, str], Any]]:
     """What an interrupted run has done; a line that was cut off is left out."""
     for line in kept.read_text().splitlines() if kept.exists() else ():
         try:
-            yield Shift.from_dict(json.loads(line))
-        except ValueError:
+            plain = json.loads(line)
+            yield (plain["key"][0], plain["key"][1]), read(plain["found"])
+        except (ValueError, LookupError):
             continue
 
 

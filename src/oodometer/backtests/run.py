@@ -13,6 +13,7 @@ from ..intervals import check_level
 from ..passes.fitting import default_methods, fit_plan
 from ..passes.folding import Progress
 from ..passes.guarding import Failed, guarded
+from ..passes.metrics import MetricsAsked
 from ..passes.plan import EstimationPlan
 from ..predictions import Predictions
 from ..registry import broken, create, find, known, names
@@ -42,6 +43,7 @@ class BacktestOptions:
     calibrator: str = "auto"
     seed: int = 0
     cache: str | Path | None = "auto"
+    metrics: MetricsAsked | None = None
 
     def __post_init__(self) -> None:
         check_level(self.level)
@@ -63,7 +65,8 @@ class BacktestOptions:
         if folder is None:
             return TrialStore(None, "")
         asked = {name: getattr(self, name) for name in ("level", "calibrator", "seed", "slow_repeats")}
-        return TrialStore(folder, fingerprint(record, methods=methods, **asked))
+        more = {} if self.metrics is None else {"metrics": self.metrics.fingerprint}
+        return TrialStore(folder, fingerprint(record, methods=methods, **asked, **more))
 
 
 def run_backtest(
@@ -86,7 +89,14 @@ def run_backtest(
     noted: list[Skipped] = []
 
     def fit(part: Predictions) -> EstimationPlan:
-        plan, left_out = fit_plan(part, methods, level=options.level, seed=options.seed, calibrator=options.calibrator)
+        plan, left_out = fit_plan(
+            part,
+            methods,
+            level=options.level,
+            seed=options.seed,
+            calibrator=options.calibrator,
+            metrics=options.metrics,
+        )
         fresh = {s.method: s for s in left_out if s.method not in unfitted}
         unfitted.update(fresh)
         noted.extend(fresh.values())

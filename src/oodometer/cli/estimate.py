@@ -16,13 +16,14 @@ from ..results.estimation import (
     headline_lines,
     worst_parts,
 )
+from ..results.metric import number
 from . import options, output, places
 from .diagnose import show_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..results.estimation import Assumed, Estimation
+    from ..results.estimation import Assumed, Estimation, Part
 
 __all__ = ["add_to"]
 
@@ -86,6 +87,8 @@ def estimate(
         typer.Option(help="Another prior of natural shifts than the packaged one.", metavar="FILE"),
         places.READ,
     ] = None,
+    metric: options.ClassMetrics = None,
+    payoff: options.Payoff = None,
     margin: Annotated[
         float,
         typer.Option(help="Say whether the accuracy fell by at least this much: target, slices and chunks."),
@@ -121,6 +124,8 @@ def estimate(
             backtest=None if backtest == "none" else backtest,
             assume=assume,
             prior=prior,
+            metrics=tuple(metric or ()),
+            payoff=payoff,
             margin=margin,
             engine=engine,
             workers=workers,
@@ -138,6 +143,7 @@ def show(found: Estimation) -> None:
     output.tell(*(headline_lines(found) if output.verbose() else brief_lines(found)))
     if output.verbose():
         _show_methods(found)
+    _show_metrics(found)
     _show_parts(found)
     answers = found.risk_coverage.extra["answers"] if found.risk_coverage is not None else ()
     if output.verbose():
@@ -167,6 +173,42 @@ def _show_methods(found: Estimation) -> None:
     )
 
 
+def _show_metrics(found: Estimation) -> None:
+    """What was asked for besides the accuracy; with -v what each method says of it."""
+    rows, said = [], []
+    for name, one in found.metrics.items():
+        i = one.headline.interval
+        known = [number(one.reference.value if one.reference else None), number(one.truth.value if one.truth else None)]
+        rows.append([name, *map(number, (i.value, i.lower, i.upper)), one.headline.trust, *known])
+        said += [[name, e.method, *map(number, (e.value, e.lower, e.upper)), e.assumes] for e in one.estimates]
+    if not rows:
+        return
+    known_truth = any(row[-1] for row in rows)
+    columns = ["metric", "value", "lower", "upper", "trust", "reference", *(["truth"] if known_truth else [])]
+    output.print_table(columns, rows if known_truth else [row[:-1] for row in rows])
+    if output.verbose():
+        output.print_table(["metric", "method", "value", "lower", "upper", "assumes"], said)
+
+
+def _show_metrics_of_parts(title: str, parts: Sequence[Part]) -> None:
+    """The metrics of each part beside their truth, where it is known."""
+    names = list(dict.fromkeys(name for p in parts for name in p.metrics))
+    if not names:
+        return
+    known = any(one.truth is not None for p in parts for one in p.metrics.values())
+    rows = []
+    for p in parts:
+        row = [str(p.place.get("value", p.place.get("start")))]
+        for name in names:
+            one = p.metrics.get(name)
+            row.append("" if one is None else number(one.value))
+            if known:
+                row.append(number(one.truth.value if one is not None and one.truth is not None else None))
+        rows.append(row)
+    columns = [title, *(c for name in names for c in ([name, "truth"] if known else [name]))]
+    output.print_table(columns, rows)
+
+
 def _show_parts(found: Estimation) -> None:
     """Slices or chunks; of very many those with an alarm and the worst."""
     for title, parts in (("slice", found.slices), ("chunk", found.chunks)):
@@ -183,6 +225,7 @@ def _show_parts(found: Estimation) -> None:
         drop = {j for j in (5, 6) if not any(row[j] for row in rows)}
         kept = [j for j in range(len(columns)) if j not in drop]
         output.print_table([columns[j] for j in kept], [[row[j] for j in kept] for row in rows])
+        _show_metrics_of_parts(title, shown)
         output.tell(alarms_sentence(parts, title))
         if len(shown) < len(parts):
             output.tell(f"{len(parts) - len(shown)} {title}s without an alarm are left out, none worse than these: -v")

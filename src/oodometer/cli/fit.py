@@ -52,6 +52,8 @@ def fit(
         typer.Option(help="Another prior of natural shifts than the packaged one.", metavar="FILE"),
         places.READ,
     ] = None,
+    metric: options.ClassMetrics = None,
+    payoff: options.Payoff = None,
     workers: options.Workers = None,
     seed: options.IntervalSeed = 0,
 ) -> None:
@@ -72,6 +74,8 @@ def fit(
         features=features,
         backtest=None if backtest == "none" else backtest,
         prior=prior,
+        metrics=tuple(metric or ()),
+        payoff=payoff,
         workers=workers,
         seed=seed,
     )

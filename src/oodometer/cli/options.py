@@ -9,6 +9,7 @@ import typer
 from . import places
 
 __all__ = [
+    "ClassMetrics",
     "Classes",
     "Device",
     "Engine",
@@ -108,3 +109,18 @@ Threshold = Annotated[
     typer.Option(help="A binary model decides for its positive class from this probability on, such as 0.6."),
 ]
 Workers = Annotated[int | None, typer.Option(help="Number of workers; by default one for each core.")]
+ClassMetrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        help="Estimate this, too: f1, precision, recall, specificity, roc_auc, average_precision, balanced_accuracy, "
+        "mcc, cohen_kappa, macro_f1, recall:CLASS, ...; may be repeated.",
+    ),
+]
+Payoff = Annotated[
+    str | None,
+    typer.Option(
+        help="What a row brings, by true and predicted class (JSON or CSV), for --metric value.", metavar="FILE"
+    ),
+    places.READ,
+]

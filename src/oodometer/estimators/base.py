@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from ..intervals import check_level
 from ..predictions import Predictions
 from ..results import Estimate, Kind
 from ..scores.base import Score, lacking
+
+if TYPE_CHECKING:
+    from .expected_classes import Expectation
 
 __all__ = ["NOT_ARGMAX", "Estimator", "Sums"]
 
@@ -55,6 +58,8 @@ class Estimator(Method[Sums, Estimate]):
     in_middle: ClassVar[bool] = False  # one of the plain methods whose middle stands beside what trials weigh
     beyond_overlap: ClassVar[bool] = False  # asks for no overlap of target and reference
     argmax_only: ClassVar[bool] = False  # speaks of the class of highest probability, not of other decisions
+    gives_metrics: ClassVar[bool] = False  # besides the accuracy: it defines `with_metrics` and `expect`
+    quick_metrics: ClassVar[bool] = False  # quick enough for a hundred simulated targets
     voice: ClassVar[int] = 0  # place in its family where no trials are there to choose: the first speaks; 0: none does
 
     def __init__(self, *, level: float = 0.95, seed: int = 0) -> None:
@@ -98,6 +103,20 @@ class Estimator(Method[Sums, Estimate]):
     def lighter(self) -> Self:
         """The same method with the accuracy alone, for many small slices; most methods have nothing to leave out."""
         return self
+
+    def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
+        """A copy of the fitted method that can `expect`; ``own`` is the reference before it was calibrated.
+
+        Raises `NotApplicable` where the method, or this reference, tells the accuracy alone.
+        """
+        raise NotApplicable("estimates the accuracy alone")
+
+    def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
+        """The samples of each class that the target is expected to hold, and ``draws`` replicates of them.
+
+        ``state`` is the method's own, ``counts`` that of `count_classes`, both of the target. Needs `with_metrics`.
+        """
+        raise NotApplicable("estimates the accuracy alone")
 
     def estimate(self, target: Predictions, *, batch_rows: int = 65_536) -> Estimate:
         """Estimate of the accuracy on a target held in memory; labels in it are not looked at."""

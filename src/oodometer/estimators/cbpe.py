@@ -9,6 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..calibrators.binned_map import BinnedMap, bins_for, count_bins, fit_map
+from ..errors import NotApplicable
 from ..intervals import wilson_from_variance
 from ..kernels import tally
 from ..predictions import Predictions
@@ -16,8 +17,11 @@ from ..registry import register
 from ..results import Estimate
 from ..scores import Score, natural_confidence
 from .base import Estimator, Sums
+from .class_counts import confusion_of, count_classes, counts_of_truth
+from .class_order import class_order
 from .confidence import confidence_bins, confidence_gap, total_confidence
-from .expected_confusion import confusion_counts, count_off_diagonal, expected_metrics, fit_class_rates
+from .expected_classes import Expectation, class_rates, drawn_by_rates, expected_by_rates
+from .expected_confusion import ClassRates, confusion_counts, count_off_diagonal, expected_metrics, fit_class_rates
 
 __all__ = ["CBPE"]
 
@@ -57,6 +61,10 @@ class CBPE(Estimator):
     reads = "confidence"
     stable = "P(y | x)"
     in_panel = True
+    gives_metrics = True
+    quick_metrics = True
+    _class_rates: ClassRates
+    _together: float
     voice = 1
     needs = ("probabilities|confidence|token_logprobs",)
     assumes = "P(y | x) is unchanged, so that calibration carries over (covariate shift)"
@@ -102,6 +110,24 @@ class CBPE(Estimator):
             assert batch.probabilities is not None
             state |= count_off_diagonal(batch.probabilities, predicted, is_argmax=_keeps_argmax(batch))
         return Sums(state)
+
+    def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
+        """A copy that knows how often each class is true, by the bin of its probability."""
+        if own.label is None or not own.has("probabilities"):
+            raise NotApplicable("needs `probabilities` and the true class (`label`) of reference rows")
+        told = copy.copy(self)
+        counts = count_classes(own)
+        told._class_rates = class_rates(confusion_of(counts, known=True), *counts_of_truth(counts))
+        told._together = class_order(own).together
+        return told
+
+    def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
+        """The target's counts at the reference's rates."""
+        expected, rates = expected_by_rates(counts, self._class_rates), self._class_rates
+        if not draws:
+            return Expectation(expected)
+        drawn = drawn_by_rates(counts, rates, draws, np.random.default_rng([self.seed, 0xCB9E]))
+        return Expectation(expected, drawn, {"roc_auc": self._together, "average_precision": self._together})
 
     def finish(self, state: Sums) -> Estimate:
         """Expected accuracy and the metrics of the expected confusion matrix."""

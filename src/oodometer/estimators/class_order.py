@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arrays import Array
+from ..calibrators.binned_map import bin_numbers
 from ..inference.folds import seeded_sample
 from ..predictions import Predictions
 
@@ -22,7 +23,8 @@ class ClassOrder(NamedTuple):
     Parameters
     ----------
     moved : AUC of each class by the probabilities as they came, less that by the calibrated ones, shape (class,); 0
-        where it is unknown. With more than two classes a temperature changes the order of samples by one class.
+        where it is unknown. With more than two classes a temperature changes the order of samples by one class; with
+        two it may squeeze so many into one bin that they are tied.
     together : standard deviation of the macro AUC over what it would be if the classes' AUC were independent. They are
         not: one error is a false alarm of one class and a miss of another.
     """
@@ -32,7 +34,7 @@ class ClassOrder(NamedTuple):
 
 
 def class_order(reference: Predictions) -> ClassOrder:
-    """Figures of a seeded sample of up to 100,000 probabilities; neutral for two classes, which mirror each other.
+    """Figures of a seeded sample of up to 100,000 probabilities; two classes mirror each other.
 
     The spread is DeLong's: that of the placements of single rows, summed over classes. Source: DeLong et al. (1988).
 
@@ -42,10 +44,14 @@ def class_order(reference: Predictions) -> ClassOrder:
     """
     classes, now, label = reference.num_classes, reference.probabilities, reference.label
     moved, together = np.zeros(classes), 0.0
-    if classes == 2 or now is None or label is None:
+    if now is None or label is None:
         return ClassOrder(moved, 1.0)
     rows = seeded_sample(len(label), max(_VALUES // classes, _LEAST_ROWS))
     own = now if reference.uncalibrated is None else reference.uncalibrated
+    if classes == 2:
+        if own is now:
+            return ClassOrder(moved, 1.0)
+        return ClassOrder(np.full(2, _moved_by_bins(own[rows, 1], now[rows, 1], label[rows] == 1)), 1.0)
     of_all, apart = np.zeros(len(rows)), 0.0
     for k in range(classes):
         hits = label[rows] == k
@@ -60,6 +66,14 @@ def class_order(reference: Predictions) -> ClassOrder:
         apart += float(influence @ influence)
     together = float(of_all @ of_all) / apart if apart > 0 else 1.0
     return ClassOrder(moved, max(together, 1.0) ** 0.5)
+
+
+def _moved_by_bins(own: Array, now: Array, hits: Array) -> float:
+    """AUC by the probabilities as they came, less that by the bins of the calibrated ones; 0 without both sides."""
+    if not 0 < hits.sum() < len(hits):
+        return 0.0
+    binned = bin_numbers(now, 2).astype(np.float64)
+    return float(placements(own, hits)[hits].mean() - placements(binned, hits)[hits].mean())
 
 
 def placements(scores: Array, hits: Array) -> Array:

@@ -20,9 +20,12 @@ __all__ = [
     "ConfusionCounts",
     "confusion_counts",
     "count_off_diagonal",
+    "drawn_positives",
     "expected_confusion",
     "expected_metrics",
+    "expected_positives",
     "fit_class_rates",
+    "merge_bins",
 ]
 
 _REPLICATES = 60
@@ -78,7 +81,7 @@ class ClassRates(NamedTuple):
     off_diagonal: BlockRates
     coarse_top: BlockRates
     coarse_off_diagonal: BlockRates
-    order: ClassOrder
+    order: ClassOrder | None = None
 
 
 def fit_class_rates(reference: Predictions, predicted: Array, hits: Array, *, is_argmax: bool = True) -> ClassRates:
@@ -96,7 +99,7 @@ def fit_class_rates(reference: Predictions, predicted: Array, hits: Array, *, is
     rows = confusion_counts(top, counted["others"], counted["mass"]).off_diagonal
     found = mirrored(hits[:, :, 0]) if classes == 2 else count_bins(label, bins, classes)
     right = hits[:, :, 1]
-    coarse = [_merge_bins(counts) for counts in (top, right, rows, found)]
+    coarse = [merge_bins(counts) for counts in (top, right, rows, found)]
     return ClassRates(
         fit_block_rates(top, right),
         fit_block_rates(rows, found, _LEAST_HITS),
@@ -171,15 +174,16 @@ def class_metrics(top: Array, right: Array, off_diagonal: Array, elsewhere: Arra
     return out
 
 
-def _positives(top: Array, rate: Array, off_diagonal: Array, other_rate: Array) -> tuple[Array, Array]:
-    """Expected samples of each class in the cells where it was predicted and elsewhere.
+def expected_positives(counts: ConfusionCounts, rates: ClassRates) -> tuple[Array, Array]:
+    """Expected samples of each class in the cells where it was predicted and elsewhere, both (class, bin).
 
     As many samples belong to other classes as were predicted wrongly.
     """
-    found = top * rate
+    top = counts.top
+    found = top * rates.top.rate
     if len(top) == 2:
         return found, mirrored(top - found)
-    elsewhere = off_diagonal * other_rate
+    elsewhere = counts.off_diagonal * rates.off_diagonal.rate
     elsewhere *= (float(top.sum()) - float(found.sum())) / max(float(elsewhere.sum()), 1e-300)
     return found, elsewhere
 
@@ -199,9 +203,10 @@ def expected_metrics(
     redrawn, and the rates as another reference would have given them. Classes that are neither predicted nor expected
     leave the macro mean, and that of the AUC those without a sample, or with nothing else.
     """
-    found, elsewhere = _positives(counts.top, rates.top.rate, counts.off_diagonal, rates.off_diagonal.rate)
+    found, elsewhere = expected_positives(counts, rates)
     point = class_metrics(counts.top, found, counts.off_diagonal, elsewhere)
-    point[3] = np.clip(point[3] + rates.order.moved, 0, 1)
+    order = rates.order or ClassOrder(np.zeros(len(names)), 1.0)
+    point[3] = np.clip(point[3] + order.moved, 0, 1)
     present = (counts.top.sum(axis=1) > 0) | (counts.mass.sum(axis=0) >= 0.5)
     if not present.any():
         present[:] = True
@@ -216,7 +221,7 @@ def expected_metrics(
             value = float(point[i][used].mean())
             means = _mean_of_finite(draws[:, i][:, used])
             if metric == "macro_auc":  # classes are drawn as independent ones
-                means = means * rates.order.together
+                means = means * order.together
             lower, upper = from_spread(means, value, level)
             metrics[metric] = Interval(value, lower, upper, level, kind).to_dict()
     per_class = []
@@ -245,14 +250,15 @@ def _mean_of_finite(values: Array) -> Array:
     return out
 
 
-def _redraw(counts: ConfusionCounts, rates: ClassRates, many: int, rng: np.random.Generator) -> Array:
-    """Class metrics of redrawn targets and references, axes (replicate, metric, class).
-
-    In coarse bins: the spread needs no finer ones.
+def drawn_positives(
+    counts: ConfusionCounts, rates: ClassRates, many: int, rng: np.random.Generator
+) -> tuple[ConfusionCounts, Array, Array]:
+    """Redrawn targets at redrawn rates: their counts, and the samples of each class in them where it was predicted and
+    elsewhere; axes (replicate, class, bin). In coarse bins: the spread needs no finer ones.
     """
 
     def draw(counts: Array, learnt: BlockRates) -> tuple[Array, Array]:
-        coarse = _merge_bins(counts)
+        coarse = merge_bins(counts)
         rate = learnt.redraw(many, rng)
         drawn = rng.poisson(coarse, (many, *coarse.shape))
         return drawn.astype(np.float64), rng.binomial(drawn, np.clip(rate, 0, 1)).astype(np.float64)
@@ -264,12 +270,17 @@ def _redraw(counts: ConfusionCounts, rates: ClassRates, many: int, rng: np.rando
         off_diagonal, elsewhere = draw(counts.off_diagonal, rates.coarse_off_diagonal)
         wrong = (top - right).sum(axis=(1, 2)) / np.maximum(elsewhere.sum(axis=(1, 2)), 1)
         elsewhere *= wrong[:, None, None]  # an error of one class is a miss of another
-    drawn = class_metrics(top, right, off_diagonal, elsewhere)
-    return np.moveaxis(drawn, 1, 0)
+    return ConfusionCounts(top, off_diagonal, counts.mass), right, elsewhere
 
 
-def _merge_bins(values: Array) -> Array:
-    """Sums over neighbouring bins (the last axis), so that at most `_REDRAWN_BINS` are left."""
+def _redraw(counts: ConfusionCounts, rates: ClassRates, many: int, rng: np.random.Generator) -> Array:
+    """Class metrics of redrawn targets and references, axes (replicate, metric, class)."""
+    drawn, right, elsewhere = drawn_positives(counts, rates, many, rng)
+    return np.moveaxis(class_metrics(drawn.top, right, drawn.off_diagonal, elsewhere), 1, 0)
+
+
+def merge_bins(values: Array) -> Array:
+    """Sums over neighbouring bins (the last axis), so that at most 120 are left; axes (class, bin)."""
     classes, width = values.shape
     merged: Array = values.reshape(classes, min(width, _REDRAWN_BINS), -1).sum(axis=2)
     return merged

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from typing import final
+import copy
+from typing import Self, final
 
 import numpy as np
 
+from ..arrays import Array
+from ..errors import NotApplicable
 from ..intervals import wilson_from_variance
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
 from ..scores import ModelAgreement
 from .base import Estimator, Sums, mean_and_variance
+from .expected_classes import MOST_CLASSES, Expectation, expected_of_pairs
 
 __all__ = ["DisagreementDifference", "GeneralizationDisagreement", "SoftDisagreement"]
+
+
+def agreement_pairs(record: Predictions, score: ModelAgreement) -> Array:
+    """How often another model says j where the judged one says k, mean over the others; shape (class, class).
+
+    >>> p = Predictions.from_arrays(prediction=[0, 1], members=[[0, 1], [0, 0]])
+    >>> agreement_pairs(p, ModelAgreement()).tolist()
+    [[1.0, 0.5], [0.0, 0.5]]
+    """
+    others, classes = score.others(record), record.num_classes
+    code = others.astype(np.int64) * classes + record.predicted
+    known = (others >= 0) & (record.predicted >= 0)
+    pairs = np.bincount(code[known], minlength=classes * classes).reshape(classes, classes)
+    out: Array = pairs / len(others)
+    return out
 
 
 @final
@@ -77,6 +96,8 @@ class DisagreementDifference(Estimator):
 
     name = "gde-difference"
     family = "disagreement"
+    gives_metrics = True
+    quick_metrics = True
     reads = "models"
     order = 130
     favour = 0.5
@@ -90,15 +111,43 @@ class DisagreementDifference(Estimator):
         score = getattr(self, "_score", None) or ModelAgreement()
         return super().why_not(record) or score.why_not(record)
 
+    _gap_pairs: Array | None = None
+
     def _fit(self, reference: Predictions) -> None:
         self._score = ModelAgreement().fit(reference)
         gap = reference.verdicts - self._score(reference)
         self._gap, self._gap_variance = mean_and_variance(gap)
         self._rows = len(reference)
 
+    def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
+        """A copy that counts pairs of predictions, too; other models stand for the truth, less the reference's gap."""
+        record = own.known()
+        if record.label is None or not record.has_classes or record.num_classes > MOST_CLASSES:
+            raise NotApplicable(f"needs the true class (`label`) of reference rows, of at most {MOST_CLASSES} classes")
+        told = copy.copy(self)
+        code = record.label.astype(np.int64) * record.num_classes + record.predicted
+        size = record.num_classes**2
+        true = np.bincount(code[record.label >= 0], minlength=size).reshape(record.num_classes, -1)
+        told._gap_pairs = true / true.sum() - agreement_pairs(record, self._score) / len(record)
+        return told
+
+    def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
+        """Pairs of predictions of the target plus the reference's gap between truth and them."""
+        assert self._gap_pairs is not None
+        pairs = np.maximum(state["pairs"] + self._gap_pairs * state["rows"], 0.0)
+        if not draws:
+            return Expectation(expected_of_pairs(pairs))
+        rng = np.random.default_rng([self.seed, 0x6DE])
+        drawn = rng.poisson(state["pairs"], (draws, *pairs.shape)) + self._gap_pairs * state["rows"]
+        gap = rng.normal(0, (np.abs(self._gap_pairs) / self._rows) ** 0.5, drawn.shape) * state["rows"]
+        return Expectation(expected_of_pairs(pairs), expected_of_pairs(np.maximum(drawn + gap, 0.0)))
+
     def summarize(self, batch: Predictions) -> Sums:
         """Rows and summed agreement."""
-        return Sums(rows=len(batch), total=float(self._score(batch).sum()))
+        state = Sums(rows=len(batch), total=float(self._score(batch).sum()))
+        if self._gap_pairs is not None:
+            state["pairs"] = agreement_pairs(batch, self._score)
+        return state
 
     def finish(self, state: Sums) -> Estimate:
         """Agreement of the target plus the reference's gap."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import final
+import copy
+from typing import Self, final
 
 from ..inference.domain_classifier import (
     check_overlap,
@@ -16,6 +17,7 @@ from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
 from .base import Estimator, Sums
+from .expected_classes import Expectation, LabelledRows, reweighted, rows_like
 
 __all__ = ["ImportanceWeighting"]
 
@@ -50,6 +52,8 @@ class ImportanceWeighting(Estimator):
     assumes = "P(y | x) is unchanged, and the reference overlaps the target (covariate shift with overlap)"
     citation = "shimodaira2000"
     heavy = True
+    gives_metrics = True
+    _labelled: LabelledRows
 
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record lacks what the method needs, or None."""
@@ -62,6 +66,19 @@ class ImportanceWeighting(Estimator):
     def summarize(self, batch: Predictions) -> Sums:
         """A bounded sample of the rows."""
         return Sums(rows=len(batch), sample=domain_sample(batch))
+
+    def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
+        """A copy that keeps the classes of the sampled reference rows."""
+        told = copy.copy(self)
+        told._labelled = rows_like(self._sample, own.known())
+        return told
+
+    def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
+        """The reference's rows under the density ratio."""
+        found = compare_samples(self._sample, state["sample"])
+        warnings = check_overlap(found.effective_rows, found.auc, found.covered)
+        made = reweighted(self._labelled, found.weights, state["rows"], draws, [self.seed, 0x1A9])
+        return made._replace(warnings=warnings)
 
     def finish(self, state: Sums) -> Estimate:
         """Weighted accuracy of the reference."""

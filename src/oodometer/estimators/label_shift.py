@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import final
+import copy
+from typing import Self, final
+
+import numpy as np
 
 from ..intervals import wilson_from_variance
+from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
 from .base import Sums
+from .expected_classes import Expectation, LabelledRows, labelled_rows, reweighted
 from .label_counts import LabelCountEstimator, LabelCounts
-from .target_prior import LabelShiftFit, label_shift_test
+from .target_prior import LabelShiftFit, conditionals, fit_prior, label_shift_test
 
 __all__ = ["LabelShift", "fit_notes", "spread_variance"]
 
@@ -77,8 +82,30 @@ class LabelShift(LabelCountEstimator):
     order = 170
     cost = "slow"
     stable = "P(x | y)"
+    gives_metrics = True
+    quick_metrics = True
+    _labelled: LabelledRows
     assumes = "P(x | y) is unchanged: only the shares of the classes moved (label shift)"
     citation = "saerens2002"
+
+    def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
+        """A copy that keeps the classes of a sample of reference rows."""
+        told = copy.copy(self)
+        told._labelled = labelled_rows(own.known())
+        return told
+
+    def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
+        """The reference's rows, each class with its new share."""
+        label_counts, rows = self._label_counts, self._labelled
+        shares = np.bincount(rows.label, minlength=rows.classes) / len(rows.label)
+        inverse = np.divide(1.0, shares, out=np.zeros(rows.classes), where=shares > 0)
+        if not draws:
+            prior = fit_prior(conditionals(label_counts), state["counts"][None], label_counts.prior[None])[0]
+            factors = prior[None]
+        else:
+            fit = label_shift_test(label_counts, state["counts"], seed=self.seed, draws=draws)
+            factors = np.vstack([fit.prior, fit.priors])
+        return reweighted(rows, inverse[rows.label], state["rows"], draws, [self.seed, 0x1AB], factors)
 
     def finish(self, state: Sums) -> Estimate:
         """Fit the prior, answer its mean recall."""

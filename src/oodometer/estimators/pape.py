@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import final
+import copy
+from typing import Self, final
 
 import numpy as np
 
 from ..arrays import Array
+from ..errors import NotApplicable
 from ..inference.domain_classifier import check_overlap, compare_samples, domain_sample, why_no_domains
 from ..inference.row_sample import RowSample
 from ..intervals import wilson_from_variance
@@ -17,6 +19,7 @@ from ..results import Estimate
 from ..scores import Score, natural_confidence
 from .base import Estimator, Sums
 from .confidence import confidence_bins
+from .expected_classes import Expectation, LabelledRows, drawn_by_rates, expected_by_rates, rates_of_rows, rows_like
 
 __all__ = ["PAPE", "weighted_isotonic"]
 
@@ -53,6 +56,8 @@ class PAPE(Estimator):
     assumes = "P(y | x) is unchanged, and the reference overlaps the target (covariate shift with overlap)"
     citation = "bialek2024"
     heavy = True
+    gives_metrics = True
+    _labelled: LabelledRows
 
     def why_not(self, record: Predictions) -> str | None:
         """The reason why a record lacks what the method needs, or None."""
@@ -68,6 +73,25 @@ class PAPE(Estimator):
         counts = np.bincount(confidence_bins(batch, self._score, 1), minlength=LOG_ODDS_BINS)
         total = float(self._score(batch).sum(dtype=np.float64))
         return Sums(rows=len(batch), counts=counts, confidence=total, sample=domain_sample(batch))
+
+    def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
+        """A copy that keeps the classes of the sampled reference rows."""
+        if not own.has("probabilities"):
+            raise NotApplicable("needs `probabilities` for other metrics than the accuracy")
+        told = copy.copy(self)
+        told._labelled = rows_like(self._sample, own.known())
+        return told
+
+    def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
+        """The target's counts at the rates of the re-weighted reference."""
+        found = compare_samples(self._sample, state["sample"])
+        warnings = check_overlap(found.effective_rows, found.auc, found.covered)
+        rates = rates_of_rows(self._labelled, found.weights)
+        expected = expected_by_rates(counts, rates)
+        if not draws:
+            return Expectation(expected, warnings=warnings)
+        drawn = drawn_by_rates(counts, rates, draws, np.random.default_rng([self.seed, 0x9A9E]))
+        return Expectation(expected, drawn, warnings=warnings)
 
     def finish(self, state: Sums) -> Estimate:
         """Mean of the refitted map over the target."""

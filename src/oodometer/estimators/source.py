@@ -5,11 +5,14 @@ from __future__ import annotations
 import copy
 from typing import Self, final
 
+import numpy as np
+
 from ..intervals import clopper_pearson, wilson
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
 from .base import Estimator, Sums, root_sum_square
+from .expected_classes import Expectation, LabelledRows, labelled_rows, reweighted
 
 __all__ = ["SourceAccuracy"]
 
@@ -36,9 +39,12 @@ class SourceAccuracy(Estimator):
     family = "reference"
     order = 10
     favour = 0.5
+    gives_metrics = True
+    quick_metrics = True
     needs = ()
     assumes = "the target is distributed as the reference (no shift)"
     citation = "clopper1934"
+    _labelled: LabelledRows
 
     def _fit(self, reference: Predictions) -> None:
         self._correct = int(reference.verdicts.sum())
@@ -49,6 +55,17 @@ class SourceAccuracy(Estimator):
         exact = copy.copy(self)
         exact._correct, exact._rows = correct, rows
         return exact
+
+    def with_metrics(self, reference: Predictions, own: Predictions) -> Self:
+        """A copy that keeps the classes of a sample of reference rows."""
+        told = copy.copy(self)
+        told._labelled = labelled_rows(own.known())
+        return told
+
+    def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
+        """The reference's rows as they are."""
+        rows = self._labelled
+        return reweighted(rows, np.ones(len(rows.label)), state["rows"], draws, [self.seed, 0x50])
 
     def summarize(self, batch: Predictions) -> Sums:
         """The number of rows."""

@@ -14,14 +14,11 @@ from ..registry import known, those
 from ..results import Estimate, Interval, percent
 from ..results.estimation import Headline
 from .trimmed_mean import averaged_methods, trimmed_mean
-from .weighing import TrialWeighting, Weighed
+from .weighing import TrialWeighting, Weighed, spelled
 
 __all__ = ["Evidence", "beyond_overlap", "confidence_middle", "make_headline"]
 
 _ALARMING_SPREAD = 0.1
-_WORTH_TELLING = 0.015  # of the weight
-_LEAST_TRIMMED = 0.01
-_MOST_TOLD = 3
 _ASSUMES_LIKE_TRIALS = (
     "any shift is like those simulated from the reference, which leave P(y | x) or P(x | y) unchanged"
 )
@@ -90,7 +87,7 @@ def _backtested(weighed: Weighed, evidence: Evidence, source: float) -> Headline
         lower, upper = min(lower, low), max(upper, high)
     return Headline(
         Interval(value, lower, upper, level, "backtest"),
-        "backtest: " + _spell(weighed),
+        "backtest: " + spelled(weighed),
         _ASSUMES_LIKE_TRIALS,
         "low",
         "the trials simulate shifts under which P(y | x) or P(x | y) stands still; life need not keep to that"
@@ -116,27 +113,6 @@ def beyond_overlap(by_name: Mapping[str, Estimate]) -> list[Estimate]:
     names = set(those("estimator", lambda cls: cls.beyond_overlap))
     chosen = [e for e in by_name.values() if e.method in names]
     return chosen if any(known("estimator", e.method).reads == "models" for e in chosen) else []
-
-
-def _spell(weighed: Weighed) -> str:
-    """The leading methods with their weights, the trimmed mean's and the others', in whole percents that add up to 100.
-
-    >>> _spell(Weighed(0.8, 0.1, {"doc": 1.0}, 0.25, {}, True))
-    'doc 75 %, trimmed mean 25 %'
-    >>> _spell(Weighed(0.8, 0.1, {"doc": 0.4, "atc": 0.3, "im": 0.2, "cbpe": 0.1}, 0.0, {}, True))
-    'doc 40 %, atc 30 %, im 20 %, others 10 %'
-    """
-    own = {m: share * (1 - weighed.trimmed) for m, share in weighed.shares.items()}
-    told = dict([(m, share) for m, share in own.items() if share >= _WORTH_TELLING][:_MOST_TOLD])
-    if weighed.trimmed > _LEAST_TRIMMED:
-        told["trimmed mean"] = weighed.trimmed
-    told["others"] = max(1 - sum(told.values()), 0.0)
-    # rounded down, then what is missing from 100 goes to the largest remainders
-    floors = {m: int(100 * share) for m, share in told.items()}
-    by_remainder = sorted(told, key=lambda m: floors[m] - 100 * told[m])
-    for m in by_remainder[: 100 - sum(floors.values())]:
-        floors[m] += 1
-    return ", ".join(f"{m} {percent(n / 100, 0)}" for m, n in floors.items() if n)
 
 
 def _beyond(by_name: Mapping[str, Estimate], level: float, diagnosis: Diagnosis) -> Headline | None:

@@ -14,7 +14,7 @@ from .headline import Evidence, beyond_overlap, confidence_middle
 from .natural_shifts import NaturalShifts, ShiftSigns, packaged_prior
 from .trimmed_mean import trimmed_mean_share
 
-__all__ = ["doubt_of", "natural_headline", "signs_of", "spanning", "trust_of"]
+__all__ = ["doubt_of", "natural_headline", "provenance", "signs_of", "spanning", "trust_of"]
 
 HIGH_REACH = 0.08  # points from the value within which nine in ten must have ended, for high trust
 HIGH_RATE = 0.9  # share of public cases that must have ended inside such a band, with their source left out
@@ -48,7 +48,7 @@ def natural_headline(
         return replace(still, bands=bands)
     interval = spanning(value, prior.interval(signs, level), evidence, level)
     trust, why = trust_of(prior, signs, doubt_of(signs, evidence))
-    assumes = f"{ASSUMPTIONS['natural']} ({_provenance(prior)})"
+    assumes = f"{ASSUMPTIONS['natural']} ({provenance(prior)})"
     return Headline(interval, still.method, assumes, trust, why, bands)
 
 
@@ -126,6 +126,7 @@ def doubt_of(signs: ShiftSigns, evidence: Evidence) -> str:
     return ""
 
 
-def _provenance(prior: NaturalShifts) -> str:
+def provenance(prior: NaturalShifts) -> str:
+    """What the prior was made from, in a few words."""
     about = prior.about or {}
     return f"{about.get('cases', 'some')} cases of {len(about.get('sources', ()))} sources"

@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -35,6 +35,7 @@ class ShiftSigns:
         (`ShiftStatistics`); both are effect sizes, which do not grow with the rows. None where that cannot be seen.
     models : whether other models answered in the estimate: then a fall was seen, and not only felt by confidence.
     still : ends of the interval that holds if P(y | x) stood still, or None.
+    error : of another metric than the accuracy, what chance in the rows of both sides adds (a standard error).
     """
 
     estimate: float
@@ -45,6 +46,7 @@ class ShiftSigns:
     unexplained: float | None = None
     models: bool = False
     still: tuple[float, float] | None = None
+    error: float | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,8 @@ class NaturalShifts:
         reaches from the value, cases, share of them inside the band, share missed by more than three points), judged
         with their source left out. verdicts : rows of (margin, "fell" or "holds", cases that were called so, share of
         them that was right), judged in the same way.
-    about : provenance: command, date, sources, cases.
+    about : provenance: command, date, sources, cases. metrics : name of another metric -> its own prior, of which
+        values below 0 are brought to [0, 1] first.
 
     Source: `benchmarks/natural`; linear quantile regression after Koenker and Bassett (1978).
 
@@ -89,6 +92,7 @@ class NaturalShifts:
     reach: tuple[tuple[float, int, float, float], ...] = ()
     about: Mapping[str, Any] | None = None
     verdicts: tuple[tuple[float, str, int, float], ...] = ()
+    metrics: Mapping[str, NaturalShifts] = field(default_factory=dict)
 
     def value(self, signs: ShiftSigns) -> float:
         """The accuracy to expect under a natural shift."""
@@ -168,6 +172,7 @@ class NaturalShifts:
                 {"margin": margin, "said": said, "cases": cases, "right": right}
                 for margin, said, cases, right in self.verdicts
             ],
+            **({"metrics": {name: one.to_dict() for name, one in self.metrics.items()}} if self.metrics else {}),
         }
 
     @classmethod
@@ -185,14 +190,15 @@ class NaturalShifts:
             verdicts = [(r["margin"], r["said"], r["cases"], r["right"]) for r in plain["verdicts"]]
             rise, fall, gate = (float(value[name]) for name in ("rise", "fall", "gate"))
             unknown = {name: float(plain["unknown"][name]) for name in ("moved", "unexplained")}
-        except (LookupError, TypeError, ValueError) as error:
+            metrics = {str(name): cls.from_dict(one, file) for name, one in plain.get("metrics", {}).items()}
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise InputError(expected, got=f"one without {error}", remedy=remedy, file=file) from None
         numbers = np.concatenate([*columns, [rise, fall, gate, *unknown.values()]])
         if not len(columns[0]) or not np.isfinite(numbers).all() or (np.diff(columns[0]) <= 0).any():
             raise InputError(expected, got="numbers that are missing or out of order", remedy=remedy, file=file)
         about = {name: plain[name] for name in ("made_by", "date", "cases", "sources") if name in plain}
         levels, chance, size = columns
-        return cls(rise, fall, gate, levels, chance, size, unknown, tuple(reach), about, tuple(verdicts))
+        return cls(rise, fall, gate, levels, chance, size, unknown, tuple(reach), about, tuple(verdicts), metrics)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -211,6 +217,8 @@ class NaturalShifts:
 
 def standard_error(value: float, signs: ShiftSigns) -> float:
     """What chance in the rows of both sides adds to a value."""
+    if signs.error is not None:
+        return signs.error
     rate = min(max(value, _LEAST_RATE), _MOST_RATE)
     return math.sqrt(rate * (1 - rate) * (1 / max(signs.reference_rows, 1) + 1 / max(signs.rows, 1)))
 

@@ -13,9 +13,10 @@ from ..arrays import Array
 from ..backtests.trials import Trial
 from ..diagnoses.base import ShiftKind
 from ..registry import known
+from ..results import percent
 from .trimmed_mean import trimmed_mean, trimmed_mean_share
 
-__all__ = ["LEAST_TRIALS", "TrialWeighting", "Weighed"]
+__all__ = ["LEAST_TRIALS", "TrialWeighting", "Weighed", "spelled"]
 
 LEAST_TRIALS = 20
 # Families that change what the outputs mean instead of which rows there are; they are rarer than the others.
@@ -31,6 +32,9 @@ _LEAST_WIDTH = 0.5
 _ERROR_FLOOR = 0.005  # of accuracy: no method is taken to be better than this
 _CHANCE_IN_FLOOR = 0.1
 _NOISE_SHARE = 0.7  # of the binomial variance of a target's accuracy, given what the model says of its rows
+_WORTH_TELLING = 0.015  # of the weight
+_LEAST_TRIMMED = 0.01
+_MOST_TOLD = 3
 _LEAST_MASS = 0.2  # of the weights of trials in which a method answered, before it gets a say
 
 
@@ -56,6 +60,27 @@ class Weighed:
     covered: bool
 
 
+def spelled(weighed: Weighed) -> str:
+    """The leading methods with their weights, the trimmed mean's and the others', in whole percents that add up to 100.
+
+    >>> spelled(Weighed(0.8, 0.1, {"doc": 1.0}, 0.25, {}, True))
+    'doc 75 %, trimmed mean 25 %'
+    >>> spelled(Weighed(0.8, 0.1, {"doc": 0.4, "atc": 0.3, "im": 0.2, "cbpe": 0.1}, 0.0, {}, True))
+    'doc 40 %, atc 30 %, im 20 %, others 10 %'
+    """
+    own = {m: share * (1 - weighed.trimmed) for m, share in weighed.shares.items()}
+    told = dict([(m, share) for m, share in own.items() if share >= _WORTH_TELLING][:_MOST_TOLD])
+    if weighed.trimmed > _LEAST_TRIMMED:
+        told["trimmed mean"] = weighed.trimmed
+    told["others"] = max(1 - sum(told.values()), 0.0)
+    # rounded down, then what is missing from 100 goes to the largest remainders
+    floors = {m: int(100 * share) for m, share in told.items()}
+    by_remainder = sorted(told, key=lambda m: floors[m] - 100 * told[m])
+    for m in by_remainder[: 100 - sum(floors.values())]:
+        floors[m] += 1
+    return ", ".join(f"{m} {percent(n / 100, 0)}" for m, n in floors.items() if n)
+
+
 class TrialWeighting:
     """Weights for methods from trials of known truth: each trial counts by how much its shift resembles the target's.
 
@@ -67,22 +92,37 @@ class TrialWeighting:
     weighted quantile of the errors of this very rule on the trials, each with itself left out. Families have equal
     weight, those that change what outputs mean a tenth of it.
 
+    With ``metric`` it weighs what methods said of that metric instead, by the trials in which it was defined; the
+    chance in a target's rows is then the trial's own, and there is no trimmed mean.
+
     Source: weighted conformal quantiles after Tibshirani et al. (2019); kernel weights after Atkeson et al. (1997).
     """
 
-    def __init__(self, trials: Sequence[Trial], methods: Sequence[str], reference_rows: int) -> None:
+    def __init__(
+        self, trials: Sequence[Trial], methods: Sequence[str], reference_rows: int, metric: str | None = None
+    ) -> None:
+        trials = [t for t in trials if metric is None or metric in t.metrics]
         self.trials = tuple(trials)
+        self.metric = metric
         self.methods = methods = tuple(dict.fromkeys(methods))
         counts = Counter(t.family for t in trials)
         self._favour = np.array([getattr(known("estimator", m), "favour", 1.0) for m in methods])
         self._prior = np.array([_RARE.get(t.family, 1.0) / counts[t.family] for t in trials])
-        self._truth = np.array([t.truth for t in trials])
-        self._noise = _NOISE_SHARE * self._truth * (1 - self._truth) / np.array([t.rows for t in trials])
         values = [_values(t) for t in trials]
-        said = [[v.get(m, np.nan) for m in methods] for v in values]
+        rows = np.array([t.rows for t in trials])
+        if metric is None:
+            self._truth = np.array([t.truth for t in trials])
+            self._noise = _NOISE_SHARE * self._truth * (1 - self._truth) / rows
+            said = [[v.get(m, np.nan) for m in methods] for v in values]
+        else:
+            found = [t.metrics[metric] for t in trials]
+            self._truth = np.array([one.truth for one in found])
+            self._noise = _NOISE_SHARE * np.array([one.noise for one in found])
+            said = [[one.estimates.get(m, np.nan) for m in methods] for one in found]
+        self._noise_of_a_row = self._noise * rows
         self._said: Array = np.array(said).reshape(len(self.trials), len(methods))
         self._trimmed = trimmed_mean_share(reference_rows)
-        self._trimmed_means = np.array([trimmed_mean(v) for v in values])
+        self._trimmed_means = np.array([trimmed_mean(v) if metric is None else np.nan for v in values])
         self._points_of_trials: Array = np.array(
             [_vector(t.signs, v, t.source) for t, v in zip(trials, values, strict=True)]
         ).reshape(len(self.trials), 2 + len(_MOVES))
@@ -95,11 +135,16 @@ class TrialWeighting:
         rows: int,
         level: float,
         kind: ShiftKind | None = None,
+        accuracies: Mapping[str, float] | None = None,
     ) -> Weighed | None:
-        """The weighted value of a target and its interval; None with too few trials, or where no method answered."""
+        """The weighted value of a target and its interval; None with too few trials, or where no method answered.
+
+        Of a metric, ``accuracies`` are what the methods say of the accuracy: trials are told apart by them, and by the
+        accuracy ``source`` of the reference.
+        """
         if len(self.trials) < LEAST_TRIALS or not any(m in estimates for m in self.methods):
             return None
-        points, here = self._points(_vector(shift_statistics, estimates, source))
+        points, here = self._points(_vector(shift_statistics, accuracies or estimates, source))
         distance = np.square(points - here).sum(axis=1)
         prior = self._prior * self._likely(kind)
         weights = self._weights(distance, prior)
@@ -107,7 +152,8 @@ class TrialWeighting:
         shares = self._shares(weights, ~np.isnan(said))
         if shares is None:
             return None
-        value = self._mix(float(np.nansum(shares * np.nan_to_num(said))), trimmed_mean(estimates))
+        trimmed = trimmed_mean(estimates) if self.metric is None else float("nan")
+        value = self._mix(float(np.nansum(shares * np.nan_to_num(said))), trimmed)
         between = np.square(points[:, None, :] - points[None, :, :]).sum(axis=2)
         np.fill_diagonal(between, np.inf)
         half = self._half(weights, between, prior, ~np.isnan(said), value, rows, level)
@@ -123,7 +169,7 @@ class TrialWeighting:
             value,
             half,
             {self.methods[i]: float(shares[i]) for i in order if shares[i] > 0.01},
-            0.0 if np.isnan(trimmed_mean(estimates)) else self._trimmed,
+            0.0 if np.isnan(trimmed) else self._trimmed,
             dict(sorted(alike.items(), key=lambda item: -item[1])),
             covered,
         )
@@ -167,7 +213,7 @@ class TrialWeighting:
 
     def _mix(self, weighed: float, trimmed: float) -> float:
         mixed = weighed if np.isnan(trimmed) else (1 - self._trimmed) * weighed + self._trimmed * trimmed
-        return float(np.clip(mixed, 0, 1))
+        return float(np.clip(mixed, 0, 1)) if self.metric is None else mixed
 
     def _half(
         self,
@@ -196,7 +242,10 @@ class TrialWeighting:
         quantile = _weighted_quantile(error, share, min(1.0, level * (1 + 1 / effective)))
         square = float(share @ np.square(error))
         own = max(square - float(share @ np.array(noise)), square / 9)
-        there = _NOISE_SHARE * max(value * (1 - value), 0.5 / (rows + 1)) / max(rows, 1)
+        if self.metric is None:
+            there = _NOISE_SHARE * max(value * (1 - value), 0.5 / (rows + 1)) / max(rows, 1)
+        else:
+            there = float(weights @ self._noise_of_a_row) / max(rows, 1)
         least = NormalDist().inv_cdf((1 + level) / 2) * float(np.sqrt(_ERROR_FLOOR**2 + there))
         # the weights of so many methods were chosen on so few trials: widened for these degrees of freedom
         chosen = self._shares(weights, answered)

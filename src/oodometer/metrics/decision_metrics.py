@@ -3,18 +3,20 @@
 Pure functions on arrays with any leading axes. A ``confusion`` has axes (..., true class, predicted class);
 ``positives`` and ``negatives`` have axes (..., bin), in rising order of score, and count the samples that are of the
 class and those that are not. Counts are at least 0 and need not be whole. What is 0 / 0 is NaN, unless a docstring says
-more: scikit-learn counts an undefined precision, recall or F1 as 0, which ``undefined=0.0`` does.
+more: scikit-learn counts an undefined precision, recall or F1 as 0, which ``undefined=0.0`` does. `Margins` may stand
+for a confusion wherever its cells are not asked for one by one: of many classes they are far smaller.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import Array
 
 __all__ = [
+    "Margins",
     "accuracy",
     "average_precision",
     "balanced_accuracy",
@@ -48,10 +50,20 @@ def ratio(over: Any, under: Any, undefined: float = np.nan) -> Array:
     return out
 
 
-def _margins(confusion: Any) -> tuple[Array, Array, Array]:
-    """Hits, samples that are of each class, samples predicted as it; axes (..., class)."""
+class Margins(NamedTuple):
+    """What most metrics ask of a confusion, axes (..., class): hits, samples of each class, samples predicted as it."""
+
+    hits: Array
+    support: Array
+    predicted: Array
+
+
+def _margins(confusion: Any) -> Margins:
+    """The `Margins` of a confusion, or these themselves."""
+    if isinstance(confusion, Margins):
+        return confusion
     counts = np.asarray(confusion, dtype=np.float64)
-    return np.einsum("...kk->...k", counts), counts.sum(axis=-1), counts.sum(axis=-2)
+    return Margins(np.einsum("...kk->...k", counts), counts.sum(axis=-1), counts.sum(axis=-2))
 
 
 def _sum(counts: Array) -> Array:

@@ -18,6 +18,7 @@ from ..registry import create, find, known, names, those
 from ..results import Skipped
 from ..results.columns import UserColumn
 from ..scores import Score, natural_confidence
+from .metrics import MetricsAsked, fit_metrics
 from .plan import EstimationPlan, batch_rows
 
 __all__ = ["choose", "default_methods", "fit_plan", "quick_methods"]
@@ -71,17 +72,20 @@ def fit_plan(
     calibrator: str = "auto",
     diagnosis: bool = False,
     columns: Sequence[UserColumn] = (),
+    metrics: MetricsAsked | None = None,
 ) -> tuple[EstimationPlan, list[Skipped]]:
     """A plan fitted on a labelled record, and the methods that do not apply to it.
 
     ``target_accuracies`` ask for the risk-coverage curve; without them it is left out. ``diagnosis`` adds the shift
-    statistics and the diagnostician, who tells of the user's own ``columns``, which `features` were made of.
+    statistics and the diagnostician, who tells of the user's own ``columns``, which `features` were made of; ``metrics``
+    are what is asked for besides the accuracy.
     """
     choice = choose(record, calibrator)
     calibrated = choice.apply(record)
     # worked out once, before several threads ask for them
     _ = record.verdicts, calibrated.verdicts, calibrated.probabilities is not None and calibrated.top
-    names_asked = list(methods or default_methods())
+    names_wanted = list(methods or default_methods())
+    names_asked = list(dict.fromkeys([*names_wanted, *(metrics.methods if metrics is not None else ())]))
     curve = None
     if target_accuracies is not None:
         curve = RiskCoverage(level=level, target_accuracies=tuple(target_accuracies), seed=seed)
@@ -94,7 +98,12 @@ def fit_plan(
     done = dict(zip(order, side_by_side([jobs[i] for i in order], threads=threads), strict=True))
     fitted_curve, *found = (done[i] for i in range(len(jobs)))
     fitted = {n: f for n, f in zip(names_asked, found, strict=True) if isinstance(f, Estimator)}
-    skipped = [f for f in found if isinstance(f, Skipped)]
+    skipped = [f for n, f in zip(names_asked, found, strict=True) if isinstance(f, Skipped) and n in names_wanted]
+    metric_plan = None
+    if metrics is not None:
+        metric_plan = fit_metrics(metrics, fitted, calibrated, record, level=level, seed=seed)
+        fitted |= {n: m for n, m in metric_plan.methods.items() if n in fitted}
+    fitted = {n: m for n, m in fitted.items() if n in names_wanted}
     confidence: Score | None = natural_confidence(record) if fitted_curve is not None else None
     plan = EstimationPlan(
         choice,
@@ -104,6 +113,7 @@ def fit_plan(
         rows=batch_rows(record.num_classes),
         shift_statistics=ShiftStatistics().fit(calibrated) if diagnosis else None,
         diagnostician=Diagnostician(seed=seed, columns=columns).fit(calibrated) if diagnosis else None,
+        metrics=metric_plan,
     )
     return plan, skipped
 

@@ -23,6 +23,7 @@ from .chunking import Chunks, Earliest
 from .decisions import check_rule
 from .folding import Execution
 from .guarding import Failed, guarded
+from .metrics import MetricPlan
 from .slicing import WHOLE, Key, column_of, rows_by_value
 
 __all__ = ["EstimationPlan", "batch_rows", "rounding"]
@@ -57,6 +58,7 @@ class EstimationPlan(Pass):
     shift_statistics, diagnostician : what looks at the shift, or None.
     argmax : whether the reference's predictions are the class of highest probability, as the target's must be then, or
         decisions; None where nobody asks.
+    metrics : what is asked for besides the accuracy, or None.
     rows : rows in a batch; first_row : the target's own first row, from which labels are counted.
     """
 
@@ -72,10 +74,11 @@ class EstimationPlan(Pass):
     shift_statistics: ShiftStatistics | None = None
     diagnostician: Diagnostician | None = None
     argmax: bool | None = None
+    metrics: MetricPlan | None = None
     fields = None
 
     def lighter(self) -> EstimationPlan:
-        """The accuracies alone: what a trial needs."""
+        """Values alone, without intervals of the metrics: what a trial needs."""
         light = {name: guarded(name, method, method.lighter, Estimator) for name, method in self.methods.items()}
         methods = {name: self.methods[name] if isinstance(one, Failed) else one for name, one in light.items()}
         return replace(
@@ -87,6 +90,7 @@ class EstimationPlan(Pass):
             diagnostician=None,
             by=None,
             every=None,
+            metrics=None if self.metrics is None else self.metrics.quick(),
         )
 
     def restricted_to(self, batch: Predictions) -> tuple[EstimationPlan, list[Skipped]]:
@@ -104,6 +108,7 @@ class EstimationPlan(Pass):
             methods=kept,
             curve=self.curve if confident else None,
             confidence=self.confidence if confident else None,
+            metrics=None if self.metrics is None else self.metrics.restricted_to(batch),
         )
         return plan, skipped
 
@@ -142,6 +147,8 @@ class EstimationPlan(Pass):
             whole["shift_statistics"] = self.shift_statistics.summarize(calibrated)
         if self.diagnostician is not None:
             whole["diagnosis"] = self.diagnostician.summarize(calibrated)
+        if self.metrics is not None:
+            whole |= self.metrics.summarize(batch, calibrated, whole)
         out: State = {WHOLE: whole}
         for key, index in self._slices(calibrated):
             piece = calibrated.take(index)
@@ -155,6 +162,8 @@ class EstimationPlan(Pass):
                 states["first"] = Earliest(piece.time.min())
             if self.shift_statistics is not None:
                 states["shift_statistics"] = self.shift_statistics.summarize(piece)
+            if self.metrics is not None:
+                states |= self.metrics.lighter().summarize(batch.take(index), piece, states)
             out[key] = states
         return out
 

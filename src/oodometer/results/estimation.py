@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from .diagnosis import Diagnosis, column_lines
 from .fall import Fall, points_or_more
 from .shown import Shown
 from .values import Curve, Estimate, Interval, Kind, Skipped, aligned, percent, plain
+
+if TYPE_CHECKING:
+    from .metric import MetricEstimation
 
 __all__ = ["ASSUMPTIONS", "Assumed", "Estimation", "Headline", "Part"]
 
@@ -105,7 +108,8 @@ class Part:
     ``place`` holds ``by`` and ``value``, or ``name``, ``start`` (that of its first row) and ``end``;
     ``truth`` is the accuracy where rows are labelled;
     ``fell`` says whether it lies below that of the reference, corrected for the number of parts; ``signs`` how far the
-    outputs moved, and how much of it other class shares leave unexplained (`ShiftStatistics`).
+    outputs moved, and how much of it other class shares leave unexplained (`ShiftStatistics`); ``metrics`` what was
+    asked for besides the accuracy.
     """
 
     place: Mapping[str, Any]
@@ -115,6 +119,7 @@ class Part:
     truth: Interval | None = None
     fell: Fall | None = None
     signs: Mapping[str, float] = field(default_factory=dict)
+    metrics: Mapping[str, MetricEstimation] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -131,6 +136,7 @@ class Part:
             "truth": None if self.truth is None else self.truth.to_dict(),
             "fell": None if self.fell is None else self.fell.to_dict(),
             "signs": plain(self.signs),
+            **({"metrics": {name: one.to_dict() for name, one in self.metrics.items()}} if self.metrics else {}),
         }
 
 
@@ -162,6 +168,7 @@ class Estimation(Shown):
     assumptions: Mapping[str, Assumed] = field(default_factory=dict)
     assume: str = "natural"
     fell: Fall | None = None
+    metrics: Mapping[str, MetricEstimation] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return summary_of_estimation(self)
@@ -189,6 +196,7 @@ class Estimation(Shown):
             "fell": None if self.fell is None else self.fell.to_dict(),
             "assume": self.assume,
             "assumptions": {name: one.to_dict() for name, one in self.assumptions.items()},
+            **({"metrics": {name: one.to_dict() for name, one in self.metrics.items()}} if self.metrics else {}),
             "estimates": [e.to_dict() for e in self.estimates],
             "skipped": [s.to_dict() for s in self.skipped],
             "warnings": list(self.warnings),

@@ -78,7 +78,11 @@ class ModelAgreement(Score):
                 return f"needs the {len(left_out)} members of the reference; there are {len(record.members)}"
         return why
 
-    def _score(self, record: Predictions) -> Array:
+    def others(self, record: Predictions) -> Array:
+        """What the other models predict, shape (model, sample)."""
         assert record.members is not None
         left_out = self._left_out if self._left_out is not None else copies_of_base(record)
-        return model_agreement(record.predicted, record.members[~left_out])
+        return record.members[~left_out]
+
+    def _score(self, record: Predictions) -> Array:
+        return model_agreement(record.predicted, self.others(record))

@@ -38,7 +38,7 @@ class Oodometer:
     Parameters
     ----------
     methods, level, target_accuracies, calibrator, classes, mapping, positive, threshold, features, backtest, \
-diagnosis, prior, seed :
+diagnosis, prior, metrics, payoff, seed :
         As in `estimate`. They are checked by `fit`.
 
     Attributes
@@ -70,6 +70,8 @@ diagnosis, prior, seed :
         backtest: str | Path | Backtest | None = "auto",
         diagnosis: bool = True,
         prior: str | PathLike[str] | NaturalShifts | None = None,
+        metrics: Sequence[str] = (),
+        payoff: Any = None,
         seed: int = 0,
     ) -> None:
         self.methods = methods
@@ -84,6 +86,8 @@ diagnosis, prior, seed :
         self.backtest = backtest
         self.diagnosis = diagnosis
         self.prior = prior
+        self.metrics = metrics
+        self.payoff = payoff
         self.seed = seed
 
     def fit(self, reference: Any, y: None = None, *, workers: int | None = None) -> Self:
@@ -200,6 +204,8 @@ def fit(
     backtest: str | Path | Backtest | None = "auto",
     diagnosis: bool = True,
     prior: str | PathLike[str] | None = None,
+    metrics: Sequence[str] = (),
+    payoff: Any = None,
     workers: int | None = None,
     seed: int = 0,
 ) -> Oodometer:
@@ -208,7 +214,7 @@ def fit(
     Parameters
     ----------
     reference, methods, level, target_accuracies, calibrator, classes, mapping, positive, threshold, features, \
-backtest, diagnosis, prior, workers, seed :
+backtest, diagnosis, prior, metrics, payoff, workers, seed :
         As in `estimate`.
     out :
         Where to write what was learnt; None for nowhere.
@@ -235,6 +241,8 @@ backtest, diagnosis, prior, workers, seed :
         backtest=backtest,
         diagnosis=diagnosis,
         prior=prior,
+        metrics=metrics,
+        payoff=payoff,
         seed=seed,
     ).fit(reference, workers=workers)
     if out is not None:

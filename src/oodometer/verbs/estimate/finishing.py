@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -30,9 +30,11 @@ from ...results import Estimate, Interval, Skipped
 from ...results.backtest import Backtest
 from ...results.estimation import Assumed, Estimation, Headline, Part
 from ...results.fall import Fall
+from ...results.metric import MetricEstimation
 from ...store import Source
 from ..features import about_features
 from ..fitted import Fitted
+from .metric_answers import MetricAnswers, check_metrics
 from .options import EstimateOptions
 from .reference_figures import ReferenceFigures
 
@@ -46,7 +48,7 @@ class _Answer:
     """What is said of the target or a part of it.
 
     headline : under the assumption that was chosen; assumptions : under all; signs : how far the outputs moved; fell :
-    how likely the accuracy fell by the margin; changed : p-value of any change.
+    how likely the accuracy fell by the margin; changed : p-value of any change; metrics : what was asked besides it.
     """
 
     headline: Headline
@@ -54,6 +56,7 @@ class _Answer:
     signs: Mapping[str, float]
     fell: float | None
     changed: float | None
+    metrics: Mapping[str, MetricEstimation] = field(default_factory=dict)
 
 
 def finish(
@@ -65,7 +68,7 @@ def finish(
 ) -> Estimation:
     """The result from the states of the whole target, its slices and its chunks."""
     plan, trials, whole, level = fitted.plan, fitted.trials, state[WHOLE], options.level
-    estimates, late, diagnosis = _answers(plan, whole)
+    estimates, late, diagnosis, by_metric = _answers(plan, whole)
     if diagnosis is not None:
         diagnosis = replace(diagnosis, features=about_features(target))
     skipped = [*fitted.skipped, *late]
@@ -73,11 +76,12 @@ def finish(
         raise none_applies(skipped, "data that at least one method can use", target)
     drawn = figures()
     answer_of = _answers_of(fitted, diagnosis, options)
-    answer = answer_of(estimates, whole, diagnosis)
+    answer = answer_of(estimates, whole, by_metric, diagnosis)
+    warnings_of_metrics = check_metrics(plan.metrics, answer.metrics, target.name)
     headline = answer.headline
     truth = _truth(whole, level)
     slices, chunks = _parts(plan, state, options, answer_of)
-    warnings = [*fitted.warnings]
+    warnings = [*fitted.warnings, *warnings_of_metrics]
     if headline.trust == "none" and len(estimates) > 1:
         warnings.append(headline.why)
     if truth is not None and plan.labels is None:
@@ -107,6 +111,7 @@ def finish(
         assumptions=answer.assumptions,
         assume=options.assume,
         fell=_falls([answer], options)[0],
+        metrics=answer.metrics,
     )
 
 
@@ -154,9 +159,13 @@ def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOp
         weighting = TrialWeighting(trials.trials, [*trials.methods, "label-shift"], fitted.learnt_rows)
     evidence = Evidence(options.level, weighting, diagnosis=diagnosis, source=correct / rows, reference_rows=rows)
     prior, natural_only = options.natural_shifts, options.assume == "natural"
+    asked = MetricAnswers(fitted.plan.metrics, trials, len(fitted.record), prior, options.assume)
 
     def answer_of(
-        estimates: Sequence[Estimate], states: Mapping[str, Any], diagnosis: Diagnosis | None = None
+        estimates: Sequence[Estimate],
+        states: Mapping[str, Any],
+        by_metric: Mapping[str, Sequence[Estimate]],
+        diagnosis: Diagnosis | None = None,
     ) -> _Answer:
         statistics = fitted.plan.shift_statistics
         seen = {} if statistics is None else statistics.finish(states["shift_statistics"])
@@ -170,7 +179,8 @@ def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOp
         assumed = None if natural_only else headline.interval
         fell = chance_of_fall(prior, signs, options.margin, assumed, here.source)
         changed = None if statistics is None else statistics.p_value(states["shift_statistics"], options.seed)
-        return _Answer(headline, assumptions, seen, fell, changed)
+        metrics = asked.answers(by_metric, estimates, states, here, signs)
+        return _Answer(headline, assumptions, seen, fell, changed, metrics)
 
     return answer_of
 
@@ -181,8 +191,14 @@ def _falls(answers: Sequence[_Answer], options: EstimateOptions) -> list[Fall]:
     return judged(options.natural_shifts, options.margin, chances, changes, options.assume)
 
 
-def _answers(plan: EstimationPlan, whole: Mapping[str, Any]) -> tuple[list[Estimate], list[Skipped], Diagnosis | None]:
-    """What the methods and the diagnostician say of the whole target, the heavy methods side by side."""
+def _answers(
+    plan: EstimationPlan, whole: Mapping[str, Any]
+) -> tuple[list[Estimate], list[Skipped], Diagnosis | None, dict[str, list[Estimate]]]:
+    """What the methods and the diagnostician say of the whole target, the heavy methods side by side; and of metrics
+    besides the accuracy what the methods say of these.
+    """
+    by_metric: dict[str, list[Estimate]] = {}
+    more: list[Skipped] = []
     heavy = [name for name, method in plan.methods.items() if method.heavy]
     light = [name for name in plan.methods if name not in heavy]
     parts = [replace(plan, methods={n: plan.methods[n] for n in names}) for names in ([h] for h in heavy)]
@@ -193,13 +209,16 @@ def _answers(plan: EstimationPlan, whole: Mapping[str, Any]) -> tuple[list[Estim
     # set once for all jobs: who asks inside pays nothing
     with compared_once(), one_thread():
         found = side_by_side([partial(copy_context().run, job) for job in jobs])
+        if plan.metrics is not None:
+            by_metric, more = plan.metrics.estimates(whole)
     diagnosis: Diagnosis | None = None if plan.diagnostician is None else found.pop(0)
     place = {method.name: i for i, method in enumerate(plan.methods.values())}
     estimates = [e for some, _ in found for e in some]
     late = [s for _, some in found for s in some]
     estimates.sort(key=lambda e: place.get(e.method, len(place)))
     late.sort(key=lambda s: list(plan.methods).index(s.method))
-    return estimates, late, diagnosis
+    late += [s for s in more if s.method not in {one.method for one in late}]
+    return estimates, late, diagnosis, by_metric
 
 
 def _estimates(
@@ -251,7 +270,11 @@ def _made_parts(
 ) -> tuple[Part, ...]:
     """The parts at these places, each with its states; whether they fell is judged of all together."""
     said = [_part_estimates(plan, place, states) for place, states in places]
-    answers = [answer_of(estimates, states) for estimates, (_, states) in zip(said, places, strict=True)]
+    metrics = None if plan.metrics is None else plan.metrics.lighter()
+    answers = [
+        answer_of(estimates, states, {} if metrics is None else metrics.estimates(states)[0])
+        for estimates, (_, states) in zip(said, places, strict=True)
+    ]
     falls = _falls(answers, options)
     return tuple(
         Part(
@@ -262,6 +285,7 @@ def _made_parts(
             _truth(states, options.level),
             fell,
             {name: seen for name, seen in answer.signs.items() if name in ("moved", "unexplained")},
+            answer.metrics,
         )
         for (place, states), estimates, answer, fell in zip(places, said, answers, falls, strict=True)
     )

@@ -12,12 +12,14 @@ from ...estimators import SourceAccuracy
 from ...passes.below_chance import label_warnings
 from ...passes.decisions import decisions_said
 from ...passes.fitting import fit_plan, quick_methods
+from ...passes.metrics import MetricsAsked
 from ...passes.plan import EstimationPlan, batch_rows, rounding
 from ...predictions import Predictions
 from ...results.backtest import Backtest
 from ...store import Part, Source
 from ..fitted import Fitted
 from ..reference import FEW_ROWS, Reference, gather_reference, width
+from .metric_answers import asked_metrics
 from .options import EstimateOptions
 from .reading_ahead import ReadingAhead
 
@@ -40,6 +42,7 @@ def learn(
         read = [gathered.pop(0).joined() for _ in range(len(gathered))]  # pieces are let go one by one
         record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
         warnings = _reference_warnings(read, record, target, sources)
+        asked = asked_metrics(record, sources[0], options)
         plan, skipped = fit_plan(
             record,
             options.methods,
@@ -49,15 +52,16 @@ def learn(
             calibrator=options.calibrator,
             diagnosis=options.diagnosis,
             columns=sources[0].users,
+            metrics=asked,
         )
-        trials = trials_of(record, options) if options.diagnosis else None
+        trials = trials_of(record, options, asked) if options.diagnosis else None
     finally:
         ahead.stop()
     plan = replace(_with_exact_source(plan, read), argmax=record.is_argmax)
     return Fitted(plan, sources[0].name, read, record, trials, skipped, warnings, len(record)), ahead.parts
 
 
-def trials_of(record: Predictions, options: EstimateOptions) -> Backtest | None:
+def trials_of(record: Predictions, options: EstimateOptions, metrics: MetricsAsked | None = None) -> Backtest | None:
     """What the headline is weighed by, or None."""
     if options.backtest is None or isinstance(options.backtest, Backtest):
         return options.backtest
@@ -71,6 +75,7 @@ def trials_of(record: Predictions, options: EstimateOptions) -> Backtest | None:
         calibrator=options.calibrator,
         seed=options.seed,
         cache=options.backtest,
+        metrics=None if metrics is None else metrics.quick,
     )
     return run_backtest(record, asked)
 

@@ -9,7 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ...errors import UsageError
+from ...estimators.class_metrics import class_metrics_asked
 from ...headline.falls import check_margin
 from ...headline.natural_shifts import NaturalShifts, packaged_prior
 from ...intervals import check_level
@@ -43,6 +46,8 @@ class EstimateOptions:
     diagnosis: bool = True
     assume: str = "natural"
     prior: str | os.PathLike[str] | NaturalShifts | None = None
+    metrics: Sequence[str] = ()
+    payoff: Any = None
     margin: float = 0.01
     seed: int = 0
     execution: Execution = field(default_factory=Execution)
@@ -57,6 +62,8 @@ class EstimateOptions:
         _ = self.chunks  # refused before the work
         for name in self.methods or ():
             find("estimator", name)
+        for name in self.metrics:
+            class_metrics_asked([name.partition(":")[0]], (), None if self.payoff is None else np.eye(1))
         for accuracy in self.target_accuracies:
             if not 0 < accuracy <= 1:
                 raise UsageError(

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from ...errors import UsageError
+from ...estimators.class_metrics import metric_name
 from ...passes.fitting import quick_methods
 from ...passes.plan import EstimationPlan
 from ...results.backtest import Backtest
@@ -26,12 +27,13 @@ FITTED = (
     "mapping",
     "threshold",
     "features",
+    "metrics",
     "diagnosis",
     "seed",
 )
 """Options that shape what is learnt from a reference: a fitted file holds them, and another value is refused."""
 
-ASKED = ("by", "every", "labels", "key", "backtest", "assume", "prior", "margin", "execution")
+ASKED = ("by", "every", "labels", "key", "backtest", "assume", "prior", "payoff", "margin", "execution")
 """Options that only say what is asked about a target."""
 
 _OPENED = ("classes", "mapping", "threshold")  # whoever opens the target sees to these
@@ -70,6 +72,8 @@ def asked_as_fitted(kept: Contents, options: EstimateOptions) -> EstimateOptions
             continue
         elif name == "methods":
             _check_fitted(kept, now)
+        elif name == "metrics":
+            _check_metrics(kept, now)
         else:
             raise UsageError(
                 f"{_file(kept)} was fitted with {name} {_shown(before)}, got {_shown(now)}; leave {name} out, or fit "
@@ -91,6 +95,8 @@ def recalled(kept: Contents, options: EstimateOptions) -> Fitted:
         plan = replace(plan, methods={name: plan.methods[name] for name in wanted if name in plan.methods})
         skipped = [one for one in skipped if one.method in wanted]
         trials = _of_methods(trials, quick_methods(wanted))
+    if plan.metrics is not None and options.metrics:
+        plan = replace(plan, metrics=plan.metrics.only(options.metrics))
     if not options.diagnosis:
         plan, trials = replace(plan, shift_statistics=None, diagnostician=None), None
     if options.backtest is None or isinstance(options.backtest, Backtest):
@@ -122,6 +128,18 @@ def _check_fitted(kept: Contents, wanted: list[str]) -> None:
         raise UsageError(
             f"{_file(kept)} holds no method {unknown[0]!r}, only {', '.join(kept.fitted.plan.methods)}; fit the "
             f"reference again with --method {unknown[0]}"
+        )
+
+
+def _check_metrics(kept: Contents, wanted: list[str]) -> None:
+    """`UsageError` for a metric that was not fitted."""
+    plan = kept.fitted.plan.metrics
+    fitted = [] if plan is None else [one.name for one in plan.metrics]
+    unknown = [name for name in wanted if metric_name(name) not in (*fitted, "accuracy")]
+    if unknown:
+        raise UsageError(
+            f"{_file(kept)} was fitted with {'no metric but the accuracy' if not fitted else ', '.join(fitted)}; fit the "
+            f"reference again with --metric {unknown[0]}"
         )
 
 

@@ -65,6 +65,8 @@ def estimate(
     diagnosis: bool = True,
     assume: str = "natural",
     prior: str | Path | None = None,
+    metrics: Sequence[str] = (),
+    payoff: Any = None,
     margin: float = 0.01,
     engine: str | Engine = "local",
     workers: int | None = None,
@@ -118,6 +120,13 @@ def estimate(
         themselves), "none", "label" (P(x | y) stood still) or "covariate" (P(y | x) did). All four are in the result.
     prior :
         A file of `python -m benchmarks.natural.prior` in place of the packaged prior of natural shifts.
+    metrics :
+        What to estimate besides the accuracy: f1, precision, recall, specificity, roc_auc, average_precision,
+        balanced_accuracy, mcc, cohen_kappa, macro_f1 ..., or ``"recall:CLASS"``. Of two classes they are those of the
+        positive one (that of ``positive``, else the second by name), of more their mean over classes.
+    payoff :
+        What a sample brings, by true and predicted class, for the metric ``value``: a file, a mapping
+        {true: {predicted: number}}, or an array in the order of the classes.
     margin :
         "Did the accuracy fall by at least this much?" is answered for the target, each slice and each chunk (`Fall`).
     engine, workers :
@@ -152,6 +161,8 @@ def estimate(
         diagnosis=diagnosis,
         assume=assume,
         prior=prior,
+        metrics=metrics,
+        payoff=payoff,
         margin=margin,
         seed=seed,
         execution=Execution(engine, workers, progress),

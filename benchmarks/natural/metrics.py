@@ -1,0 +1,172 @@
+"""Measures F1, ROC AUC and the like without labels on natural shifts, and fits the prior of each metric.
+
+python -m benchmarks.natural.metrics --most 5      # five cases of each bed: results/natural_metrics.json
+python -m benchmarks.natural.metrics --tables --date 2026-11-23    # the prior of each metric, natural_metrics.md
+
+Beds of classes alone (`mvh-*`) are left out. Each metric's prior is fitted as that of the accuracy is, and judged on
+each source with that source left out of the fit. The packaged prior keeps that of the accuracy as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from benchmarks.natural.prior import PACKAGED, fit_prior, left_out, reach_of, source_of, width
+from benchmarks.natural.run import chosen, measure_cases, unpack, work_folder
+from benchmarks.natural.tables import LEVEL, Shift
+from benchmarks.quality.tables import Case
+from benchmarks.real.data import RESULTS
+from benchmarks.real.tables import markdown
+from oodometer.headline.headline import Evidence
+from oodometer.headline.metric_headline import MetricEvidence, expected_value, metric_signs
+from oodometer.headline.natural_headline import doubt_of
+from oodometer.headline.with_labels import signs_of_result
+from oodometer.passes.fitting import quick_methods
+from oodometer.results.estimation import Headline
+
+__all__ = ["main"]
+
+METRICS = ("f1", "precision", "recall", "specificity", "roc_auc", "average_precision", "balanced_accuracy", "mcc",
+           "cohen_kappa", "macro_precision", "macro_recall", "macro_f1")  # fmt: skip
+BELOW_0 = ("mcc", "cohen_kappa")
+
+
+def measure(case: Path, cache: Path) -> list[Shift]:
+    """One `Shift` for each metric, which stands in the place of the accuracy and is named as the method of the case."""
+    import oodometer
+
+    told = json.loads((case / "truth.json").read_text(encoding="utf-8"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = oodometer.estimate(
+            case / "reference.parquet", case / "target.parquet", labels=case / "labels.parquet", metrics=METRICS,
+            methods=[*quick_methods(None), "label-shift"], level=LEVEL, backtest=cache, workers=1,
+        )  # fmt: skip
+    accuracy = signs_of_result(found)
+    evidence = Evidence(LEVEL, diagnosis=found.diagnosis)
+    out = []
+    for name, one in found.metrics.items():
+        if one.truth is None or one.reference is None or accuracy is None:
+            continue
+        bounds = (-1.0, 1.0) if name in BELOW_0 else (0.0, 1.0)
+        still = one.headline.bands.get("unchanged", one.headline.interval)
+        bare = Headline(still, one.headline.method, "", "low", "")
+        values = {e.method: e.value for e in one.estimates}
+        signs = metric_signs(bare, values, MetricEvidence(evidence, {}, accuracy, one.reference, bounds))
+        assert signs is not None
+        unit = partial(_unit, bounds=bounds)
+        three = (unit(still.value), unit(still.lower), unit(still.upper))
+        said = {e.method: (unit(e.value), unit(e.lower), unit(e.upper)) for e in one.estimates}
+        made = Case(case.parent.name, case.name, int(found.reference["rows"]), int(found.target["rows"]),
+                    unit(one.truth.value), three, "low", found.diagnosis.kind if found.diagnosis else "none given",
+                    name, said)  # fmt: skip
+        out.append(Shift(made, told["source"], signs.source, signs, doubt_of(accuracy, evidence), three))
+    return out
+
+
+def _unit(value: float, bounds: tuple[float, float]) -> float:
+    return (value - bounds[0]) / (bounds[1] - bounds[0])
+
+
+def _written(shifts: Sequence[Shift]) -> list[dict[str, Any]]:
+    return [s.to_dict() for s in shifts]
+
+
+def _read(plain: Sequence[dict[str, Any]]) -> list[Shift]:
+    return [_started(Shift.from_dict(one)) for one in plain]
+
+
+def _started(shift: Shift) -> Shift:
+    """The shift with the value from which the prior starts now, where it was measured under another rule."""
+    values = {method: three[0] for method, three in shift.case.estimates.items()}
+    start = expected_value(shift.still[0], values, shift.case.kind)
+    return replace(shift, signs=replace(shift.signs, estimate=start))
+
+
+def tables(shifts: Sequence[Shift], command: str) -> tuple[str, dict[str, Any]]:
+    """The page, and the prior of each metric."""
+    rows, priors = [], {}
+    for metric in METRICS:
+        few = [s for s in shifts if s.case.method == metric]
+        natural = [s for s in few if s.group != "same"]
+        judged = left_out(few)
+        here = [s for s in judged if s.group != "same"]
+        same = [s for s in judged if s.group == "same"]
+        prior = replace(fit_prior(few), reach=reach_of(judged))
+        plain = prior.to_dict()
+        plain["cases"], plain["sources"] = len(few), sorted(set(map(source_of, few)))
+        priors[metric] = plain
+        scale = 2 if metric in BELOW_0 else 1
+        errors = [scale * mean(s.case.error() or 0.0 for s in one) for one in (natural, here)]
+        by = [_method_error(natural, m, scale) for m in ("source", "cbpe", "label-shift")]
+        holds, still = mean(s.case.holds() for s in here), mean(s.case.holds() for s in same)
+        rows.append([metric, str(len(natural)), *by, f"{errors[0]:.1f}", f"{errors[1]:.1f}", f"{holds:.0%}",
+                     f"{scale * width(here):.0f}", f"{mean(s.case.holds() for s in natural):.0%}", f"{still:.0%}",
+                     f"{scale * width(same):.0f}"])  # fmt: skip
+    header = ["metric", "cases", "source", "cbpe", "label-shift", "by trials", "headline", "coverage", "width",
+              "coverage by trials", "no shift: coverage", "width"]  # fmt: skip
+    lines = [
+        "# Metrics besides the accuracy on natural shifts",
+        "",
+        f"Made by `{command}`. Errors are mean absolute errors in points (hundredths) on natural shifts; `by trials` "
+        f"is the number that simulated shifts favour, `headline` that number under a prior that was fitted without the "
+        f"case's whole source, with its {LEVEL:.0%} interval. `no shift`: fresh parts of the reference's own group.",
+        "",
+        *markdown(header, rows),
+    ]
+    return "\n".join(lines).rstrip() + "\n", priors
+
+
+def _method_error(shifts: Sequence[Shift], method: str, scale: int) -> str:
+    found = [scale * e for s in shifts if (e := s.case.error(method)) is not None]
+    return f"{mean(found):.1f}" if found else ""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, fit, write."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.natural.metrics", description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("--most", type=int, help="cases of each bed; by default all")
+    parser.add_argument("--tables", action="store_true", help="measure nothing: the priors and the page again")
+    parser.add_argument("--date", help="date of the fit, such as 2026-11-23; without it the packaged prior stays")
+    parser.add_argument("--workers", type=int, default=1, help="processes")
+    options = parser.parse_args(arguments)
+    path = RESULTS / "natural_metrics.json"
+    if not options.tables:
+        folder = work_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        cases = [c for c in chosen(unpack(folder), options.most) if not c.parent.name.startswith("mvh-")]
+        work = partial(measure, cache=folder / "trials")
+        found, failed = measure_cases(cases, folder / "done_metrics.jsonl", work, options.workers, _written, _read)
+        for one in failed:
+            print(f"failed and left out: {one}")
+        most = "" if options.most is None else f" --most {options.most}"
+        plain = {
+            "command": f"python -m benchmarks.natural.metrics{most}",
+            "shifts": _written([s for f in found for s in f]),
+        }
+        path.write_text(json.dumps(plain) + "\n", encoding="utf-8")
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    page, priors = tables(_read(kept["shifts"]), kept["command"])
+    (RESULTS / "natural_metrics.md").write_text(page, encoding="utf-8")
+    if options.date:
+        packaged = json.loads(PACKAGED.read_text(encoding="utf-8"))
+        about = {"made_by": kept["command"], "date": options.date}
+        packaged["metrics"] = {name: {**one, **about} for name, one in priors.items()}
+        PACKAGED.write_text(json.dumps(packaged, indent=1) + "\n", encoding="utf-8")
+    print(page)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,327 @@
+"""Expected classes: how many samples of each class a target is expected to hold, predicted and scored as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Array
+from ..calibrators.block_rates import fit_block_rates
+from ..errors import NotApplicable
+from ..inference.folds import seeded_sample
+from ..inference.row_sample import RowSample
+from ..metrics.decision_metrics import Margins
+from ..predictions import Predictions
+from .base import Sums
+from .class_counts import class_bins, confusion_of, counts_of_truth, score_bins
+from .expected_confusion import (
+    ClassRates,
+    ConfusionCounts,
+    confusion_counts,
+    drawn_positives,
+    expected_confusion,
+    expected_positives,
+    merge_bins,
+    mirrored,
+)
+
+__all__ = [
+    "Expectation",
+    "ExpectedClasses",
+    "LabelledRows",
+    "class_rates",
+    "drawn_by_rates",
+    "drawn_truth",
+    "expected_by_rates",
+    "expected_of_pairs",
+    "expected_of_rows",
+    "known_classes",
+    "labelled_rows",
+    "rates_of_rows",
+    "reweighted",
+    "rows_like",
+]
+
+MOST_CLASSES = 100  # of which each pair is counted
+_COARSE = 120  # bins of a redrawn count
+_MOST_ROWS = 20_000
+_MOST_VALUES = 2_000_000
+
+
+class ExpectedClasses(NamedTuple):
+    """Expected numbers of samples, not whole ones; any leading axes (replicates) before those that are named.
+
+    Parameters
+    ----------
+    margins : hits, samples of each class, samples predicted as it; axes (..., class).
+    positives, negatives : samples that are of the class and those that are not, by bin of its probability, axes
+        (..., class, bin), bins in rising order; None without probabilities.
+    confusion : axes (..., true class, predicted class), or None where only the margins are known.
+    """
+
+    margins: Margins
+    positives: Array | None
+    negatives: Array | None
+    confusion: Array | None = None
+
+
+class Expectation(NamedTuple):
+    """What a method expects of a target, and replicates of it, whose spread is its sampling error.
+
+    ``drawn`` has the replicates as its first axis; None where none were asked for. ``wider`` says by how much the
+    spread of a mean over classes is larger than that of the replicates, by metric. ``warnings`` are the method's own.
+    """
+
+    expected: ExpectedClasses
+    drawn: ExpectedClasses | None = None
+    wider: Mapping[str, float] = {}
+    warnings: tuple[str, ...] = ()
+
+
+def _two_by_two(margins: Margins) -> Array:
+    """The confusion of two classes, which its margins tell; axes (..., true class, predicted class)."""
+    hits, _, predicted = margins
+    out = np.empty((*hits.shape, 2))
+    out[..., 0, 0], out[..., 1, 1] = hits[..., 0], hits[..., 1]
+    out[..., 0, 1], out[..., 1, 0] = predicted[..., 1] - hits[..., 1], predicted[..., 0] - hits[..., 0]
+    np.maximum(out, 0.0, out=out)
+    return out
+
+
+def _expected(counts: ConfusionCounts, found: Array, elsewhere: Array, mass: Array | None = None) -> ExpectedClasses:
+    """From the expected samples of each class where it was predicted and elsewhere, axes (..., class, bin)."""
+    top, off_diagonal = counts.top, counts.off_diagonal
+    hits = found.sum(axis=-1)
+    margins = Margins(hits, hits + elsewhere.sum(axis=-1), top.sum(axis=-1) + np.zeros_like(hits))
+    positives = negatives = None
+    if top.shape[-1] > 1:
+        positives = found + elsewhere
+        negatives = np.maximum(top + off_diagonal - positives, 0.0)
+    confusion = None
+    if hits.shape[-1] == 2:
+        confusion = _two_by_two(margins)
+    elif mass is not None and hits.ndim == 1:
+        confusion = expected_confusion(margins.predicted, hits, mass, elsewhere.sum(axis=-1)).T
+    return ExpectedClasses(margins, positives, negatives, confusion)
+
+
+def class_rates(counts: ConfusionCounts, hits: Array, misses: Array) -> ClassRates:
+    """How often each class is true, by bin, where it was predicted and where it was not, from labelled counts.
+
+    ``hits`` and ``misses`` (class, bin) may be weighted, as may the counts.
+    """
+    coarse = [merge_bins(c) for c in (counts.top, hits, counts.off_diagonal, misses)]
+    return ClassRates(
+        fit_block_rates(counts.top, hits),
+        fit_block_rates(counts.off_diagonal, misses, 2),
+        fit_block_rates(coarse[0], coarse[1]),
+        fit_block_rates(coarse[2], coarse[3], 2),
+    )
+
+
+def expected_by_rates(counts: Sums, rates: ClassRates) -> ExpectedClasses:
+    """What a target's counts are expected to hold at these rates."""
+    target = confusion_of(counts)
+    found, elsewhere = expected_positives(target, rates)
+    mass = target.mass if len(target.top) <= MOST_CLASSES else None
+    return _expected(target, found, elsewhere, mass)
+
+
+def drawn_by_rates(counts: Sums, rates: ClassRates, many: int, rng: np.random.Generator) -> ExpectedClasses:
+    """``many`` redrawn targets at redrawn rates (replicates first), in coarse bins."""
+    target = confusion_of(counts)
+    return _expected(*drawn_positives(target, rates, many, rng))
+
+
+def known_classes(counts: Sums) -> ExpectedClasses:
+    """What the labelled rows of a data set do hold: a measurement."""
+    target = confusion_of(counts, known=True)
+    hits, elsewhere = counts_of_truth(counts)
+    return _expected(target, hits.astype(np.float64), elsewhere.astype(np.float64))._replace(
+        confusion=counts["pairs"].astype(np.float64)
+    )
+
+
+def drawn_truth(counts: Sums, many: int, rng: np.random.Generator) -> ExpectedClasses:
+    """``many`` redrawn data sets like the labelled rows (replicates first), in coarse bins: Poisson counts."""
+    hits, elsewhere = (merge_bins(one) for one in counts_of_truth(counts))
+    target = confusion_of(counts, known=True)
+    if len(hits) == 2 and target.top.shape[1] > 1:
+        right = rng.poisson(hits, (many, *hits.shape)).astype(np.float64)
+        wrong = rng.poisson(np.maximum(merge_bins(target.top) - hits, 0), right.shape).astype(np.float64)
+        top = right + wrong
+        return _expected(ConfusionCounts(top, mirrored(top), target.mass), right, mirrored(wrong))
+    made = expected_of_pairs(rng.poisson(counts["pairs"], (many, *counts["pairs"].shape)).astype(np.float64))
+    if target.top.shape[1] == 1:
+        return made
+    whole = merge_bins(target.top) + merge_bins(target.off_diagonal)
+    positives = rng.poisson(hits + elsewhere, (many, *hits.shape)).astype(np.float64)
+    negatives = rng.poisson(np.maximum(whole - hits - elsewhere, 0), positives.shape).astype(np.float64)
+    return made._replace(positives=positives, negatives=negatives)
+
+
+class LabelledRows(NamedTuple):
+    """Rows of a reference: predicted and true class, shape (sample,), and the bin of each class's probability.
+
+    ``bins`` has axes (sample, class), or is None without probabilities; ``width`` is the number of bins.
+    """
+
+    predicted: Array
+    label: Array
+    bins: Array | None
+    classes: int
+    width: int
+
+    @property
+    def coarse(self) -> LabelledRows:
+        """The same in few bins, which are enough for a spread."""
+        if self.bins is None or self.width <= _COARSE:
+            return self
+        return self._replace(bins=self.bins // (self.width // _COARSE), width=_COARSE)
+
+
+def labelled_rows(own: Predictions) -> LabelledRows:
+    """At most 20,000 rows of a labelled record, a seeded sample; `NotApplicable` where true classes are unknown."""
+    most = max(min(_MOST_ROWS, _MOST_VALUES // max(own.num_classes, 1)), 1_000)
+    record = own if len(own) <= most else own.take(seeded_sample(len(own), most))
+    return _rows_of(record, record.predicted, record.label, record.probabilities)
+
+
+def rows_like(sample: RowSample, own: Predictions) -> LabelledRows:
+    """The labelled rows of a sample, in the order in which it hands them out, as they were before calibration."""
+    names = ["predicted", "label", *(["probabilities"] if own.has("probabilities") else [])]
+    if own.label is None:
+        raise NotApplicable("needs the true class (`label`) of reference rows")
+    same = RowSample.of(own, names, sample.limit)
+    fields = {name: same.arrays[name][sample.content_order] for name in names}
+    return _rows_of(own, fields["predicted"], fields["label"], fields.get("probabilities"))
+
+
+def _rows_of(record: Predictions, predicted: Array, label: Array | None, probabilities: Array | None) -> LabelledRows:
+    if label is None or not record.num_classes or not record.has_classes:
+        raise NotApplicable("needs the true class (`label`) of reference rows; `correct` alone does not tell it")
+    if (label < 0).any():
+        raise NotApplicable("needs the true class of every reference row whose correctness is known")
+    if record.num_classes > MOST_CLASSES:
+        raise NotApplicable(f"tells the accuracy alone where there are more than {MOST_CLASSES} classes")
+    bins = None if probabilities is None else class_bins(probabilities).astype(np.int32)
+    return LabelledRows(
+        predicted.astype(np.int64), label.astype(np.int64), bins, record.num_classes, score_bins(record)
+    )
+
+
+def rates_of_rows(rows: LabelledRows, weights: Array) -> ClassRates:
+    """`class_rates` of weighted rows, which count for as many as are effective: (sum w)^2 / sum w^2."""
+    assert rows.bins is not None
+    w = weights * (weights.sum() / np.square(weights).sum())
+    classes, width = rows.classes, rows.width
+    each, right = np.arange(len(w)), rows.predicted == rows.label
+
+    def count(kind: Array, index: Array, weight: Array) -> Array:
+        found: Array = np.bincount(kind * width + index, weight, classes * width).reshape(classes, width)
+        return found
+
+    own, true = rows.bins[each, rows.predicted], rows.bins[each, rows.label]
+    top, hits = count(rows.predicted, own, w), count(rows.predicted, own, w * right)
+    if classes == 2:
+        return class_rates(confusion_counts(top, top, np.zeros((2, 2))), hits, mirrored(top - hits))
+    every = np.stack([np.bincount(rows.bins[:, k], w, width) for k in range(classes)])
+    return class_rates(
+        ConfusionCounts(top, np.maximum(every - top, 0.0), np.zeros((classes, classes))),
+        hits,
+        count(rows.label, true, w * ~right),
+    )
+
+
+def expected_of_pairs(pairs: Array) -> ExpectedClasses:
+    """Expected numbers of pairs alone, axes (..., true class, predicted class)."""
+    margins = Margins(np.einsum("...kk->...k", pairs), pairs.sum(axis=-1), pairs.sum(axis=-2))
+    return ExpectedClasses(margins, None, None, pairs)
+
+
+def expected_of_rows(rows: LabelledRows, weights: Array) -> ExpectedClasses:
+    """The rows with weights of shape (sample,), or (replicate, sample) for several at once."""
+    many = np.atleast_2d(weights)
+    classes = rows.classes
+    code = rows.label.astype(np.int64) * classes + rows.predicted
+    pairs = np.stack([np.bincount(code, w, classes * classes) for w in many]).reshape(-1, classes, classes)
+    positives = negatives = None
+    if rows.bins is not None:
+        positives, negatives = _by_bin(rows, rows.bins, many)
+    confusion: Array = pairs
+    if weights.ndim == 1:
+        confusion = pairs[0]
+        positives, negatives = (None if one is None else one[0] for one in (positives, negatives))
+    return expected_of_pairs(confusion)._replace(positives=positives, negatives=negatives)
+
+
+def _by_bin(rows: LabelledRows, bins: Array, weights: Array) -> tuple[Array, Array]:
+    classes, width = rows.classes, rows.width
+    out = np.empty((2, len(weights), classes, width))
+    for k in range(1 if classes == 2 else classes):
+        code = bins[:, k] + np.where(rows.label == k, width, 0)
+        for r, w in enumerate(weights):
+            out[:, r, k] = np.bincount(code, w, 2 * width).reshape(2, width)
+    if classes == 2:  # the other class has 1 - p, and is whatever the first one is not
+        out[:, :, 1] = out[::-1, :, 0, ::-1]
+    return out[1], out[0]
+
+
+def reweighted(
+    rows: LabelledRows,
+    weights: Array,
+    target_rows: int,
+    draws: int,
+    seed: list[int],
+    factors: Array | None = None,
+) -> Expectation:
+    """The reference's rows under weights, shape (sample,), as so many target rows, and ``draws`` replicates of both.
+
+    ``factors``, shape (replicate, class), are what the weights are multiplied by in each replicate, by true class; the
+    expectation itself takes the first line, the replicates take the others.
+    """
+    first = weights if factors is None else weights * factors[0][rows.label]
+    expected = expected_of_rows(rows, first * (target_rows / max(float(first.sum()), 1e-300)))
+    if not draws:
+        return Expectation(expected)
+    rng, coarse = np.random.default_rng(seed), rows.coarse
+    by_class = np.ones((draws, rows.classes)) if factors is None else factors[1:]
+    if rows.classes == 2:
+        return Expectation(expected, _redrawn_table(coarse, weights, by_class, target_rows, rng))
+    drawn = weights * by_class[:, rows.label] * rng.exponential(size=(len(by_class), len(weights)))
+    return Expectation(expected, expected_of_rows(coarse, rng.poisson(_scaled(drawn, target_rows)).astype(np.float64)))
+
+
+def _scaled(drawn: Array, total: int) -> Array:
+    out: Array = drawn * (total / np.maximum(drawn.sum(axis=1, keepdims=True), 1e-300))
+    return out
+
+
+def _redrawn_table(
+    rows: LabelledRows, weights: Array, by_class: Array, target_rows: int, rng: np.random.Generator
+) -> ExpectedClasses:
+    """Replicates of two classes, from sums over (true class, predicted class, bin), which are few.
+
+    The sum of weighted exponential numbers, which the Bayesian bootstrap (Rubin 1981) gives the rows, is close to a
+    gamma number of the same mean and variance; the target's rows are Poisson about it.
+    """
+    width = rows.width if rows.bins is not None else 1
+    second = rows.bins[:, 1] if rows.bins is not None else 0
+    code = (rows.label * 2 + rows.predicted) * width + second
+    total, squares = (np.bincount(code, w, 4 * width) for w in (weights, np.square(weights)))
+    full = np.flatnonzero(total > 0)
+    scale = squares[full] / total[full]
+    table = np.zeros((len(by_class), 4 * width))
+    table[:, full] = (
+        rng.gamma(total[full] / scale, scale, (len(by_class), len(full))) * by_class[:, full // (2 * width)]
+    )
+    cells = rng.poisson(_scaled(table, target_rows)).astype(np.float64).reshape(-1, 2, 2, width)
+    made = expected_of_pairs(cells.sum(axis=-1))
+    if rows.bins is None:
+        return made
+    by_label = cells.sum(axis=2)  # (replicate, true class, bin of the second class)
+    mirror = by_label[:, ::-1, ::-1]
+    positives = np.stack([mirror[:, 1], by_label[:, 1]], axis=1)
+    return made._replace(positives=positives, negatives=np.stack([mirror[:, 0], by_label[:, 0]], axis=1))

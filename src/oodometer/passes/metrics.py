@@ -1,0 +1,212 @@
+"""Metrics besides the accuracy: how they are read off the states of a target, by every method that can."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .. import plugins
+from ..estimators import Estimator, Sums
+from ..estimators.class_counts import count_classes
+from ..estimators.class_metrics import ClassMetric, metric_name, values_of
+from ..estimators.expected_classes import Expectation, drawn_truth, known_classes
+from ..intervals import from_spread
+from ..predictions import Predictions
+from ..registry import known, those
+from ..results import Estimate, Interval, Skipped
+from .guarding import Failed, guarded, unless_failed
+
+__all__ = ["COUNTS", "MetricPlan", "MetricsAsked", "fit_metrics", "measured_metrics", "metric_methods"]
+
+COUNTS = "class counts"
+_DRAWS = 60  # enough for a spread
+_FEW_DRAWS = 20  # where only the size of chance is asked for
+
+
+@dataclass(frozen=True)
+class MetricsAsked:
+    """What is asked for besides the accuracy, of which positive class, and by which methods."""
+
+    metrics: tuple[ClassMetric, ...]
+    positive: int = 1
+    methods: tuple[str, ...] = ()
+
+    @property
+    def quick(self) -> MetricsAsked:
+        """The same by the methods that are quick enough for a hundred simulated targets."""
+        return replace(self, methods=tuple(n for n in self.methods if known("estimator", n).quick_metrics))
+
+    @property
+    def fingerprint(self) -> list[str]:
+        """What trials of these metrics depend on."""
+        payoffs = [str(m.payoff.tolist()) for m in self.metrics if m.payoff is not None]
+        return [*(m.name for m in self.metrics), *payoffs, str(self.positive)]
+
+
+def metric_methods(methods: Sequence[str] | None) -> tuple[str, ...]:
+    """Names of the methods (of all, or of those named) that tell more than the accuracy."""
+    able = those("estimator", lambda cls: cls.gives_metrics)
+    return tuple(name for name in able if methods is None or name in methods)
+
+
+@dataclass(frozen=True)
+class MetricPlan:
+    """What is learnt of the reference for metrics besides the accuracy.
+
+    Parameters
+    ----------
+    metrics : what was asked for. positive : position of the positive one of two classes.
+    methods : name -> fitted method that can `expect`. skipped : why others cannot.
+    reference : name of a metric -> what was measured on the reference. rows : of the reference.
+    """
+
+    metrics: tuple[ClassMetric, ...]
+    positive: int
+    methods: Mapping[str, Estimator]
+    reference: Mapping[str, Interval]
+    level: float = 0.95
+    seed: int = 0
+    skipped: tuple[Skipped, ...] = field(default=())
+
+    def quick(self) -> MetricPlan:
+        """The methods that are quick enough for a hundred simulated targets."""
+        return replace(self, methods={n: m for n, m in self.methods.items() if m.quick_metrics})
+
+    def only(self, names: Sequence[str]) -> MetricPlan:
+        """Some of the metrics that were fitted."""
+        wanted = {metric_name(name) for name in names}
+        return replace(self, metrics=tuple(one for one in self.metrics if one.name in wanted))
+
+    def lighter(self) -> MetricPlan:
+        """The methods that are quick enough for each of many slices."""
+        return replace(self, methods={n: m for n, m in self.methods.items() if not m.heavy})
+
+    def restricted_to(self, batch: Predictions) -> MetricPlan:
+        """Without the methods that a target like this batch cannot feed."""
+        kept = {n: m for n, m in self.methods.items() if guarded(n, m, partial(m.why_not, batch)) is None}
+        return replace(self, methods=kept)
+
+    def summarize(self, own: Predictions, calibrated: Predictions, others: Mapping[str, Any]) -> dict[str, Any]:
+        """States of a batch: the class counts, and those of methods that ``others`` do not hold anyway."""
+        out: dict[str, Any] = {COUNTS: guarded(COUNTS, self, partial(count_classes, own), Sums)}
+        for name, method in self.methods.items():
+            if name not in others:
+                out[f"metrics:{name}"] = guarded(name, method, partial(method.summarize, calibrated), Sums)
+        return out
+
+    def state_of(self, name: str, states: Mapping[str, Any]) -> Any:
+        """The state of a method; None where it was left out."""
+        return states.get(f"metrics:{name}", states.get(name))
+
+    def expectations(self, states: Mapping[str, Any], draws: int) -> tuple[dict[str, Expectation], list[Skipped]]:
+        """What each method expects of a target, and why some say nothing."""
+        found, skipped = {}, []
+        counts = unless_failed(states[COUNTS])
+        for name, method in self.methods.items():
+            state = self.state_of(name, states)
+            if state is None:
+                continue
+            try:
+                found[name] = method.expect(unless_failed(state), counts, draws)
+            except plugins.FAILURES as error:
+                skipped.append(Skipped(name, plugins.why_failed(name, method, error)))
+        return found, skipped
+
+    def points(self, states: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+        """Metric -> method -> value, without intervals."""
+        found, _ = self.expectations(states, 0)
+        out: dict[str, dict[str, float]] = {one.name: {} for one in self.metrics}
+        for method, expectation in found.items():
+            for metric, value in values_of(self.metrics, expectation.expected, self.positive).items():
+                if np.isfinite(value):
+                    out[metric][method] = float(value)
+        return out
+
+    def estimates(self, states: Mapping[str, Any]) -> tuple[dict[str, list[Estimate]], list[Skipped]]:
+        """Metric -> estimates of the methods that can tell it, and why some say nothing."""
+        found, skipped = self.expectations(states, _DRAWS)
+        out: dict[str, list[Estimate]] = {one.name: [] for one in self.metrics}
+        rows = int(states[COUNTS]["rows"])
+        for name, expectation in found.items():
+            for metric in self.metrics:
+                made = self._estimate(name, metric, expectation, rows)
+                if made is not None:
+                    out[metric.name].append(made)
+        return out, [*self.skipped, *skipped]
+
+    def _estimate(self, name: str, metric: ClassMetric, made: Expectation, rows: int) -> Estimate | None:
+        assert made.drawn is not None
+        value = values_of([metric], made.expected, self.positive).get(metric.name)
+        if value is None or not np.isfinite(value):
+            return None
+        draws = metric(made.drawn, self.positive)
+        averaged = metric.at is None and made.expected.margins.hits.shape[-1] > 2
+        wider = made.wider.get(metric.base, 1.0) if averaged else 1.0
+        centre = float(np.nanmean(draws)) if np.isfinite(draws).any() else float(value)
+        lower, upper = from_spread(centre + (draws - centre) * wider, float(value), self.level, *metric.bounds)
+        method = self.methods[name]
+        return Estimate(
+            method.name, float(value), lower, upper, self.level, "conditional", method.assumes, method.citation,
+            rows=rows, warnings=made.warnings,
+        )  # fmt: skip
+
+    def truth(self, states: Mapping[str, Any]) -> dict[str, Interval]:
+        """Metric -> what the labelled rows of a target say of it; empty without any."""
+        return measured_metrics(self.metrics, states[COUNTS], self.positive, self.level, self.seed)
+
+    def truth_and_noise(self, counts: Sums) -> dict[str, tuple[float, float]]:
+        """Metric -> value on labelled rows, and the variance that chance in these rows gives it."""
+        if not counts.get("known", 0):
+            return {}
+        drawn = drawn_truth(counts, _FEW_DRAWS, np.random.default_rng([self.seed, 0x707]))
+        values, spread = (values_of(self.metrics, one, self.positive) for one in (known_classes(counts), drawn))
+        return {
+            name: (float(value), float(np.nanvar(spread[name])))
+            for name, value in values.items()
+            if np.isfinite(value) and np.isfinite(spread[name]).any()
+        }
+
+
+def measured_metrics(
+    metrics: Sequence[ClassMetric], counts: Any, positive: int, level: float, seed: int
+) -> dict[str, Interval]:
+    """Metric -> its value on the labelled rows that were counted, with the spread of redrawn rows ("asymptotic")."""
+    if isinstance(counts, Failed) or not counts.get("known", 0):
+        return {}
+    drawn = drawn_truth(counts, _DRAWS, np.random.default_rng([seed, 0x707]))
+    out = {}
+    for metric in metrics:
+        value = values_of([metric], known_classes(counts), positive).get(metric.name)
+        if value is None or not np.isfinite(value):
+            continue
+        lower, upper = from_spread(metric(drawn, positive), float(value), level, *metric.bounds)
+        out[metric.name] = Interval(float(value), lower, upper, level, "asymptotic")
+    return out
+
+
+def fit_metrics(
+    asked: MetricsAsked,
+    fitted: Mapping[str, Estimator],
+    calibrated: Predictions,
+    own: Predictions,
+    *,
+    level: float,
+    seed: int,
+) -> MetricPlan:
+    """The plan for what was asked from methods that are fitted already; ``own`` is the reference as it came."""
+    methods: dict[str, Estimator] = {}
+    skipped: list[Skipped] = []
+    for name in asked.methods:
+        if name in fitted:
+            method = fitted[name]
+            try:
+                methods[name] = method.with_metrics(calibrated, own)
+            except plugins.FAILURES as error:
+                skipped.append(Skipped(name, f"{plugins.why_failed(name, method, error)} (metrics)"))
+    counts = guarded(COUNTS, None, partial(count_classes, own), Sums)
+    reference = measured_metrics(asked.metrics, counts, asked.positive, level, seed)
+    return MetricPlan(asked.metrics, asked.positive, methods, reference, level, seed, tuple(skipped))

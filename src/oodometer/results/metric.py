@@ -1,0 +1,59 @@
+"""A metric besides the accuracy, estimated: its headline, every method's estimate, the reference's own value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .estimation import Headline
+from .values import Estimate, Interval
+
+__all__ = ["MetricEstimation", "number"]
+
+
+def number(value: float | None) -> str:
+    """A metric in a table: three decimals; empty where there is none.
+
+    >>> number(0.81234), number(-0.0001), number(None)
+    ('0.812', '0.000', '')
+    """
+    return "" if value is None else f"{round(value, 3) + 0.0:.3f}"
+
+
+@dataclass(frozen=True)
+class MetricEstimation:
+    """A metric besides the accuracy: its headline, what every method says, the reference's own, and the truth if known.
+
+    >>> i = Interval(0.8, 0.7, 0.9, 0.95, "backtest")
+    >>> MetricEstimation(Headline(i, "cbpe", "nothing changed", "low", "a guess"), ()).value
+    0.8
+    """
+
+    headline: Headline
+    estimates: tuple[Estimate, ...]
+    reference: Interval | None = None
+    truth: Interval | None = None
+
+    @property
+    def value(self) -> float:
+        """The value of the headline."""
+        return self.headline.value
+
+    @property
+    def lower(self) -> float:
+        """Lower end of the headline's interval."""
+        return self.headline.lower
+
+    @property
+    def upper(self) -> float:
+        """Upper end of the headline's interval."""
+        return self.headline.upper
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a plain mapping, ready for JSON."""
+        return {
+            **self.headline.to_dict(),
+            "reference": None if self.reference is None else self.reference.to_dict(),
+            "truth": None if self.truth is None else self.truth.to_dict(),
+            "estimates": [e.to_dict() for e in self.estimates],
+        }

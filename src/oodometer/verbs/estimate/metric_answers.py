@@ -1,0 +1,118 @@
+"""Metrics besides the accuracy: what was asked for, and the headline of each for the target and its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...classes import ClassNames
+from ...errors import InputError, UsageError
+from ...estimators.class_metrics import ClassMetric, class_metrics_asked
+from ...headline.headline import Evidence
+from ...headline.metric_headline import MetricEvidence, metric_headline
+from ...headline.natural_shifts import NaturalShifts, ShiftSigns
+from ...headline.weighing import TrialWeighting
+from ...passes.metrics import COUNTS, MetricPlan, MetricsAsked, metric_methods
+from ...predictions import Predictions
+from ...results import Estimate
+from ...results.backtest import Backtest
+from ...results.metric import MetricEstimation
+from .options import EstimateOptions
+from .payoff import read_payoff
+
+__all__ = ["MetricAnswers", "asked_metrics", "check_metrics"]
+
+
+def asked_metrics(record: Predictions, source: Any, options: EstimateOptions) -> MetricsAsked | None:
+    """What was asked for besides the accuracy, or None; `UsageError` where this reference cannot tell it."""
+    if not options.metrics:
+        return None
+    classes: ClassNames = record.classes or ()
+    payoff = None if options.payoff is None else read_payoff(options.payoff, classes)
+    metrics = class_metrics_asked(options.metrics, classes, payoff)
+    if not metrics:
+        return None
+    if record.label is None or not record.has_classes or not record.num_classes:
+        raise InputError(
+            f"reference rows with a `label`, which {metrics[0].name} asks for",
+            got="`correct` alone" if record.has("correct") else "none",
+            remedy="add the true class of each row, or leave --metric out",
+            file=source.name,
+        )
+    methods = metric_methods(options.methods)
+    if not methods:
+        able = ", ".join(metric_methods(None))
+        raise UsageError(f"none of the methods asked for can estimate {metrics[0].name}; these can: {able}")
+    return MetricsAsked(metrics, positive_class(source, classes), methods)
+
+
+def positive_class(source: Any, classes: ClassNames) -> int:
+    """Position of the positive one of two classes: the one that a lone column is about, else the second."""
+    lone = getattr(source, "lone_class", None)
+    names = [str(one) for one in classes]
+    return names.index(str(lone)) if lone is not None and str(lone) in names else min(1, len(names) - 1)
+
+
+def check_metrics(plan: MetricPlan | None, found: Mapping[str, MetricEstimation], target: str | None) -> list[str]:
+    """Warnings about metrics that nothing can be said of; `InputError` where that is all of them."""
+    if plan is None:
+        return []
+    missing = [one.name for one in plan.metrics if one.name not in found]
+    if missing and not found:
+        reasons = "; ".join(f"{s.method}: {s.why}" for s in plan.skipped) or "it is undefined on this target"
+        raise InputError(
+            f"a target of which {', '.join(missing)} can be estimated",
+            got=f"none ({reasons})",
+            remedy="`roc_auc` and `average_precision` need probabilities, the others predicted classes",
+            file=target,
+        )
+    return [f"{name} cannot be estimated here: it is undefined, or needs `probabilities`" for name in missing]
+
+
+class MetricAnswers:
+    """Makes the headlines of the metrics that were asked for, of a target or of a part of it."""
+
+    def __init__(
+        self, plan: MetricPlan | None, trials: Backtest | None, rows: int, prior: NaturalShifts, assume: str
+    ) -> None:
+        self.plan, self.prior, self.assume = plan, prior, assume
+        self.weightings: dict[str, TrialWeighting] = {}
+        if plan is not None and trials is not None:
+            for one in plan.metrics:
+                self.weightings[one.name] = TrialWeighting(trials.trials, list(plan.methods), rows, one.name)
+
+    def answers(
+        self,
+        by_metric: Mapping[str, Sequence[Estimate]],
+        estimates: Sequence[Estimate],
+        states: Mapping[str, Any],
+        evidence: Evidence,
+        signs: ShiftSigns | None,
+    ) -> dict[str, MetricEstimation]:
+        """Metric -> headline, estimates, the reference's own value and the truth where rows are labelled."""
+        plan = self.plan
+        if plan is None or COUNTS not in states:
+            return {}
+        truth, out = plan.truth(states), {}
+        accuracies = {e.method: e.value for e in estimates}
+        for metric in plan.metrics:
+            made = self._headline(metric, by_metric.get(metric.name, ()), accuracies, evidence, signs)
+            if made is not None:
+                out[metric.name] = replace(made, truth=truth.get(metric.name))
+        return out
+
+    def _headline(
+        self,
+        metric: ClassMetric,
+        said: Sequence[Estimate],
+        accuracies: Mapping[str, float],
+        evidence: Evidence,
+        signs: ShiftSigns | None,
+    ) -> MetricEstimation | None:
+        assert self.plan is not None
+        reference = self.plan.reference.get(metric.name)
+        own = replace(evidence, weighting=self.weightings.get(metric.name))
+        told = MetricEvidence(own, accuracies, signs, reference, metric.bounds)
+        headline = metric_headline(metric.base, said, told, self.prior, self.assume)
+        return None if headline is None else MetricEstimation(headline, tuple(said), reference)
