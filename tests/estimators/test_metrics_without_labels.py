@@ -207,7 +207,7 @@ def test_trials_weigh_the_methods_of_each_metric(tmp_path):
     first = estimate(binary(600, 10), binary(600, 11, moved=1.0).without_labels(), **asked)
     again = estimate(binary(600, 10), binary(600, 11, moved=1.0).without_labels(), **asked)
     assert first.metrics == again.metrics  # from the trials that were kept
-    assert first.metrics["f1"].headline.method.startswith("backtest: ")
+    assert first.metrics["f1"].headline.bands["unchanged"].kind == "backtest"
     assert first.metrics["f1"].truth is None
     trial = MetricTrial(0.5, 0.01, {"cbpe": 0.4})
     kept = Trial("none", 0.0, 0, 10, 0.5, 0.5, {}, {}, {"f1": trial})

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..aliases import canonical
 from ..arrays import Array
 from ..classes import ClassNames
 from ..errors import NotApplicable, UsageError
 from ..metrics import decision_metrics as of
 from .expected_classes import ExpectedClasses
 
-__all__ = ["ALIASES", "CLASS_METRICS", "ClassMetric", "class_metric", "class_metrics_asked", "metric_name", "values_of"]
+__all__ = ["CLASS_METRICS", "ClassMetric", "class_metric", "class_metrics_asked", "metric_name", "values_of"]
 
 
 @dataclass(frozen=True)
@@ -96,23 +97,6 @@ _BY_SCORE: dict[str, Callable[[Any, Any], Array]] = {
 }
 CLASS_METRICS: tuple[str, ...] = (*_BY_CLASS, *_BY_SCORE, *_OF_ALL, "value")
 _OF_ONE_CLASS = (*_BY_CLASS, *_BY_SCORE)
-ALIASES: Mapping[str, str] = {
-    "auc": "roc_auc",
-    "auroc": "roc_auc",
-    "ap": "average_precision",
-    "auprc": "average_precision",
-    "pr_auc": "average_precision",
-    "f1_score": "f1",
-    "f1_macro": "macro_f1",
-    "sensitivity": "recall",
-    "tpr": "recall",
-    "tnr": "specificity",
-    "ppv": "precision",
-    "kappa": "cohen_kappa",
-    "matthews_corrcoef": "mcc",
-    "bacc": "balanced_accuracy",
-    "cost": "value",
-}
 
 
 def metric_name(name: str) -> str:
@@ -121,10 +105,7 @@ def metric_name(name: str) -> str:
     >>> metric_name("AUC"), metric_name("tpr:cat")
     ('roc_auc', 'recall:cat')
     """
-    said, _, of_class = name.partition(":")
-    plain = said.strip().lower().replace("-", "_").replace(" ", "_")
-    base = ALIASES.get(plain, plain)
-    return f"{base}:{of_class}" if of_class else base
+    return canonical("metric", name.strip(), [*CLASS_METRICS, "accuracy"])
 
 
 def class_metric(name: str, classes: ClassNames = (), payoff: Array | None = None) -> ClassMetric:
@@ -135,8 +116,8 @@ def class_metric(name: str, classes: ClassNames = (), payoff: Array | None = Non
     """
     base, _, of_class = metric_name(name).partition(":")
     if base not in CLASS_METRICS:
-        near = difflib.get_close_matches(base, [*CLASS_METRICS, *ALIASES], 1, 0.5)
-        hint = f"did you mean {ALIASES.get(near[0], near[0])}? " if near else ""
+        near = difflib.get_close_matches(base.lower(), CLASS_METRICS, 1, 0.5)
+        hint = f"did you mean {near[0]}? " if near else ""
         raise UsageError(f"there is no metric {name!r} to estimate without labels; {hint}there are accuracy, "
                          f"{', '.join(CLASS_METRICS)}")  # fmt: skip
     if base == "value" and payoff is None:
@@ -159,7 +140,7 @@ def class_metrics_asked(
     names: Sequence[str], classes: ClassNames, payoff: Array | None = None
 ) -> tuple[ClassMetric, ...]:
     """The metrics of these names, each once, accuracy left out: it is estimated whatever is asked."""
-    found = [class_metric(name, classes, payoff) for name in names if name.strip().lower() != "accuracy"]
+    found = [class_metric(name, classes, payoff) for name in names if metric_name(name) != "accuracy"]
     return tuple({one.name: one for one in found}.values())
 
 

@@ -16,7 +16,6 @@ from ..kernels import side_by_side
 from ..predictions import Predictions
 from ..registry import create, find, known, names, those
 from ..results import Skipped
-from ..results.columns import UserColumn
 from ..scores import Score, natural_confidence
 from .metrics import MetricsAsked, fit_metrics
 from .plan import EstimationPlan, batch_rows
@@ -70,15 +69,13 @@ def fit_plan(
     seed: int = 0,
     target_accuracies: Sequence[float] | None = None,
     calibrator: str = "auto",
-    diagnosis: bool = False,
-    columns: Sequence[UserColumn] = (),
+    diagnostician: Diagnostician | None = None,
     metrics: MetricsAsked | None = None,
 ) -> tuple[EstimationPlan, list[Skipped]]:
     """A plan fitted on a labelled record, and the methods that do not apply to it.
 
-    ``target_accuracies`` ask for the risk-coverage curve; without them it is left out. ``diagnosis`` adds the shift
-    statistics and the diagnostician, who tells of the user's own ``columns``, which `features` were made of; ``metrics``
-    are what is asked for besides the accuracy.
+    ``target_accuracies`` ask for the risk-coverage curve; without them it is left out. A ``diagnostician`` is fitted
+    with the shift statistics; ``metrics`` are what is asked for besides the accuracy.
     """
     choice = choose(record, calibrator)
     calibrated = choice.apply(record)
@@ -111,8 +108,8 @@ def fit_plan(
         fitted_curve,
         confidence,
         rows=batch_rows(record.num_classes),
-        shift_statistics=ShiftStatistics().fit(calibrated) if diagnosis else None,
-        diagnostician=Diagnostician(seed=seed, columns=columns).fit(calibrated) if diagnosis else None,
+        shift_statistics=None if diagnostician is None else ShiftStatistics().fit(calibrated),
+        diagnostician=None if diagnostician is None else diagnostician.fit(calibrated),
         metrics=metric_plan,
     )
     return plan, skipped

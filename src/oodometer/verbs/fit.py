@@ -18,6 +18,7 @@ from ..results.estimation import Estimation
 from ..store import refuse_clashes
 from .estimate import estimate
 from .estimate.learning import learn
+from .estimate.metric_answers import check_metric_names
 from .estimate.options import EstimateOptions
 from .estimate.recalling import told_of_fit
 from .estimate.reference_figures import reference_figures
@@ -135,7 +136,7 @@ diagnosis, prior, metrics, payoff, seed :
         given: dict[str, Any] = self.get_params()
         for name, value in given.items():
             if (value is not None or name == "seed") and not isinstance(value, NaturalShifts):
-                check = check_features if name == "features" else CHECKS[name]
+                check = {"features": check_features, "metrics": check_metric_names}.get(name) or CHECKS[name]
                 given[name] = check(name, value)
         given["mapping"] = renamings(given["mapping"], given.pop("positive"))
         return EstimateOptions(**given)
@@ -187,7 +188,7 @@ diagnosis, prior, metrics, payoff, seed :
 _FEW = 3  # methods that a line has room for
 
 
-@checked(features=check_features)
+@checked(features=check_features, metrics=check_metric_names)
 def fit(
     reference: Any,
     *,

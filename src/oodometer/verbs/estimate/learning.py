@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ...backtests.run import BacktestOptions, run_backtest
 from ...backtests.trials import LEAST_REFERENCE
+from ...diagnoses import Diagnostician
 from ...estimators import SourceAccuracy
 from ...passes.below_chance import label_warnings
 from ...passes.decisions import decisions_said
@@ -50,8 +51,7 @@ def learn(
             seed=options.seed,
             target_accuracies=options.target_accuracies,
             calibrator=options.calibrator,
-            diagnosis=options.diagnosis,
-            columns=sources[0].users,
+            diagnostician=Diagnostician(seed=options.seed, columns=sources[0].users) if options.diagnosis else None,
             metrics=asked,
         )
         trials = trials_of(record, options, asked) if options.diagnosis else None

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ...arguments import texts
 from ...classes import ClassNames
 from ...errors import InputError, UsageError
-from ...estimators.class_metrics import ClassMetric, class_metrics_asked
+from ...estimators.class_metrics import ClassMetric, class_metrics_asked, metric_name
 from ...headline.headline import Evidence
 from ...headline.metric_headline import MetricEvidence, metric_headline
 from ...headline.natural_shifts import NaturalShifts, ShiftSigns
@@ -21,7 +22,12 @@ from ...results.metric import MetricEstimation
 from .options import EstimateOptions
 from .payoff import read_payoff
 
-__all__ = ["MetricAnswers", "asked_metrics", "check_metrics"]
+__all__ = ["MetricAnswers", "asked_metrics", "check_metric_names", "check_metrics"]
+
+
+def check_metric_names(name: str, value: Any) -> list[str]:
+    """The argument ``metrics`` of verbs that estimate: texts, each by the name that the metric is known by."""
+    return [metric_name(one) for one in texts(name, value)]
 
 
 def asked_metrics(record: Predictions, source: Any, options: EstimateOptions) -> MetricsAsked | None:

@@ -137,10 +137,8 @@ def _check_metrics(kept: Contents, wanted: list[str]) -> None:
     fitted = [] if plan is None else [one.name for one in plan.metrics]
     unknown = [name for name in wanted if metric_name(name) not in (*fitted, "accuracy")]
     if unknown:
-        raise UsageError(
-            f"{_file(kept)} was fitted with {'no metric but the accuracy' if not fitted else ', '.join(fitted)}; fit the "
-            f"reference again with --metric {unknown[0]}"
-        )
+        had = ", ".join(fitted) or "no metric but the accuracy"
+        raise UsageError(f"{_file(kept)} was fitted with {had}; fit the reference again with --metric {unknown[0]}")
 
 
 def _file(kept: Contents) -> str:

@@ -33,6 +33,7 @@ from ..opening import Opener, renamings
 from . import learning
 from .finishing import finish, none_applies
 from .learning import learn
+from .metric_answers import check_metric_names
 from .options import EstimateOptions
 from .recalling import asked_as_fitted, figures_of, recalled
 from .reference_figures import reference_figures
@@ -43,7 +44,7 @@ _SLOW = {"threshold-distance": 200_000}  # target rows above which a method must
 
 
 @renamed(wanted="target_accuracies")
-@checked(features=check_features)
+@checked(features=check_features, metrics=check_metric_names)
 def estimate(
     reference: Any,
     target: Any,
