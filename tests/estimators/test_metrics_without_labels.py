@@ -19,7 +19,7 @@ from oodometer.passes.fitting import choose, fit_plan
 from oodometer.passes.metrics import COUNTS, MetricPlan, MetricsAsked, measured_metrics, metric_methods
 from oodometer.results.backtest import MetricTrial, Trial
 
-NAMES = [name for name in CLASS_METRICS if name != "value"]
+NAMES = [name for name in CLASS_METRICS if name != "expected_value"]
 
 
 def binary(rows, seed, moved=0.0, share=None, sharp=2.0):
@@ -182,12 +182,12 @@ def found():
 
 
 def test_the_verb_gives_each_metric_a_headline_the_reference_and_the_truth(found):
-    assert list(found.metrics) == ["f1", "roc_auc", "recall:0", "mcc", "value"]
+    assert list(found.metrics) == ["f1", "roc_auc", "recall:0", "mcc", "expected_value"]
     for name, one in found.metrics.items():
         assert one.lower <= one.value <= one.upper
         assert one.headline.trust in ("high", "low", "none")
         assert one.headline.assumes
-        assert abs(one.value - one.truth.value) < (0.4 if name == "value" else 0.15), name
+        assert abs(one.value - one.truth.value) < (0.4 if name == "expected_value" else 0.15), name
         assert {e.method for e in one.estimates} >= {"cbpe", "pape", "importance", "source"}
     plain = found.to_dict()["metrics"]["f1"]
     assert {"value", "lower", "upper", "level", "kind", "method", "trust", "why", "reference", "truth"} <= set(plain)
@@ -198,7 +198,7 @@ def test_the_verb_gives_each_metric_a_headline_the_reference_and_the_truth(found
 def test_the_pay_off_is_that_of_the_confusion(found):
     target = binary(1200, 9, moved=0.8)
     worth = np.array([[0, -1], [-5, 2]])[target.label, target.predicted].mean()
-    assert found.metrics["value"].truth.value == pytest.approx(worth)
+    assert found.metrics["expected_value"].truth.value == pytest.approx(worth)
 
 
 def test_trials_weigh_the_methods_of_each_metric(tmp_path):
@@ -228,10 +228,7 @@ def test_an_assumption_is_that_of_the_metrics_too(assume):
         (["mcc:1"], {}, "of all classes together"),
         (["value"], {}, "pay-off matrix"),
         (["f1"], {"methods": ["atc"]}, "none of the methods asked for can estimate f1"),
-        (["value"], {"payoff": [[1, 2, 3]]}, "2 by 2 numbers"),
-        (["value"], {"payoff": {"0": {"0": 1, "1": 2}}}, "true '1', predicted '0'"),
-        (["value"], {"payoff": {"0": {"0": "much", "1": 2}, "1": {"0": 0, "1": 0}}}, "a number for true '0'"),
-        (["value"], {"payoff": {"x": {"0": 1}}}, "the class 'x'"),
+        (["value"], {"payoff": {"0": {"0": 1, "1": 2}}}, "none for '1'"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(metrics, more, said):
@@ -242,13 +239,21 @@ def test_what_cannot_be_is_refused_in_one_line(metrics, more, said):
 
 def test_a_pay_off_file_is_read_by_names(tmp_path):
     (tmp_path / "pay.csv").write_text("true,1,0\n1,2,-5\n0,-1,0\n")
-    (tmp_path / "bad.json").write_text("[1, 2]")
     asked = {"metrics": ["value"], "backtest": None, "methods": ["cbpe", "source"]}
     one = estimate(binary(200, 14), binary(200, 15), payoff=str(tmp_path / "pay.csv"), **asked)
-    other = estimate(binary(200, 14), binary(200, 15), payoff=[[0, -1], [-5, 2]], **asked)
+    other = estimate(binary(200, 14), binary(200, 15), payoff={"0": {"0": 0, "1": -1}, "1": {"0": -5, "1": 2}}, **asked)
     assert one.metrics == other.metrics
-    with pytest.raises(InputError, match="JSON of another shape"):
-        estimate(binary(200, 14), binary(200, 15), payoff=tmp_path / "bad.json", **asked)
+
+
+def test_the_positive_class_is_the_one_that_is_named():
+    label, p = binary(800, 16).label, binary(800, 16).probabilities
+    record = {"probabilities": p, "label": np.array(["good", "bad"])[label]}
+    asked = {"metrics": ["recall", "recall:bad", "recall:good"], "backtest": None, "methods": ["cbpe", "source"]}
+    classes = ["good", "bad"]
+    for name in classes:
+        made = estimate(record, record, classes=classes, positive=f"={name}", **asked).metrics
+        assert made["recall"].truth == made[f"recall:{name}"].truth
+    assert made["recall:good"].truth != made["recall:bad"].truth
 
 
 def test_correctness_alone_tells_no_class_metric():
@@ -280,7 +285,7 @@ def test_every_metric_has_a_prior_of_natural_shifts_but_the_pay_off(found):
     assert again.to_dict() == prior.to_dict()
     assert found.metrics["f1"].headline.kind == "empirical"
     assert set(found.metrics["f1"].headline.bands) == {"unchanged", "half", "nine_in_ten"}
-    assert found.metrics["value"].headline.kind != "exact"
+    assert found.metrics["expected_value"].headline.kind != "exact"
     for one in found.metrics.values():
         bands = one.headline.bands
         if bands:

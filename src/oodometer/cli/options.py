@@ -117,10 +117,3 @@ ClassMetrics = Annotated[
         "mcc, cohen_kappa, macro_f1, recall:CLASS, ...; may be repeated.",
     ),
 ]
-Payoff = Annotated[
-    str | None,
-    typer.Option(
-        help="What a row brings, by true and predicted class (JSON or CSV), for --metric value.", metavar="FILE"
-    ),
-    places.READ,
-]

@@ -26,7 +26,7 @@ class ClassMetric:
     Parameters
     ----------
     at : position of the class it is about; None for the positive one of two classes, else for the mean over classes.
-    payoff : for ``value``: what a sample brings, axes (true class, predicted class).
+    payoff : for ``expected_value``: what a sample brings, axes (true class, predicted class).
     """
 
     name: str
@@ -53,7 +53,7 @@ class ClassMetric:
     def _value(self, expected: ExpectedClasses, positive: int) -> Array:
         if self.payoff is not None:
             if expected.confusion is None:
-                raise NotApplicable("`value` needs each pair of classes, which are too many here")
+                raise NotApplicable("`expected_value` needs each pair of classes, which are too many here")
             return of.expected_value(expected.confusion, self.payoff)
         whole = _OF_ALL.get(self.base)
         if whole is not None:
@@ -95,7 +95,7 @@ _BY_SCORE: dict[str, Callable[[Any, Any], Array]] = {
     "roc_auc": of.roc_auc,
     "average_precision": of.average_precision,
 }
-CLASS_METRICS: tuple[str, ...] = (*_BY_CLASS, *_BY_SCORE, *_OF_ALL, "value")
+CLASS_METRICS: tuple[str, ...] = (*_BY_CLASS, *_BY_SCORE, *_OF_ALL, "expected_value")
 _OF_ONE_CLASS = (*_BY_CLASS, *_BY_SCORE)
 
 
@@ -120,10 +120,12 @@ def class_metric(name: str, classes: ClassNames = (), payoff: Array | None = Non
         hint = f"did you mean {near[0]}? " if near else ""
         raise UsageError(f"there is no metric {name!r} to estimate without labels; {hint}there are accuracy, "
                          f"{', '.join(CLASS_METRICS)}")  # fmt: skip
-    if base == "value" and payoff is None:
-        raise UsageError("the metric `value` needs a pay-off matrix: --payoff FILE, rows the true class")
+    if base == "expected_value" and payoff is None:
+        raise UsageError("the metric expected_value needs a pay-off matrix: --payoff FILE, rows by true class")
     at = _position(name, base, of_class, classes) if of_class else None
-    return ClassMetric(f"{base}:{of_class}" if of_class else base, base, at, payoff if base == "value" else None)
+    return ClassMetric(
+        f"{base}:{of_class}" if of_class else base, base, at, payoff if base == "expected_value" else None
+    )
 
 
 def _position(name: str, base: str, of_class: str, classes: ClassNames) -> int:

@@ -138,7 +138,7 @@ diagnosis, prior, metrics, payoff, seed :
             if (value is not None or name == "seed") and not isinstance(value, NaturalShifts):
                 check = {"features": check_features, "metrics": check_metric_names}.get(name) or CHECKS[name]
                 given[name] = check(name, value)
-        given["mapping"] = renamings(given["mapping"], given.pop("positive"))
+        given["mapping"] = renamings(given["mapping"], given["positive"])
         return EstimateOptions(**given)
 
     # ------------------------------------------------------------------------- habits of scikit-learn

@@ -14,13 +14,15 @@ from ...headline.headline import Evidence
 from ...headline.metric_headline import MetricEvidence, metric_headline
 from ...headline.natural_shifts import NaturalShifts, ShiftSigns
 from ...headline.weighing import TrialWeighting
+from ...metrics import place_of_class
+from ...metrics.payoff import Payoff
 from ...passes.metrics import COUNTS, MetricPlan, MetricsAsked, metric_methods
 from ...predictions import Predictions
 from ...results import Estimate
 from ...results.backtest import Backtest
 from ...results.metric import MetricEstimation
+from ..opening import positive_class
 from .options import EstimateOptions
-from .payoff import read_payoff
 
 __all__ = ["MetricAnswers", "asked_metrics", "check_metric_names", "check_metrics"]
 
@@ -35,7 +37,7 @@ def asked_metrics(record: Predictions, source: Any, options: EstimateOptions) ->
     if not options.metrics:
         return None
     classes: ClassNames = record.classes or ()
-    payoff = None if options.payoff is None else read_payoff(options.payoff, classes)
+    payoff = None if options.payoff is None else Payoff.of(options.payoff).matrix(classes)
     metrics = class_metrics_asked(options.metrics, classes, payoff)
     if not metrics:
         return None
@@ -50,14 +52,9 @@ def asked_metrics(record: Predictions, source: Any, options: EstimateOptions) ->
     if not methods:
         able = ", ".join(metric_methods(None))
         raise UsageError(f"none of the methods asked for can estimate {metrics[0].name}; these can: {able}")
-    return MetricsAsked(metrics, positive_class(source, classes), methods)
-
-
-def positive_class(source: Any, classes: ClassNames) -> int:
-    """Position of the positive one of two classes: the one that a lone column is about, else the second."""
-    lone = getattr(source, "lone_class", None)
-    names = [str(one) for one in classes]
-    return names.index(str(lone)) if lone is not None and str(lone) in names else min(1, len(names) - 1)
+    positive = positive_class(source, options.positive)
+    at = place_of_class(classes, positive) if len(classes) == 2 else 0
+    return MetricsAsked(metrics, at, methods)
 
 
 def check_metrics(plan: MetricPlan | None, found: Mapping[str, MetricEstimation], target: str | None) -> list[str]:

@@ -48,6 +48,7 @@ class EstimateOptions:
     prior: str | os.PathLike[str] | NaturalShifts | None = None
     metrics: Sequence[str] = ()
     payoff: Any = None
+    positive: str | None = None
     margin: float = 0.01
     seed: int = 0
     execution: Execution = field(default_factory=Execution)

@@ -25,6 +25,7 @@ FITTED = (
     "calibrator",
     "classes",
     "mapping",
+    "positive",
     "threshold",
     "features",
     "metrics",
@@ -36,7 +37,7 @@ FITTED = (
 ASKED = ("by", "every", "labels", "key", "backtest", "assume", "prior", "payoff", "margin", "execution")
 """Options that only say what is asked about a target."""
 
-_OPENED = ("classes", "mapping", "threshold")  # whoever opens the target sees to these
+_OPENED = ("classes", "mapping", "positive", "threshold")  # whoever opens the target sees to these
 _DEFAULTS = {f.name: f.default for f in fields(EstimateOptions)}
 
 

@@ -126,8 +126,8 @@ def estimate(
         balanced_accuracy, mcc, cohen_kappa, macro_f1 ..., or ``"recall:CLASS"``. Of two classes they are those of the
         positive one (that of ``positive``, else the second by name), of more their mean over classes.
     payoff :
-        What a sample brings, by true and predicted class, for the metric ``value``: a file, a mapping
-        {true: {predicted: number}}, or an array in the order of the classes.
+        What a sample brings, by true and predicted class, for the metric ``expected_value``: a file or a mapping
+        {true: {predicted: number}}.
     margin :
         "Did the accuracy fall by at least this much?" is answered for the target, each slice and each chunk (`Fall`).
     engine, workers :
@@ -164,6 +164,7 @@ def estimate(
         prior=prior,
         metrics=metrics,
         payoff=payoff,
+        positive=positive,
         margin=margin,
         seed=seed,
         execution=Execution(engine, workers, progress),
