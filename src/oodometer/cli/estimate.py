@@ -198,7 +198,7 @@ def _show_metrics_of_parts(title: str, parts: Sequence[Part]) -> None:
     known = any(one.truth is not None for p in parts for one in p.metrics.values())
     rows = []
     for p in parts:
-        row = [str(p.place.get("value", p.place.get("start")))]
+        row = [p.name]
         for name in names:
             one = p.metrics.get(name)
             row.append("" if one is None else number(one.value))

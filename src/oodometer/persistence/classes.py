@@ -24,6 +24,7 @@ FLOORS = (
     "headline.natural_shifts",
     "inference",
     "metrics",
+    "passes.metrics",
     "passes.plan",
     "predictions",
     "results",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import UsageError
 from .estimation import Headline
 from .values import Estimate, Interval
 
@@ -48,6 +49,12 @@ class MetricEstimation:
     def upper(self) -> float:
         """Upper end of the headline's interval."""
         return self.headline.upper
+
+    def __getitem__(self, method: str) -> Estimate:
+        for estimate in self.estimates:
+            if estimate.method == method:
+                return estimate
+        raise UsageError(f"there is no estimate of this metric by {method!r}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""

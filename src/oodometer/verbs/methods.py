@@ -42,7 +42,8 @@ def _shifted(cls: Any) -> str:
 
 @checked(kind=one_of(*METHOD_KINDS))
 def methods(kind: MethodKind | None = None) -> list[dict[str, Any]]:
-    """One mapping a method: what, name, summary, needs, assumes, kind (of interval), citation.
+    """One mapping a method: what, name, summary, needs, assumes, kind (of interval), citation, metrics (whether an
+    estimator tells F1, ROC AUC and the like besides the accuracy).
 
     >>> "atc" in [m["name"] for m in methods("estimator")]
     True
@@ -62,6 +63,7 @@ def methods(kind: MethodKind | None = None) -> list[dict[str, Any]]:
                     "assumes": getattr(cls, "assumes", None),
                     "kind": getattr(cls, "kind", None) if one == "estimator" else None,
                     "citation": getattr(cls, "citation", None),
+                    "metrics": getattr(cls, "gives_metrics", None) if one == "estimator" else None,
                 }
             )
     return out
