@@ -3,8 +3,8 @@
 python -m benchmarks.deployed --peer VENV/bin/python    # results/deployed.json and deployed.md
 
 The data are NannyML's own sample of car loans (`deployed/` in OODOMETER_DATA): 50,000 labelled rows, and 50,000 later
-ones in chunks of 5,000, whose labels arrive later. Both sides read the raw CSV and know the same. NannyML is run by the Python
-of an environment of its own. Times are of whole processes, cold, what a person types; ours without any cache.
+ones in chunks of 5,000, whose labels arrive later. Both sides read the raw CSV and know the same. NannyML is run by the
+Python of an environment of its own. Times are of whole processes, cold, what a person types; ours without any cache.
 """
 
 from __future__ import annotations
