@@ -170,6 +170,12 @@ def _several(name: str, value: Any) -> list[Any]:
     return _list(name, value, "files, frames, mappings of arrays or records, one for each model")
 
 
+def _bound(name: str, value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return _number(name, value)
+    return {str(metric): _number(f"{name}[{metric!r}]", one) for metric, one in value.items()}
+
+
 def _engine(name: str, value: Any) -> Any:
     if not isinstance(value, str) and not callable(getattr(value, "fold", None)):
         raise _wrong(name, "local, processes or an Engine", value)
@@ -242,6 +248,7 @@ CHECKS: dict[str, Check] = {
     "result": _result,
     "classes": _classes,
     "mapping": _renaming,
+    **dict.fromkeys(("fail_below", "fail_drop"), _bound),
     "config": _mapping,
     "records": _records,
     "ranker": _ranker,
@@ -257,6 +264,7 @@ CHECKS: dict[str, Check] = {
             "every",
             "key",
             "assume",
+            "fail_when",
             "positive",
             "suggest_by",
             "calibrator",
@@ -277,23 +285,8 @@ CHECKS: dict[str, Check] = {
         ),
         _text,
     ),
-    **dict.fromkeys(
-        (
-            "repeats",
-            "suggest",
-            "steps",
-            "judges",
-            "pretraining",
-            "epochs",
-            "batch_size",
-            "max_length",
-            "agree",
-            "views",
-            "dropout",
-            "batch_rows",
-        ),
-        _whole,
-    ),
+    **dict.fromkeys(("repeats", "suggest", "steps", "judges", "pretraining", "epochs"), _whole),
+    **dict.fromkeys(("batch_size", "max_length", "agree", "views", "dropout", "batch_rows"), _whole),
     **dict.fromkeys(("tolerance", "optimal_parameters", "learning_rate", "balance", "margin", "threshold"), _number),
     **dict.fromkeys(("diagnosis", "expected_widths", "average", "features", "keep_input", "unlabelled"), _truth),
     **dict.fromkeys(("out", "path", "prior", "cache", "pseudo", "folder"), _place),

@@ -231,5 +231,5 @@ def test_a_key_of_another_name_and_ids_of_other_types(tmp_path: Path) -> None:
     assert labelled(padded, {**target, "id": [f"{i:04d}" for i in range(120)]}) == wanted
     with pytest.raises(InputError, match=r"expected an id of the target, got '0119'"):
         labelled(padded, {**target, "id": NUMBERS})
-    with pytest.raises(UsageError, match="there is no column case to join labels by"):
+    with pytest.raises(UsageError, match="there is no column case to join by"):
         labelled(padded, {**target, "id": NUMBERS}, key="case")

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import Array
-from ..errors import InputError, UnknownColumnError, near_names
+from ..errors import InputError
 from ..predictions import Predictions
-from ..store import Source
+from ..store import Axes, LabelledSource, Source, as_source
 from ..store.spreadsheets import same_cell
+from .keys import KEY, Key, check_places, key_of
 
-__all__ = ["KEY", "by_position", "joined_truth", "matched_rows"]
+__all__ = ["KEY", "Joined", "by_position", "check_length", "joined_truth", "labelled", "matched_rows"]
 
-KEY = "id"
+Opening = Callable[..., Source]
 
 
 def matched_rows(
@@ -23,54 +25,112 @@ def matched_rows(
 ) -> Array | None:
     """The target row, from 0, of each row of labels; None where their places alone tell.
 
-    With ``key``, or where both hold `id`, rows are joined by it, and `row` has to agree. Else ``number``, the column
-    `row`, tells. Raises `InputError` for an id that is missing, twice, or not in the target, for a number that is no
-    target row, and where the labels have ids that the target lacks; `UsageError` for a key that a file lacks.
+    With ``key`` (`key_of`), or where both hold `id`, rows are joined by it, and `row` has to agree. Else ``number``,
+    the column `row`, tells. Raises `InputError` for an id that is missing, twice, or not in the target, for a number
+    that is no target row, where the labels have ids that the target lacks, and where places would join other rows than
+    a column of ids; `UsageError` for a key that a file lacks.
 
     >>> from oodometer.store import as_source
     >>> labels = as_source({"id": ["c", "a"], "label": [1, 0]})
     >>> matched_rows(labels, as_source({"id": ["a", "b", "c"], "prediction": [0, 1, 1]}), 3).tolist()
     [2, 0]
     """
-    name = KEY if key is None else key
-    for source in (labels, target):
-        if key is not None and not source.holds(key):
-            near = near_names(key, source.columns)
-            meant = f"did you mean {near[0]}? " if near else ""
-            raise UnknownColumnError(
-                key,
-                f"{source.name}: there is no column {key} to join labels by; {meant}its columns are "
-                f"{', '.join(source.columns[:12])}",
-                near[0] if near else None,
-            )
-    if labels.holds(name) and target.holds(name):
-        if number is not None and (sure := _confirmed(labels, target, name, number)) is not None:
+    joined = key_of(key, labels, target)
+    if joined is not None:
+        if number is not None and (sure := _confirmed(labels, target, joined, number)) is not None:
             return sure
-        found = _joined(labels, target, name)
+        found = _joined(labels, target, joined)
         if number is not None and not np.array_equal(number, found):
             at = int(np.argmax(number != found))
-            expected = f"{found[at]}, the row of this {name}"
-            raise _fault(expected, f"{number[at]:g}", at, "row", labels, f"drop row or {name}")
+            expected = f"{found[at]}, the row of this {joined.labels}"
+            raise _fault(expected, f"{number[at]:g}", at, "row", labels, f"drop row or {joined.labels}")
         return found
     if number is not None:
         return None if rows is None else _row_numbers(number, rows, labels)
-    if labels.holds(name):
+    check_places(labels, target)
+    if labels.holds(KEY):
         raise InputError(
-            f"a target with the column {name}, by which these labels are told apart",
+            f"a target with the column {KEY}, by which these labels are told apart",
             file=labels.path,
             got=f"none in {target.name}",
-            column=name,
-            remedy=f"write {name} beside the predictions, or drop it here if the rows are in the target's order",
+            column=KEY,
+            remedy=f"name both columns with --key TARGET={KEY}, or drop it here if the rows are in the target's order",
         )
     return None
 
 
 def by_position(labels: Source, target: Source, key: str | None = None) -> str | None:
     """A line for labels that were joined by their places although the target could tell better; None otherwise."""
-    named = target.holds(KEY) and not labels.holds(KEY) and not labels.holds("row") and key is None
-    return (
-        f"{labels.name}: labels were joined by position; with a column {KEY} they are joined by it" if named else None
-    )
+    if key is not None or labels.holds("row") or labels.holds(KEY) or not target.holds(KEY):
+        return None
+    if check_places(labels, target):  # another column says that they are the same rows
+        return None
+    return f"{labels.name}: labels were joined by position; with a column {KEY} they are joined by it"
+
+
+def labelled(data: Any, source: Source, key: str | None = None, open_source: Opening = as_source) -> Joined:
+    """The source with the truth of a file of its own, joined as `joined_truth` has it, and what is to be said of it.
+
+    ``open_source`` makes a source of ``data``, which holds `label` or `correct`; it knows about renamed columns. Raises
+    as `joined_truth`, and where numbers of rows differ.
+
+    >>> goal = as_source({"prediction": [0, 1, 1], "id": [7, 8, 9]})
+    >>> labelled({"id": [9, 7], "label": [1, 1]}, goal).source.read().accuracy
+    0.5
+    """
+    source = _with_classes_of_both(source, data, open_source)
+    labels = open_truth(data, source.axes, open_source)
+    truth = joined_truth(labels, source, key)
+    check_length(truth, _count(source))
+    said = by_position(labels, source, key)
+    return Joined(LabelledSource(source, truth), () if said is None else (said,))
+
+
+class Joined(NamedTuple):
+    """A source with its truth, and what is to be said of the joining."""
+
+    source: Source
+    warnings: tuple[str, ...]
+
+
+def open_truth(data: Any, axes: Axes | None, open_source: Opening = as_source) -> Source:
+    """A source of labels, with its column `row`; `InputError` where it tells no truth."""
+    source = open_source(data, axes=axes)
+    if source.holds("row"):
+        source = open_source(data, axes=axes, extra_columns=["row"])
+    if not {"label", "correct"} & set(source.fields):
+        raise InputError(
+            "a column `label` or `correct`",
+            got=", ".join(source.columns[:12]),
+            file=source.path,
+            remedy="give the truth of each row, or rename its column with --map theirs=label",
+        )
+    return source
+
+
+def _with_classes_of_both(source: Source, data: Any, open_source: Opening) -> Source:
+    """Where only predicted classes are there, the labels may hold one that was never predicted."""
+    if {"probabilities", "logits", "candidate_scores"} & set(source.fields) or source.classes is None:
+        return source
+    own = {str(name): name for name in source.classes}
+    told = open_truth(data, None, open_source).classes or ()
+    both = own | {str(name): name for name in told if str(name) not in own}
+    if len(both) == len(own):
+        return source
+    numbers = [name for name in both.values() if isinstance(name, int)]
+    return source.aligned(Axes(tuple(sorted(numbers) if len(numbers) == len(both) else sorted(both))))
+
+
+def check_length(truth: Predictions, rows: int) -> None:
+    """`InputError` where there is not one row of truth for each row of the target."""
+    if len(truth) != rows:
+        raise InputError(
+            f"as many labels as rows of predictions ({rows}), or a column `id` or `row`",
+            got=str(len(truth)),
+            remedy="join them by a column with --key, or give one row each, null where unknown",
+            file=truth.source,
+            column="label" if truth.correct is None else "correct",
+        )
 
 
 def joined_truth(labels: Source, target: Source, key: str | None = None) -> Predictions:
@@ -86,7 +146,7 @@ def joined_truth(labels: Source, target: Source, key: str | None = None) -> Pred
     """
     record = labels.read(["label", "correct"])
     number = numbers_of_column(record, "row", labels.path) if "row" in record.columns else None
-    by_key = target.holds(name := KEY if key is None else key) and labels.holds(name)
+    by_key = key_of(key, labels, target) is not None
     rows = None if number is None and not by_key else _count(target)
     found = matched_rows(labels, target, rows, number, key)
     if found is None or rows is None:
@@ -154,13 +214,13 @@ def _repeated(values: Array) -> int:
     return int(np.setdiff1d(np.arange(len(values)), first)[0])
 
 
-def _confirmed(labels: Source, target: Source, key: str, number: Array) -> Array | None:
+def _confirmed(labels: Source, target: Source, key: Key, number: Array) -> Array | None:
     """Rows by their numbers, where each id is the one there, as a spreadsheet may have changed it; None where one is
     that of another row, `InputError` where one is unknown.
 
     A sheet turns 007 into 7 and rounds long numbers: ids alone would then be lost, or be those of other rows.
     """
-    given, known = labels.keys(key), target.keys(key)
+    given, known = labels.keys(key.labels), target.keys(key.target)
     if not np.isin(number, np.arange(len(known))).all():
         return None
     rows = number.astype(np.int64)
@@ -170,35 +230,62 @@ def _confirmed(labels: Source, target: Source, key: str, number: Array) -> Array
         return rows
     if given[other].as_py() in known.to_pylist():
         return None
-    expected = f"{known[rows[other]].as_py()!r}, the {key} of target row {rows[other]}"
-    remedy = f"write it so, or drop the column {key}: `row` tells which row is meant"
-    raise _fault(expected, repr(given[other].as_py()), other, key, labels, remedy)
+    expected = f"{known[rows[other]].as_py()!r}, the {key.target} of target row {rows[other]}"
+    remedy = f"write it so, or drop the column {key.labels}: `row` tells which row is meant"
+    raise _fault(expected, repr(given[other].as_py()), other, key.labels, labels, remedy)
 
 
-def _joined(labels: Source, target: Source, key: str) -> Array:
+def _joined(labels: Source, target: Source, key: Key) -> Array:
     import pyarrow.compute as pc
 
-    given, known = labels.keys(key), target.keys(key)
-    for source, ids in ((labels, given), (target, known)):
+    given, known = labels.keys(key.labels), target.keys(key.target)
+    for source, ids, name in ((labels, given, key.labels), (target, known, key.target)):
         if ids.null_count:
             at = int(np.argmax(ids.is_null().to_numpy(zero_copy_only=False)))
             remedy = "give every row one, or drop the column"
-            raise _fault(f"an {key} in every row", "null", at, key, source, remedy)
+            raise _fault(f"{_a(name)} in every row", "null", at, name, source, remedy)
         first = pc.index_in(ids, value_set=ids).to_numpy()
         again = first != np.arange(len(ids))
         if again.any():
             at = int(np.argmax(again))
             raise InputError(
-                f"each {key} once",
+                f"each {name} once",
                 got=f"{ids[at].as_py()!r} in rows {first[at] + 1} and {at + 1}",
                 file=source.path,
-                column=key,
+                row=at + 1,
+                column=name,
                 remedy="drop one of the rows, or join by another column with --key",
             )
     found = pc.index_in(given, value_set=known)
+    if found.null_count:  # 7 beside nulls is written as 7.0
+        found = pc.index_in(_whole_numbers(given), value_set=_whole_numbers(known))
     if found.null_count:
         at = int(np.argmax(found.is_null().to_numpy(zero_copy_only=False)))
         remedy = "drop what the target does not hold, or write ids alike"
-        raise _fault(f"an {key} of the target", repr(given[at].as_py()), at, key, labels, remedy)
+        raise _fault(f"{_a(key.target)} of the target", repr(given[at].as_py()), at, key.labels, labels, remedy)
     out: Array = found.to_numpy().astype(np.int64)
     return out
+
+
+def _whole_numbers(ids: Any) -> Any:
+    """Ids that all read as whole numbers with a point, as tables write integers beside empty cells, without it.
+
+    >>> import pyarrow as pa
+    >>> [_whole_numbers(pa.array(ids)).to_pylist() for ids in (["7.0", "12.0"], ["1.0", "1.1"])]
+    [['7', '12'], ['1.0', '1.1']]
+    """
+    import pyarrow.compute as pc
+
+    pattern = r"^(-?\d+)\.0+$"
+    if not len(ids) or not pc.all(pc.match_substring_regex(ids, pattern)).as_py():
+        return ids
+    return pc.replace_substring_regex(ids, pattern, r"\1")
+
+
+def _a(name: str) -> str:
+    """The name behind its article.
+
+    >>> _a("id"), _a("loan_id")
+    ('an id', 'a loan_id')
+    """
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

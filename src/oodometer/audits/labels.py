@@ -78,9 +78,9 @@ def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, k
     if row is None:
         if len(record) != rows:
             raise InputError(
-                f"as many labels as target rows ({rows}), or a column `row` or `id`",
+                f"as many labels as target rows ({rows}), or a column `id` or `row`",
                 got=str(len(record)),
-                remedy="give null where unknown, or add the 0-based number of the target row",
+                remedy="join them by a column with --key, or give null where unknown",
                 file=source.path,
                 column="label",
             )

@@ -70,6 +70,8 @@ def compare(
         str, typer.Option(help="What the steps divide: coverage, thresholds, or samples (every one).")
     ] = "coverage",
     level: options.Level = 0.95,
+    labels: options.Truth = None,
+    key: options.Key = None,
     rename: options.Rename = None,
     positive: options.Positive = None,
     classes: options.Classes = None,
@@ -99,6 +101,8 @@ def compare(
             steps=steps,
             grid=grid,
             level=level,
+            labels=labels,
+            key=key,
             mapping=output.parse_mapping(rename or []),
             positive=positive,
             classes=output.parse_classes(classes),

@@ -29,6 +29,7 @@ __all__ = ["add_to"]
 
 _MOST_WARNINGS = 3  # that are printed without -v
 _MOST_PARTS = 30
+ALARM = 3  # exit code: done, and an alarm that was asked for is raised
 
 
 def add_to(app: typer.Typer) -> None:
@@ -93,6 +94,9 @@ def estimate(
         float,
         typer.Option(help="Say whether the accuracy fell by at least this much: target, slices and chunks."),
     ] = 0.01,
+    fail_below: options.FailBelow = None,
+    fail_drop: options.FailDrop = None,
+    fail_when: options.FailWhen = "value",
     engine: options.Engine = "local",
     workers: options.Workers = None,
     seed: options.IntervalSeed = 0,
@@ -127,6 +131,9 @@ def estimate(
             metrics=tuple(metric or ()),
             payoff=payoff,
             margin=margin,
+            fail_below=output.parse_bounds(fail_below or [], "--fail-below"),
+            fail_drop=output.parse_bounds(fail_drop or [], "--fail-drop"),
+            fail_when=fail_when,
             engine=engine,
             workers=workers,
             seed=seed,
@@ -136,6 +143,10 @@ def estimate(
     output.deliver(found.to_dict(), json=json, report=report, found=found, files=out)
     if json != "-":
         show(found)
+    if found.alarms is not None and found.alarms.raised:
+        if json == "-" or output.quiet():  # nothing was printed: whoever is woken by an alarm reads why
+            output.say(*found.alarms.lines(), error=True)
+        raise typer.Exit(ALARM)
 
 
 def show(found: Estimation) -> None:
@@ -145,6 +156,8 @@ def show(found: Estimation) -> None:
         _show_methods(found)
     _show_metrics(found)
     _show_parts(found)
+    if found.alarms is not None:
+        output.say(*found.alarms.lines())  # unfolded: one line each, for a log
     answers = found.risk_coverage.extra["answers"] if found.risk_coverage is not None else ()
     if output.verbose():
         _show_thresholds(found, answers)

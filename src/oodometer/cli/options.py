@@ -13,6 +13,9 @@ __all__ = [
     "Classes",
     "Device",
     "Engine",
+    "FailBelow",
+    "FailDrop",
+    "FailWhen",
     "Features",
     "IntervalSeed",
     "Json",
@@ -28,6 +31,7 @@ __all__ = [
     "Save",
     "Target",
     "Threshold",
+    "Truth",
     "Workers",
 ]
 
@@ -61,6 +65,25 @@ Features = Annotated[
         metavar="COLUMNS",
     ),
 ]
+FailBelow = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Raise an alarm (exit code 3) where the estimate lies below this, such as 0.93; METRIC=0.8 for another "
+        "metric than accuracy. May be repeated.",
+        metavar="BOUND",
+    ),
+]
+FailDrop = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Raise an alarm (exit code 3) where the estimate lies more than this below the reference's, such as 0.02.",
+        metavar="DROP",
+    ),
+]
+FailWhen = Annotated[
+    str,
+    typer.Option(help="An alarm asks that the value, the upper end of the interval, or 80 % (likely) lies below."),
+]
 IntervalSeed = Annotated[int, typer.Option(help="Seed of the bootstrap in some intervals.")]
 Json = Annotated[
     str | None,
@@ -69,7 +92,11 @@ Json = Annotated[
 ]
 Key = Annotated[
     str | None,
-    typer.Option(help="Join the labels by this column of both files; by default id, where both have it."),
+    typer.Option(
+        help="Join the labels by this column of both files, by default id, where both have it; TARGET=LABELS where "
+        "they call it differently.",
+        metavar="COLUMN",
+    ),
 ]
 Level = Annotated[float, typer.Option(help="Nominal coverage of the intervals.")]
 Methods = Annotated[list[str] | None, typer.Option("--method", help="Only this method; may be repeated.")]
@@ -107,6 +134,16 @@ Report = Annotated[
 Threshold = Annotated[
     float | None,
     typer.Option(help="A binary model decides for its positive class from this probability on, such as 0.6."),
+]
+Truth = Annotated[
+    str | None,
+    typer.Option(
+        "--labels",
+        help="Truth of the rows in a file of its own (null or left out where unknown); joined by id or --key, by a "
+        "column row that counts from 0, or one for each row.",
+        metavar="FILE",
+    ),
+    places.READ,
 ]
 Workers = Annotated[int | None, typer.Option(help="Number of workers; by default one for each core.")]
 ClassMetrics = Annotated[

@@ -73,7 +73,7 @@ def rank(
         typer.Option(help="Column that the models read; twice for pairs of texts, again for a table."),
     ] = None,
     label: Annotated[str | None, typer.Option(help="Column of the truth; by default label.")] = None,
-    id: Annotated[str | None, typer.Option(help="Column that names the rows; by default id.")] = None,
+    id: Annotated[str | None, typer.Option("--id", "--key", help="Column that names the rows; by default id.")] = None,
     rename: options.Rename = None,
     classes: options.Classes = None,
     gives: Annotated[str | None, typer.Option(help="What a model from outside gives: logits or probabilities.")] = None,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
+from .alarms import Alarms
 from .diagnosis import Diagnosis, column_lines
 from .fall import Fall, points_or_more
 from .shown import Shown
@@ -169,6 +170,7 @@ class Estimation(Shown):
     assume: str = "natural"
     fell: Fall | None = None
     metrics: Mapping[str, MetricEstimation] = field(default_factory=dict)
+    alarms: Alarms | None = None
 
     def __repr__(self) -> str:
         return summary_of_estimation(self)
@@ -194,6 +196,7 @@ class Estimation(Shown):
             "target": plain(self.target),
             "headline": self.headline.to_dict(),
             "fell": None if self.fell is None else self.fell.to_dict(),
+            "alarms": None if self.alarms is None else self.alarms.to_dict(),
             "assume": self.assume,
             "assumptions": {name: one.to_dict() for name, one in self.assumptions.items()},
             **({"metrics": {name: one.to_dict() for name, one in self.metrics.items()}} if self.metrics else {}),
@@ -355,6 +358,8 @@ def summary_of_estimation(found: Estimation) -> str:
             rows = [[p.name, str(p.rows), _ends(p.headline), alarm_text(p.fell)] for p in parts]
             lines.append(aligned([title, "rows", "accuracy", "fell"], rows))
             lines.append(alarms_sentence(parts, title))
+    if found.alarms is not None:
+        lines += found.alarms.lines()
     if found.skipped:
         lines.append(f"{len(found.skipped)} methods were left out; `.skipped` says why")
     return "\n".join([*lines, *(f"warning: {warning}" for warning in found.warnings)])

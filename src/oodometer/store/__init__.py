@@ -7,6 +7,7 @@ from .axes import Axes
 from .base import BATCH_ROWS, PART_ROWS, Part, Source
 from .decided import DecidedSource, check_threshold
 from .in_place import InPlace
+from .labelled import LabelledSource
 from .memory import RecordSource
 from .source import as_source, open_predictions, read_predictions
 from .write import write_predictions, write_table
@@ -17,6 +18,7 @@ __all__ = [
     "Axes",
     "DecidedSource",
     "InPlace",
+    "LabelledSource",
     "Part",
     "RecordSource",
     "Source",

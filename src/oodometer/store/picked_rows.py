@@ -13,6 +13,7 @@ from ..errors import InputError
 from .base import BATCH_ROWS, Source
 from .columns import Kind, Layout
 from .decided import DecidedSource
+from .labelled import LabelledSource
 from .source import ReaderSource
 
 __all__ = ["PickedRows", "pick_rows"]
@@ -49,7 +50,7 @@ def pick_rows(source: Source, rows: Array) -> PickedRows:
     """
     import pyarrow as pa
 
-    while isinstance(source, DecidedSource):
+    while isinstance(source, (DecidedSource, LabelledSource)):
         source = source.inner
     if isinstance(source, ReaderSource):
         layout, tables = source.layout, _of_reader(source, rows)

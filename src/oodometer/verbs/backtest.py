@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..arguments import checked
+from ..audits.joining import labelled
 from ..backtests.run import BacktestOptions, run_backtest
 from ..backtests.trials import LEAST_REFERENCE
 from ..errors import InputError
@@ -33,6 +34,8 @@ def backtest(
     positive: str | None = None,
     threshold: float | None = None,
     features: str | Sequence[str] | None = None,
+    labels: Any = None,
+    key: str | None = None,
     seed: int = 0,
     cache: str | Path | None = "auto",
     progress: Callable[[int, int], None] | None = None,
@@ -56,6 +59,8 @@ def backtest(
         Nominal coverage of the intervals that are judged.
     classes, mapping, positive, threshold, features :
         As in `estimate`.
+    labels, key :
+        Truth of the reference in a file of its own, and the column to join it by, as in `evaluate`.
     seed :
         Seed of splits and draws.
     cache :
@@ -74,6 +79,10 @@ def backtest(
     options = BacktestOptions(methods=methods, families=families, repeats=repeats, level=level, seed=seed, cache=cache)
     opener = Opener(renamings(mapping, positive), threshold)
     sources = opener.references([reference], classes)
+    said: tuple[str, ...] = ()
+    if labels is not None:
+        joined = labelled(labels, sources[0], key, opener.open)
+        sources, said = [joined.source], joined.warnings
     opener.check()
     source = with_features(sources, None, features)[0][0]
     read = read_reference(source)
@@ -88,4 +97,4 @@ def backtest(
     about |= {"features": about_features(source)} if source.encoding is not None else {}
     found = run_backtest(read.record, options, progress)
     warnings = label_warnings("the reference", [read.record], read.record.accuracy)
-    return replace(found, reference=about, warnings=(*warnings, *found.warnings))
+    return replace(found, reference=about, warnings=(*said, *warnings, *found.warnings))

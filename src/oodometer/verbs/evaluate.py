@@ -8,6 +8,7 @@ from typing import Any, overload
 
 from .. import plugins
 from ..arguments import checked
+from ..audits.joining import Joined, labelled
 from ..engines import Engine
 from ..errors import UsageError
 from ..metrics import about_class, ordered_by, with_payoff
@@ -17,8 +18,8 @@ from ..predictions import FIELDS
 from ..registry import broken, create, find, named, names
 from ..results import Skipped
 from ..results.evaluation import Evaluation, Evaluations
-from ..store import DecidedSource, as_source
-from .opening import in_name_order, positive_class, renamings
+from ..store import DecidedSource
+from .opening import Opener, in_name_order, positive_class, renamings
 
 __all__ = ["Evaluation", "Evaluations", "evaluate"]
 
@@ -30,6 +31,8 @@ def evaluate(
     *,
     level: float = ...,
     by: str | None = ...,
+    labels: Any = ...,
+    key: str | None = ...,
     metrics: Sequence[str] | None = ...,
     score: str | None = ...,
     seed: int = ...,
@@ -52,6 +55,8 @@ def evaluate(
     *sources: Any,
     level: float = ...,
     by: str | None = ...,
+    labels: Any = ...,
+    key: str | None = ...,
     metrics: Sequence[str] | None = ...,
     score: str | None = ...,
     seed: int = ...,
@@ -71,6 +76,8 @@ def evaluate(
     *sources: Any,
     level: float = 0.95,
     by: str | None = None,
+    labels: Any = None,
+    key: str | None = None,
     metrics: Sequence[str] | None = None,
     score: str | None = None,
     seed: int = 0,
@@ -93,6 +100,11 @@ def evaluate(
         Nominal coverage of every interval.
     by :
         Column to slice by; each slice gets the metrics asked for, by default the quick ones.
+    labels :
+        Truth of the rows in a file of its own, with `label` or `correct`, in the place of the sources' own: few, late,
+        in any order. Joined by `id` where both hold it, by a column `row` (rows counted from 0), else one for each row.
+    key :
+        Another column to join the labels by, in both files; ``"PREDICTIONS=LABELS"`` where they call it differently.
     metrics :
         Names of metrics, curves and tables; by default all that apply.
     score :
@@ -134,12 +146,15 @@ def evaluate(
     chosen, unable = _chosen(metrics, score, payoff)
     extra = [by] if by is not None and by not in FIELDS else []
     done = []
-    for given in sources:
-        source = as_source(given, classes=classes, mapping=renamings(mapping, positive), extra_columns=extra)
+    opener = Opener(renamings(mapping, positive))
+    opened = [opener.open(given, classes, extra) for given in sources]
+    joined = [Joined(one, ()) if labels is None else labelled(labels, one, key, opener.open) for one in opened]
+    opener.check()
+    for source, said in joined:
         own = positive_class(source, positive)
-        source = source if threshold is None else DecidedSource(source, threshold, own)
-        found = evaluate_source(in_name_order(source), about_class(chosen, own), options)
-        done.append(replace(found, skipped=(*found.skipped, *unable)) if unable else found)
+        judged = source if threshold is None else DecidedSource(source, threshold, own)
+        found = evaluate_source(in_name_order(judged), about_class(chosen, own), options)
+        done.append(replace(found, skipped=(*found.skipped, *unable), warnings=(*said, *found.warnings)))
     return done[0] if len(done) == 1 else Evaluations(tuple(done))
 
 

@@ -15,6 +15,7 @@ from ...arrays import Array
 from ...audits.expected_width import COUNTS, ExpectedWidths, expected_widths
 from ...audits.joining import by_position
 from ...audits.judge import Judgement, judge, refutes
+from ...audits.keys import target_key
 from ...audits.labels import LabelledRows, collect, open_labels, read_labels
 from ...audits.power import Noticeable, noticeable
 from ...audits.proxy import Proxy, choose_proxy
@@ -81,7 +82,7 @@ def audit(
         where unknown). Unless a suggestion wrote the rows, they must have been sampled at random from the target. By
         default the target's own labels.
     key :
-        Another column to join the labels by, in both files.
+        Another column to join the labels by, in both files; ``"TARGET=LABELS"`` where they call it differently.
     suggest, out :
         How many rows to label next, and the file to write them to, with the columns of the target and an empty `label`
         last: .csv, safe to open in a spreadsheet, .parquet, .jsonl, or .html, one page to label them on in any browser.
@@ -283,6 +284,6 @@ def _suggested(
         rows.score, slope, options.suggest, options.level, labelled=labelled, share=share, seed=options.seed
     )
     if options.out is not None:
-        sheet = Worksheet.of(found, target, predicted=rows.predicted, key=options.key)
+        sheet = Worksheet.of(found, target, predicted=rows.predicted, key=target_key(options.key, target))
         write_worksheet(sheet, options.out, title=Path(target.name).name)
     return found

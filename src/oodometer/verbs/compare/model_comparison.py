@@ -90,12 +90,25 @@ def _same_rows(rows: Sequence[Rows]) -> tuple[bool, str]:
         return False, "the files have different numbers of labelled rows"
     if any(one.values is None for one in rows):
         return False, "there are too many rows to keep them in order"
+    ids = rows[0].ids
+    if ids is not None and all(one.ids is not None and np.array_equal(ids, one.ids) for one in rows[1:]):
+        return _same_truth(rows)
     first = rows[0].truth
     if first is None or any(one.truth is None for one in rows):
         return False, "without a label column it cannot be seen that the rows are the same"
     if any(not np.array_equal(first, one.truth) for one in rows[1:]):  # type: ignore[arg-type]
         return False, "the labels differ, so the rows are not the same or not in the same order"
     return True, "the labels are the same, in the same order"
+
+
+def _same_truth(rows: Sequence[Rows]) -> tuple[bool, str]:
+    """Whether files with the same ids agree on the truth of each row."""
+    first = rows[0].truth
+    for one in rows[1:]:
+        if first is not None and one.truth is not None and not np.array_equal(first, one.truth):
+            at = int(np.argmax(first != one.truth))
+            return False, f"the labels of the row {one.ids[at]!r} differ"  # type: ignore[index]
+    return True, "the ids are the same"
 
 
 def rankings_of(domain: Domain) -> dict[str, list[dict[str, Any]]]:

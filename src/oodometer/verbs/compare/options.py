@@ -56,6 +56,7 @@ class CompareOptions:
     didma_weights: Sequence[float] = (0.5, 0.5)
     nidma_weights: Sequence[float] = (0.5, 0.5)
     level: float = 0.95
+    key: str | None = None
     mapping: Mapping[str, str] | None = None
     classes: Sequence[int | str] | None = None
     seed: int = 0

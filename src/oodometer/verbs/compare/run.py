@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...arguments import checked, several
+from ...audits.joining import labelled
 from ...calibrators import Choice
 from ...errors import NotApplicable, UsageError
 from ...estimators import RiskCoverage
@@ -30,7 +32,7 @@ from ..reference import read_reference
 from .findings import findings_of
 from .model_comparison import Domain, disagreements, domain_of, pairs_of, rankings_of
 from .options import CompareOptions, Costs
-from .rows import Rows, read_rows
+from .rows import Rows, in_one_order, read_rows, row_key
 
 __all__ = ["Comparison", "compare"]
 
@@ -55,6 +57,8 @@ def compare(
     didma_weights: Sequence[float] = (0.5, 0.5),
     nidma_weights: Sequence[float] = (0.5, 0.5),
     level: float = 0.95,
+    labels: Any = None,
+    key: str | None = None,
     mapping: Mapping[str, str] | None = None,
     positive: str | None = None,
     classes: Sequence[int | str] | None = None,
@@ -84,15 +88,18 @@ def compare(
         p, q and u, v.
     level, seed :
         Nominal coverage of every interval; seed of the bootstrap.
+    labels, key :
+        Truth of the rows of ``models`` in a file of its own, as in `evaluate`; and the column by which rows are told
+        apart, by default `id`: files in another order are compared row by row all the same.
     mapping, positive, classes :
         As in `evaluate`.
     progress :
         Called with (files done, files in all).
 
-    Models whose files have the same labels in the same order are compared on the same rows: each bootstrap replicate
-    draws the same rows for all. Where not, the result says why, and they are drawn apart. Raises `InputError` for input
-    that cannot become a number or cannot be ordered, `UsageError` for a call that makes no sense. Source: Mishra,
-    Arunkumar and Baral (2022).
+    Models whose files tell of the same rows, by their ids or by the same labels in the same order, are compared on the
+    same rows: each bootstrap replicate draws the same ones for all. Where not, the result says why, and they are drawn
+    apart. Raises `InputError` for input that cannot become a number or cannot be ordered, `UsageError` for a call that
+    makes no sense. Source: Mishra, Arunkumar and Baral (2022).
 
     >>> y = [0, 1] * 100
     >>> falling = [1 - i / 400 for i in range(200)]
@@ -113,6 +120,7 @@ def compare(
         didma_weights=didma_weights,
         nidma_weights=nidma_weights,
         level=level,
+        key=key,
         mapping=renamings(mapping, positive),
         classes=classes,
         seed=seed,
@@ -121,11 +129,23 @@ def compare(
     given = {"out_of_domain": out_of_domain, "target": target, "names": names, "energy": energy}
     _check_numbers(len(models), {**given, "parameters": parameters})
     opener = Opener(options.mapping)
-    homes = [in_name_order(opener.open(data, classes)) for data in models]
+    homes, said = _homes(models, labels, opener, options)
     aways = [in_name_order(opener.open(data, classes)) for data in out_of_domain]
     targets = [opener.open(data, axes=home.axes) for data, home in zip(target, homes, strict=False)]
     opener.check()
-    return _compared(_titles(names, homes), homes, aways, targets, options)
+    found = _compared(_titles(names, homes), homes, aways, targets, options)
+    return replace(found, warnings=(*said, *found.warnings))
+
+
+def _homes(
+    models: Sequence[Any], labels: Any, opener: Opener, options: CompareOptions
+) -> tuple[list[Source], list[str]]:
+    """The labelled files in domain, their truth joined where it stands apart, and what is to be said of that."""
+    homes, said = [opener.open(data, options.classes) for data in models], []
+    if labels is not None:
+        joined = [labelled(labels, source, options.key, opener.open) for source in homes]
+        homes, said = [one.source for one in joined], [line for one in joined for line in one.warnings]
+    return [in_name_order(source) for source in homes], said
 
 
 def _check_numbers(models: int, given: Mapping[str, Sequence[Any]]) -> None:
@@ -186,12 +206,13 @@ def _domain(
     """The models on one domain, their files read one by one."""
     found: list[Evaluation] = []
     rows: list[Rows] = []
+    key = row_key(options.key, sources)
     for source in sources:
-        evaluation, kept = read_rows(source, options.metrics(), options.level, options.seed)
+        evaluation, kept = read_rows(source, options.metrics(), options, key)
         found.append(evaluation)
         rows.append(kept)
         tick()
-    return domain_of(name, titles, found, rows, options.seed, options.curve)
+    return domain_of(name, titles, found, in_one_order(rows), options.seed, options.curve)
 
 
 def _rankings(

@@ -34,6 +34,7 @@ from ...results.metric import MetricEstimation
 from ...store import Source
 from ..features import about_features
 from ..fitted import Fitted
+from .alarms import raised_alarms
 from .metric_answers import MetricAnswers, check_metrics
 from .options import EstimateOptions
 from .reference_figures import ReferenceFigures
@@ -41,6 +42,7 @@ from .reference_figures import ReferenceFigures
 __all__ = ["finish", "none_applies"]
 
 _Headlines = Callable[..., "_Answer"]
+_Parts = Sequence[tuple[Part, "_Answer"]]
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class _Answer:
     """What is said of the target or a part of it.
 
     headline : under the assumption that was chosen; assumptions : under all; signs : how far the outputs moved; fell :
-    how likely the accuracy fell by the margin; changed : p-value of any change; metrics : what was asked besides it.
+    how likely the accuracy fell by the margin; changed : p-value of any change; chance : how likely the accuracy lies
+    below one; metrics : what was asked besides it.
     """
 
     headline: Headline
@@ -56,6 +59,7 @@ class _Answer:
     signs: Mapping[str, float]
     fell: float | None
     changed: float | None
+    chance: Callable[[float], float | None]
     metrics: Mapping[str, MetricEstimation] = field(default_factory=dict)
 
 
@@ -80,7 +84,13 @@ def finish(
     warnings_of_metrics = check_metrics(plan.metrics, answer.metrics, target.name)
     headline = answer.headline
     truth = _truth(whole, level)
-    slices, chunks = _parts(plan, state, options, answer_of)
+    sliced, cut = _parts(plan, state, options, answer_of)
+    fell = _falls([answer], options)[0]
+    rows, correct = fitted.counts
+    whole_part = Part({"value": "target"}, int(whole["truth"]["rows"]), headline, (), truth, fell, {}, answer.metrics)
+    alarms = raised_alarms(
+        options, (whole_part, answer.chance), [(part, one.chance) for part, one in (*sliced, *cut)], correct / rows
+    )
     warnings = [*fitted.warnings, *warnings_of_metrics]
     if headline.trust == "none" and len(estimates) > 1:
         warnings.append(headline.why)
@@ -104,14 +114,15 @@ def finish(
         risk_coverage=None if plan.curve is None else plan.curve.finish(whole["risk_coverage"]),
         reliability=None if drawn is None else drawn.reliability,
         confidence=None if drawn is None else drawn.confidence(whole["confidence"]["counts"]),
-        slices=slices,
-        chunks=chunks,
+        slices=tuple(part for part, _ in sliced),
+        chunks=tuple(part for part, _ in cut),
         diagnosis=diagnosis,
         backtest=None if trials is None else _about_trials(trials),
         assumptions=answer.assumptions,
         assume=options.assume,
-        fell=_falls([answer], options)[0],
+        fell=fell,
         metrics=answer.metrics,
+        alarms=alarms,
     )
 
 
@@ -177,10 +188,14 @@ def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOp
         headline = headline_under(options.assume, natural, assumptions)
         signs = signs_of(still, {e.method: e for e in estimates}, here)
         assumed = None if natural_only else headline.interval
+
+        def chance(bound: float) -> float | None:
+            return chance_of_fall(prior, signs, correct / rows - bound, assumed, here.source)
+
         fell = chance_of_fall(prior, signs, options.margin, assumed, here.source)
         changed = None if statistics is None else statistics.p_value(states["shift_statistics"], options.seed)
         metrics = asked.answers(by_metric, estimates, states, here, signs)
-        return _Answer(headline, assumptions, seen, fell, changed, metrics)
+        return _Answer(headline, assumptions, seen, fell, changed, chance, metrics)
 
     return answer_of
 
@@ -246,7 +261,7 @@ def _truth(states: Mapping[str, Any], level: float) -> Interval | None:
 
 def _parts(
     plan: EstimationPlan, state: State, options: EstimateOptions, answer_of: _Headlines
-) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+) -> tuple[_Parts, _Parts]:
     """Slices in their natural order, or chunks in order of time or rows."""
     slices = in_natural_order([k for k in state if k[0] == "by"])
     chunks = _merge_short_chunk(plan, [(k, state[k]) for k in sorted(k for k in state if k[0] == "every")])
@@ -267,8 +282,8 @@ def _made_parts(
     places: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]],
     options: EstimateOptions,
     answer_of: _Headlines,
-) -> tuple[Part, ...]:
-    """The parts at these places, each with its states; whether they fell is judged of all together."""
+) -> _Parts:
+    """The parts at these places and what is said of them; whether they fell is judged of all together."""
     said = [_part_estimates(plan, place, states) for place, states in places]
     metrics = None if plan.metrics is None else plan.metrics.lighter()
     answers = [
@@ -276,7 +291,7 @@ def _made_parts(
         for estimates, (_, states) in zip(said, places, strict=True)
     ]
     falls = _falls(answers, options)
-    return tuple(
+    made = (
         Part(
             place,
             int(states["truth"]["rows"]),
@@ -289,6 +304,7 @@ def _made_parts(
         )
         for (place, states), estimates, answer, fell in zip(places, said, answers, falls, strict=True)
     )
+    return list(zip(made, answers, strict=True))
 
 
 def _merge_short_chunk(plan: EstimationPlan, chunks: list[tuple[Key, Any]]) -> list[tuple[Key, Key, Any]]:

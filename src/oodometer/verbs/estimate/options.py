@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import UsageError
-from ...estimators.class_metrics import class_metrics_asked
+from ...estimators.class_metrics import class_metrics_asked, metric_name
+from ...headline.alarms import alarm_rules, check_when
 from ...headline.falls import check_margin
 from ...headline.natural_shifts import NaturalShifts, packaged_prior
 from ...intervals import check_level
@@ -20,10 +21,11 @@ from ...passes.chunking import Chunks, parse_chunks
 from ...passes.folding import Execution
 from ...predictions import FIELDS
 from ...registry import find
+from ...results.alarms import AlarmRule, FailWhen
 from ...results.backtest import Backtest
 from ...results.estimation import ASSUMPTIONS
 
-__all__ = ["EstimateOptions"]
+__all__ = ["EstimateOptions", "watched_metrics"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,9 @@ class EstimateOptions:
     payoff: Any = None
     positive: str | None = None
     margin: float = 0.01
+    fail_below: float | Mapping[str, float] | None = None
+    fail_drop: float | Mapping[str, float] | None = None
+    fail_when: str = "value"
     seed: int = 0
     execution: Execution = field(default_factory=Execution)
 
@@ -60,7 +65,7 @@ class EstimateOptions:
         check_margin(self.margin)
         if self.by is not None and self.every is not None:
             raise UsageError("give --by or --every, not both")
-        _ = self.chunks  # refused before the work
+        _ = self.chunks, self.alarm_rules, self.when  # refused before the work
         for name in self.methods or ():
             find("estimator", name)
         for name in self.metrics:
@@ -83,7 +88,43 @@ class EstimateOptions:
         """How the target is cut into chunks; `UsageError` for what is no way to."""
         return None if self.every is None else parse_chunks(self.every)
 
+    @cached_property
+    def alarm_rules(self) -> tuple[AlarmRule, ...]:
+        """What must not be undercut."""
+        below, drop = named_bounds(self.fail_below), named_bounds(self.fail_drop)
+        return alarm_rules(below, drop, ("accuracy", *map(metric_name, self.metrics)))
+
+    @property
+    def when(self) -> FailWhen:
+        """What an alarm is judged by."""
+        return check_when(self.fail_when)
+
     @property
     def extra_columns(self) -> list[str]:
         """Columns of the target that are no field and are read all the same."""
         return [self.by] if self.by is not None and self.by not in FIELDS else []
+
+
+def named_bounds(given: float | Mapping[str, float] | None) -> dict[str, float]:
+    """Metric -> bound, each metric by the name that it is known by; a number alone is of the accuracy.
+
+    >>> named_bounds(0.93), named_bounds({"auc": 0.8}), named_bounds(None)
+    ({'accuracy': 0.93}, {'roc_auc': 0.8}, {})
+    """
+    if given is None:
+        return {}
+    return (
+        {metric_name(name): bound for name, bound in given.items()}
+        if isinstance(given, Mapping)
+        else {"accuracy": given}
+    )
+
+
+def watched_metrics(metrics: Sequence[str], *given: float | Mapping[str, float] | None) -> list[str]:
+    """The metrics asked for, and those that an alarm asks for.
+
+    >>> watched_metrics(["f1"], {"auc": 0.8, "accuracy": 0.9}, 0.02)
+    ['f1', 'roc_auc']
+    """
+    asked = [name for one in given for name in named_bounds(one) if name != "accuracy"]
+    return list(dict.fromkeys((*metrics, *asked)))

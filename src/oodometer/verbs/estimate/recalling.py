@@ -34,7 +34,21 @@ FITTED = (
 )
 """Options that shape what is learnt from a reference: a fitted file holds them, and another value is refused."""
 
-ASKED = ("by", "every", "labels", "key", "backtest", "assume", "prior", "payoff", "margin", "execution")
+ASKED = (
+    "by",
+    "every",
+    "labels",
+    "key",
+    "backtest",
+    "assume",
+    "prior",
+    "payoff",
+    "margin",
+    "fail_below",
+    "fail_drop",
+    "fail_when",
+    "execution",
+)
 """Options that only say what is asked about a target."""
 
 _OPENED = ("classes", "mapping", "positive", "threshold")  # whoever opens the target sees to these

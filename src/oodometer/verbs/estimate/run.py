@@ -11,6 +11,7 @@ from typing import Any
 
 from ...arguments import checked, renamed
 from ...audits.joining import by_position, joined_truth
+from ...audits.keys import target_key
 from ...audits.labels import open_labels
 from ...engines import Engine
 from ...errors import InputError
@@ -34,7 +35,7 @@ from . import learning
 from .finishing import finish, none_applies
 from .learning import learn
 from .metric_answers import check_metric_names
-from .options import EstimateOptions
+from .options import EstimateOptions, watched_metrics
 from .recalling import asked_as_fitted, figures_of, recalled
 from .reference_figures import reference_figures
 
@@ -69,6 +70,9 @@ def estimate(
     metrics: Sequence[str] = (),
     payoff: Any = None,
     margin: float = 0.01,
+    fail_below: float | Mapping[str, float] | None = None,
+    fail_drop: float | Mapping[str, float] | None = None,
+    fail_when: str = "value",
     engine: str | Engine = "local",
     workers: int | None = None,
     seed: int = 0,
@@ -93,9 +97,9 @@ def estimate(
     labels :
         Truth of target rows (a file or a dict with `label` or `correct`, null where unknown); only printed beside the
         estimates. Joined by `id` where both hold it, by a column `row` (target rows counted from 0), else one row
-        for each target row, in its order.
+        for each target row, in its order; places are refused where a column of ids says that they are others.
     key :
-        Another column to join the labels by, in both files.
+        Another column to join the labels by, in both files; ``"TARGET=LABELS"`` where they call it differently.
     target_accuracies :
         Accuracies for which the operating threshold is looked up on the label-free risk-coverage curve.
     calibrator :
@@ -130,6 +134,13 @@ def estimate(
         {true: {predicted: number}}.
     margin :
         "Did the accuracy fall by at least this much?" is answered for the target, each slice and each chunk (`Fall`).
+    fail_below, fail_drop :
+        Raise an alarm (`Estimation.alarms`) where an estimate lies below this number, or below the reference's by more
+        than this drop: a number of the accuracy, or a mapping from metrics to numbers. Metrics that are named here are
+        estimated as if ``metrics`` held them. Chunks or slices are judged one by one, else the target as a whole.
+    fail_when :
+        What an alarm is judged by: "value" (the estimate lies below, by more than chance), "likely" (so it does with 80
+        % or more) or "upper" (the whole interval does).
     engine, workers :
         Where the passes over the target run.
     seed :
@@ -162,10 +173,13 @@ def estimate(
         diagnosis=diagnosis,
         assume=assume,
         prior=prior,
-        metrics=metrics,
+        metrics=watched_metrics(metrics, fail_below, fail_drop),
         payoff=payoff,
         positive=positive,
         margin=margin,
+        fail_below=fail_below,
+        fail_drop=fail_drop,
+        fail_when=fail_when,
         seed=seed,
         execution=Execution(engine, workers, progress),
     )
@@ -183,7 +197,7 @@ def _estimate(reference: Any, target: Any, options: EstimateOptions) -> Estimati
     if kept is not None:
         options = asked_as_fitted(kept, options)
     features = options.features if kept is None else None  # those of a fitted file are known
-    sources, target = with_features(sources, target, features, [options.key])
+    sources, target = with_features(sources, target, features, [target_key(options.key, target)])
     _ = options.natural_shifts  # a file that is no prior is refused before the work
     truth = None if labels is None else joined_truth(labels, target, options.key)
     if options.methods is None:
