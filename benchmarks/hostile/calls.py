@@ -83,6 +83,30 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(kit.clean("reference"), kit.clean("reference"), clean=None)
 
 
+def _measured(name: str, came: str, words: Any, *more: str) -> None:
+    """A call of `evaluate` for a binary model."""
+
+    @trial(CALLS, name, came, REFUSED, words, ("evaluate",))
+    def _(kit: Kit, form: str) -> Call:
+        two = {"label": ["no", "yes"] * 60, "prediction": ["no", "yes", "yes"] * 40}
+        return Call(["evaluate", str(kit.put("binary.csv", two)), *more])
+
+
+_measured(
+    "a positive class that is not there",
+    "`--positive =maybe`",
+    "a positive class among no, yes",
+    "--positive",
+    "=maybe",
+)
+_measured("a metric that is not there", "`--metric f11`", "did you mean f1", "--metric", "f11")
+_measured("a pay-off for one class of two", """`--payoff '{"no": {"no": 1, "yes": 0}}'`""", "none for 'yes'",
+          "--payoff", '{"no": {"no": 1, "yes": 0}}')  # fmt: skip
+_measured("a pay-off that is a text", """`--payoff '{"no": {"no": "much"}}'`""", "a number for truth 'no'",
+          "--payoff", '{"no": {"no": "much"}}')  # fmt: skip
+_measured("a pay-off file that is not there", "`--payoff worth.json`", "worth.json", "--payoff", "worth.json")
+
+
 def _no_file(name: str, came: str, words: Any, make: Any) -> None:
     @trial(CALLS, name, came, REFUSED, words, ("estimate", "evaluate", "audit", "backtest", "diagnose"))
     def _(kit: Kit, form: str) -> Call:
