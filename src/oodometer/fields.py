@@ -69,6 +69,8 @@ class Field:
     tells : fields that need not be there as long as this one is.
     positions : whether a "class" beside this field is a position among its entries in the row; there are no classes.
     on_request : whether it is read only where it is asked for by name.
+    elsewhere : pattern of what teams and libraries call it (NannyML, evidently, scikit-learn's examples); such a name
+        is never taken for the field, only offered in an error.
 
     >>> FIELDS["members"].kind, FIELDS["members"].sample, FIELDS["members"].axis
     ('classes', 1, 'model')
@@ -86,6 +88,7 @@ class Field:
     tells: tuple[str, ...] = ()
     positions: bool = False
     on_request: bool = False
+    elsewhere: str | None = None
 
     @property
     def kind(self) -> Kind:
@@ -168,8 +171,17 @@ def _time(value: Any, classes: ClassNames | None, learnt: dict[str, Any]) -> Arr
 
 
 FIELDS: dict[str, Field] = {
-    "label": Field("class", unknown=True),
-    "prediction": Field("class"),
+    "label": Field(
+        "class",
+        unknown=True,
+        elsewhere="(y|y_?true|true|truth|ground_?truth|gt|gold|target|actual|labels|"
+        "(true|gold|actual|target|y)_?(label|class|value))",
+    ),
+    "prediction": Field(
+        "class",
+        elsewhere="(y_?pred|y_?hat|pred|preds|predicted|predictions|decision|"
+        "(pred|predicted|model)_?(label|class|prediction))",
+    ),
     "probabilities": Field("number", ("sample", "class"), "prob_", _probabilities, tells=("prediction",)),
     "logits": Field(
         "number",
@@ -197,7 +209,11 @@ FIELDS: dict[str, Field] = {
     "correct": Field("truth", unknown=True),
     "input": Field("text", on_request=True),
     "output": Field("text", on_request=True),
-    "time": Field("time", check=_time),
+    "time": Field(
+        "time",
+        check=_time,
+        elsewhere="(timestamp|time_stamp|date|datetime|ts|(event|prediction|created)_?(time|at|date))",
+    ),
     "group": Field("any"),
 }
 

@@ -9,16 +9,6 @@ from ..fields import FIELDS
 
 __all__ = ["likely_columns", "likely_remedy"]
 
-# What teams and libraries call them: NannyML, evidently, scikit-learn's examples, spreadsheets.
-_NAMES = {
-    "label": re.compile(
-        r"(y|y_?true|true|truth|ground_?truth|gt|gold|target|actual|labels|(true|gold|actual|target|y)_?(label|class|value))"
-    ),
-    "prediction": re.compile(
-        r"(y_?pred|y_?hat|pred|preds|predicted|predictions|decision|(pred|predicted|model)_?(label|class|prediction))"
-    ),
-    "time": re.compile(r"(timestamp|date|datetime|ts|(event|prediction|created)_?(time|at|date)|time_?stamp)"),
-}
 _PREFIXES = tuple(field.prefix for field in FIELDS.values() if field.prefix is not None)
 _PROBABILITY = re.compile(r"(^|_)(prob|proba|probs|probability|probabilities)(_|$)")
 _SCORE = re.compile(r"(y_?|model_?|pred(iction)?_?)?(scores?|p)(_?1)?|p_?(pos|positive|yes|true)")
@@ -35,8 +25,10 @@ def likely_columns(columns: Sequence[str]) -> dict[str, str]:
     {'y_pred_proba_cat': 'prob_cat', 'y_pred_proba_dog': 'prob_dog'}
     """
     out: dict[str, str] = {}
-    for ours, pattern in _NAMES.items():
-        fitting = [c for c in columns if pattern.fullmatch(c.strip().lower().replace(" ", "_").replace("-", "_"))]
+    for ours, field in FIELDS.items():
+        if field.elsewhere is None:
+            continue
+        fitting = [c for c in columns if re.fullmatch(field.elsewhere, re.sub("[ -]", "_", c.strip().lower()))]
         if ours not in columns and len(fitting) == 1:
             out[fitting[0]] = ours
     if any(c in FIELDS and FIELDS[c].of_classes for c in columns) or any(c.startswith(_PREFIXES) for c in columns):
