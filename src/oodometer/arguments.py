@@ -289,7 +289,7 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("batch_size", "max_length", "agree", "views", "dropout", "batch_rows"), _whole),
     **dict.fromkeys(("tolerance", "optimal_parameters", "learning_rate", "balance", "margin", "threshold"), _number),
     **dict.fromkeys(("diagnosis", "expected_widths", "average", "features", "keep_input", "unlabelled"), _truth),
-    **dict.fromkeys(("out", "path", "prior", "cache", "pseudo", "folder"), _place),
+    **dict.fromkeys(("out", "path", "prior", "cache", "pseudo_labels", "folder"), _place),
     **dict.fromkeys(("models",), _several),
     **dict.fromkeys(
         ("reference", "target", "labels", "sources", "data", "pairs", "dev", "outputs", "axes", "payoff"), _anything

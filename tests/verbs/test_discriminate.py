@@ -343,13 +343,13 @@ def test_votes_of_ones_own_judges_stay_and_others_are_asked_anew(tmp_path: Path)
 
 
 def test_pseudo_labels_are_inputs_and_golds(tmp_path: Path) -> None:
-    found = judge_outputs(THREE, ROWS, pseudo=tmp_path / "p.jsonl", out=tmp_path / "j.jsonl")
+    found = judge_outputs(THREE, ROWS, pseudo_labels=tmp_path / "p.jsonl", out=tmp_path / "j.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "p.jsonl").read_text().splitlines()]
     assert lines == [{"input": "a", "gold": "A", "row": 0}, {"input": "b", "gold": "B", "row": 1}]
     assert found.pseudo_labels is not None
     assert found.pseudo_labels.precision is not None
     assert found.pseudo_labels.precision.value == 1
-    none = judge_outputs(rules(lambda i, o: False), ROWS, pseudo=tmp_path / "q.jsonl", out=tmp_path / "j2.jsonl")
+    none = judge_outputs(rules(lambda i, o: False), ROWS, pseudo_labels=tmp_path / "q.jsonl", out=tmp_path / "j2.jsonl")
     assert any("no row is accepted by 1 of 1 judges: nothing was written" in one for one in none.warnings)
     assert (tmp_path / "j2.jsonl").exists()
     assert not (tmp_path / "q.jsonl").exists()

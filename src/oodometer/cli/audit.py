@@ -122,8 +122,8 @@ def show(found: Audit, out: str | None) -> None:
     """The interval, what the labels are worth, the verdict on the label-free headline, all intervals, warnings."""
     from ..audits.result import audit_lines
 
-    output.say(*audit_lines(found))
-    if found.intervals:
+    output.tell(*audit_lines(found))
+    if found.intervals and output.verbose():
         output.print_table(
             ["interval", "accuracy", "lower", "upper", "kind", "assumes"],
             [
@@ -132,8 +132,8 @@ def show(found: Audit, out: str | None) -> None:
             ],
         )
     if found.suggestion is not None:
-        output.say(f"Wrote {len(found.suggestion.row)} rows to label, drawn from {found.rows}, to {out}")
+        output.tell(f"Wrote {len(found.suggestion.row)} rows to label, drawn from {found.rows}, to {out}")
         if str(out).lower().endswith(".html"):
-            output.say("Open it in a browser, label, save the CSV there, and give that with --labels")
-    for warning in found.warnings:
-        output.say(f"warning: {warning}")
+            output.tell("Open it in a browser, label, save the CSV there, and give that with --labels")
+    output.tell(*(f"warning: {warning}" for warning in found.warnings))
+    output.left_out(interval=len(found.intervals))

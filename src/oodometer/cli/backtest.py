@@ -63,7 +63,7 @@ def backtest(
     output.check_files(report, out)
     kept = _kept_in(cache, no_cache)
     count = _Count()
-    with going_on(lambda: _last_words(count, kept)), output.progress_bar("backtesting") as count.bar:
+    with going_on(lambda: _last_words(count, kept)), output.progress_bar("backtesting", lines=True) as count.bar:
         found = run(
             reference,
             methods=method or None,
@@ -126,12 +126,31 @@ def _by_family(found: Backtest, name: str) -> dict[tuple[str, str], float]:
 
 
 def show(found: Backtest) -> None:
-    """Errors by method and family, best method first; then how often the intervals held the truth; what was skipped."""
+    """Every method's error, the best first, and how often its intervals held the truth; with -v by family of shifts."""
     reference = found.reference
-    output.say(
+    output.tell(
         f"{len(found.trials)} simulated targets from {reference['rows']} rows of {reference['name']}"
         f" (accuracy {100 * reference['accuracy']:.1f} %); {found.reused} trials were kept from before"
     )
+    if output.verbose():
+        _show_families(found)
+        output.tell(*(f"skipped {skipped.method}: {skipped.why}" for skipped in found.skipped))
+    else:
+        errors, rows = _by_family(found, "error"), []
+        for row in found.overall():
+            worst, family = max((value, f) for (method, f), value in errors.items() if method == row.method)
+            rows.append([row.method, *(f"{100 * x:.1f}" for x in (row.error, worst)), family.replace("_", " "),
+                         f"{100 * row.coverage:.0f} %"])  # fmt: skip
+        held = f"{percent(found.level, None)} intervals held"
+        output.print_table(
+            ["method", "error", "worst", "in", held], rows, "Mean absolute error, points of accuracy; the best first"
+        )
+    output.tell(*(f"warning: {warning}" for warning in found.warnings))
+    output.left_out(table=2, note=len(found.skipped))
+
+
+def _show_families(found: Backtest) -> None:
+    """Errors, then coverage, of every method on every family of shifts."""
     methods = [row.method for row in found.overall()]
     families = [f for f in found.families if any(row.family == f for row in found.rows)]
     heads = ["method", *(f.replace("_", " ") for f in families), "all"]
@@ -153,7 +172,3 @@ def show(found: Backtest) -> None:
                 least = min(cells[m, family] for m in methods if (m, family) in cells)
                 bold += [(i, j) for i, m in enumerate(methods) if cells.get((m, family)) == least]
         output.print_table(heads, table, title, bold=bold)
-    for skipped in found.skipped:
-        output.say(f"skipped {skipped.method}: {skipped.why}")
-    for warning in found.warnings:
-        output.say(f"warning: {warning}")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["add_to"]
 
 _COLUMNS = ("accuracy", "auc_coverage", "augrc", "disca", "coverage_at_risk", "risk_at_coverage")
+_MAIN = 4  # of them are printed without -v
 
 
 def add_to(app: typer.Typer) -> None:
@@ -144,15 +145,15 @@ def show(found: Comparison) -> None:
         output.print_table(["model", "accuracy", "auc_coverage"], rows, "target without labels, estimated")
     for finding in found.findings:
         often = "" if finding["undecided"] else f" (in {percent(finding['share'], 0)} of replicates)"
-        output.say(f"- {finding['sentence']}{often}")
+        output.tell(f"- {finding['sentence']}{often}")
     _show_thresholds(found)
-    for warning in found.warnings:
-        output.say(f"warning: {warning}")
+    output.tell(*(f"warning: {warning}" for warning in found.warnings))
+    output.left_out(metric=0 if output.verbose() else len(_COLUMNS) - _MAIN)
 
 
 def _show_domain(found: Comparison, domain: str) -> None:
     rankings = found.rankings[domain]
-    columns = [name for name in _COLUMNS if name in rankings]
+    columns = [name for name in (_COLUMNS if output.verbose() else _COLUMNS[:_MAIN]) if name in rankings]
     cells: dict[str, list[str]] = {model.name: [] for model in found.models}
     best: set[tuple[int, int]] = set()
     places = {model.name: i for i, model in enumerate(found.models)}
@@ -208,5 +209,5 @@ def _show_thresholds(found: Comparison) -> None:
         output.print_table(
             ["model", "required", "threshold", "answered", "accuracy", "proved"],
             rows,
-            f"thresholds in domain, proved at the level {found.level:g} although chosen on these rows",
+            f"thresholds in domain, proved at the level {found.level:g}, chosen on these rows",
         )

@@ -104,8 +104,7 @@ def show_columns(columns: Sequence[ColumnChange]) -> None:
 
 def show(found: Diagnosis) -> None:
     """The kind and why, then what each test saw, then which methods that speaks for and against."""
-    output.say(f"Kind of shift: {found.kind}")
-    output.say(f"  {found.why}", *(f"  {line}" for line in column_lines(found)))
+    output.tell(f"Kind of shift: {found.kind}", f"  {found.why}", *(f"  {line}" for line in column_lines(found)))
     show_columns(found.columns)
     output.print_table(
         ["look", "finding", "statistic", "p", "power"],
@@ -114,10 +113,11 @@ def show(found: Diagnosis) -> None:
         bold=[(i, 0) for i, f in enumerate(found.findings) if f.strength == "strong"],
     )
     verdicts = [f for f in found.findings if f.supports or f.refutes]
-    if verdicts:
+    if verdicts and output.verbose():
         output.print_table(
             ["look", "supports", "refutes"],
             [[f.name, ", ".join(f.supports), ", ".join(f.refutes)] for f in verdicts],
             "Methods whose assumption that speaks for or against",
         )
-    output.say("No test here sees a change of the truth itself (P(y | x)): only labels do, see `oodometer audit`.")
+    output.tell("No test here sees a change of the truth itself (P(y | x)): only labels do, see `oodometer audit`.")
+    output.left_out(note=len(verdicts))

@@ -28,11 +28,11 @@ def _interval(one: Interval | None) -> str:
 
 def show_trained(found: TrainedJudges) -> None:
     """The examples, what the judges are worth, where they are, warnings."""
-    output.say(found.examples["words"])
+    output.tell(found.examples["words"])
     held = found.held_out
     what = "right or wrong" if found.metric == "exact" else found.metric
-    output.say(f"{found.judges} judges of {what} learnt from {found.dev['learnt']:,} pairs")
-    output.say(f"held out: {held['pairs']:,} pairs of {held['inputs']:,} inputs ({found.dev['from']})")
+    output.tell(f"{found.judges} judges of {what} learnt from {found.dev['learnt']:,} pairs")
+    output.tell(f"held out: {held['pairs']:,} pairs of {held['inputs']:,} inputs ({found.dev['from']})")
     title = f"on the held-out pairs, with conditional intervals at the level {found.level:g}"
     if found.metric == "exact":
         rows = [(_RULES[row["rule"]], row) for row in held["rules"]]
@@ -42,10 +42,10 @@ def show_trained(found: TrainedJudges) -> None:
             _show_range(held.get("holds"))
     else:
         _show_metric(held, found.metric, title)
-    output.say(f"rests on: {held['assumes']}")
+    output.tell(f"rests on: {held['assumes']}")
     output.say(f"{'kept from before' if found.kept else 'wrote'}: {found.folder}")
     for warning in found.warnings:
-        output.say(f"warning: {warning}")
+        output.tell(f"warning: {warning}")
     output.say(f"next: oodometer discriminate predict {found.folder} OUTPUTS.jsonl --out JUDGED.jsonl")
 
 
@@ -53,9 +53,9 @@ def show_judged(found: JudgedOutputs) -> None:
     """Bounds, ladder, the truth where it is known, what was written, what to do next, warnings."""
     n, e = len(found.judges), found.estimate
     what = "accuracy" if found.metric == "exact" else f"mean {found.metric}"
-    output.say(f"{found.name}: {found.rows:,} outputs, {n} judge{'s' if n != 1 else ''}")
-    output.say(f"Estimated {what}: {_interval(e)}  ({e.kind}: no guarantee)")
-    output.say(f"  rests on: {found.assumes}")
+    output.tell(f"{found.name}: {found.rows:,} outputs, {n} judge{'s' if n != 1 else ''}")
+    output.tell(f"Estimated {what}: {_interval(e)}  ({e.kind}: no guarantee)")
+    output.tell(f"  rests on: {found.assumes}")
     low, high = found.agree, n - found.agree + 1
     if found.metric == "exact":
         names = (_accepting(low, n), _accepting(high, n))
@@ -87,20 +87,20 @@ def show_judged(found: JudgedOutputs) -> None:
     if found.pseudo_labels is not None and len(found.pseudo_labels):
         one = found.pseudo_labels
         right = "" if one.precision is None else f"; right: {_interval(one.precision)}"
-        output.say(
+        output.tell(
             f"wrote {len(one):,} pseudo-labels ({_interval(one.accepted)} of the rows{right}) to {found.pseudo_out}"
         )
     if found.out is not None:
-        output.say(
+        output.tell(
             f"wrote {found.rows:,} rows with votes to {found.out}"
             if found.metric == "exact"
             else f"wrote {found.rows:,} rows with predictions to {found.out}"
         )
     for warning in found.warnings:
-        output.say(f"warning: {warning}")
+        output.tell(f"warning: {warning}")
     if found.metric == "exact":
         judged = found.out or "JUDGED.jsonl"
-        output.say(
+        output.tell(
             f"next: a few labels make the bounds valid: oodometer audit REFERENCE {judged} --suggest 50 --out rows.csv "
             "(REFERENCE: judged outputs with gold)"
         )
@@ -110,7 +110,7 @@ def _show_range(holds: Mapping[str, Interval] | None) -> None:
     """For which accuracies the bounds would hold the truth."""
     if holds is None:
         return
-    output.say(
+    output.tell(
         "if they err on new outputs as here, the bounds hold the truth for accuracies from "
         f"{_interval(holds['lowest'])} to {_interval(holds['highest'])}"
     )
@@ -128,7 +128,7 @@ def _show_truth(found: JudgedOutputs, truth: Mapping[str, Any]) -> None:
 
     if found.metric != "exact":
         inside = "lies" if truth["inside"] else "does not lie"
-        output.say(
+        output.tell(
             f"Truth of {truth['rows']:,} rows: {_interval(truth['true'])}; it {inside} between the judges' bounds "
             f"there, {percent(truth['lower'])} and {percent(truth['upper'])}"
         )
@@ -136,7 +136,7 @@ def _show_truth(found: JudgedOutputs, truth: Mapping[str, Any]) -> None:
         return
     widest = next(row for row in truth["bounds"] if row["agree"] == found.agree)
     inside = "lies" if widest["inside"] else "does not lie"
-    output.say(
+    output.tell(
         f"Truth of {truth['rows']:,} rows: {_interval(truth['gold'])}; it {inside} between the judges' bounds there, "
         f"{percent(widest['lower']['value'])} and {percent(widest['upper']['value'])}"
     )
@@ -165,4 +165,4 @@ def _show_metric(found: Mapping[str, Any], metric: str, title: str) -> None:
         title,
     )
     if found["correlation"] is not None:
-        output.say(f"correlation over the rows: {found['correlation']:.3f}")
+        output.tell(f"correlation over the rows: {found['correlation']:.3f}")

@@ -59,10 +59,7 @@ def estimate(
         places.READ,
     ] = None,
     key: options.Key = None,
-    accuracy: Annotated[
-        list[float] | None,
-        typer.Option("--accuracy", help="Find the threshold for this accuracy; may be repeated."),
-    ] = None,
+    target_accuracy: options.TargetAccuracies = None,
     calibrator: Annotated[str, typer.Option(help="auto, none, temperature, isotonic or histogram.")] = "auto",
     rename: options.Rename = None,
     positive: options.Positive = None,
@@ -108,7 +105,7 @@ def estimate(
     from ..verbs.estimate import estimate as run
 
     output.check_files(report, out)
-    with output.progress_bar("estimating") as progress:
+    with output.progress_bar("estimating", lines=True) as progress:
         found = run(
             reference,
             target,
@@ -118,7 +115,7 @@ def estimate(
             every=every,
             labels=labels,
             key=key,
-            target_accuracies=tuple(accuracy or (0.95,)),
+            target_accuracies=tuple(target_accuracy or (0.95,)),
             calibrator=calibrator,
             mapping=output.parse_mapping(rename or []),
             positive=positive,
@@ -142,14 +139,14 @@ def estimate(
     found = replace(found, argv=output.command_line())
     output.deliver(found.to_dict(), json=json, report=report, found=found, files=out)
     if json != "-":
-        show(found)
+        show(found, thresholds=bool(target_accuracy))
     if found.alarms is not None and found.alarms.raised:
         if json == "-" or output.quiet():  # nothing was printed: whoever is woken by an alarm reads why
             output.say(*found.alarms.lines(), error=True)
         raise typer.Exit(ALARM)
 
 
-def show(found: Estimation) -> None:
+def show(found: Estimation, thresholds: bool = False) -> None:
     """Headline, trust and alarm, slices or chunks, warnings; with -v everything else."""
     output.tell(*(headline_lines(found) if output.verbose() else brief_lines(found)))
     if output.verbose():
@@ -159,8 +156,10 @@ def show(found: Estimation) -> None:
     if found.alarms is not None:
         output.say(*found.alarms.lines())  # unfolded: one line each, for a log
     answers = found.risk_coverage.extra["answers"] if found.risk_coverage is not None else ()
-    if output.verbose():
+    if output.verbose() or thresholds:
         _show_thresholds(found, answers)
+        answers = ()
+    if output.verbose():
         output.tell(*(f"skipped {skipped.method}: {skipped.why}" for skipped in found.skipped))
     shown = found.warnings if output.verbose() else found.warnings[:_MOST_WARNINGS]
     output.tell(*(f"warning: {warning}" for warning in shown))

@@ -9,13 +9,22 @@ import typer
 
 from ..results import percent
 from ..results.evaluation import metric_rows, positive_said
+from ..results.values import counted
 from . import options, output, places
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..results import Interval
     from ..results.evaluation import Evaluation
 
 __all__ = ["add_to", "threshold_text"]
+
+# Metrics that are printed without -v, where none is asked for.
+_MAIN = (
+    "accuracy", "balanced_accuracy", "precision", "recall", "f1", "macro_f1", "roc_auc", "average_precision", "mcc",
+    "log_loss", "nll", "brier", "ece", "auc_coverage", "aurc", "recall_at_k", "top_k_accuracy",
+)  # fmt: skip
 
 
 # Columns of the table of slices, where they were asked for.
@@ -82,34 +91,37 @@ def evaluate(
     if json != "-":
         several: Evaluation | Evaluations = found
         for one in several if isinstance(several, Evaluations) else (several,):
-            show(one)
+            show(one, metric or ())
 
 
-def show(found: Evaluation) -> None:
-    """Metrics with intervals, slices, what was skipped, warnings."""
-    output.say(f"{found.name}: {found.rows} labelled rows")
-    output.print_table(["metric", "value", "lower", "upper", "kind"], metric_rows(found))
-    for line in positive_said(found):
-        output.say(line)
-    if "disca" in found.metrics:
-        output.say(f"disca is that of {found.rows} rows: it does not compare with that of another number of rows")
+def show(found: Evaluation, asked: Sequence[str] = ()) -> None:
+    """Metrics with intervals, slices, what to answer, warnings; with -v all metrics, failure cases, skipped ones."""
+    output.tell(f"{found.name}: {counted(found.rows, 'labelled row')}")
+    everything = output.verbose() or bool(asked)
+    rows = [row for row in metric_rows(found) if everything or row[0] in _MAIN]
+    if not rows:
+        rows, everything = metric_rows(found), True
+    output.print_table(["metric", "value", "lower", "upper", "kind"], rows)
+    output.tell(*positive_said(found))
+    if "disca" in found.metrics and everything:
+        output.tell(f"disca is that of {found.rows} rows: it does not compare with that of another number of rows")
     if found.slices:
         there = {name: None for one in found.slices for name in one.metrics}
         names = [n for n in _IN_SLICES if n in there] or list(there)[:5]
         output.print_table(
             ["slice", "rows", *names],
-            [[str(s.value), str(s.rows), *(_cell(s.metrics.get(n)) for n in names)] for s in found.slices],
+            [[str(s.value), f"{s.rows:,}", *(_cell(s.metrics.get(n)) for n in names)] for s in found.slices],
             f"by {found.slices[0].by}",
         )
     for point in found.tables.get("operating_points", []):
-        output.say(f"to be right {percent(point['accuracy'], 0)} of the time: {_rule(point)}")
-    for case in found.tables.get("failure_cases", []):
-        if case["seen"]:
-            output.say(f"failure case: {case['sentence']}")
-    for skipped in found.skipped:
-        output.say(f"skipped {skipped.method}: {skipped.why}")
-    for warning in found.warnings:
-        output.say(f"warning: {warning}")
+        output.tell(f"to be right {percent(point['accuracy'], 0)} of the time: {_rule(point)}")
+    cases = [case for case in found.tables.get("failure_cases", []) if case["seen"]]
+    if output.verbose():
+        output.tell(*(f"failure case: {case['sentence']}" for case in cases))
+        output.tell(*(f"skipped {skipped.method}: {skipped.why}" for skipped in found.skipped))
+        cases = []
+    output.tell(*(f"warning: {warning}" for warning in found.warnings))
+    output.left_out(metric=len(metric_rows(found)) - len(rows), skipped_metric=len(found.skipped), note=len(cases))
 
 
 def _cell(number: Interval | None) -> str:

@@ -30,10 +30,7 @@ def fit(
     ],
     method: options.Methods = None,
     level: options.Level = 0.95,
-    accuracy: Annotated[
-        list[float] | None,
-        typer.Option("--accuracy", help="Find the threshold for this accuracy; may be repeated."),
-    ] = None,
+    target_accuracy: options.TargetAccuracies = None,
     calibrator: Annotated[str, typer.Option(help="auto, none, temperature, isotonic or histogram.")] = "auto",
     rename: options.Rename = None,
     positive: options.Positive = None,
@@ -65,7 +62,7 @@ def fit(
         out=out,
         methods=method or None,
         level=level,
-        target_accuracies=tuple(accuracy or (0.95,)),
+        target_accuracies=tuple(target_accuracy or (0.95,)),
         calibrator=calibrator,
         mapping=output.parse_mapping(rename or []),
         positive=positive,
@@ -87,12 +84,12 @@ def show(made: Oodometer, out: str) -> None:
     fitted = made.fitted_.fitted
     rows, correct = fitted.counts
     trials = "no backtest" if fitted.trials is None else f"{len(fitted.trials.trials)} simulated targets"
-    output.say(
+    output.tell(
         f"Fitted {len(fitted.plan.methods)} methods on {rows} rows of {fitted.name}, {percent(correct / rows)} right; "
         f"{trials}",
         f"Wrote {out} ({Path(out).stat().st_size / 1e6:.1f} MB); ask it: oodometer estimate {out} TARGET",
     )
-    for skipped in fitted.skipped:
-        output.say(f"skipped {skipped.method}: {skipped.why}")
-    for warning in fitted.warnings:
-        output.say(f"warning: {warning}")
+    if output.verbose():
+        output.tell(*(f"skipped {skipped.method}: {skipped.why}" for skipped in fitted.skipped))
+    output.tell(*(f"warning: {warning}" for warning in fitted.warnings))
+    output.left_out(skipped_method=len(fitted.skipped))

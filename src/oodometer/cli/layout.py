@@ -90,7 +90,7 @@ def table_lines(
     bold: Collection[tuple[int, int]] = (),
     colour: bool = False,
 ) -> list[str]:
-    """A table as lines of at most so many characters: columns under each other, numbers to the right.
+    """A table as lines of at most so many characters: columns under each other, numbers but in the first to the right.
 
     Long cells are folded between words. Where even that is too wide, the columns that do not fit follow below, beside
     the first column again.
@@ -104,7 +104,7 @@ def table_lines(
     out: list[str] = []
     for block in _blocks(least, across):
         widths = _fitted([natural[j] for j in block], [least[j] for j in block], across)
-        right = [_is_numbers([row[j] for row in rows]) for j in block]
+        right = [j > 0 and _is_numbers([row[j] for row in rows]) for j in block]
         if out:
             out.append("")
         for i, line in enumerate(cells):

@@ -41,6 +41,8 @@ from .places import INTERRUPTED, Commands, Stopped
 
 __all__ = ["app", "main"]
 
+_FORMER = {"--accuracy": "--target-accuracy"}  # spellings of options that are still taken
+
 app = Commands(
     name="oodometer",
     help="How good is your model on data that has no labels?",
@@ -122,7 +124,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(given: list[str], debug: bool) -> int:
     try:
         given, file, wanted = config.options_taken(given)
-        given = given or ["--help"]
+        given = [*map(_FORMER.get, given, given)] or ["--help"]
         parser = _parser(given[0])
         defaults, said = config.defaults_for(parser, given, file, _command_names()) if wanted else ({}, "")
         with plugins.tracebacks_on(debug), output.further_defaults(said):

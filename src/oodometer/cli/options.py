@@ -30,6 +30,7 @@ __all__ = [
     "Report",
     "Save",
     "Target",
+    "TargetAccuracies",
     "Threshold",
     "Truth",
     "Workers",
@@ -125,11 +126,15 @@ Positive = Annotated[
         metavar="COLUMN",
     ),
 ]
-Rename = Annotated[list[str] | None, typer.Option("--map", help="Rename a column, theirs=ours.")]
+Rename = Annotated[list[str] | None, typer.Option("--map", "--mapping", help="Rename a column, theirs=ours.")]
 Report = Annotated[
     str | None,
     typer.Option(help="Write a self-contained page to this .html or .pdf file.", metavar="FILE"),
     places.WRITTEN,
+]
+TargetAccuracies = Annotated[
+    list[float] | None,
+    typer.Option("--target-accuracy", help="Find the threshold for this accuracy; may be repeated."),
 ]
 Threshold = Annotated[
     float | None,

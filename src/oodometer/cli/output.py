@@ -153,35 +153,70 @@ def print_table(
     _put("".join(f"{line}\n" for line in ["", *([] if title is None else [visible(title)]), *lines]), sys.stdout)
 
 
+class _Bar:
+    """A bar of the phases of some work, the time that each takes and has left."""
+
+    def __init__(self, bar: Any, what: str) -> None:
+        self._bar, self._what = bar, what
+        self._task = bar.add_task(what, total=None)
+
+    def __call__(self, done: int, total: int) -> None:
+        self._bar.update(self._task, completed=done, total=total or None)
+
+    def phase(self, name: str) -> None:
+        """Another phase begins, of which nothing is done."""
+        self._bar.remove_task(self._task)
+        self._task = self._bar.add_task(name, total=None)
+
+
+class _Telling:
+    """Of work that lasts: a line of standard error every ten seconds, that of a new phase at once from then on."""
+
+    def __init__(self, what: str) -> None:
+        from time import monotonic
+
+        self._now, self._what, self._phase = monotonic, what, ""
+        self._begun = self._last = monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._now() - self._last >= _EVERY:
+            self._say(f"{done:,}{f' of {total:,}' if total else ''}")
+
+    def phase(self, name: str) -> None:
+        """Another phase begins."""
+        self._phase = f" ({name})"
+        if self._now() - self._begun >= _EVERY:
+            self._say(f"after {self._now() - self._begun:.0f} s")
+
+    def _say(self, how_far: str) -> None:
+        self._last = self._now()
+        say(f"{self._what}{self._phase}: {how_far}", error=True)
+
+
 @contextmanager
 def progress_bar(what: str, *, lines: bool = False) -> Iterator[Callable[[int, int], None] | None]:
     """A bar on standard error where that is a terminal; gives the function to call with (done, total).
 
-    ``lines``: elsewhere a line every ten seconds, so that a log tells that a long job is alive.
+    Its method ``phase`` hears of what is done now. ``lines``: elsewhere a line every ten seconds, so that a log tells
+    that a long job is alive.
     """
-    if not sys.stderr.isatty():
-        yield _telling(what) if lines else None
+    if quiet() or not sys.stderr.isatty():
+        yield _Telling(what) if lines and not quiet() else None
         return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total or None)
-
-
-def _telling(what: str) -> Callable[[int, int], None]:
-    from time import monotonic
-
-    last = monotonic()
-
-    def tell(done: int, total: int) -> None:
-        nonlocal last
-        if monotonic() - last >= _EVERY:
-            last = monotonic()
-            say(f"{what}: {done:,}{f' of {total:,}' if total else ''}", error=True)
-
-    return tell
+    words = TextColumn("{task.description}", markup=False)
+    columns = (words, BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield _Bar(bar, what)
 
 
 def parse_mapping(pairs: Sequence[str]) -> dict[str, str] | None:

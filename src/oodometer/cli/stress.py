@@ -112,9 +112,10 @@ def _run(given: dict[str, Any], json: str | None, report: str | None) -> None:
         output.deliver(told, json=json, report=report)
     if json == "-":
         return
-    output.say(*found.opening())
+    output.tell(*found.opening())
     output.print_table(*found.table(), "Quality as the shift grows")
-    output.say(*found.closing(), *why, f"predictions, stress.json and stress.csv: {found.out}")
+    output.tell(*found.closing(), *why)
+    output.say(f"predictions, stress.json and stress.csv: {found.out}")
 
 
 def _page(out: Path) -> tuple[str | None, list[str]]:

@@ -8,10 +8,29 @@ from typing import Any, TypeVar
 
 from ..engines import Engine, create_engine
 
-__all__ = ["Execution", "Progress"]
+__all__ = ["Execution", "Progress", "enter_phase"]
 
 S = TypeVar("S")
 Progress = Callable[[int, int], None]
+
+
+def enter_phase(progress: Progress | None, name: str) -> Progress | None:
+    """Tell that another phase of the work begins; what hears of it is given back, None where nothing can.
+
+    A function of (done, total) alone hears of the parts of the target only.
+
+    >>> class Bar:
+    ...     def __call__(self, done, total): ...
+    ...     def phase(self, name): print(name)
+    >>> enter_phase(Bar(), "fitting") is None, enter_phase(print, "fitting") is None
+    fitting
+    (False, True)
+    """
+    enter = getattr(progress, "phase", None)
+    if not callable(enter):
+        return None
+    enter(name)
+    return progress
 
 
 @dataclass(frozen=True)

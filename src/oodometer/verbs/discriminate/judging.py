@@ -26,7 +26,8 @@ from .folder import open_judges, revived
 from .judged import JudgedOutputs, metric_numbers, vote_numbers
 from .options import JudgingOptions
 from .pairs import METRICS
-from .pseudo_labels import PseudoLabels, pseudo_labels
+from .pseudo_labels import PseudoLabels
+from .pseudo_labels import pseudo_labels as accepted_outputs
 from .range import outside
 from .rows import TextRows, read_texts
 from .vote_study import vote_study
@@ -37,16 +38,20 @@ __all__ = ["judge_outputs"]
 _STUDY = ("rows", "gold", "inside", "methods", "rules", "ladder", "by_judge", "bounds", "skipped")
 
 
-@checked({"longest": "max_length"}, judges=judges_or_folder, labels=texts)
+@checked(
+    {"longest": "max_length", "pseudo": "pseudo_labels", "labels": "judge_labels"},
+    judges=judges_or_folder,
+    judge_labels=texts,
+)
 def judge_outputs(
     judges: Panel | str | os.PathLike[str] | None,
     outputs: Any,
     *,
     out: str | os.PathLike[str] | None = None,
     agree: int | None = None,
-    pseudo: str | os.PathLike[str] | None = None,
+    pseudo_labels: str | os.PathLike[str] | None = None,
     existing: Sequence[str] = (),
-    labels: Sequence[str] = (),
+    judge_labels: Sequence[str] = (),
     max_length: int = 512,
     level: float = 0.95,
     seed: int = 0,
@@ -69,9 +74,9 @@ def judge_outputs(
         the answers of the judges that are done are kept beside it.
     agree :
         How many judges must accept for the lower bound, a majority; all by default.
-    pseudo :
+    pseudo_labels :
         File for (input, gold) rows, gold being the outputs that ``agree`` judges accept, to train a model on.
-    existing, labels :
+    existing, judge_labels :
         Hugging Face classifiers as further judges, by hub name or path, and their label that means Correct.
     max_length :
         Tokens of a pair that the existing ones read.
@@ -90,9 +95,9 @@ def judge_outputs(
     options = JudgingOptions(
         out=out,
         agree=agree,
-        pseudo=pseudo,
+        pseudo=pseudo_labels,
         existing=existing,
-        labels=labels,
+        labels=judge_labels,
         max_length=max_length,
         level=level,
         seed=seed,
@@ -100,7 +105,7 @@ def judge_outputs(
         device=device,
         progress=progress,
     )
-    refuse_clashes({"out": out, "pseudo": pseudo}, [outputs])
+    refuse_clashes({"out": out, "pseudo_labels": pseudo_labels}, [outputs])
     rows = _rows(outputs, options)
     jury = _jury(judges, options)
     record, further, warnings = _without(rows.record, jury.names)
@@ -120,9 +125,9 @@ def judge_outputs(
         write_predictions(_flat(record) if format_of(Path(out)) == "csv" else record, out)
     when_written(partial(forget, home))
     accepted = None
-    if pseudo is not None:
-        accepted = pseudo_labels(record, agree=numbers["agree"], level=level)
-        warnings += _export(accepted, pseudo)
+    if pseudo_labels is not None:
+        accepted = accepted_outputs(record, agree=numbers["agree"], level=level)
+        warnings += _export(accepted, pseudo_labels)
     return JudgedOutputs(
         name=rows.name,
         rows=len(texts),
@@ -137,7 +142,7 @@ def judge_outputs(
         record=record,
         out=None if out is None else str(out),
         pseudo_labels=accepted,
-        pseudo_out=None if pseudo is None else str(pseudo),
+        pseudo_out=None if pseudo_labels is None else str(pseudo_labels),
     )
 
 

@@ -13,6 +13,7 @@ from ...estimators import SourceAccuracy
 from ...passes.below_chance import label_warnings
 from ...passes.decisions import decisions_said
 from ...passes.fitting import fit_plan, quick_methods
+from ...passes.folding import enter_phase
 from ...passes.metrics import MetricsAsked
 from ...passes.plan import EstimationPlan, batch_rows, rounding
 from ...predictions import Predictions
@@ -43,6 +44,7 @@ def learn(
         read = [gathered.pop(0).joined() for _ in range(len(gathered))]  # pieces are let go one by one
         record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
         warnings = _reference_warnings(read, record, target, sources)
+        enter_phase(options.execution.progress, "fitting")
         asked = asked_metrics(record, sources[0], options)
         plan, skipped = fit_plan(
             record,
@@ -77,7 +79,7 @@ def trials_of(record: Predictions, options: EstimateOptions, metrics: MetricsAsk
         cache=options.backtest,
         metrics=None if metrics is None else metrics.quick,
     )
-    return run_backtest(record, asked)
+    return run_backtest(record, asked, enter_phase(options.execution.progress, "backtest"))
 
 
 def _with_exact_source(plan: EstimationPlan, read: Sequence[Reference]) -> EstimationPlan:

@@ -19,7 +19,7 @@ from ...kernels import later, limited_to
 from ...passes.base import State
 from ...passes.below_chance import FIELDS_NEEDED, label_warnings
 from ...passes.decisions import check_rule
-from ...passes.folding import Execution
+from ...passes.folding import Execution, enter_phase
 from ...passes.plan import EstimationPlan, batch_rows, rounding
 from ...passes.slicing import WHOLE
 from ...predictions import Predictions
@@ -188,6 +188,8 @@ def estimate(
 
 
 def _estimate(reference: Any, target: Any, options: EstimateOptions) -> Estimation:
+    hearer = options.execution.progress
+    enter_phase(hearer, "reading")
     opener = Opener(options.mapping, options.threshold)
     sources = opener.references(reference, options.classes)
     target = opener.target(target, options.extra_columns)
@@ -211,9 +213,11 @@ def _estimate(reference: Any, target: Any, options: EstimateOptions) -> Estimati
     fitted = _for_target(fitted, target, _first_batch(parts, fitted.plan.rows, target), truth, options)
     drawn = partial(reference_figures, fitted.plan, fitted.record, options.level)
     figures = later(drawn) if kept is None else partial(figures_of, kept, fitted.plan)
+    enter_phase(hearer, "estimating")
     state = fitted.plan.read(parts, options.execution, target.name)
     fitted.plan.check_labels(int(state[WHOLE]["truth"]["rows"]))
     fitted.warnings.extend(_target_warnings(fitted.plan, state, target))
+    enter_phase(hearer, "weighing")
     return finish(fitted, state, figures, target, options)
 
 

@@ -1,0 +1,90 @@
+"""The same words in the shell and in Python: an option has the argument of its name, a repeatable one in plural."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+import oodometer
+from oodometer.cli import main
+from oodometer.cli.main import app
+from oodometer.recipes import reproduce
+from oodometer.verbs.demo import demo
+from oodometer.verbs.discriminate import judge_outputs, train_judges
+
+VERBS: dict[str, Callable[..., Any]] = {
+    "demo": demo,
+    "reproduce": reproduce,
+    "discriminate train": train_judges,
+    "discriminate predict": judge_outputs,
+    "shift image": oodometer.shift_image,
+    "shift text": oodometer.shift_text,
+    "shift dialogue": oodometer.shift_dialogue,
+}
+# What a shell needs and a function does not: where results go, how much is printed.
+OF_THE_SHELL = {"json", "report", "verbose", "quiet", "help"}
+EXCEPTIONS = {
+    ("evaluate", "predictions"): "positional, *sources in Python",
+    ("backtest", "no_cache"): "cache=None in Python",
+    ("rank", "out"): "the result holds the rows",
+    ("discriminate predict", "paths"): "positional, judges and outputs in Python",
+    ("discriminate predict", "judge"): "existing, since judges is the folder",
+}
+
+
+def commands(group: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*before, name))
+        else:
+            yield " ".join((*before, name)), command
+
+
+COMMANDS = dict(commands(get_command(app)))
+
+
+def words(parameter: Any) -> set[str]:
+    """What the argument of an option may be called."""
+    if parameter.param_type_name == "argument":
+        return {parameter.name, f"{parameter.name}s"}
+    out = set()
+    for spelt in (one for one in parameter.opts if one.startswith("--")):
+        name = spelt.removeprefix("--").replace("-", "_")
+        out |= {name} | ({f"{name}s", f"{name[:-1]}ies"} if parameter.multiple else set())
+    return out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_an_argument_of_the_same_name(name: str) -> None:
+    verb = VERBS.get(name) or getattr(oodometer, name, None)
+    assert verb is not None, f"{name}: name its function in VERBS"
+    arguments = set(inspect.signature(verb).parameters)
+    assert COMMANDS[name].params
+    for parameter in COMMANDS[name].params:
+        called = words(parameter)
+        if called & OF_THE_SHELL or any((name, one) in EXCEPTIONS for one in called):
+            continue
+        assert called & arguments, f"{name} {sorted(called)}: no such argument of {verb.__name__}"
+
+
+def test_no_exception_is_left_over() -> None:
+    said = {(name, one) for name, command in COMMANDS.items() for p in command.params for one in words(p)}
+    assert set(EXCEPTIONS) <= said
+
+
+def test_former_and_further_spellings_are_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "r.csv").write_text("p,prob_1,y\n" + "1,0.9,1\n0,0.2,0\n1,0.6,0\n" * 30)
+    files = [str(tmp_path / "r.csv")] * 2
+    options = ["--mapping", "y=label", "--mapping", "p=prediction", "--backtest", "none", "--method", "ac"]
+    shown = []
+    for spelt in ("--accuracy", "--target-accuracy"):
+        assert main(["estimate", *files, *options, spelt, "0.7"]) == 0
+        shown.append(capsys.readouterr().out)
+    assert "Threshold: " in shown[0]
+    assert shown[0] == shown[1]
+    assert "--accuracy" not in COMMANDS["estimate"].params[0].opts
