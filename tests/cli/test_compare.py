@@ -94,7 +94,7 @@ def test_errors_are_one_line(folder: Path, words: list[str], says: str, capsys: 
 
 
 def test_evaluate_prints_findings_and_thresholds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", str(folder / "a.csv")]) == 0
+    assert main(["evaluate", str(folder / "a.csv"), "-v"]) == 0
     printed = capsys.readouterr().out
     assert "coverage_at_risk 0.05" in printed
     assert "risk_at_coverage 0.8" in printed
@@ -105,5 +105,5 @@ def test_evaluate_prints_findings_and_thresholds(folder: Path, capsys: pytest.Ca
     correct = np.concatenate([rng.random(100) < 0.5, np.ones(1900, dtype=bool)])
     lines = "\n".join(f"{c:.5f},{int(y)}" for c, y in zip(confidence, correct, strict=True))
     (folder / "bad.csv").write_text("confidence,correct\n" + lines + "\n")
-    assert main(["evaluate", str(folder / "bad.csv")]) == 0
+    assert main(["evaluate", str(folder / "bad.csv"), "-v"]) == 0
     assert "failure case: accuracy rises in the first 20 %" in capsys.readouterr().out

@@ -125,7 +125,7 @@ def test_a_reference_lets_more_estimators_speak(home: Path) -> None:
 
 
 def test_the_terminal_says_which_how_sure_and_by_what(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert rank(*THREE, *ASKED, "--suggest", 3) == 0
+    assert rank(*THREE, *ASKED, "--suggest", 3, "-v") == 0
     said = capsys.readouterr().out
     assert f"most likely the best: {STRONG}" in said
     assert "19 of 20" in said

@@ -377,7 +377,7 @@ def test_verdicts_are_a_metric_of_zero_and_one(judges: int, rows: int, seed: int
         (ROWS, {"agree": 1}, UsageError, "majority of the 3 judges"),
         (ROWS, {"out": "no/such/folder.jsonl"}, UsageError, "no folder that may be written"),
         (ROWS, {"out": "judged.txt"}, UsageError, "end the name in .parquet"),
-        (ROWS, {"pseudo": "judged.txt"}, UsageError, "end the name in .parquet"),
+        (ROWS, {"pseudo_labels": "judged.txt"}, UsageError, "end the name in .parquet"),
         (ROWS, {"mapping": {"x": "output"}}, UsageError, "no column x"),
         (ROWS, {"level": 0}, UsageError, "level"),
     ],
@@ -735,7 +735,7 @@ def test_judges_of_a_metric(torch: Any, tmp_path: Path) -> None:
     low = np.mean([min(line["token_f1_regression_0"], line["token_f1_regression_1"]) for line in lines])
     assert judged.lower.value == pytest.approx(low, abs=1e-6)
     with pytest.raises(UsageError, match="pseudo-labels need judges of right and wrong"):
-        judge_outputs(found.folder, tmp_path / "new.jsonl", pseudo=tmp_path / "p.jsonl")
+        judge_outputs(found.folder, tmp_path / "new.jsonl", pseudo_labels=tmp_path / "p.jsonl")
 
 
 @pytest.fixture(scope="module")
@@ -774,16 +774,16 @@ def test_an_existing_classifier_is_a_judge(classifier: Callable[..., str]) -> No
     two, three = classifier("bad", "good"), classifier("contradiction", "neutral", "entailment")
     found = judge_outputs(None, ROWS, existing=[two])
     assert found.judges == ("pretrained_0",)
-    other = judge_outputs(None, ROWS, existing=[two], labels=["bad"])
+    other = judge_outputs(None, ROWS, existing=[two], judge_labels=["bad"])
     asked = np.array([bool(text) for text in ROWS["output"]])
     assert found.record.votes is not None
     assert other.record.votes is not None
     assert (found.record.votes[0, asked] + other.record.votes[0, asked] == 1).all()  # the labels are two of two
-    both = judge_outputs(THREE, ROWS, existing=[three], labels=["entailment"])
+    both = judge_outputs(THREE, ROWS, existing=[three], judge_labels=["entailment"])
     assert both.judges == ("rule_0", "rule_1", "rule_2", "pretrained_3")
     with pytest.raises(InputError, match="name it with --judge-label; the classifier has contradiction, neutral"):
         judge_outputs(None, ROWS, existing=[three])
     with pytest.raises(InputError, match="a label of the classifier that means Correct"):
-        judge_outputs(None, ROWS, existing=[three], labels=["right"])
+        judge_outputs(None, ROWS, existing=[three], judge_labels=["right"])
     with pytest.raises(InputError, match="one label that means Correct for all"):
-        judge_outputs(None, ROWS, existing=[three], labels=["neutral", "entailment"])
+        judge_outputs(None, ROWS, existing=[three], judge_labels=["neutral", "entailment"])
