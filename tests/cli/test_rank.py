@@ -124,7 +124,10 @@ def test_a_reference_lets_more_estimators_speak(home: Path) -> None:
     assert sum(rank_toy.calls) == 3 * 400
 
 
-def test_the_terminal_says_which_how_sure_and_by_what(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_terminal_says_which_how_sure_and_by_what(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")  # where no cell is folded
     assert rank(*THREE, *ASKED, "--suggest", 3, "-v") == 0
     said = capsys.readouterr().out
     assert f"most likely the best: {STRONG}" in said

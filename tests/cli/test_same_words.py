@@ -27,11 +27,10 @@ VERBS: dict[str, Callable[..., Any]] = {
     "shift dialogue": oodometer.shift_dialogue,
 }
 # What a shell needs and a function does not: where results go, how much is printed.
-OF_THE_SHELL = {"json", "report", "verbose", "quiet", "help"}
+OF_THE_SHELL = {"json", "report", "out", "save", "verbose", "quiet", "help"}
 EXCEPTIONS = {
     ("evaluate", "predictions"): "positional, *sources in Python",
     ("backtest", "no_cache"): "cache=None in Python",
-    ("rank", "out"): "the result holds the rows",
     ("discriminate predict", "paths"): "positional, judges and outputs in Python",
     ("discriminate predict", "judge"): "existing, since judges is the folder",
 }

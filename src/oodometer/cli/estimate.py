@@ -161,9 +161,10 @@ def show(found: Estimation, thresholds: bool = False) -> None:
         answers = ()
     if output.verbose():
         output.tell(*(f"skipped {skipped.method}: {skipped.why}" for skipped in found.skipped))
-    shown = found.warnings if output.verbose() else found.warnings[:_MOST_WARNINGS]
+    new = [warning for warning in found.warnings if warning != found.headline.why]  # trust has said it
+    shown = found.warnings if output.verbose() else new[:_MOST_WARNINGS]
     output.tell(*(f"warning: {warning}" for warning in shown))
-    notes = len(answers) + len(found.warnings) - len(shown)
+    notes = len(answers) + len(new) - min(len(new), len(shown))
     output.left_out(method=len(found.estimates), skipped_method=len(found.skipped), note=notes)
 
 
