@@ -321,6 +321,12 @@ _over(
     VERBS,
 )
 _over(
+    "a file of results over an input",
+    "`--save t.parquet`",
+    lambda kit, form, r, t: [*_verb(form, r, t), "--save", str(r if form == "backtest" else t)],
+    VERBS,
+)
+_over(
     "two outputs of one name",
     "`--json out.html --report out.html`",
     lambda kit, form, r, t: [
@@ -338,6 +344,14 @@ _over(
     lambda kit, form, r, t: [*_verb("audit", r, t), "--suggest", "5", "--out", str(t)],
     ("audit",),
 )
+
+
+@trial(OUTPUTS, "a file of results of an unknown ending", "`--save out.xlsx`", REFUSED, "ends in", VERBS)
+def _(kit: Kit, form: str) -> Call:
+    reference, target = _copies(kit)
+    out = kit.path("out.xlsx")
+    arguments = [*_verb(form, reference, target), "--save", str(out)]
+    return Call(arguments, check=lambda found: "it was written" if out.exists() else None)
 
 
 def _aside(kit: Kit) -> Path:
