@@ -24,6 +24,7 @@ def table(rows: int, seed: int, difficulty: float = 1.0, labelled: bool = True) 
     assert p is not None
     columns: dict[str, Any] = {f"prob_{k}": p[:, k] for k in range(p.shape[1])}
     columns |= {"time": days, "place": rng.choice(["north", EVIL], rows).tolist(), "id": np.arange(rows)}
+    columns["size"] = rng.normal(seed, 1, rows)
     return pa.table(columns | ({"label": record.label} if labelled else {}))
 
 
@@ -42,6 +43,9 @@ def made(tables: Any) -> dict[str, Any]:
     return {
         "estimate": oodometer.estimate(reference, labelled, every="7d", **common),
         "slices": oodometer.estimate(reference, target, by="place", **common),
+        "metrics": oodometer.estimate(
+            reference, labelled, by="place", metrics=["f1", "mcc"], features=["size"], **common
+        ),
         "methods": oodometer.estimate(reference, target, **common),
         "evaluate": oodometer.evaluate(reference, by="place"),
         "diagnose": oodometer.diagnose(reference, target),

@@ -12,8 +12,6 @@ import pytest
 from oodometer.errors import MissingExtraError, UsageError
 from oodometer.outputs.tables import table_of, tables_of, typed
 from oodometer.outputs.tables.base import INTERVAL, Table
-from oodometer.results import Interval
-from oodometer.results.estimation import Headline
 
 from .conftest import EVIL, METHODS
 
@@ -55,21 +53,27 @@ def test_without_parts_methods_come_first(made: dict[str, Any]) -> None:
 
 
 def test_further_metrics_are_rows_of_their_own(made: dict[str, Any]) -> None:
-    f1 = Headline(Interval(0.7, 0.6, 0.8, 0.95, "conditional"), "cbpe", "nothing changed", "low", "")
-    found = made["estimate"]
-    object.__setattr__(found, "metrics", {"f1": f1})
-    try:
-        frame = found.to_frame("headline", library="pandas").set_index("metric")
-    finally:
-        object.__delattr__(found, "metrics")
-    assert frame.index.tolist() == ["accuracy", "f1"]
-    assert frame.loc["f1", "value"] == 0.7
+    found = made["metrics"]
+    frame = found.to_frame("headline", library="pandas").set_index("metric")
+    assert frame.index.tolist() == ["accuracy", "f1", "mcc"]
+    assert frame["value"].tolist() == [found.headline.value, *(one.value for one in found.metrics.values())]
+    assert frame.loc["mcc", "reference"] == found.metrics["mcc"].reference.value
+    assert frame.loc["mcc", "truth"] == found.metrics["mcc"].truth.value
     assert frame.loc["accuracy", "reference"] == found.reference["accuracy"]
     assert frame.loc["accuracy", "truth"] == found.target["accuracy"]["value"]
-    assert frame.loc["f1", ["truth", "alarm"]].isna().all()
+    parts = found.to_frame(library="pandas").set_index(["slice", "metric"])
+    for part in found.slices:
+        assert parts.loc[(part.name, "mcc"), "value"] == part.metrics["mcc"].value
+        assert parts.loc[(part.name, "mcc"), "truth"] == part.metrics["mcc"].truth.value
+    methods = found.to_frame("methods", library="pandas")
+    assert methods.groupby("metric")["method"].apply(list)["mcc"] == [e.method for e in found.metrics["mcc"].estimates]
+    moved = found.to_frame("columns", library="pandas").set_index("column")
+    assert moved.loc["size", "distance"] == found.diagnosis.columns[0].distance
 
 
-@pytest.mark.parametrize("name", ["estimate", "slices", "evaluate", "diagnose", "audit", "backtest", "compare"])
+@pytest.mark.parametrize(
+    "name", ["estimate", "slices", "metrics", "evaluate", "diagnose", "audit", "backtest", "compare"]
+)
 def test_every_table_of_every_result_is_the_same_in_both_libraries(made: dict[str, Any], name: str) -> None:
     found = made[name]
     for what in tables_of(found):

@@ -16,7 +16,7 @@ from oodometer.outputs.sparkline import sparkline
 
 from .conftest import EVIL
 
-NAMES = ["estimate", "slices", "methods", "evaluate", "diagnose", "audit", "backtest", "compare"]
+NAMES = ["estimate", "slices", "metrics", "methods", "evaluate", "diagnose", "audit", "backtest", "compare"]
 
 
 class Tags(HTMLParser):
@@ -84,6 +84,15 @@ def test_the_headline_trust_and_alarms_are_there(made: dict[str, Any]) -> None:
     (chunks,) = (grid for grid in card.grids if grid.title == "chunks")
     assert chunks.marked == {i for i, part in enumerate(found.chunks) if part.fell.alarm}
     assert replace(card, points=()).points == ()
+
+
+def test_further_metrics_and_columns_have_tables(made: dict[str, Any]) -> None:
+    found = made["metrics"]
+    grids = {grid.title: grid for grid in card_of(found).grids}
+    assert [row[0] for row in grids["metrics"].rows] == ["accuracy", "f1", "mcc"]
+    assert grids["metrics"].rows[2][1] == f"{found.metrics['mcc'].value:.3f}"
+    assert list(grids["slices"].columns[5:7]) == ["f1", "mcc"]
+    assert [row[0] for row in grids["columns"].rows] == ["size"]
 
 
 def test_the_small_chart_puts_higher_values_higher() -> None:

@@ -70,6 +70,14 @@ def test_the_end_that_is_asked_for_is_the_one_that_counts(found: Estimation) -> 
     assert_accuracy(found, at_least=value + 1e-9, end="upper")
 
 
+def test_other_metrics_are_asked_for_and_held_to_the_limit() -> None:
+    reference, target = example_record(400, seed=1), example_record(300, seed=2).without_labels()
+    found = assert_accuracy(reference, target, at_least=0.3, metric="f1", backtest=None, methods=["cbpe"])
+    (value,) = (one.value for one in found.metrics.values())
+    with pytest.raises(TooLow, match=rf"^f1 is estimated at {value:.3f}, below 0.999\n"):
+        assert_accuracy(found, at_least=0.999, metric="f1")
+
+
 def test_too_little_trust_fails(found: Estimation) -> None:
     assert found.headline.trust != "high"
     with pytest.raises(TooLow, match=f"trust in the estimate is {found.headline.trust}, and high is asked for"):
@@ -81,7 +89,7 @@ def test_too_little_trust_fails(found: Estimation) -> None:
     [
         ({}, "say what passes"),
         ({"at_least": 90}, "expected at_least to be a fraction"),
-        ({"drop_at_most": "2 %"}, "expected drop_at_most to be a fraction"),
+        ({"drop_at_most": "2 %"}, "expected drop_at_most to be a number"),
         ({"at_least": 0.9, "end": "middle"}, "expected end to be value, lower or upper"),
         ({"at_least": 0.9, "trust": "some"}, "expected trust to be none, low or high"),
         ({"at_least": 0.9, "metric": "f2"}, "there is no estimate of 'f2'; there is accuracy"),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any, Literal
 
+from ..aliases import canonical
 from ..errors import UsageError
-from ..outputs.tables.base import share_of
 from ..outputs.tables.estimation import metrics_of
 from ..results import percent
 from ..results.estimation import Estimation, Headline, Part, alarm_text
+from ..results.metric import number
 
 __all__ = ["TooLow", "assert_accuracy"]
 
@@ -48,7 +50,7 @@ def assert_accuracy(
     at_least : the smallest value that passes, a fraction. drop_at_most : how far below the reference's it may lie, a
     fraction. One of them is needed; with both the higher limit holds.
 
-    metric : "accuracy", or another metric that was asked for.
+    metric : "accuracy", or another one that ``metrics`` of `oodometer.estimate` takes, such as "f1".
 
     end : what is held against the limit: the "value"; the "lower" end of its interval, to be sure that it holds; the
     "upper" one, to fail only where it is sure that it does not.
@@ -64,8 +66,11 @@ def assert_accuracy(
     True
     """
     __tracebackhide__ = True
-    _check(end, trust, {"at_least": at_least, "drop_at_most": drop_at_most})
+    _check(end, trust, metric, {"at_least": at_least, "drop_at_most": drop_at_most})
+    if metric != "accuracy" and not isinstance(reference, Estimation):
+        options.setdefault("metrics", (metric,))
     found = _found(reference, target, options)
+    metric = canonical("metric", metric, metrics_of(found))
     limit = _limit(found, metric, at_least, drop_at_most)
     faults = _faults(found, metric, end, limit, trust)
     if faults:
@@ -73,13 +78,15 @@ def assert_accuracy(
     return found
 
 
-def _check(end: str, trust: str | None, limits: Mapping[str, Any]) -> None:
+def _check(end: str, trust: str | None, metric: str, limits: Mapping[str, Any]) -> None:
     if end not in ("value", "lower", "upper"):
         raise UsageError(f"expected end to be value, lower or upper, got {end!r}")
     if trust is not None and trust not in _TRUST:
         raise UsageError(f"expected trust to be none, low or high, got {trust!r}")
     for name, share in limits.items():
-        if share is not None and not (isinstance(share, (int, float)) and 0 <= share <= 1):
+        if share is not None and not (isinstance(share, (int, float)) and isfinite(share)):
+            raise UsageError(f"expected {name} to be a number such as 0.9, got {share!r}")
+        if share is not None and metric == "accuracy" and not 0 <= share <= 1:
             raise UsageError(f"expected {name} to be a fraction from 0 to 1 such as 0.9, got {share!r}")
     if all(share is None for share in limits.values()):
         raise UsageError("expected at_least=0.9 or drop_at_most=0.02: say what passes")
@@ -98,11 +105,11 @@ def _found(reference: Any, target: Any, options: dict[str, Any]) -> Estimation:
     return made
 
 
-def _headline(one: Any, metric: str) -> Headline:
+def _headline(one: Estimation | Part, metric: str) -> Headline:
     made = metrics_of(one)
     if metric not in made:
         raise UsageError(f"there is no estimate of {metric!r}; there is {', '.join(made)}")
-    return made[metric]
+    return made[metric].headline
 
 
 def _limit(found: Estimation, metric: str, at_least: float | None, drop_at_most: float | None) -> float:
@@ -116,7 +123,7 @@ def _limit(found: Estimation, metric: str, at_least: float | None, drop_at_most:
 
 
 def _reference(found: Estimation, metric: str) -> float | None:
-    return share_of(found.reference.get(metric))
+    return metrics_of(found)[metric].reference
 
 
 def _parts(found: Estimation) -> list[tuple[str, Part]]:
@@ -125,38 +132,43 @@ def _parts(found: Estimation) -> list[tuple[str, Part]]:
 
 def _faults(found: Estimation, metric: str, end: End, limit: float, trust: str | None) -> list[str]:
     """What is wrong, in a line each; the first is that of the whole."""
-    head = _headline(found, metric)
+    head, said = _headline(found, metric), _said(metric)
     out = []
     if getattr(head, end) < limit:
-        out.append(f"{metric} is estimated at {percent(head.value)}, {_short(head, end)} below {percent(limit)}")
+        out.append(f"{metric} is estimated at {said(head.value)}, {_short(head, metric, end)} below {said(limit)}")
     if trust is not None and _TRUST.index(head.trust) < _TRUST.index(trust):
         out.append(f"trust in the estimate is {head.trust}, and {trust} is asked for")
     low = [title for title, part in _parts(found) if getattr(_headline(part, metric), end) < limit]
     if low:
         many = f"{len(low)} of {len(_parts(found))} {low[0] if len(set(low)) == 1 else 'part'}s"
-        out.append(f"{metric} is estimated too low, below {percent(limit)}, in {many}")
+        out.append(f"{metric} is estimated too low, below {said(limit)}, in {many}")
     return out
 
 
-def _short(head: Headline, end: End) -> str:
-    return "" if end == "value" else f"with its {end} end at {percent(getattr(head, end))},"
+def _said(metric: str) -> Callable[[float], str]:
+    """How a value of the metric is written: accuracies in percent."""
+    return percent if metric == "accuracy" else number
+
+
+def _short(head: Headline, metric: str, end: End) -> str:
+    return "" if end == "value" else f"with its {end} end at {_said(metric)(getattr(head, end))},"
 
 
 def _message(found: Estimation, metric: str, limit: float, faults: Sequence[str]) -> str:
-    head, reference = _headline(found, metric), _reference(found, metric)
+    head, reference, said = _headline(found, metric), _reference(found, metric), _said(metric)
     lines = [" ".join(fault.split()) for fault in faults]
-    ends = f"{percent(head.lower)} to {percent(head.upper)}, {percent(head.level, None)} {head.kind} interval"
-    lines.append(f"  {metric}: {percent(head.value)}, {ends}")
+    ends = f"{said(head.lower)} to {said(head.upper)}, {percent(head.level, None)} {head.kind} interval"
+    lines.append(f"  {metric}: {said(head.value)}, {ends}")
     lines.append(f"  trust {head.trust}: {head.why}" if head.why else f"  trust {head.trust}")
     if reference is not None:
-        lines.append(f"  reference: {percent(reference)} on {found.reference['rows']:,} rows")
+        lines.append(f"  reference: {said(reference)} on {found.reference['rows']:,} rows")
     worst = sorted(_parts(found), key=lambda one: _headline(one[1], metric).value)
     if worst:
         lines.append(f"  the lowest {min(len(worst), _MOST)} of {len(worst)} parts:")
     for title, part in worst[:_MOST]:
         one = _headline(part, metric)
-        said = f"    {title} {part.name}: {percent(one.value)} [{percent(one.lower)}, {percent(one.upper)}]"
+        row = f"    {title} {part.name}: {said(one.value)} [{said(one.lower)}, {said(one.upper)}]"
         alarm = f", {alarm_text(part.fell)}" if alarm_text(part.fell) == "ALARM" else ""
-        lines.append(f"{said} on {part.rows:,} rows{alarm}")
+        lines.append(f"{row} on {part.rows:,} rows{alarm}")
     lines += [f"  warning: {one}" for one in found.warnings]
     return "\n".join(lines)

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...results import percent
 from ...results.estimation import alarm_text, bands_sentence
+from ...results.metric import number
 from ..tables.base import share_of
 from ..tables.estimation import metrics_of
 from .base import Card, Grid, Point, interval_text, numbers, sentence
+from .diagnosis import columns_grid
 
 if TYPE_CHECKING:
     from ...results.estimation import Estimation, Part
@@ -22,6 +24,7 @@ def card(found: Estimation) -> Card:
     slices = [_grid("slices", found.slices)] if found.slices else []
     chunks = [_grid("chunks", found.chunks)] if found.chunks else []
     reference = share_of(found.reference.get("accuracy"))
+    columns = [] if found.diagnosis is None else columns_grid(found.diagnosis)
     return Card(
         title="Estimated accuracy",
         number=percent(head.value),
@@ -31,7 +34,7 @@ def card(found: Estimation) -> Card:
         points=tuple(_point(part) for part in found.chunks) if len(found.chunks) > 1 else (),
         line=reference,
         line_name="reference",
-        grids=(*_metrics(found), *chunks, *slices, _methods(found), *_left_out(found)),
+        grids=(*_metrics(found), *chunks, *slices, *columns, _methods(found), *_left_out(found)),
         warnings=tuple(found.warnings),
     )
 
@@ -60,8 +63,13 @@ def _metrics(found: Estimation) -> list[Grid]:
     made = metrics_of(found)
     if len(made) == 1:
         return []
-    rows = [[name, *numbers(one), one.trust] for name, one in made.items()]
-    return [Grid("metrics", ["metric", "value", "lower", "upper", "trust"], rows, words=frozenset((0, 4)))]
+    known = any(one.truth is not None for one in made.values())
+    rows = []
+    for name, one in made.items():
+        head, own = one.headline, [one.reference, *([share_of(one.truth)] if known else [])]
+        rows.append([name, *map(number, (head.value, head.lower, head.upper)), head.trust, *map(number, own)])
+    columns = ["metric", "value", "lower", "upper", "trust", "reference", *(["truth"] if known else [])]
+    return [Grid("metrics", columns, rows, words=frozenset((0, 4)))]
 
 
 def _grid(title: str, parts: tuple[Part, ...]) -> Grid:
@@ -73,7 +81,7 @@ def _grid(title: str, parts: tuple[Part, ...]) -> Grid:
     for part in parts:
         others = metrics_of(part)
         truth = _truth(part)
-        cells = [numbers(others[name])[0] if name in others else "" for name in further]
+        cells = [number(others[name].headline.value) if name in others else "" for name in further]
         cells += [alarm_text(part.fell), *(["" if truth is None else percent(truth)] if known else [])]
         rows.append([part.name, f"{part.rows:,}", *numbers(part.headline), *cells])
     alarms = (i for i, part in enumerate(parts) if part.fell is not None and part.fell.alarm)

@@ -18,9 +18,9 @@ INTERVAL = ("value", "lower", "upper", "level", "kind")
 
 _TYPES: dict[str, str] = {
     "real": "value lower upper level truth truth_lower truth_upper reference fell_p p p_value p_best p_a_better power "
-    "statistic severity error bias coverage width effective_labels x differ lowest expected highest",
+    "statistic severity error bias coverage width effective_labels x differ lowest expected highest distance psi",
     "whole": "rows labels correct rank repeat cases right only_a only_b suggested support row stratum",
-    "truth": "alarm undecided higher_is_better",
+    "truth": "alarm undecided higher_is_better moved",
     "time": "start end",
 }
 _TYPE_OF = {name: kind for kind, names in _TYPES.items() for name in names.split()}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .base import INTERVAL, Maker, Table, ends, share_of
+from .diagnosis import columns_table
 
 if TYPE_CHECKING:
+    from ...results import Estimate
     from ...results.estimation import Estimation, Headline, Part
 
-__all__ = ["metrics_of", "tables"]
+__all__ = ["Asked", "metrics_of", "tables"]
 
 _FALL = ("fell", "fell_p", "alarm")
 _TRUTH = ("truth", "truth_lower", "truth_upper")
@@ -29,12 +30,29 @@ def tables(found: Estimation) -> dict[str, Maker]:
     }
     if not (found.slices or found.chunks):
         del made["parts"]
+    if found.diagnosis is not None and found.diagnosis.columns:
+        made["columns"] = partial(columns_table, found.diagnosis)
     return made
 
 
-def metrics_of(one: Any) -> dict[str, Headline]:
-    """Name of a metric -> its headline: accuracy, and whatever else was asked for."""
-    return {"accuracy": one.headline, **(getattr(one, "metrics", None) or {})}
+class Asked(NamedTuple):
+    """One metric of a result or of a part: its headline, what each method says, the reference's own, the truth."""
+
+    headline: Headline
+    estimates: tuple[Estimate, ...]
+    reference: float | None
+    truth: Any  # a number with its interval, as a record or as a mapping; None where it is not known
+
+
+def metrics_of(one: Estimation | Part) -> dict[str, Asked]:
+    """Every metric by its name: accuracy first, then what was asked for; a part has no reference of its own."""
+    whole = getattr(one, "target", None)
+    truth = getattr(one, "truth", None) if whole is None else whole.get("accuracy")
+    reference = None if whole is None else share_of(one.reference.get("accuracy"))  # type: ignore[union-attr]
+    found = {"accuracy": Asked(one.headline, one.estimates, reference, truth)}
+    for name, metric in one.metrics.items():
+        found[name] = Asked(metric.headline, metric.estimates, share_of(metric.reference), metric.truth)
+    return found
 
 
 def _parts(found: Estimation) -> Table:
@@ -57,7 +75,7 @@ def _place(part: Part) -> dict[str, Any]:
 
 def _of_part(part: Part) -> list[dict[str, Any]]:
     return [
-        {"rows": part.rows, **_number(name, one), **_fall(part, name), **_true(getattr(part, "truth", None), name)}
+        {"rows": part.rows, **_number(name, one.headline), **_fall(part, name), **_true(one.truth)}
         for name, one in metrics_of(part).items()
     ]
 
@@ -73,12 +91,7 @@ def _fall(one: Any, metric: str) -> dict[str, Any]:
     return {"fell": fell.verdict, "fell_p": fell.p, "alarm": fell.alarm}
 
 
-def _true(truth: Any, metric: str) -> dict[str, Any]:
-    """The truth of a metric: the accuracy's stands alone, others in a mapping by name."""
-    if isinstance(truth, Mapping) and metric in truth:
-        truth = truth[metric]
-    elif metric != "accuracy":
-        truth = None
+def _true(truth: Any) -> dict[str, Any]:
     lower, upper = (ends(truth)[end] for end in ("lower", "upper"))
     return {"truth": share_of(truth), "truth_lower": lower, "truth_upper": upper}
 
@@ -88,11 +101,11 @@ def _headline(found: Estimation) -> Table:
     rows = [
         {
             "rows": found.target.get("rows"),
-            **_number(name, one),
+            **_number(name, one.headline),
             **_fall(found, name),
-            **_true(found.target.get(name), "accuracy"),
-            "reference": share_of(found.reference.get(name)),
-            "assumes": one.assumes,
+            **_true(one.truth),
+            "reference": one.reference,
+            "assumes": one.headline.assumes,
         }
         for name, one in metrics_of(found).items()
     ]
@@ -100,10 +113,10 @@ def _headline(found: Estimation) -> Table:
 
 
 def _methods(found: Estimation) -> Table:
-    """One row for each method; those of further metrics below where they tell them."""
+    """One row for each method and metric; the accuracy's first."""
     rows = [
         {
-            "metric": getattr(e, "metric", None) or "accuracy",
+            "metric": name,
             "method": e.method,
             "score": e.score,
             **ends(e),
@@ -111,7 +124,8 @@ def _methods(found: Estimation) -> Table:
             "assumes": e.assumes,
             "citation": e.citation,
         }
-        for e in found.estimates
+        for name, one in metrics_of(found).items()
+        for e in one.estimates
     ]
     return Table(_METHOD, rows)
 
