@@ -299,3 +299,16 @@ def test_a_prior_without_metrics_leaves_the_simulated_interval(tmp_path):
     asked = {"metrics": ["f1"], "backtest": None, "methods": ["cbpe", "source", "doc"]}
     made = estimate(binary(600, 12), binary(600, 13), prior=tmp_path / "prior.json", **asked)
     assert not made.metrics["f1"].headline.bands
+
+
+def test_tables_and_alarms_know_the_metrics():
+    target = binary(900, 18, moved=1.0)
+    asked = {"metrics": ["f1"], "backtest": None, "methods": ["cbpe", "source", "doc"], "every": "300rows"}
+    found = estimate(binary(600, 17), target, fail_below={"f1": 0.99}, **asked)
+    assert found.alarms.raised
+    assert {one.rule.metric for one in found.alarms.where} == {"f1"}
+    rows = found.to_frame("parts", library="pandas")
+    f1 = rows[rows["metric"] == "f1"]
+    assert len(f1) == 3
+    assert f1["truth"].notna().all()
+    assert set(found.to_frame("methods", library="pandas")["metric"]) == {"accuracy", "f1"}

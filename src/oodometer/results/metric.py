@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import UsageError
 from .estimation import Headline
-from .values import Estimate, Interval
+from .values import Estimate, Interval, Kind
 
 __all__ = ["MetricEstimation", "number"]
 
@@ -36,19 +36,49 @@ class MetricEstimation:
     truth: Interval | None = None
 
     @property
+    def interval(self) -> Interval:
+        """Number and interval of the headline."""
+        return self.headline.interval
+
+    @property
     def value(self) -> float:
         """The value of the headline."""
-        return self.headline.value
+        return self.interval.value
 
     @property
     def lower(self) -> float:
         """Lower end of the headline's interval."""
-        return self.headline.lower
+        return self.interval.lower
 
     @property
     def upper(self) -> float:
         """Upper end of the headline's interval."""
-        return self.headline.upper
+        return self.interval.upper
+
+    @property
+    def level(self) -> float:
+        """Nominal coverage of the interval."""
+        return self.interval.level
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of the interval."""
+        return self.interval.kind
+
+    @property
+    def method(self) -> str:
+        """What the headline was made of."""
+        return self.headline.method
+
+    @property
+    def assumes(self) -> str:
+        """What the number rests on."""
+        return self.headline.assumes
+
+    @property
+    def trust(self) -> str:
+        """How far it may be trusted: "high", "low" or "none"."""
+        return self.headline.trust
 
     def __getitem__(self, method: str) -> Estimate:
         for estimate in self.estimates:
