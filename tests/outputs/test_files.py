@@ -134,7 +134,7 @@ def test_a_command_writes_every_file_that_is_asked_for(
     pd.testing.assert_frame_equal(pd.read_parquet(outs[1]), read, check_dtype=False, rtol=1e-12)
     told = json.loads(outs[2].read_text())
     assert told == json.loads((tmp_path / "b.json").read_text())
-    assert told["argv"].startswith("oodometer ")
+    assert told["argv"].startswith("oodometer")
     assert {part["value"]: part["headline"]["value"] for part in told["slices"]} == pytest.approx(
         dict(zip(read["slice"], read["value"], strict=True))
     )
