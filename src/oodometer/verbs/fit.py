@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -163,6 +164,10 @@ diagnosis, prior, metrics, payoff, seed :
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fitted_")
+
+    def __sklearn_tags__(self) -> Any:
+        """Those of any estimator, for scikit-learn, which asks and is loaded then; nothing else needs it."""
+        return sys.modules["sklearn.base"].BaseEstimator().__sklearn_tags__()
 
     def __fitted_reference__(self) -> Contents:
         """What was learnt, for verbs that take a reference."""

@@ -102,7 +102,7 @@ class Contents:
             "plan": fitted.plan,
             "name": fitted.name,
             "counts": [kept.rows, kept.correct, kept.unlabelled, fitted.learnt_rows],
-            "trials": fitted.trials,
+            "trials": None if fitted.trials is None else replace(fitted.trials, reused=0),
             "skipped": list(fitted.skipped),
             "warnings": list(fitted.warnings),
             "figures": self.figures,

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...errors import InputError, UsageError
+from ...persistence import ENDING
 from ...predictions import Predictions
 from ...rankings.answered import CHOSEN, Answered, shown, was_chosen
 from ...rankings.options import RankOptions
@@ -47,7 +48,7 @@ def are_files(models: Sequence[tuple[str, Any]]) -> bool:
 def _is_file(model: Any) -> bool:
     if isinstance(model, (str, os.PathLike)):
         path = Path(str(model))
-        return path.suffix.lower() in ENDINGS and not path.is_dir()
+        return path.suffix.lower() in (*ENDINGS, ENDING) and not path.is_dir()  # of fitted files the reader speaks
     if isinstance(model, (Predictions, Source, Mapping)):
         return True
     return not callable(model) and hasattr(model, "columns") and not hasattr(model, "ask")  # a frame

@@ -1,0 +1,286 @@
+"""Fit once: what a fitted file answers is what `estimate` answers, and what it cannot answer is one clear line."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import fields, replace
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oodometer
+from oodometer import Oodometer, Predictions, audit, backtest, diagnose, estimate, fit
+from oodometer.cli import main
+from oodometer.errors import InputError, OodometerError, UsageError
+from oodometer.examples import example_record
+from oodometer.persistence import FORMAT
+from oodometer.store import write_predictions
+from oodometer.verbs.estimate.options import EstimateOptions
+from oodometer.verbs.estimate.recalling import ASKED, FITTED
+from oodometer.verbs.fitted import contents
+
+REFERENCE = example_record(300, seed=1)
+TARGET = example_record(200, seed=2, difficulty=1.5)
+FEW: dict[str, Any] = {"methods": ["source", "doc", "atc", "cbpe", "bbse"], "seed": 3}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("fitted")
+
+
+@cache
+def few() -> Oodometer:
+    """A fitted one with a few quick methods and a backtest."""
+    return Oodometer(**FEW).fit(REFERENCE)
+
+
+@pytest.fixture(scope="module")
+def file(folder: Path) -> Path:
+    return few().save(folder / "few.oodo")
+
+
+def told(found: Any) -> Any:
+    """Everything that a result holds but for the command."""
+    return repr({**found.to_dict(), "argv": None})
+
+
+# ------------------------------------------------------------------------------------------ the same answers
+
+
+def test_by_default_the_answer_is_that_of_estimate(folder: Path) -> None:
+    kept = str(folder)  # the trials are simulated once
+    path = Oodometer(backtest=kept).fit(REFERENCE).save(folder / "all.oodo")
+    direct = estimate(REFERENCE, TARGET, by="group", labels=TARGET, backtest=kept)
+    assert told(estimate(path, TARGET, by="group", labels=TARGET)) == told(direct)
+    assert told(Oodometer.load(path).estimate(TARGET, by="group", labels=TARGET)) == told(direct)
+    assert len(direct.estimates) > 20
+
+
+@pytest.mark.parametrize("more", [{"diagnosis": False}, {"backtest": None}, {"methods": ["doc", "atc", "cbpe"]},
+                                  {"methods": ["doc"]}, {"assume": "none", "margin": 0.2}])  # fmt: skip
+def test_what_is_left_out_is_left_out_of_the_file_too(more: dict[str, Any], file: Path) -> None:
+    assert told(estimate(file, TARGET, **more)) == told(estimate(REFERENCE, TARGET, **(FEW | more)))
+
+
+def test_options_of_the_fit_hold_and_others_are_refused(folder: Path) -> None:
+    made = fit(REFERENCE, out=folder / "low.oodo", methods=["doc"], level=0.8, seed=7)
+    assert estimate(folder / "low.oodo", TARGET)["doc"].level == 0.8
+    assert estimate(made, TARGET, level=0.8, seed=7).seed == 7
+    with pytest.raises(UsageError, match=r"low.oodo was fitted with level 0.8, got 0.9; leave level out, or fit"):
+        estimate(folder / "low.oodo", TARGET, level=0.9)
+    with pytest.raises(UsageError, match="this Oodometer holds no method 'atc', only doc; fit the reference again"):
+        made.estimate(TARGET, methods=["atc"])
+    with pytest.raises(UsageError, match="holds its backtest"):
+        made.estimate(TARGET, backtest=str(folder))
+    with pytest.raises(UsageError, match="was fitted with its own class names"):
+        made.estimate(TARGET, classes=["a", "b", "c", "d"])
+    with pytest.raises(UsageError, match=r"was fitted with no threshold, got 0.6"):
+        made.estimate(TARGET, threshold=0.6)
+
+
+def test_every_option_is_either_of_the_fit_or_of_the_question() -> None:
+    assert sorted((*FITTED, *ASKED)) == sorted(f.name for f in fields(EstimateOptions))
+    own = {*Oodometer().get_params()}
+    assert own >= {*FITTED}, "what shapes the fit is a parameter of Oodometer"
+
+
+def test_columns_are_read_as_in_the_reference(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(200)
+    own = {"score": p.tolist(), "truth": (rng.random(200) < p).tolist(), "age": rng.integers(20, 60, 200).tolist()}
+    asked: dict[str, Any] = {"mapping": {"truth": "label"}, "positive": "score", "threshold": 0.6, "features": "age"}
+    asked |= {"methods": ["doc", "importance"], "backtest": None}
+    path = fit(own, out=folder / "own.oodo", **asked).save(folder / "own.oodo")
+    target = {"score": p[:80].tolist(), "age": own["age"][:80], "late": own["truth"][:80]}
+    found = estimate(path, target)
+    assert told(found) == told(estimate(own, target, **asked))
+    assert found.diagnosis is not None
+    again = estimate(path, target, labels={"late": target["late"]}, mapping={"late": "label"})
+    assert again.target["labelled"] == 80, "another renaming, beside that of the fit"
+    with pytest.raises(InputError, match="column age"):
+        estimate(path, {"score": target["score"]})
+
+
+def test_a_large_reference_is_kept_as_a_sample(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    direct = estimate(REFERENCE, TARGET, **FEW)
+    monkeypatch.setattr(contents, "_MOST_ROWS", 100)
+    path = few().save(folder / "sample.oodo")
+    found = estimate(path, TARGET)
+    assert told(found) == told(direct), "the methods, figures and counts are those of all rows"
+    assert len(Oodometer.load(path).fitted_.fitted.record) == 100
+    monkeypatch.undo()
+    assert path.stat().st_size < few().save(folder / "whole.oodo").stat().st_size
+
+
+# ------------------------------------------------------------------------------------------ other verbs
+
+
+def test_other_verbs_take_the_file_for_the_reference(file: Path) -> None:
+    assert diagnose(file, TARGET).to_dict() == diagnose(REFERENCE, TARGET).to_dict()
+    quick: dict[str, Any] = {"methods": ["source", "atc"], "families": ["none"], "repeats": 2, "cache": None}
+    assert backtest(file, **quick).trials == backtest(REFERENCE, **quick).trials
+    labels = {"row": list(range(40)), "label": TARGET.label[:40].tolist()}  # type: ignore[index]
+    one, other = (audit(r, TARGET, labels=labels, methods=["source", "doc"], seed=3) for r in (file, REFERENCE))
+    assert one.to_dict()["estimate"] == other.to_dict()["estimate"]
+
+
+def test_where_rows_are_judged_a_fitted_file_is_refused(file: Path, folder: Path) -> None:
+    rows = write_predictions(REFERENCE, folder / "rows.parquet")
+    for call in (
+        lambda: oodometer.evaluate(file),
+        lambda: oodometer.compare([file, rows]),
+        lambda: estimate(rows, file),
+        lambda: oodometer.rank([file, rows]),
+    ):
+        with pytest.raises(InputError, match=r"few.oodo: .*a fitted file stands in the place of a REFERENCE"):
+            call()
+    with pytest.raises(UsageError, match="a fitted file stands alone"):
+        estimate([rows, file], TARGET)
+    with pytest.raises(UsageError, match=r"few.oodo is fitted already"):
+        fit(file)
+
+
+# ------------------------------------------------------------------------------------------ habits of scikit-learn
+
+
+def test_it_has_the_habits_of_an_estimator() -> None:
+    from sklearn.base import clone
+    from sklearn.utils.validation import check_is_fitted
+
+    made = Oodometer(level=0.9, methods=["doc"])
+    assert repr(made) == "Oodometer(methods=['doc'], level=0.9)"
+    copy = clone(made)
+    assert copy is not made
+    assert copy.get_params() == made.get_params()
+    assert made.set_params(level=0.8) is made
+    assert (made.level, copy.level) == (0.8, 0.9)
+    with pytest.raises(UsageError, match="no parameter 'lvel'"):
+        made.set_params(lvel=1)
+    with pytest.raises(UsageError, match=r"has not been fitted; call fit\(reference\) first"):
+        made.estimate(TARGET)
+    with pytest.raises(UsageError, match="has not been fitted"):
+        estimate(made, TARGET)
+    assert made.fit(REFERENCE) is made
+    check_is_fitted(made)
+    assert not hasattr(clone(made), "fitted_")
+    assert repr(made).endswith("fitted on 300 rows of record (92.3 % right): doc")
+    with pytest.raises(UsageError, match="fit takes no y"):
+        made.fit(REFERENCE, REFERENCE.label)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="level"):
+        Oodometer(level="high").fit(REFERENCE)  # type: ignore[arg-type]
+
+
+def test_a_loaded_one_has_the_parameters_of_the_fit(file: Path) -> None:
+    back = Oodometer.load(file)
+    assert back.get_params() == few().get_params() | {"target_accuracies": [0.95]}
+    assert told(pickle.loads(pickle.dumps(few())).estimate(TARGET)) == told(back.estimate(TARGET))
+
+
+# ------------------------------------------------------------------------------------------ the file
+
+
+def test_the_same_fit_gives_the_same_bytes(file: Path, folder: Path) -> None:
+    content = sha256(file.read_bytes()).hexdigest()
+    for one in (Oodometer(**FEW).fit(REFERENCE), Oodometer.load(file)):
+        assert sha256(one.save(folder / "again.oodo").read_bytes()).hexdigest() == content
+
+
+@given(data=st.data())
+@settings(max_examples=12)
+def test_a_damaged_file_gives_one_line_and_no_number(data: st.DataObject, file: Path, folder: Path) -> None:
+    content = bytearray(file.read_bytes())
+    place = data.draw(st.integers(0, len(content) - 1))
+    if data.draw(st.booleans()):
+        content = content[:place]
+    else:
+        content[place] ^= data.draw(st.integers(1, 255))
+    (folder / "bad.oodo").write_bytes(content)
+    with pytest.raises(InputError, match=r"bad.oodo: expected a (whole )?fitted file"):
+        estimate(folder / "bad.oodo", TARGET)
+
+
+def test_files_that_are_none_give_one_line(folder: Path, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = write_predictions(TARGET, folder / "target.parquet")
+    csv = folder / "csv.oodo"
+    csv.write_text("prob_a,prob_b,label\n0.9,0.1,a\n")
+    other = folder / "other.oodo"
+    np.savez(folder / "a.npz", a=[1])
+    other.write_bytes((folder / "a.npz").read_bytes())
+    binary = write_predictions(Predictions.from_probabilities([[0.9, 0.1]] * 9), folder / "binary.parquet")
+    cases = {
+        (csv, target): "csv.oodo: expected a fitted file, got other bytes at the start",
+        (other, target): "other.oodo: expected a fitted file, got another zip file",
+        (folder / "none.oodo", target): "none.oodo: expected a file that can be read, got No such file or directory",
+        (folder, target): "Is a directory",
+        (file, binary): "binary.parquet: row 1: column probabilities: expected lists of 4 entries",
+    }
+    for (reference, asked), line in cases.items():
+        if reference is folder:
+            reference = folder / "folder.oodo"
+            reference.mkdir()
+        assert main(["estimate", str(reference), str(asked)]) == 2
+        said = capsys.readouterr().err
+        assert line in said
+        assert said.count("\n") == 1
+    assert main(["fit", str(target), "--out", str(folder / "x.pkl")]) == 2
+    assert "expected a name that ends with .oodo" in capsys.readouterr().err
+    assert not (folder / "x.pkl").exists()
+
+
+def test_another_class_set_or_version_is_refused(file: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = replace(REFERENCE, classes=("a", "b", "c", "d"))
+    path = fit(named, methods=["doc"], out=folder / "named.oodo").save(folder / "named.oodo")
+    other = replace(TARGET, classes=("a", "b", "c", "e"))
+    with pytest.raises(InputError, match=r"expected the 4 known classes \(a, b, c, d\), got no class 'd'"):
+        estimate(path, other)
+    monkeypatch.setattr("oodometer.persistence.archive.FORMAT", FORMAT + 1)
+    with pytest.raises(InputError, match=rf"few.oodo: expected a file that .* fitted .*, got .* \(format {FORMAT}\)"):
+        estimate(file, TARGET)
+
+
+def test_a_method_that_cannot_be_kept_is_told_of(folder: Path) -> None:
+    from oodometer.estimators import SourceAccuracy
+    from oodometer.registry import register, unregister
+
+    @register("estimator")
+    class Unkept(SourceAccuracy):
+        name = "unkept"
+
+        def _fit(self, reference: Predictions) -> None:
+            super()._fit(reference)
+            self._call = lambda: 1
+
+    try:
+        path = fit(REFERENCE, methods=["doc", "unkept"], backtest=None, out=folder / "un.oodo").save(folder / "un.oodo")
+        found = estimate(path, TARGET)
+        assert [e.method for e in found.estimates] == ["doc"]
+        assert "unkept" in [s.method for s in found.skipped]
+        assert "cannot be kept in a file: unkept._call holds a" in found.skipped[0].why
+    finally:
+        unregister("estimator", "unkept")
+
+
+def test_the_command_line_fits_and_asks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    slim = {"probabilities": REFERENCE.probabilities, "label": REFERENCE.label}
+    reference = write_predictions(Predictions.from_arrays(**slim), folder / "reference.csv")
+    target = write_predictions(TARGET, folder / "target.csv")
+    model = folder / "model.oodo"
+    assert main(["fit", str(reference), "--out", str(model), "--method", "doc", "--method", "source"]) == 0
+    said = capsys.readouterr().out
+    assert "Fitted 2 methods on 300 rows of" in said
+    assert f"Wrote {model}" in said
+    assert main(["estimate", str(model), str(target)]) == 0
+    by_file = capsys.readouterr().out
+    assert main(["estimate", str(reference), str(target), "--method", "doc", "--method", "source"]) == 0
+    assert by_file == capsys.readouterr().out
+    assert main(["fit", str(reference), "--out", str(folder / "none" / "m.oodo"), "--method", "doc"]) == 1
+    assert "cannot write" in capsys.readouterr().err
+    with pytest.raises(OodometerError, match="would write over the input"):
+        fit(model, out=model)
