@@ -23,8 +23,8 @@ from .running import judged, perform
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "bad_input.md"
 # Where the classes stand; the order is that of the table.
 ROOMS = (
-    "numbers", "classes", "candidates", "texts", "json_lines", "binaries", "archives", "memory", "frames", "calls",
-    "fitted", "world",
+    "numbers", "classes", "candidates", "inputs", "texts", "json_lines", "binaries", "archives", "memory", "frames",
+    "calls", "fitted", "world",
 )  # fmt: skip
 BEGIN, END = "<!-- hostile: begin -->", "<!-- hostile: end -->"
 

@@ -14,7 +14,7 @@ from scipy import stats
 
 import oodometer
 from oodometer.cli.main import main
-from oodometer.diagnoses.shift_statistics import without_sparse
+from oodometer.diagnoses.shift_statistics import _without_sparse
 from oodometer.errors import UsageError
 from oodometer.estimators.target_prior import ShiftTest, no_shift_test
 from oodometer.headline.falls import FELL, HOLDS, LEAST_RIGHT, chance_of_fall, judged
@@ -203,7 +203,7 @@ def test_the_test_of_change_keeps_its_level_with_sparse_cells_too(cells: int, ro
     share = rng.dirichlet(np.ones(cells))
     found = []
     for seed in range(60):
-        both = without_sparse(rng.multinomial(rows, share), rng.multinomial(few, share))
+        both = _without_sparse(rng.multinomial(rows, share), rng.multinomial(few, share))
         assert [side.sum() for side in both] == [rows, few]
         found.append(no_shift_test(*both, seed=seed).tail_p_value)
     assert np.mean(np.array(found) < 0.05) <= 0.12

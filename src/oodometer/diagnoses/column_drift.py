@@ -18,7 +18,6 @@ from ..predictions import Predictions
 from ..results import Interval, percent
 from ..results.columns import ColumnChange, UserColumn, shares_text
 from .base import holm
-from .shift_statistics import without_sparse
 
 __all__ = ["ColumnDrift", "plain_columns"]
 
@@ -28,6 +27,7 @@ _EDGE_ROWS = 20_000  # of the reference, for deciles
 _MOST_ROWS = 200_000  # of the reference, for the accuracy in each cell
 _MOST_COLUMNS = 50  # plain features of more are an embedding, whose columns mean nothing one by one
 _WORTH_SAYING = 0.01
+_LEAST_EXPECTED = 5  # rows of the smaller side in a cell of the test
 
 
 @dataclass(frozen=True)
@@ -267,17 +267,23 @@ def _number(value: float) -> str:
 def homogeneity(here: Array, there: Array) -> float:
     """p-value of the G test that two sides fall into cells alike, by its chi-squared limit.
 
-    Cells in which fewer than five rows of the smaller side are expected are taken together (`without_sparse`); the tail
-    is that of Wilson and Hilferty (1931).
+    Cells are taken together, from the rarest on, until five rows of the smaller side are expected in each; the tail is
+    that of Wilson and Hilferty (1931).
 
     >>> sides = np.array([500.0, 300, 200]), np.array([251.0, 148, 101])
     >>> round(homogeneity(*sides), 2), homogeneity(sides[0], sides[0][::-1]) < 1e-9
     (0.97, True)
     """
     small, large = (here, there) if here.sum() < there.sum() else (there, here)
-    large, small = without_sparse(large.astype(np.int64), small.astype(np.int64))
+    both, group = small + large, np.zeros(len(small), dtype=np.intp)
+    now, held = 0, 0.0
+    for cell in np.argsort(both, kind="stable"):
+        if held >= _LEAST_EXPECTED * both.sum() / small.sum():
+            now, held = now + 1, 0.0
+        group[cell], held = now, held + both[cell]
+    small, large = (np.bincount(group, side) for side in (small, large))
     pooled = (small + large) / (small + large).sum()
-    degrees = int(np.count_nonzero(pooled)) - 1
+    degrees = len(pooled) - 1
     if degrees < 1:
         return 1.0
     total = float(g_statistic(small, small.sum() * pooled) + g_statistic(large, large.sum() * pooled))

@@ -14,7 +14,7 @@ from ..estimators.label_counts import LabelCounts, label_counts_of
 from ..estimators.target_prior import conditionals, fit_prior, g_statistic, no_shift_test
 from ..predictions import Predictions
 
-__all__ = ["ShiftStatistics", "without_sparse"]
+__all__ = ["ShiftStatistics"]
 
 _LEAST_EXPECTED = 5  # target rows in a cell of a test
 
@@ -93,14 +93,14 @@ class ShiftStatistics:
         label_counts, counts = self.label_counts, state["counts"]
         if label_counts is None or not counts.sum() or len(counts) != len(label_counts):
             return None
-        here, there = without_sparse(label_counts.rows, counts)
+        here, there = _without_sparse(label_counts.rows, counts)
         return no_shift_test(here, there, seed=seed).tail_p_value
 
 
-def without_sparse(here: Array, there: Array) -> tuple[Array, Array]:
+def _without_sparse(here: Array, there: Array) -> tuple[Array, Array]:
     """Counts of both sides in cells of five expected target rows or more, grouped by the sum of both sides alone.
 
-    >>> here, there = without_sparse(np.array([50, 1, 1, 2, 46]), np.array([52, 0, 1, 0, 47]))
+    >>> here, there = _without_sparse(np.array([50, 1, 1, 2, 46]), np.array([52, 0, 1, 0, 47]))
     >>> here.tolist(), there.tolist()
     ([4, 46, 50], [1, 47, 52])
     """

@@ -46,6 +46,8 @@ def learn_encoding(sources: Sequence[Source], names: Iterable[str], every: bool)
     of them: then an `InputError` says why.
     """
     names = list(names)
+    if not names:
+        return FeatureEncoding(())
     sample, text, comma = _sampled(sources, names)
     columns: list[ColumnEncoding] = []
     left_out: dict[str, str] = {}
