@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +174,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["OODOMETER_CACHE"] = str(Path(folder) / "cache")
         cases = []
-        for case in (*deployed(Path(folder)), *natural(Path(folder))):
+        for case in chain(deployed(Path(folder)), natural(Path(folder))):
             cases.append(case)
             print(case["bed"], case["case"], f"{time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
     write(cases, time.perf_counter() - start)

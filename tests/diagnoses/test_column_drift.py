@@ -108,6 +108,16 @@ def test_missing_cells_and_numbers_beyond_the_reference_are_told() -> None:
     assert "beyond the reference's range" in found.says
 
 
+def test_a_spread_that_grows_is_told_by_the_stretch_that_changed() -> None:
+    rng = np.random.default_rng(8)
+    here, there = rng.normal(size=(3000, 1)), 1.5 * rng.normal(size=(3000, 1))
+    (found,) = changes_of((here, rng.random(3000) < 0.8), there)
+    assert found.moved
+    low, high = (float(one) for one in found.says.partition(":")[0].split(" to "))
+    share = [((x > low) & (x <= high)).mean() for x in (here, there)]
+    assert f": {100 * share[0]:.0f} % -> {100 * share[1]:.0f} %" in found.says
+
+
 def test_odd_columns_are_called_as_in_the_file() -> None:
     rng = np.random.default_rng(6)
     here = np.zeros((50, COLOUR.width + AGE.width))

@@ -27,6 +27,7 @@ _EDGE_ROWS = 20_000  # of the reference, for deciles
 _MOST_ROWS = 200_000  # of the reference, for the accuracy in each cell
 _MOST_COLUMNS = 50  # plain features of more are an embedding, whose columns mean nothing one by one
 _WORTH_SAYING = 0.01
+_STILL, _FEWEST_EDGES = 0.1, 4  # deviations by which a mean hardly moved, and edges that make stretches
 _LEAST_EXPECTED = 5  # rows of the smaller side in a cell of the test
 
 
@@ -234,25 +235,41 @@ def _says(figure: _Figure, here: Array, there: Array, sums: tuple[float, float])
     """What moved, in the units of the file."""
     user = figure.column
     p, q = here / here.sum(), there / there.sum()
-    said = []
     if figure.edges is None:
         labels = [*user.labels, "other", "missing"]
         most = int(np.argmax(np.abs(q - p)))
-        said.append(shares_text(labels[most], float(p[most]), float(q[most])))
+        said = [shares_text(labels[most], float(p[most]), float(q[most]))]
     else:
-        k = figure.place - user.first
-        what = f"{user.labels[k]}: " if user.kind == "text" else ""
-        known = [counts[:-1].sum() if user.encoded else counts.sum() for counts in (here, there)]
-        means = [s / max(n, 1) * user.scale[k] + user.center[k] for s, n in zip(sums, known, strict=True)]
-        if what in ("characters: ", "words: "):
-            means = [float(np.expm1(mean)) for mean in means]
-        said.append(f"{what}mean {_number(means[0])} -> {_number(means[1])}")
+        said = [_number_says(figure, figure.edges, sums, (here, there))]
         outside = float(q[0] + q[-2]) - float(p[0] + p[-2])
         if outside > _WORTH_SAYING:
             said.append(f"{percent(outside, 0)} beyond the reference's range")
     if user.encoded and abs(q[-1] - p[-1]) > _WORTH_SAYING and not said[0].startswith("missing"):
         said.append(shares_text("missing", float(p[-1]), float(q[-1])))
     return "; ".join(said)
+
+
+def _number_says(figure: _Figure, edges: Array, sums: tuple[float, float], sides: tuple[Array, Array]) -> str:
+    """How the mean of a number moved; where it hardly did, the stretch of values that became more or less common."""
+    user, k = figure.column, figure.place - figure.column.first
+    what = f"{user.labels[k]}: " if user.kind == "text" else ""
+    known = [counts[:-1].sum() if user.encoded else counts.sum() for counts in sides]
+    means = [total / max(rows, 1) for total, rows in zip(sums, known, strict=True)]
+
+    def shown(value: float) -> str:
+        plain = value * user.scale[k] + user.center[k]
+        return _number(float(np.expm1(plain)) if what in ("characters: ", "words: ") else plain)
+
+    spread = (
+        float(edges[-2] - edges[1]) / 2.5
+    )  # eight tenths of the rows lie between, 2.5 deviations if they are normal
+    shares = [counts[1:-2] / max(counts.sum(), 1) for counts in sides]
+    most = int(np.argmax(np.abs(shares[1] - shares[0])))
+    change = float(shares[1][most] - shares[0][most])
+    if len(edges) > _FEWEST_EDGES and abs(means[1] - means[0]) < _STILL * spread and abs(change) > _WORTH_SAYING:
+        stretch = f"{what}{shown(float(edges[most]))} to {shown(float(edges[most + 1]))}:"
+        return shares_text(stretch, float(shares[0][most]), float(shares[1][most]))
+    return f"{what}mean {shown(means[0])} -> {shown(means[1])}"
 
 
 def _number(value: float) -> str:
