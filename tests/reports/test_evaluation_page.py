@@ -57,7 +57,7 @@ def test_thresholds_failures_and_disca_are_on_the_page(found: dict[str, Any]) ->
     for case in seen:
         assert case["sentence"].split(",")[0].removeprefix("accuracy ") in told
     point = next(one for one in found["operating_points"] if one["accuracy"] == 0.9)
-    assert "From which confidence on it may answer" in told
+    assert "The confidence from which it may answer" in told
     for one in (point["selective_accuracy"]["value"], point["selective_accuracy"]["lower"]):
         assert f"{one * 100:.1f} %" in told
     why = next(one["why"] for one in found["operating_points"] if one["coverage"] is None)
@@ -73,7 +73,7 @@ def test_nothing_is_claimed_where_nothing_was_looked_for(found: dict[str, Any]) 
     bare["metrics"] = {key: value for key, value in found["metrics"].items() if key != "disca"}
     told = text_of(render(bare))
     assert "failure case" not in told
-    assert "From which confidence on" not in told
+    assert "The confidence from which" not in told
     assert "DiSCA" not in told
 
 

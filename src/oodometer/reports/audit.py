@@ -75,8 +75,9 @@ def promise(result: Result) -> str:
     found = best(result.get("estimate"))
     kind, level = found.get("kind"), percent(result.get("level"), 0)
     if kind == "exact":
-        text = f"Drawn again and again, at least {level} of such ranges hold the truth, at any number of labels and "
-        return text + "whatever the model and the shift. What it asks: the labelled rows were drawn as said."
+        text = f"If rows were drawn again and again, at least {level} of such ranges would hold the truth, at any "
+        text += "number of labels and whatever the model and the shift, as long as the labelled rows were drawn as "
+        return text + "said."
     if kind == "asymptotic":
         return f"About {level} of such ranges hold the truth, the more nearly the more labels there are."
     return ""
@@ -171,8 +172,12 @@ def worth(result: Result) -> dict[str, str] | None:
     share = percent(explained, 0) if explained is not None and explained > 0 else ""
     were, are, them = ("were", "are", "them") if result.get("proxy") == "votes" else ("was", "is", "it")
     if method == "hypergeometric" and rows:
-        text += f"The target has {rows_text(rows)}: {number(int(labels))} of them are known, and only the other "
-        text += f"{number(int(rows - labels))} can still surprise. {capital(proxy(result))} "
+        text += f"The target has {rows_text(rows)}: "
+        if rows > labels:
+            text += f"{number(int(labels))} of them are known, and only the other {number(int(rows - labels))} can "
+            text += f"still surprise. {capital(proxy(result))} "
+        else:
+            text += f"all of them are known. {capital(proxy(result))} "
         text += f"{were} left aside, since imagined audits found no gain from {them} at so many labels."
     elif method == "clopper-pearson":
         text += "They are read as they are: the target is large beside them, and imagined audits found no gain "

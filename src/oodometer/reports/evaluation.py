@@ -16,6 +16,12 @@ MOST_CELLS = 15  # classes in the grid of confusions; beyond it the largest conf
 MOST_PAIRS = 20
 MOST_FILES = 3  # shown in full where several were evaluated
 
+# What a reader looks for first, in this order; the others are folded.
+FIRST = (
+    "accuracy", "f1", "macro_f1", "precision", "macro_precision", "recall", "macro_recall", "specificity",
+    "balanced_accuracy", "roc_auc", "average_precision", "mcc", "value", "recall_at_k",
+)  # fmt: skip
+
 MEANINGS = {
     "accuracy": "share of rows that are right; more is better",
     "f1": "harmonic mean of precision and recall; more is better",
@@ -34,21 +40,21 @@ MEANINGS = {
     "brier": "squared distance of the probabilities from the truth; less is better",
     "ece": "gap between confidence and accuracy over bins of equal width; less is better",
     "nll": "mean surprise at the truth, in nats; less is better",
-    "ece_debiased": "the same less what chance alone would give; less is better",
+    "ece_debiased": "ece less what chance alone would give; less is better",
     "macro_precision": "mean over classes of the share of its predictions that are right; more is better",
     "macro_recall": "mean over classes of the share of its rows that are found; more is better",
-    "macro_f1": "mean over classes of the harmonic mean of both; more is better",
-    "ece_equal_mass": "the same over bins of equal size; less is better",
-    "smece": "the same, smoothed instead of binned; less is better",
+    "macro_f1": "mean over classes of the harmonic mean of precision and recall; more is better",
+    "ece_equal_mass": "ece over bins of equal size; less is better",
+    "smece": "ece smoothed instead of binned; less is better",
     "ks": "largest accumulated gap between confidence and accuracy; less is better",
     "auc_coverage": "mean accuracy over all coverages, the most confident rows first; more is better",
     "aurc": "1 minus auc_coverage; less is better",
-    "e_aurc": "aurc beyond that of a perfect order; less is better",
-    "augrc": "mean over coverages of errors kept, as a share of all rows; less is better",
+    "e_aurc": "aurc above that of a perfect order; less is better",
+    "augrc": "mean over all coverages of the errors among the answers, as a share of all rows; less is better",
     "disca": "how well confidence alone tells when not to answer: x/a + y/b minus a penalty where accuracy rises as "
     "more is answered; more is better, among models whose confidences are on one scale and whose rows are equally many",
-    "coverage_at_risk": "largest share of the rows that can be answered with at most {risk} of the answers wrong; more "
-    "is better",
+    "coverage_at_risk": "largest share of the rows that can be answered with at most {risk} of the answers wrong; "
+    "more is better",
     "risk_at_coverage": "share of wrong answers when the surest {coverage} of the rows are answered; less is better",
     "didma": "DiSCA weighed against what the model costs to run; more is better",
     "nidma": "DiDMA in the domain together with DiSCA out of it; more is better",
@@ -121,6 +127,7 @@ def context(result: Result) -> dict[str, Any]:
     metrics = [
         (str(name), one, meaning(str(name), one)) for name, one in (result.get("metrics") or {}).items() if best(one)
     ]
+    first = sorted((one for one in metrics if one[0] in FIRST), key=lambda one: FIRST.index(one[0]))
     accuracy = best((result.get("metrics") or {}).get("accuracy"))
     classes = worst_first(result)[:MOST_CLASSES]
     columns = [
@@ -130,7 +137,8 @@ def context(result: Result) -> dict[str, Any]:
     ]
     return {
         "accuracy": accuracy,
-        "metrics": metrics,
+        "first": first,
+        "others": [one for one in metrics if one not in first],
         "sentence": _sentence(result, accuracy),
         "class_rows": classes,
         "class_columns": columns,

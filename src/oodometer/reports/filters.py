@@ -45,12 +45,12 @@ def _range(interval: Mapping[str, Any], decimals: int | None = None) -> Markup:
     return _data(lower, first) + DASH + _data(upper, last)
 
 
-def _number_range(interval: Mapping[str, Any]) -> Markup:
+def _number_range(interval: Mapping[str, Any], decimals: int = 4) -> Markup:
     lower, upper = interval.get("lower"), interval.get("upper")
     if finite(lower) is None or finite(upper) is None:
         return Markup(MISSING)
     dash = DASH if lower is not None and lower >= 0 else " to "  # beside a minus a dash would read as one more
-    return _data(lower, number(lower, 4)) + dash + _data(upper, number(upper, 4))
+    return _data(lower, number(lower, decimals)) + dash + _data(upper, number(upper, decimals))
 
 
 def _signed(value: Any) -> str:

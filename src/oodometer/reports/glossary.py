@@ -35,7 +35,7 @@ KINDS: dict[str, Kind] = {
             "conditional",
             "holds only if its assumption does",
             "The interval covers chance in the rows and nothing else. It holds only if the assumption printed beside "
-            "it holds on the target; without labels that can sometimes be refuted and never be proved.",
+            "it holds on the target; without labels it can sometimes be refuted, never proved.",
         ),
         Kind(
             "empirical",
@@ -60,7 +60,7 @@ NO_GUARANTEE = (
 TRUST: dict[str, tuple[str, str]] = {
     "high": (
         "High trust",
-        "Nine in ten of public shifts that looked like this one ended near this number. Labels alone can confirm it.",
+        "Nine in ten public shifts that looked like this one ended near this number. Only labels can confirm it.",
     ),
     "low": ("Low trust", "This is a first guess: label some random target rows before you rely on it."),
     "none": ("No trust", "Do not act on this number. Label some random target rows first."),
@@ -69,8 +69,8 @@ TRUST: dict[str, tuple[str, str]] = {
 SHIFTS: dict[str, str] = {
     "none": "The target looks like the reference: nothing that can be seen has moved.",
     "label": "The mix of classes has changed; the rows of each class look as before.",
-    "covariate": "The kind of rows has changed, and nothing shows rows beyond what the reference has seen.",
-    "support": "The target holds rows unlike any in the reference: nothing there can vouch for the model.",
+    "covariate": "The mix of inputs has changed; there is no sign of rows beyond what the reference has seen.",
+    "support": "The target holds rows unlike any in the reference; for those, nothing vouches for the model.",
     "unknown": "The data do not tell what kind of shift this is.",
 }
 

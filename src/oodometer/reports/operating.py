@@ -60,5 +60,5 @@ def tables(result: Result) -> list[dict[str, Any]]:
 
 def _which(rows: list[dict[str, Any]], proved: int) -> str:
     if not proved:
-        return "no model is proved to be"
-    return f"{proved} of {len(rows)} models {'is' if proved == 1 else 'are'} proved to be, from a threshold on"
+        return "proved for no model"
+    return f"proved for {proved} of {len(rows)} models, from a threshold on"

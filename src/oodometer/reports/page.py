@@ -107,6 +107,7 @@ def _filled(template: str, figures: Mapping[str, Figure], **words: Any) -> str:
             chart_style=style_of_charts,
             style=Markup(_asset("style.css")),
             script=Markup(_asset("charts.js")),
+            tables=Markup(_asset("tables.js")),
             runtime=Markup(_runtime()) if figures else "",
             **words,
         )

@@ -19,6 +19,19 @@ ACCENTS = {
     "c": "\u0327",
     "v": "\u030c",
 }
+LETTERS = {
+    "l": "ł",
+    "L": "Ł",
+    "o": "ø",
+    "O": "Ø",
+    "ss": "ß",
+    "ae": "æ",
+    "AE": "Æ",
+    "oe": "œ",
+    "aa": "å",
+    "AA": "Å",
+    "i": "i",
+}
 MOST_AUTHORS = 3
 
 
@@ -39,6 +52,7 @@ def _plain(text: str) -> str:
     def accent(match: re.Match[str]) -> str:
         return unicodedata.normalize("NFC", match[2] + ACCENTS[match[1]])
 
+    text = re.sub(r"\{?\\(" + "|".join(LETTERS) + r")(?![A-Za-z])\s?\}?", lambda found: LETTERS[found[1]], text)
     text = re.sub(r"\{?\\(['`^\"~cv])\s?\{?([A-Za-z])\}?\}?", accent, text)
     return re.sub(r"[{}]", "", text).replace("\\&", "&").replace("--", "\N{EN DASH}").strip()
 

@@ -23,6 +23,7 @@ from .charts import (
     first_mistakes,
     fluctuations,
     methods,
+    metric_chunks,
     model_curves,
     per_class,
     places,
@@ -61,7 +62,9 @@ def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
     for one in found:
         one["is_headline"] = bool(headline) and (one["method"] == "headline" or methods.is_headline(one, headline))
         one["reference"] = reference(str(one["citation"])) if one.get("citation") else None
-    return [chart.figure(result) for chart in ESTIMATE_CHARTS], {
+    small = metric_chunks.figures(result)
+    return [*(chart.figure(result) for chart in ESTIMATE_CHARTS), *small], {
+        "metric_figures": small,
         "sentence": headline_sentence(result),
         "rests_on": rests_on(headline),
         "anything_goes": anything_goes(headline),

@@ -49,8 +49,8 @@ def sentence(result: Result) -> str:
     truth = one["metrics"]["accuracy"]["value"]
     measure = stress_curves.accuracy_name(result)
     measure = measure if measure.startswith("R@") else measure.lower()
-    text = f"The deepest fall is that of {name} by {kind} at {one.get('severity')}: {measure} {percent(truth)} after "
-    text += f"{percent(plain)}." if fall > 0 else f"{percent(plain)}, which is no fall."
+    text = f"The deepest fall is that of {name} under {kind} at severity {one.get('severity')}: {measure} "
+    text += f"{percent(truth)}, down from {percent(plain)}." if fall > 0 else f"{percent(truth)}, which is no fall."
     if errors:
         text += f" Without labels the estimate was off by {points(sum(errors) / len(errors))} on average; its interval "
         text += f"held the truth at {held} of {len(errors)} severities."

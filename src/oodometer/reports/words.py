@@ -190,13 +190,13 @@ def alarms(parts: Sequence[Result], name: str) -> str:
     """How many of the parts raised an alarm of a fall.
 
     >>> alarms([{"fell": {"by_at_least": 0.01, "alarm": True}}, {"fell": {"by_at_least": 0.01}}], "chunk")
-    '1 of 2 chunks raised the alarm of a fall by 1 point or more'
+    '1 of 2 chunks raised an alarm: a fall of 1 point or more'
     """
     asked = [one["fell"] for one in parts if one.get("fell")]
     many = sum(bool(one.get("alarm")) for one in asked)
     margin = points_or_more(finite(asked[0].get("by_at_least")) or 0 if asked else 0)
     plural = "" if len(asked) == 1 else "s"
-    return f"{many} of {len(asked)} {name}{plural} raised the alarm of a fall by {margin}"
+    return f"{many} of {len(asked)} {name}{plural} raised an alarm: a fall of {margin}"
 
 
 def fell_sentence(result: Result) -> str:
@@ -204,7 +204,7 @@ def fell_sentence(result: Result) -> str:
 
     >>> fell = {"by_at_least": 0.03, "p": 0.95, "verdict": "fell", "why": "of 368 public cases 96 % had"}
     >>> fell_sentence({"fell": fell}).replace(chr(160), " ")
-    'Did it fall by 3 points or more? Yes: 95 % likely (of 368 public cases 96 % had).'
+    'Did it fall by 3 points or more? Yes: 95 % likely; of 368 public cases 96 % had.'
     """
     fell = result.get("fell") or {}
     likely = finite(fell.get("p"))
@@ -212,5 +212,5 @@ def fell_sentence(result: Result) -> str:
         return ""
     asked = f"Did it fall by {points_or_more(finite(fell.get('by_at_least')) or 0)}?"
     answer = {"fell": "Yes", "holds": "No"}.get(str(fell.get("verdict")), "That cannot be said")
-    why = f" ({fell['why']})" if fell.get("why") else ""
-    return f"{asked} {answer}: {percent(likely, 0)} likely{why}."
+    why = f"; {fell['why']}" if fell.get("why") else ""
+    return sentence(f"{asked} {answer}: {percent(likely, 0)} likely{why}")

@@ -66,6 +66,8 @@ def title(result: Result) -> str:
     if not found:
         return "What the labels say"
     text = f"The labels allow {percent_range(found.get('lower'), found.get('upper'))}"
+    if found.get("lower") == found.get("upper"):
+        text = f"Every row has a label: {percent(found['value'])} is certain"
     claim = best(result.get("headline"))
     if not claim:
         return text

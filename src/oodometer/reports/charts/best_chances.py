@@ -32,7 +32,9 @@ def figure(result: Result) -> Figure | None:
         return None
     limit = alt.expr("containerSize()[0] < 480 ? 118 : 230")
     names = alt.Axis(title=None, grid=False, labelLimit=limit, labelColor=INK, labelFontSize=13)
-    ticks = alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".0%", title="probability to be the best")
+    ticks = alt.Axis(
+        values=[0, 0.25, 0.5, 0.75, 1], labelExpr="datum.value * 100 + ' %'", title="probability of being the best"
+    )
     base = alt.Chart(data(rows)).encode(y=alt.Y("name:N", sort=None, axis=names))
     across = alt.X("value:Q", scale=alt.Scale(domain=[0, 1], nice=False), axis=ticks)
     bars = base.mark_bar(height=16, cornerRadiusEnd=4).encode(
@@ -51,7 +53,7 @@ def title(result: Result) -> str:
     'a is the best with a probability of 80 %'
     """
     if result.get("open"):
-        return "The labels speak for no model"
+        return "The labels favour no model"
     first = likeliest(result)
     return f"{first['short']} is the best with a probability of {percent(first.get('p_best'), 0)}"
 

@@ -12,7 +12,7 @@ from ..theme import ACCENT, BAND, HALO, REFERENCE, SURFACE, TRUTH, axis, data, s
 from ..words import alarms, fall_text
 from .base import Figure, Result
 
-__all__ = ["figure", "shown"]
+__all__ = ["figure", "shown", "spans"]
 
 HEIGHT = 280
 MOST = 400  # chunks in the chart; the newest stay
@@ -48,7 +48,7 @@ def _moment(text: Any) -> float | None:
     return when.timestamp() * 1000
 
 
-def _spans(chunks: Sequence[Result]) -> tuple[list[tuple[float, float]], bool]:
+def spans(chunks: Sequence[Result]) -> tuple[list[tuple[float, float]], bool]:
     """Both ends of every chunk on the time axis, or, where one is no date, places 0, 1, 2, ...; and which it is."""
     ends = [(_moment(one.get("start")), _moment(one.get("end"))) for one in chunks]
     times = [(start, end) for start, end in ends if start is not None and end is not None and end > start]
@@ -64,12 +64,12 @@ def figure(result: Result) -> Figure | None:
     chunks = shown(result)
     if not chunks:
         return None
-    spans, dated = _spans(chunks)
-    rows = _rows(chunks, spans)
+    places, dated = spans(chunks)
+    rows = _rows(chunks, places)
     level = finite((result.get("reference") or {}).get("accuracy"))
     up = axis([row[key] for row in rows for key in ("lower", "upper", "truth")] + [level], most=5)
-    scale = alt.Scale(type="utc", domain=[spans[0][0], spans[-1][1]], nice=False) if dated else alt.Scale()
-    days = (spans[-1][1] - spans[0][0]) / 86_400_000
+    scale = alt.Scale(type="utc", domain=[places[0][0], places[-1][1]], nice=False) if dated else alt.Scale()
+    days = (places[-1][1] - places[0][0]) / 86_400_000
     monthly = all(re.match(r"\d{4}-(\d{2}|Q\d)( |$)", str(one.get("name"))) for one in chunks)
     form = "%b %Y" if monthly else "%H:%M" if days < 2 else "%d %b" if days < 300 else "%b %Y"
     x_axis = (
@@ -79,7 +79,7 @@ def figure(result: Result) -> Figure | None:
             grid=False,
             title="chunk",
             labelOverlap="greedy",
-            values=[place + 0.5 for place in range(len(spans))],
+            values=[place + 0.5 for place in range(len(places))],
             labelExpr="format(datum.value + 0.5, '.0f')",
         )
     )
@@ -113,10 +113,10 @@ def figure(result: Result) -> Figure | None:
     return Figure("chunks", finding, caption(result), specification(chart, height=HEIGHT, alt_text=finding))
 
 
-def _rows(chunks: list[Any], spans: list[Any]) -> list[dict[str, Any]]:
+def _rows(chunks: list[Any], places: list[Any]) -> list[dict[str, Any]]:
     """One row a chunk: where it stands, its estimate with the interval, the truth, what is told under the pointer."""
     rows = []
-    for (start, end), one in zip(spans, chunks, strict=True):
+    for (start, end), one in zip(places, chunks, strict=True):
         headline, truth = best(one["headline"]), best(one.get("truth"))
         tip = {"": chunk_name(one), "estimate": percent(headline["value"])}
         tip |= {"interval": percent_range(headline.get("lower"), headline.get("upper"))}

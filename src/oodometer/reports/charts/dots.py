@@ -49,20 +49,27 @@ def entry(name: str, interval: Mapping[str, Any], *, color: str = QUIET, **more:
     }
 
 
-def _lines(lines: Sequence[Line], middle: float) -> list[Any]:
+def _lines(lines: Sequence[Line], low: float, high: float) -> list[Any]:
     """Vertical lines over the whole height, each with its label above the plot, one label above the other."""
     import altair as alt
 
+    def to_the_left(line: Line) -> bool:
+        part = (line[1] - low) / (high - low)
+        return part > 0.5 or (part > 0.4 and any(other[1] > line[1] for other in lines))
+
+    # Of labels on one side of their lines the outermost line has the highest, so that no line crosses a label.
+    right = sorted((line for line in lines if not to_the_left(line)), key=lambda line: -line[1])
+    left = sorted((line for line in lines if to_the_left(line)), key=lambda line: float(line[1]))
     rules: list[Any] = []
     names: list[Any] = []
-    for index, (label, value, color, dashed) in enumerate(lines):
+    for index, (label, value, color, dashed) in enumerate((*right, *left)):
         rows = data([{"value": value, "label": f"{label} {percent(value)}"}])
         rule = alt.Chart(rows).mark_rule(color=color, strokeWidth=1.75, strokeDash=[5, 4] if dashed else [1, 0])
         text = alt.Chart(rows).mark_text(
-            align="right" if value > middle else "left",
+            align="left" if index < len(right) else "right",
             baseline="middle",
             color=color,
-            dx=-5 if value > middle else 5,
+            dx=5 if index < len(right) else -5,
             fontWeight=600,
             **HALO,
         )
@@ -99,5 +106,5 @@ def dots(rows: list[dict[str, Any]], *, lines: Sequence[Line] = (), title: str) 
         color=alt.value(INK),
     )
     hover = base.mark_bar(opacity=0).encode(x=alt.value(0), x2=alt.value("width"), tooltip="tip:N")
-    drawn = [*_lines(lines, (low + high) / 2), bars, marks, labels, hover]
+    drawn = [*_lines(lines, low, high), bars, marks, labels, hover]
     return alt.layer(*drawn), ROW_HEIGHT * len(rows)

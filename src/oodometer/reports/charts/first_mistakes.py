@@ -104,7 +104,7 @@ def figure(result: Result) -> Figure | None:
 
 
 CAPTION = (
-    "a of DiSCA: the confidence at which accuracy first drops below 1, with its interval. Lower is better: then "
+    "The a of DiSCA: the confidence at which accuracy first drops below 1, with its interval. Lower is better: then "
     "everything above it was right. A single row can move it, so the interval is empirical."
 )
 """How to read it."""

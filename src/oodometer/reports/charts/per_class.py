@@ -48,7 +48,7 @@ def figure(result: Result) -> Figure | None:
         shown = _interval(one, name)
         color = ACCENT if overall is not None and (finite(shown.get("upper")) or 1) < overall else QUIET
         rows.append(entry(label, shown, color=color, **({"rows": number(count)} if count else {})))
-    chart, height = dots(rows, lines=[("accuracy of all rows", overall, ACCENT, False)], title=name)
+    chart, height = dots(rows, lines=[("all rows", overall, ACCENT, False)], title=name)
     worst = f"Weakest class: {labels[0]}, {name} {percent(_interval(some[0], name)['value'])}"
     which = f"The {len(some)} weakest of {len(classes)} classes" if len(some) < len(classes) else "All classes"
     caption = f"{which}, the weakest first; in colour where the whole interval lies below the accuracy of all rows."

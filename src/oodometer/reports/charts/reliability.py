@@ -52,7 +52,7 @@ def figure(result: Result) -> Figure | None:
     over = sum(row["y"] < row["x"] for row in found) * 2 >= len(found)
     spot = ends[0] + 0.62 * (ends[1] - ends[0])
     tilt = (
-        alt.Chart(data([{"x": spot, "y": spot, "label": "confidence = accuracy"}]))
+        alt.Chart(data([{"x": spot, "y": spot, "label": "calibrated"}]))
         .mark_text(align="right" if over else "left", dx=-12 if over else 12, color=MUTED, **HALO)
         .encode(x=alt.X("x:Q", **across), y=alt.Y("y:Q", **up), text="label:N")
     )
@@ -90,6 +90,6 @@ def caption(result: Result) -> str:
     """How to read the diagram."""
     del result
     return (
-        "Accuracy in bins of confidence; larger dots hold more rows. Below the dashed line the model claims more than "
-        "it delivers."
+        "Accuracy in bins of confidence; larger dots hold more rows. On the dashed line confidence is the accuracy; "
+        "below it the model claims more than it delivers."
     )

@@ -1,4 +1,4 @@
-"""Severity: the estimate with its band beside the truth as a shift grows; every method as a thin line with its name."""
+"""Severity: the estimate with its band beside the truth as a shift grows; every method as a thin line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ..numbers import best, finite, percent, percent_range, points
-from ..theme import ACCENT, BAND, QUIET, TRUTH, axis, data, specification
+from ..theme import ACCENT, BAND, MUTED, QUIET, TRUTH, axis, data, specification
 from .base import Figure, Result
 from .labels import spread
 from .methods import is_headline
@@ -18,6 +18,7 @@ __all__ = ["figure"]
 
 GAP = 15.0  # pixels from one label to the next
 HEIGHT = 380
+PLAIN = "source"  # the one method with a name: what one would report who never looked at the target
 
 
 def _long(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -57,7 +58,7 @@ def figure(result: Result) -> Figure | None:
     truth = base.mark_line(
         color=TRUTH, strokeWidth=3, point={"size": 85, "shape": "diamond", "filled": True, "color": TRUTH}
     )
-    labels, height = _labels(rows, main, up)
+    labels = _labels(rows, main, up)
     over = alt.selection_point(fields=["method"], on="pointerover", clear="pointerout", nearest=False)
     shade = alt.when(over).then(alt.value(1.0)).otherwise(alt.value(0.12))
     thin = alt.Chart(data(rows)).encode(x=across, y=alt.Y("y:Q", **up), detail="method:N", opacity=shade)
@@ -65,12 +66,10 @@ def figure(result: Result) -> Figure | None:
         alt.Chart(data(labels))
         .mark_text(align="left", dx=10, fontSize=12)
         .encode(
-            x=alt.value("width"),
+            x=across,
             y=alt.Y("at:Q", **up),
-            text="method:N",
-            opacity=shade,
+            text="label:N",
             color=alt.Color("color:N", scale=None),
-            detail="method:N",
         )
     )
     finding = title(result)
@@ -84,7 +83,7 @@ def figure(result: Result) -> Figure | None:
         base.mark_point(size=250, filled=True, opacity=0).encode(y=alt.Y("truth:Q", **up), tooltip="tip:N"),
         names,
     )
-    return Figure("severity", finding, caption(result), specification(chart, height=height, alt_text=finding))
+    return Figure("severity", finding, caption(result), specification(chart, height=HEIGHT, alt_text=finding))
 
 
 def _main(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -124,21 +123,21 @@ def _across(steps: list[dict[str, Any]]) -> alt.X:
     )
 
 
-def _labels(rows: list[dict[str, Any]], main: list[dict[str, Any]], up: dict[str, Any]) -> tuple[list[Any], int]:
-    """Names at the right end of the lines, moved apart; and the height that they need."""
-    last: dict[str, tuple[float, str]] = {row["method"]: (row["y"], "var(--muted)") for row in rows}
+def _labels(rows: list[dict[str, Any]], main: list[dict[str, Any]], up: dict[str, Any]) -> list[dict[str, Any]]:
+    """Names of three lines at their ends, moved apart; the pointer tells those of the others."""
+    ends: list[tuple[str, str, dict[str, Any]]] = []
     for name, key, color in (("estimate", "value", ACCENT), ("truth", "truth", TRUTH)):
-        ends = [row[key] for row in main if finite(row[key]) is not None]
-        if ends:
-            last[name] = (ends[-1], color)
-    height = max(HEIGHT, int(GAP * (len(last) + 2)))
+        known = [{"x": row["x"], "y": row[key]} for row in main if finite(row[key]) is not None]
+        ends += [(name, color, known[-1])] if known else []
+    plain = [row for row in rows if row["method"] == PLAIN]
+    ends += [(f"no shift ({PLAIN})", MUTED, plain[-1])] if plain else []
     low, high = up["scale"].domain
-    scale = height / (high - low)
-    places = spread([(value - low) * scale for value, _ in last.values()], GAP, GAP / 2, height - GAP / 2)
+    scale = HEIGHT / (high - low)
+    places = spread([(end["y"] - low) * scale for _, _, end in ends], GAP, GAP / 2, HEIGHT - GAP / 2)
     return [
-        {"method": name, "at": low + place / scale, "color": color}
-        for (name, (_, color)), place in zip(last.items(), places, strict=True)
-    ], height
+        {"label": name, "x": end["x"], "at": low + place / scale, "color": color}
+        for (name, color, end), place in zip(ends, places, strict=True)
+    ]
 
 
 def title(result: Result) -> str:
@@ -164,4 +163,4 @@ def caption(result: Result) -> str:
     """What the lines are."""
     del result
     text = "The band is the interval of the estimate; thin lines are the single methods."
-    return f"{text} Hover over a line to single it out."
+    return f"{text} Rest the pointer on a line to see its name."

@@ -61,7 +61,7 @@ def title(result: Result) -> str:
     >>> def row(name, low, value, high):
     ...     return {"model": name, "evidence": {"accuracy": {"value": value, "lower": low, "upper": high}}}
     >>> title({"ranking": [row("a", 0.5, 0.9, 1.0), row("b", 0.1, 0.4, 0.7)], "labelled": 10})
-    'By 10 labels alone the ranges of all models overlap'
+    'On 10 labels alone, the ranges of all models overlap'
     """
     found = accuracies(result)
     rows = _rows(result)
@@ -69,9 +69,9 @@ def title(result: Result) -> str:
     lows = [finite(one.get("lower")) or 0.0 for _, one in found]
     highs = [finite(one.get("upper")) or 1.0 for _, one in found]
     if max(lows) <= min(highs):
-        return f"By {many} alone the ranges of all models overlap"
+        return f"On {many} alone, the ranges of all models overlap"
     top = max(found, key=lambda pair: float(pair[1]["value"]))
-    return f"By {many} alone {top[0]['short']} is ahead: {percent(top[1]['value'], 0)}"
+    return f"On {many} alone, {top[0]['short']} is ahead: {percent(top[1]['value'], 0)}"
 
 
 def caption(result: Result) -> str:

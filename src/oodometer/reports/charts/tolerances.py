@@ -96,7 +96,7 @@ def title(result: Result, domain: str) -> str:
 
 def caption(result: Result) -> str:
     """How to read the lines."""
-    text = "b of DiSCA: the confidence at which accuracy first falls below the value on the axis. Lower is better. "
+    text = "The b of DiSCA: the confidence at which accuracy first falls below the value on the axis. Lower is better. "
     text += "A hollow dot: accuracy never falls so far, and b is the lowest confidence of all."
     many = len(result.get("models") or [])
     return text + (f" Of {number(many)} models {MOST} are drawn." if many > MOST else "")
