@@ -19,7 +19,8 @@ MOST_FILES = 3  # shown in full where several were evaluated
 # What a reader looks for first, in this order; the others are folded.
 FIRST = (
     "accuracy", "f1", "macro_f1", "precision", "macro_precision", "recall", "macro_recall", "specificity",
-    "balanced_accuracy", "roc_auc", "average_precision", "mcc", "value", "recall_at_k",
+    "balanced_accuracy", "roc_auc", "average_precision", "mcc", "cohen_kappa", "expected_value", "top_k_accuracy",
+    "recall_at_k",
 )  # fmt: skip
 
 MEANINGS = {

@@ -107,11 +107,12 @@ def _filled(template: str, figures: Mapping[str, Figure], **words: Any) -> str:
             chart_style=style_of_charts,
             style=Markup(_asset("style.css")),
             script=Markup(_asset("charts.js")),
-            tables=Markup(_asset("tables.js")),
             runtime=Markup(_runtime()) if figures else "",
             **words,
         )
     )
+    script = f"<script>\n{_asset('tables.js')}\n</script>" if 'class="scroll"' in page else ""
+    page = page.replace("<!-- tables -->", script, 1)
     # Half a character, which JSON may hold, cannot be written as UTF-8.
     return page.strip().encode("utf-8", "replace").decode("utf-8") + "\n"
 
