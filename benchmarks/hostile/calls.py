@@ -52,7 +52,7 @@ _call("workers below zero", "`--workers -3`", "worker", "--workers", "-3")
 _call("a fraction of a worker", "`--workers 1.5`", "worker", "--workers", "1.5")
 _call("an engine that is not there", "`--engine moon`", "moon", "--engine", "moon")
 _call("a calibrator that is not there", "`--calibrator hot`", "hot", "--calibrator", "hot")
-_call("an accuracy in percent", "`--accuracy 95`", "95", "--accuracy", "95")
+_call("an accuracy in percent", "`--target-accuracy 95`", "95", "--target-accuracy", "95")
 _call("a negative seed", "`--seed -1`", "seed", "--seed", "-1")
 _call(
     "a huge seed",
@@ -149,6 +149,19 @@ _no_file(
 )
 _no_file("a zero byte in a name", "`a\\0b.csv`", (), lambda kit: "a\0b.csv")
 _no_file("a name too long", "300 letters", (), lambda kit: "a" * 300 + ".csv")
+
+
+def _config(name: str, came: str, text: str, words: Any) -> None:
+    @trial(CALLS, name, f"`{came}` in `--config` FILE", REFUSED, words, ("estimate",))
+    def _(kit: Kit, form: str) -> Call:
+        return kit.estimate(None, None, "--config", str(kit.path("options.toml", text)))
+
+
+_config("an option that is not there, in a file", "levle = 0.9", "[estimate]\nlevle = 0.9\n", "level")
+_config("a command that is not there, in a file", "[estimat]", "[estimat]\nlevel = 0.9\n", "[estimate]")
+_config("a value of another type, in a file", 'level = "high"', '[estimate]\nlevel = "high"\n', "level")
+_config("several values for one, in a file", "level = [0.9]", "[estimate]\nlevel = [0.9]\n", "one value")
+_config("no TOML", "level =", "[estimate]\nlevel =\n", "TOML")
 
 
 # ------------------------------------------------------------------------------------------------ joins

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_to"]
 
-_COLUMNS = ("accuracy", "auc_coverage", "augrc", "disca", "coverage_at_risk", "risk_at_coverage")
+_COLUMNS = ("accuracy", "auc_coverage", "disca", "coverage_at_risk", "augrc", "risk_at_coverage")
 _MAIN = 4  # of them are printed without -v
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_to"]
 
+_MOST_COLUMNS = 8  # without -v
 _SMALLEST_P = 0.001  # what is below it reads alike
 
 
@@ -89,7 +90,9 @@ def _power(value: float | None) -> str:
 
 
 def show_columns(columns: Sequence[ColumnChange]) -> None:
-    """How each of the user's columns moved, those that explain most of a change of accuracy first."""
+    """How the user's columns moved, those that explain most of a change of accuracy first; without -v a few of them."""
+    if not output.verbose():
+        columns = [one for one in columns if one.matters][:_MOST_COLUMNS]
     if columns:
         output.print_table(
             ["column", "what changed", "distance", "p", "explains"],
@@ -120,4 +123,5 @@ def show(found: Diagnosis) -> None:
             "Methods whose assumption that speaks for or against",
         )
     output.tell("No test here sees a change of the truth itself (P(y | x)): only labels do, see `oodometer audit`.")
-    output.left_out(note=len(verdicts))
+    few = min(sum(one.matters for one in found.columns), _MOST_COLUMNS)
+    output.left_out(column=len(found.columns) - few, note=len(verdicts))

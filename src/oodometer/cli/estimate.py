@@ -105,7 +105,7 @@ def estimate(
     from ..verbs.estimate import estimate as run
 
     output.check_files(report, out)
-    with output.progress_bar("estimating", lines=True) as progress:
+    with output.progress_bar("estimate", lines=True) as progress:
         found = run(
             reference,
             target,

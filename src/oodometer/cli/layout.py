@@ -25,7 +25,7 @@ _MARKS = (
     (re.compile(r"\btrust high\b"), "\x1b[32m"),
     (re.compile(r"\btrust low\b"), "\x1b[33m"),
     (re.compile(r"\btrust none\b"), "\x1b[31m"),
-    (re.compile(r"\bALARM\b|\balarms? raised\b|\(alarm\)"), "\x1b[1;31m"),
+    (re.compile(r"\bALARM\b|^Alarm raised\b|\(alarm\)"), "\x1b[1;31m"),
     (re.compile(r"^(oodometer: )?warning:"), "\x1b[33m"),
     (re.compile(r"^(Estimated|True|Reference) [^:]+:|^oodometer:"), _BOLD),
 )

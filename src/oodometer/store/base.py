@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..classes import ClassNames
-from ..errors import InputError
+from ..errors import InputError, near_names
 from ..predictions import Predictions
 from ..results.columns import UserColumn
 from .axes import Axes
@@ -108,12 +108,14 @@ class Source(ABC):
 def no_column(column: str, columns: Sequence[str], file: str | None) -> InputError:
     """The error for a source without a column that is an input in the reference."""
     shown = ", ".join(columns[:12]) + (f", ... ({len(columns)} in all)" if len(columns) > 12 else "")
+    near = near_names(column, columns)
+    meant = f"did you mean {near[0]}? or " if near else ""
     return InputError(
         "the column, which is one of the features",
         got=f"no such column; its columns are {shown}",
         file=file,
         column=column,
-        remedy="add it, or leave it out of --features",
+        remedy=f"{meant}add it, or leave it out of --features",
     )
 
 
