@@ -33,6 +33,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # threads are another matter and stay as many as there are cores.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # and so do the threads of tokenizers
 
 # Under test the annotations on these floors are checked against what passes, shapes too: Float[Array, "sample class"].
 # The package does not depend on jaxtyping: it imports the names for type checkers only, so they are put where every

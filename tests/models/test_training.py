@@ -150,3 +150,16 @@ def test_tied_weights_are_kept_once_and_set_everywhere(torch: Any) -> None:
         load_weights(second, {name: one for name, one in kept.items() if name != "a.bias"})
     with pytest.raises(InputError, match="other shapes"):
         load_weights(second, {**kept, "a.bias": torch.zeros(5)})
+
+
+def test_draws_are_seeded_as_torch_does_and_nothing_is_put_aside_for_a_gpu(torch: Any) -> None:
+    from oodometer.models.torch.library import seed_draws
+
+    torch.manual_seed(7)
+    wanted = torch.rand(5)
+    waiting = len(torch.cuda._queued_calls) if hasattr(torch.cuda, "_queued_calls") else 0
+    with torch.random.fork_rng():
+        seed_draws(7)
+        assert torch.rand(5).tolist() == wanted.tolist()
+    if hasattr(torch.cuda, "_queued_calls"):
+        assert len(torch.cuda._queued_calls) == waiting

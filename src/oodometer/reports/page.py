@@ -19,6 +19,7 @@ from ..version import __version__
 from .charts.base import Figure
 from .filters import FILTERS
 from .glossary import KINDS, NO_GUARANTEE, SHIFTS, TRUST
+from .runtime import runtime
 from .sections import SECTIONS
 
 __all__ = ["check_report_libraries", "inputs_of", "render", "render_figures", "write_report"]
@@ -107,7 +108,7 @@ def _filled(template: str, figures: Mapping[str, Figure], **words: Any) -> str:
             chart_style=style_of_charts,
             style=Markup(_asset("style.css")),
             script=Markup(_asset("charts.js")),
-            runtime=Markup(_runtime()) if figures else "",
+            runtime=Markup(runtime()) if figures else "",
             **words,
         )
     )
@@ -125,20 +126,6 @@ def check_report_libraries() -> None:
     except ImportError as error:
         package = "vl-convert-python" if getattr(error, "name", "") == "vl_convert" else "altair"
         raise MissingExtraError("the HTML report", package, extra="report") from error
-
-
-@cache
-def _runtime() -> str:
-    """The library that draws: Vega alone, since the specifications are compiled here (600 kB instead of 900)."""
-    import vl_convert
-
-    # The address is a key into what vl-convert carries with it; nothing is fetched.
-    address = f"https://cdn.jsdelivr.net/npm/vega@{vl_convert.get_vega_version()}/+esm"
-    bundle: str = vl_convert.javascript_bundle(
-        f"import {{View,parse,Error}} from '{address}';window.vega={{View,parse,Error}};"
-    )
-    # A tag in the text of the library would end the script early.
-    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
 @cache

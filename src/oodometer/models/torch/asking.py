@@ -11,6 +11,7 @@ import numpy as np
 from ...arrays import Array
 from ...errors import UsageError, WorkError
 from ..base import Progress
+from .library import seed_draws
 from .library import torch as load_torch
 
 __all__ = ["Asking", "last_linear", "only_dropout", "reading"]
@@ -145,7 +146,7 @@ def only_dropout(net: Any, seed: int) -> Iterator[Callable[[], tuple[Any, ...]]]
         one.training = True
     try:
         with torch.random.fork_rng():
-            torch.manual_seed(seed)
+            seed_draws(seed)
             yield tuple
     finally:
         net.eval()

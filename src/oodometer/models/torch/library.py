@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import MissingExtraError, UsageError
 from ...kernels import cores
 
-__all__ = ["choose_device", "idle_cores", "torch", "transformers", "use_threads"]
+__all__ = ["choose_device", "idle_cores", "seed_draws", "torch", "transformers", "use_threads"]
 
 _DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 
@@ -31,9 +31,27 @@ def transformers() -> Any:
         import transformers as found
     except ImportError as error:
         raise MissingExtraError("a transformer encoder", "transformers", extra="hf") from error
-    found.utils.logging.set_verbosity_error()
-    found.utils.logging.disable_progress_bar()
+    _silence(found)
     return found
+
+
+@cache
+def _silence(library: Any) -> None:
+    """Once in a process: each time every logger's memory would be emptied, and a user's own choice undone."""
+    library.utils.logging.set_verbosity_error()
+    library.utils.logging.disable_progress_bar()
+
+
+def seed_draws(seed: int) -> None:
+    """Seed what a network in use draws from: the processor's generator, and those of GPUs that have begun to work.
+
+    ``torch.manual_seed`` gives the same draws. Where no GPU is in use it writes down the stack three times for a later
+    one, which takes longer than the step of a small network, and keeps it.
+    """
+    library = torch()
+    library.default_generator.manual_seed(seed)
+    if library.cuda.is_initialized():
+        library.cuda.manual_seed_all(seed)
 
 
 def choose_device(name: str | None) -> str:

@@ -18,6 +18,7 @@ from ..artifacts import fingerprint
 from ..base import Progress
 from . import checkpoint as checkpoints
 from .batches import length_batches
+from .library import seed_draws
 from .library import torch as load_torch
 
 __all__ = ["Batches", "Hooks", "LengthBatches", "TrainingConfig", "autocast", "train"]
@@ -248,7 +249,7 @@ def train(
             begin = int(first_steps[epoch])
             for batch in batches.of_epoch(epoch)[state.done - begin : last - begin]:
                 # Dropout is seeded by the step: a training that goes on draws what it would have drawn.
-                torch.manual_seed(config.seed * 1_000_003 + state.done)
+                seed_draws(config.seed * 1_000_003 + state.done)
                 for group in optimizer.param_groups:
                     group["lr"] = config.rate(state.done, total)
                 optimizer.zero_grad(set_to_none=True)
