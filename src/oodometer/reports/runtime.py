@@ -6,6 +6,7 @@ import hashlib
 import secrets
 from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 from ..backtests.trial_store import cache_folder
@@ -25,7 +26,7 @@ def runtime() -> str:
     # The address is a key into what vl-convert carries with it; nothing is fetched.
     address = f"https://cdn.jsdelivr.net/npm/vega@{vl_convert.get_vega_version()}/+esm"
     wanted = f"import {{View,parse,Error}} from '{address}';window.vega={{View,parse,Error}};"
-    of = hashlib.blake2b(f"{vl_convert.__version__} {wanted}".encode(), digest_size=8).hexdigest()
+    of = hashlib.blake2b(f"{version('vl-convert-python')} {wanted}".encode(), digest_size=8).hexdigest()
     folder = cache_folder()
     kept = None if folder is None else folder / f"charts-{of}.js"
     bundle = None if kept is None else _read(kept)

@@ -6,6 +6,8 @@ import importlib.util
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from ...attributions.files import explain_in
 from ...attributions.words import Words
 from ...datasets import Dataset
 from ...errors import MissingExtraError, OodometerError, WorkError
+from ...models.artifacts import WEIGHTS
 from ...models.hub import load_pretrained
 from ...models.registry import load_model
 from ...models.text.encoder import Encoder
@@ -151,7 +154,18 @@ def _roles(model: Encoder, near: Dataset) -> dict[str, int]:
 
 
 def _opened(workspace: Workspace, folder: str) -> Encoder:
-    found = load_model(workspace.folder / folder)
+    try:
+        about = (workspace.folder / folder / WEIGHTS).stat()
+        weights = about.st_mtime_ns, about.st_size, about.st_ino
+    except OSError:  # reading says what is wrong
+        weights = 0, 0, 0
+    return _open(workspace.folder, folder, weights)
+
+
+@lru_cache(maxsize=1)
+def _open(home: Path, folder: str, weights: tuple[int, int, int]) -> Encoder:
+    """The model in a folder, kept for the next step, which often explains the same one by another method."""
+    found = load_model(home / folder)
     if not isinstance(found, Encoder):
         raise WorkError(f"expected an encoder in {folder}, got {found.kind}; remove the folder and run again")
     return found
