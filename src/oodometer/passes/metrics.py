@@ -81,6 +81,12 @@ class MetricPlan:
         wanted = {metric_name(name) for name in names}
         return replace(self, metrics=tuple(one for one in self.metrics if one.name in wanted))
 
+    def of_methods(self, names: Sequence[str]) -> MetricPlan | None:
+        """By some of the methods that were fitted; None where none of them tells metrics."""
+        few = {n: m for n, m in self.methods.items() if n in names}
+        skipped = tuple(one for one in self.skipped if one.method in names)
+        return replace(self, methods=few, skipped=skipped) if few else None
+
     def lighter(self) -> MetricPlan:
         """The methods that are quick enough for each of many slices."""
         return replace(self, methods={n: m for n, m in self.methods.items() if not m.heavy})

@@ -128,8 +128,10 @@ diagnosis, prior, metrics, payoff, seed :
         """
         check_ending(path)
         kept = FittedSource.of(path).contents
-        known = cls._names()
-        made = cls(**{name: value for name, value in kept.options.items() if name in known}, prior=kept.prior)
+        usual = {name: one.default for name, one in inspect.signature(cls.__init__).parameters.items()}
+        given = {name: value for name, value in kept.options.items() if name in usual}
+        given |= {name: tuple(value) for name, value in given.items() if isinstance(usual[name], tuple)}
+        made = cls(**given, prior=kept.prior)
         made.fitted_ = kept
         return made
 

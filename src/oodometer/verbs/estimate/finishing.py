@@ -170,7 +170,7 @@ def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOp
         weighting = TrialWeighting(trials.trials, [*trials.methods, "label-shift"], fitted.learnt_rows)
     evidence = Evidence(options.level, weighting, diagnosis=diagnosis, source=correct / rows, reference_rows=rows)
     prior, natural_only = options.natural_shifts, options.assume == "natural"
-    asked = MetricAnswers(fitted.plan.metrics, trials, len(fitted.record), prior, options.assume)
+    asked = MetricAnswers(fitted.plan.metrics, trials, fitted.learnt_rows, prior, options.assume)
 
     def answer_of(
         estimates: Sequence[Estimate],

@@ -94,6 +94,8 @@ def asked_as_fitted(kept: Contents, options: EstimateOptions) -> EstimateOptions
                 f"{_file(kept)} was fitted with {name} {_shown(before)}, got {_shown(now)}; leave {name} out, or fit "
                 "the reference again with it"
             )
+    if options.payoff is not None:
+        raise UsageError(f"{_file(kept)} holds what was fitted with its pay-off; give another one to `oodometer fit`")
     if options.backtest not in ("auto", None) and not isinstance(options.backtest, Backtest):
         raise UsageError(f"{_file(kept)} holds its backtest; a folder for backtests is of use to `oodometer fit`")
     if options.prior is None and kept.prior is not None:
@@ -104,19 +106,23 @@ def asked_as_fitted(kept: Contents, options: EstimateOptions) -> EstimateOptions
 def recalled(kept: Contents, options: EstimateOptions) -> Fitted:
     """What was learnt, cut to the methods that are asked for."""
     fitted = kept.fitted
-    plan, trials, skipped = fitted.plan, fitted.trials, list(fitted.skipped)
+    plan, trials, skipped, warnings = fitted.plan, fitted.trials, list(fitted.skipped), list(fitted.warnings)
     wanted = options.methods
     if wanted is not None and wanted != kept.options.get("methods"):
         plan = replace(plan, methods={name: plan.methods[name] for name in wanted if name in plan.methods})
         skipped = [one for one in skipped if one.method in wanted]
         trials = _of_methods(trials, quick_methods(wanted))
+        if plan.metrics is not None:
+            plan = replace(plan, metrics=plan.metrics.of_methods(wanted))
+            if plan.metrics is None:
+                warnings.append("none of the methods asked for can estimate the metrics of the fit: they are left out")
     if plan.metrics is not None and options.metrics:
         plan = replace(plan, metrics=plan.metrics.only(options.metrics))
     if not options.diagnosis:
         plan, trials = replace(plan, shift_statistics=None, diagnostician=None), None
     if options.backtest is None or isinstance(options.backtest, Backtest):
         trials = options.backtest
-    return replace(fitted, plan=plan, trials=trials, skipped=skipped, warnings=list(fitted.warnings))
+    return replace(fitted, plan=plan, trials=trials, skipped=skipped, warnings=warnings)
 
 
 def figures_of(kept: Contents, plan: EstimationPlan) -> ReferenceFigures | None:
@@ -129,11 +135,19 @@ def _of_methods(trials: Backtest | None, names: list[str]) -> Backtest | None:
     """The trials as if only these methods had been tried; None where there are too few to weigh."""
     if trials is None or len(names) < LEAST_CANDIDATES:
         return None
-    few = tuple(
-        replace(trial, estimates={name: one for name, one in trial.estimates.items() if name in names})
+
+    def few(found: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: one for name, one in found.items() if name in names}
+
+    cut = tuple(
+        replace(
+            trial,
+            estimates=few(trial.estimates),
+            metrics={name: replace(one, estimates=few(one.estimates)) for name, one in trial.metrics.items()},
+        )
         for trial in trials.trials
     )
-    return replace(trials, trials=few)
+    return replace(trials, trials=cut)
 
 
 def _check_fitted(kept: Contents, wanted: list[str]) -> None:

@@ -143,16 +143,18 @@ def check_ending(path: str | PathLike[str]) -> None:
 
 def _keepable(fitted: Fitted) -> Fitted:
     """Without the plugins' methods whose state no file can hold."""
-    lost = []
-    for name, method in fitted.plan.methods.items():
+    lost: list[Skipped] = []
+    plan = fitted.plan
+    for name, method in plan.methods.items():
         if plugins.is_foreign(method):
             try:
                 Encoder().encode(method, name)
             except NotKept as error:
                 lost.append(Skipped(name, f"cannot be kept in a file: {error}"))
-    names = {one.method for one in lost}
-    methods = {name: method for name, method in fitted.plan.methods.items() if name not in names}
-    return replace(fitted, plan=replace(fitted.plan, methods=methods), skipped=[*fitted.skipped, *lost])
+    left = [name for name in plan.methods if name not in {one.method for one in lost}]
+    metrics = plan.metrics.of_methods(left) if lost and plan.metrics is not None else plan.metrics
+    plan = replace(plan, methods={name: plan.methods[name] for name in left}, metrics=metrics)
+    return replace(fitted, plan=plan, skipped=[*fitted.skipped, *lost])
 
 
 def _sample(record: Predictions) -> Predictions:
