@@ -40,7 +40,7 @@ from oodometer.results.alarms import AlarmRule
 
 __all__ = ["Asked", "main"]
 
-SEED, SMALL_CASES = 0, 40
+SEED, SMALL_CASES = 0, 30
 DROPS = (-0.01, 0.01, 0.02, 0.03, 0.05)
 RULES = ("value, chance as well", "value", "likely", "upper", "lower")
 GROUPS = {

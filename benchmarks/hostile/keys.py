@@ -1,0 +1,81 @@
+"""Classes of keys and alarms: columns that join rows, bounds that must not be undercut, chunks of the calendar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .base import REFUSED, SAME, Call, Kit, trial
+from .calls import CALLS, JOINS
+
+FORMS = ("csv", "parquet")
+
+
+def _asked(name: str, came: str, words: Any, *more: str) -> None:
+    @trial(CALLS, name, came, REFUSED, words, ("estimate",))
+    def _(kit: Kit, form: str) -> Call:
+        return kit.estimate(None, None, *more)
+
+
+_asked("an alarm below a percentage", "`--fail-below 93`", ("0.93", "percents"), "--fail-below", "93")
+_asked("an alarm below nothing", "`--fail-below=-0.1`", "between 0 and 1", "--fail-below=-0.1")
+_asked("an alarm below no number", "`--fail-below nan`", "--fail-below", "--fail-below", "nan")
+_asked("a drop below zero", "`--fail-drop=-0.02`", "between 0 and 1", "--fail-drop=-0.02")
+_asked("a bound twice", "`--fail-below 0.9 --fail-below 0.8`", "twice", "--fail-below", "0.9", "--fail-below", "0.8")
+_asked("an alarm of a metric that there is not", "`--fail-below f7=0.8`", "f7", "--fail-below", "f7=0.8")
+_asked(
+    "an alarm judged by luck", "`--fail-when luck`", "value, likely, upper", "--fail-below", "1", "--fail-when", "luck"
+)
+_asked("a unit that no calendar has", "`--every fortnight`", ("fortnight", "month"), "--every", "fortnight")
+_asked("chunks of no rows", "`--every 0rows`", "1000rows", "--every", "0rows")
+
+
+@trial(CALLS, "an alarm without a reference", "one file, and `--fail-drop 0.02`", REFUSED, "TARGET", ("estimate",))
+def _(kit: Kit, form: str) -> Call:
+    return Call(["estimate", str(kit.clean("target")), "--fail-drop", "0.02"])
+
+
+def _labels(kit: Kit, form: str, name: str, *more: str, order: int = -1, ids: Any = None) -> Call:
+    """`estimate` with labels whose ids stand in a column of this name; clean are the labels in their order."""
+    target = kit.clean("target", kit.target("id", "prob_*"))
+    clean = kit.estimate(None, target, "--labels", str(kit.clean("labels", kit.target("label"))), clean=None)
+    columns = kit.target("id", "label")
+    own = columns["id"] if ids is None else ids(columns["id"])
+    given = {name: own[::order], "label": columns["label"][::order]}
+    return kit.estimate(None, target, "--labels", str(kit.put(f"labels.{form}", given)), *more, clean=clean)
+
+
+@trial(
+    JOINS, "a key of another name, turned round", "`case_id` for `id`, no `--key`", REFUSED, "--key id=case_id", FORMS
+)
+def _(kit: Kit, form: str) -> Call:
+    return _labels(kit, form, "case_id")
+
+
+@trial(JOINS, "a key in capitals, turned round", "`ID` for `id`, no `--key`", REFUSED, "--key id=ID", FORMS)
+def _(kit: Kit, form: str) -> Call:
+    return _labels(kit, form, "ID")
+
+
+@trial(JOINS, "a key of another name that is named", "`--key id=case`", SAME, (), FORMS)
+def _(kit: Kit, form: str) -> Call:
+    return _labels(kit, form, "case", "--key", "id=case")
+
+
+@trial(JOINS, "a key of another name, in the same order", "`case_id` for `id`, no `--key`", SAME, (), FORMS)
+def _(kit: Kit, form: str) -> Call:
+    return _labels(kit, form, "case_id", order=1)
+
+
+@trial(JOINS, "a key that does not exist", "`--key case`", REFUSED, ("case", "--key"), FORMS)
+def _(kit: Kit, form: str) -> Call:
+    return _labels(kit, form, "id", "--key", "case")
+
+
+@trial(JOINS, "an `id` that is missing in the labels", "null in row 1", REFUSED, ("id", "row 1"), FORMS)
+def _(kit: Kit, form: str) -> Call:
+    return _labels(kit, form, "id", order=1, ids=lambda own: [None, *own[1:]])
+
+
+@trial(JOINS, "an `id` that the target lacks", "`stranger` in row 1", REFUSED, ("stranger", "row 1"), FORMS)
+def _(kit: Kit, form: str) -> Call:
+    return _labels(kit, form, "id", order=1, ids=lambda own: ["stranger", *map(str, own[1:])])
