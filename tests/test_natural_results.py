@@ -111,9 +111,9 @@ def test_an_interrupted_run_keeps_what_it_did(tmp_path: Path) -> None:
     import json
 
     kept = tmp_path / "done.jsonl"
-    whole = json.dumps(shift(0.7).to_dict())
+    whole = json.dumps({"key": ["wine", "0.7"], "found": shift(0.7).to_dict()})
     kept.write_text(f"{whole}\n{whole[:40]}")
-    assert [s.key for s in run._read(kept)] == [("wine", "0.7")]
+    assert [key for key, _ in run._read(kept, Shift.from_dict)] == [("wine", "0.7")]
     for bed, count in (("a", 5), ("same", 9)):
         for i in range(count):
             (tmp_path / "beds" / bed / f"c{i}").mkdir(parents=True)

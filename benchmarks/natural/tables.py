@@ -86,6 +86,8 @@ class Shift:
         """A plain mapping, numbers of five digits."""
         signs = {k: round(v, DIGITS) if isinstance(v, float) else v for k, v in asdict(self.signs).items()}
         signs.pop("still")  # stands beside it
+        if signs["error"] is None:  # that of the accuracy follows from it
+            signs.pop("error")
         more = {"source": self.source, "reference": round(self.reference, DIGITS)}
         bands = {"still": [round(v, DIGITS) for v in self.still], "half": [round(v, DIGITS) for v in self.half]}
         return self.case.to_dict() | more | {"signs": signs, "doubt": self.doubt, **bands}
