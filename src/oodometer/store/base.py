@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..classes import ClassNames
 from ..errors import InputError, near_names
 from ..predictions import Predictions
 from ..results.columns import UserColumn
 from .axes import Axes
-from .encoding import FeatureEncoding
+
+if TYPE_CHECKING:
+    from .encoding import FeatureEncoding
 
 __all__ = ["BATCH_ROWS", "PART_ROWS", "Part", "Source"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,9 @@ from ..fields import FIELDS
 from ..predictions import Predictions
 from .axes import Axes
 from .base import BATCH_ROWS, PART_ROWS, Part, Source
-from .encoding import FeatureEncoding
+
+if TYPE_CHECKING:
+    from .encoding import FeatureEncoding
 
 __all__ = ["DecidedSource", "check_threshold", "decided"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from ..predictions import Predictions
 from .axes import Axes, check_kind, listed_classes, order_along, order_of
 from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_column, no_rows
 from .columns import AXES
-from .encoding import FeatureEncoding
+
+if TYPE_CHECKING:
+    from .encoding import FeatureEncoding
 
 __all__ = ["RecordPart", "RecordSource", "realigned"]
 

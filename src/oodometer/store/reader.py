@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from ..errors import InputError
 from ..fields import FIELDS
 from .axes import Order
 from .columns import AXES, Feed, Kind, Layout, class_names
-from .encoding import FeatureEncoding
 from .files import translated
+
+if TYPE_CHECKING:
+    from .encoding import FeatureEncoding
 
 __all__ = ["MOST_CELLS", "Plan", "Reader", "TableReader", "seen_classes", "two_classes"]
 

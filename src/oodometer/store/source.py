@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..arguments import checked
 from ..classes import ClassNames, named_classes
@@ -16,12 +16,14 @@ from ..predictions import Predictions
 from .axes import Axes, Order, check_kind, listed_classes, order_along, order_of
 from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_column, no_rows
 from .columns import AXES, Layout
-from .encoding import FeatureEncoding
 from .files import Stamp
 from .memory import RecordSource, realigned
 from .opening import open_reader
 from .reader import Plan, Reader, seen_classes, two_classes
 from .reader_part import ReaderPart
+
+if TYPE_CHECKING:
+    from .encoding import FeatureEncoding
 
 __all__ = ["ReaderSource", "as_source", "open_predictions", "read_predictions"]
 
