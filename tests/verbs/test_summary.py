@@ -58,10 +58,10 @@ def test_the_command_line_says_the_same(tmp_path: Path, capsys: pytest.CaptureFi
     for name, record in (("r", REFERENCE), ("t", TARGET)):
         write_predictions(record, tmp_path / f"{name}.parquet")
     paths = [str(tmp_path / "r.parquet"), str(tmp_path / "t.parquet")]
-    assert main(["estimate", *paths, "--method", "atc", "--method", "doc", "--backtest", "none"]) == 0
-    shown = capsys.readouterr().out.splitlines()
+    assert main(["estimate", *paths, "--method", "atc", "--method", "doc", "--backtest", "none", "-v"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
     found = oodometer.estimate(*paths, methods=["atc", "doc"], backtest=None)
-    assert shown[:6] == repr(found).splitlines()[:6]
+    assert shown.startswith(" ".join("\n".join(repr(found).splitlines()[:4]).split()))
 
 
 def test_long_cells_are_cut_and_nothing_is_padded_at_the_end() -> None:
@@ -75,12 +75,9 @@ def test_long_cells_are_cut_and_nothing_is_padded_at_the_end() -> None:
 def test_the_other_verbs_show_theirs() -> None:
     bare, few = TARGET.without_labels(), {"row": list(range(40)), "label": TARGET.label[:40].tolist()}
     looked = oodometer.diagnose(REFERENCE, bare)
-    assert repr(looked).splitlines()[:3] == [
-        f"Kind of shift: {looked.kind}",
-        f"  {looked.why}",
-        "look              finding",
-    ]
-    assert len(repr(looked).splitlines()) == 3 + len(looked.findings)
+    lines = repr(looked).splitlines()
+    assert lines[:2] == [f"Kind of shift: {looked.kind}", f"  {looked.why}"]
+    assert len(lines) - lines.index("look              finding") == 1 + len(looked.findings)
     audited = repr(oodometer.audit(REFERENCE, bare, labels=few, suggest=3, methods=["doc", "atc"]))
     for part in (
         "Label-free estimate: ",
