@@ -127,7 +127,7 @@ def months(folder: Path) -> Iterator[Asked]:
 def ask(
     group: str, series: str, reference: Any, target: Any, labels: Any, folder: Path, every: str | None = None
 ) -> Iterator[Asked]:
-    """What the alarms of each drop say; `fail_when="upper"` tells of everything that lies below by its value, too."""
+    """The headline, test and truth of the target, or of each of its chunks."""
     import oodometer
 
     asked: dict[str, Any] = {"prior": folder / "prior.json", "backtest": folder / "trials", "level": LEVEL}
@@ -190,8 +190,9 @@ def page(parts: Sequence[Asked]) -> str:
         "Made by `python -m benchmarks.natural.alarm_rules`. `value` (the default): the estimate lies below the bound, "
         "and, where the reference keeps to the bound, the outputs changed by more than chance (5 % after Holm's "
         "correction). `value, chance as well`: the same without that test. `likely`: at least 80 % likely below, and "
-        "the test. `upper`, `lower`: that end of the 95 % interval lies below. Truth is the accuracy of the rows "
-        "asked about. Detected: of the parts that are truly below the bound. False alarms: of those that are not. The "
+        "the test (for small targets and months the chance is read off the interval). `upper`, `lower`: that end of "
+        f"the {LEVEL:.0%} interval lies below. Truth is the accuracy of the rows asked about. Detected: of those that "
+        "are truly below the bound. False alarms: of those that are not. The "
         "source of each case was left out of its prior.",
     ]
     for group, title in GROUPS.items():
