@@ -21,9 +21,9 @@ from oodometer.backtests.run import BacktestOptions, run_backtest
 from oodometer.backtests.trials import Trial
 from oodometer.diagnoses import Diagnosis, Finding
 from oodometer.estimators import AverageConfidence
-from oodometer.headline.headline import Evidence, _spell, make_headline
+from oodometer.headline.headline import Evidence, make_headline
 from oodometer.headline.trimmed_mean import averaged_methods
-from oodometer.headline.weighing import LEAST_TRIALS, TrialWeighting, Weighed
+from oodometer.headline.weighing import LEAST_TRIALS, TrialWeighting, Weighed, spelled
 from oodometer.passes.fitting import default_methods, quick_methods
 from oodometer.registry import _checked, register, unregister
 from oodometer.results import Estimate
@@ -317,7 +317,7 @@ def test_a_target_beyond_all_trials_says_so() -> None:
 def test_the_weights_told_add_up_to_one_hundred(weights: dict[str, float], panel: float) -> None:
     total = sum(weights.values()) * 1.05  # what is below one percent is not among the shares
     shares = dict(sorted(((m, w / total) for m, w in weights.items()), key=lambda item: -item[1]))
-    told = _spell(Weighed(0.8, 0.1, shares, panel, {}, True))
+    told = spelled(Weighed(0.8, 0.1, shares, panel, {}, True))
     percents = [int(n) for n in re.findall(r"(\d+) %", told)]
     assert sum(percents) == 100
     assert all(percents), "what is nothing is not told"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -152,9 +153,20 @@ def _specs(figures: Mapping[str, Figure]) -> tuple[Markup | str, Markup | str]:
     compiled = {name: vl_convert.vegalite_to_vega(figure.spec) for name, figure in figures.items()}
     shared = next(iter(compiled.values())).get("config", {})
     for spec in compiled.values():
+        spec.pop("$schema", None)  # the library on the page is the one that compiled it
         if spec.get("config") == shared:
             del spec["config"]
-    return _json(compiled), _json(shared)
+    return _json({name: _with_short_names(spec) for name, spec in compiled.items()}), _json(shared)
+
+
+def _with_short_names(spec: dict[str, Any]) -> dict[str, Any]:
+    """The specification with its data sets counted; altair names them by a hash of 32 digits wherever they are used."""
+    text = json.dumps(spec)
+    hashed = [one["name"] for one in spec.get("data", ()) if re.fullmatch(r"data-[0-9a-f]{32}", one["name"])]
+    for i, name in enumerate(hashed):
+        text = text.replace(name, f"data-{i}")
+    short: dict[str, Any] = json.loads(text)
+    return short
 
 
 def _json(value: Any) -> Markup:
