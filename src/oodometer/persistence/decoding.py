@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tokenize
 from collections.abc import Callable, Sequence
 from io import BytesIO
 from typing import Any
@@ -15,7 +16,17 @@ from .encoding import KINDS, TAG
 
 __all__ = ["Damaged", "decoded", "read_array"]
 
-_FAULTS = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError, SyntaxError)
+_FAULTS = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+    SyntaxError,
+    tokenize.TokenError,  # numpy reads a damaged header of an array as one that Python 2 wrote
+)
 
 
 class Damaged(ValueError):
