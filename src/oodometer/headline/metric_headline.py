@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from ..intervals import normal_quantile
-from ..results import Estimate, Interval, percent
+from ..results import Estimate, Interval
 from ..results.estimation import ASSUMPTIONS, Headline
 from .headline import Evidence
 from .natural_headline import doubt_of, provenance, trust_of
@@ -172,14 +172,3 @@ def _natural(still: Headline, signs: ShiftSigns, prior: NaturalShifts, told: Met
     trust, why = trust_of(prior, signs, doubt)
     assumes = f"{ASSUMPTIONS['natural']} ({provenance(prior)})"
     return Headline(scaled(prior.interval(signs, level), level), still.method, assumes, trust, why, bands)
-
-
-def one_line(name: str, found: Headline) -> str:
-    """A sentence for a terminal.
-
-    >>> one_line("f1", Headline(Interval(0.8, 0.7, 0.9, 0.95, "backtest"), "cbpe", "", "low", ""))
-    'f1: 80.0 %  [70.0 %, 90.0 %]  (95 % backtest interval, trust low)'
-    """
-    i = found.interval
-    ends = f"{percent(i.value)}  [{percent(i.lower)}, {percent(i.upper)}]"
-    return f"{name}: {ends}  ({percent(i.level, None)} {i.kind} interval, trust {found.trust})"

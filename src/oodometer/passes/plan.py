@@ -150,6 +150,7 @@ class EstimationPlan(Pass):
         if self.metrics is not None:
             whole |= self.metrics.summarize(batch, calibrated, whole)
         out: State = {WHOLE: whole}
+        light = None if self.metrics is None else self.metrics.lighter()
         for key, index in self._slices(calibrated):
             piece = calibrated.take(index)
             states = {
@@ -162,8 +163,8 @@ class EstimationPlan(Pass):
                 states["first"] = Earliest(piece.time.min())
             if self.shift_statistics is not None:
                 states["shift_statistics"] = self.shift_statistics.summarize(piece)
-            if self.metrics is not None:
-                states |= self.metrics.lighter().summarize(batch.take(index), piece, states)
+            if light is not None:
+                states |= light.summarize(batch.take(index), piece, states)
             out[key] = states
         return out
 

@@ -11,7 +11,7 @@ from .alarms import Alarms
 from .diagnosis import Diagnosis, column_lines
 from .fall import Fall, points_or_more
 from .shown import Shown
-from .values import Curve, Estimate, Interval, Kind, Skipped, aligned, percent, plain
+from .values import Curve, Estimate, Interval, Skipped, WithInterval, aligned, percent, plain
 
 if TYPE_CHECKING:
     from .metric import MetricEstimation
@@ -28,7 +28,7 @@ ASSUMPTIONS: dict[str, str] = {
 
 
 @dataclass(frozen=True)
-class Headline:
+class Headline(WithInterval):
     """The one number: value, interval, which method, how far it may be trusted and why.
 
     ``trust`` is "high", "low" or "none". The number and its ends are there as in an `Estimate`, too. ``bands`` stand
@@ -46,31 +46,6 @@ class Headline:
     trust: str
     why: str
     bands: Mapping[str, Interval] = field(default_factory=dict)
-
-    @property
-    def value(self) -> float:
-        """Accuracy as a fraction."""
-        return self.interval.value
-
-    @property
-    def lower(self) -> float:
-        """Lower end of the interval."""
-        return self.interval.lower
-
-    @property
-    def upper(self) -> float:
-        """Upper end of the interval."""
-        return self.interval.upper
-
-    @property
-    def level(self) -> float:
-        """Nominal coverage of the interval."""
-        return self.interval.level
-
-    @property
-    def kind(self) -> Kind:
-        """Kind of the interval."""
-        return self.interval.kind
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""

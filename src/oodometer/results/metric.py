@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import UsageError
 from .estimation import Headline
-from .values import Estimate, Interval, Kind
+from .values import Estimate, Interval, WithInterval
 
 __all__ = ["MetricEstimation", "number"]
 
@@ -22,7 +22,7 @@ def number(value: float | None) -> str:
 
 
 @dataclass(frozen=True)
-class MetricEstimation:
+class MetricEstimation(WithInterval):
     """A metric besides the accuracy: its headline, what every method says, the reference's own, and the truth if known.
 
     >>> i = Interval(0.8, 0.7, 0.9, 0.95, "backtest")
@@ -39,31 +39,6 @@ class MetricEstimation:
     def interval(self) -> Interval:
         """Number and interval of the headline."""
         return self.headline.interval
-
-    @property
-    def value(self) -> float:
-        """The value of the headline."""
-        return self.interval.value
-
-    @property
-    def lower(self) -> float:
-        """Lower end of the headline's interval."""
-        return self.interval.lower
-
-    @property
-    def upper(self) -> float:
-        """Upper end of the headline's interval."""
-        return self.interval.upper
-
-    @property
-    def level(self) -> float:
-        """Nominal coverage of the interval."""
-        return self.interval.level
-
-    @property
-    def kind(self) -> Kind:
-        """Kind of the interval."""
-        return self.interval.kind
 
     @property
     def method(self) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 __all__ = ["Curve", "Estimate", "Interval", "Kind", "Ranking", "Skipped", "aligned", "counted", "percent", "plain"]
 
@@ -123,6 +123,43 @@ class Interval:
             "level": self.level,
             "kind": self.kind,
         }
+
+
+class HasInterval(Protocol):
+    """Something with an ``interval``."""
+
+    @property
+    def interval(self) -> Interval:
+        """The number with its ends."""
+
+
+class WithInterval:
+    """What has an ``interval`` and shows its numbers as its own."""
+
+    @property
+    def value(self: HasInterval) -> float:
+        """The number."""
+        return self.interval.value
+
+    @property
+    def lower(self: HasInterval) -> float:
+        """Lower end of the interval."""
+        return self.interval.lower
+
+    @property
+    def upper(self: HasInterval) -> float:
+        """Upper end of the interval."""
+        return self.interval.upper
+
+    @property
+    def level(self: HasInterval) -> float:
+        """Nominal coverage of the interval."""
+        return self.interval.level
+
+    @property
+    def kind(self: HasInterval) -> Kind:
+        """Kind of the interval."""
+        return self.interval.kind
 
 
 @dataclass(frozen=True)
