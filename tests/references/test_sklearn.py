@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from oodometer.metrics import decision_metrics as dm
+from oodometer.inference import decision_metrics as dm
 
 sk = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed (extra: dev)")
 

@@ -13,7 +13,7 @@ from ..aliases import canonical
 from ..arrays import Array
 from ..classes import ClassNames
 from ..errors import NotApplicable, UsageError
-from ..metrics import decision_metrics as of
+from ..inference import decision_metrics as of
 from .expected_classes import ExpectedClasses
 
 __all__ = ["CLASS_METRICS", "ClassMetric", "class_metric", "class_metrics_asked", "metric_name", "values_of"]

@@ -10,9 +10,9 @@ import numpy as np
 from ..arrays import Array
 from ..calibrators.block_rates import fit_block_rates
 from ..errors import NotApplicable
+from ..inference.decision_metrics import Margins
 from ..inference.folds import seeded_sample
 from ..inference.row_sample import RowSample
-from ..metrics.decision_metrics import Margins
 from ..predictions import Predictions
 from .base import Sums
 from .class_counts import class_bins, confusion_of, counts_of_truth, score_bins
@@ -195,6 +195,8 @@ def rows_like(sample: RowSample, own: Predictions) -> LabelledRows:
     if own.label is None:
         raise NotApplicable("needs the true class (`label`) of reference rows")
     same = RowSample.of(own, names, sample.limit)
+    if not np.array_equal(same.keys, sample.keys):
+        raise NotApplicable("needs the reference's rows as they were before calibration")
     fields = {name: same.arrays[name][sample.content_order] for name in names}
     return _rows_of(own, fields["predicted"], fields["label"], fields.get("probabilities"))
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from ..errors import NotApplicable
+from ..inference import decision_metrics
 from ..intervals import clopper_pearson, normal_quantile
 from ..registry import register
-from . import decision_metrics
 from .base import Measure, measure
 from .one_vs_rest import OneVsRest, OneVsRestMetric, ScoreCounts, score_counts
 

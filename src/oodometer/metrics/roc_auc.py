@@ -6,8 +6,8 @@ from typing import Any, final
 
 import numpy as np
 
+from ..inference import decision_metrics
 from ..registry import register
-from . import decision_metrics
 from .base import Measure
 from .one_vs_rest import OneVsRest, OneVsRestMetric, ScoreCounts, Uncertain, score_counts
 from .spread import dot

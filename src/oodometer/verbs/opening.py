@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import MissingColumnsError, UnknownColumnError, UsageError
-from ..metrics import place_of_class
 from ..store import Axes, DecidedSource, Source, as_source, check_threshold
 from .fitted import FittedSource, is_fitted
 
@@ -52,6 +51,8 @@ def positive_class(source: Source, positive: str | None) -> str | int | None:
     """
     named = positive.rpartition("=")[2] if positive is not None and "=" in positive else None
     if named is not None and source.classes is not None and len(source.classes) == 2:
+        from ..metrics import place_of_class
+
         place_of_class(source.classes, named)
     return getattr(source, "lone_class", None) if named is None else named
 

@@ -14,8 +14,6 @@ from ...headline.headline import Evidence
 from ...headline.metric_headline import MetricEvidence, metric_headline
 from ...headline.natural_shifts import NaturalShifts, ShiftSigns
 from ...headline.weighing import TrialWeighting
-from ...metrics import place_of_class
-from ...metrics.payoff import Payoff
 from ...passes.metrics import COUNTS, MetricPlan, MetricsAsked, metric_methods
 from ...predictions import Predictions
 from ...results import Estimate
@@ -36,6 +34,9 @@ def asked_metrics(record: Predictions, source: Any, options: EstimateOptions) ->
     """What was asked for besides the accuracy, or None; `UsageError` where this reference cannot tell it."""
     if not options.metrics:
         return None
+    from ...metrics import place_of_class
+    from ...metrics.payoff import Payoff
+
     classes: ClassNames = record.classes or ()
     payoff = None if options.payoff is None else Payoff.of(options.payoff).matrix(classes)
     metrics = class_metrics_asked(options.metrics, classes, payoff)

@@ -17,7 +17,6 @@ from ...headline.alarms import alarm_rules, check_when
 from ...headline.falls import check_margin
 from ...headline.natural_shifts import NaturalShifts, packaged_prior
 from ...intervals import check_level
-from ...metrics.payoff import Payoff
 from ...passes.chunking import Chunks, parse_chunks
 from ...passes.folding import Execution
 from ...predictions import FIELDS
@@ -70,6 +69,8 @@ class EstimateOptions:
         for name in self.methods or ():
             find("estimator", name)
         if self.payoff is not None:
+            from ...metrics.payoff import Payoff
+
             Payoff.of(self.payoff)  # refused before the work
         for name in self.metrics:
             class_metrics_asked([name.partition(":")[0]], (), None if self.payoff is None else np.eye(1))
