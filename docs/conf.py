@@ -30,11 +30,16 @@ def adapt_docstring(app, what, name, obj, options, lines):
     """Turn the short form of our docstrings into what napoleon reads.
 
     In a section, "name : what it is" on one line gets its text on a line of its own; an example after a section gets
-    the heading that ends the section.
+    the heading that ends the section. Bars of formulas, |x|, are no substitutions.
     """
     out = []
-    section = False
+    section = shown = False
     for i, line in enumerate(lines):
+        shown = line.lstrip().startswith(">>>") or (shown and bool(line.strip()))
+        if "|" in line and not shown:
+            words = line.split("``")  # every other one is code
+            words[::2] = [word.replace("|", "\\|") for word in words[::2]]
+            line = "``".join(words)
         if re.fullmatch(r"-{3,}", line):
             section = lines[i - 1] != "Examples"
         elif section and line.startswith(">>>"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 import os
 import pickle
 from collections.abc import Callable
@@ -70,6 +71,8 @@ FILES: list[tuple[str, str | bytes, int | None, str | None, str]] = [
     ("binary.csv", bytes(range(256)), None, None, "binary data"),
     ("binary.jsonl", bytes(range(256)), None, None, "binary data"),
     ("cut.csv.gz", gzip.compress((HEAD + GOOD * 999).encode())[:50], None, None, "cut off or damaged"),
+    ("cut.csv.xz", lzma.compress((HEAD + GOOD * 999).encode())[:60], None, None, "cut off or damaged"),
+    ("flipped.csv.xz", lzma.compress((HEAD + GOOD * 999).encode())[:40] + b"x" * 60, None, None, "cut off or damaged"),
     ("text.parquet", HEAD + GOOD, None, None, "parquet (by its ending), got other bytes"),
     ("text.npz", HEAD + GOOD, None, None, "npz (by its ending), got other bytes"),
     ("text.arrow", HEAD + GOOD, None, None, "a whole and readable arrow file"),

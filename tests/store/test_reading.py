@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import json
+import lzma
 import os
 import subprocess
 import sys
@@ -46,6 +48,8 @@ def labels(record: Predictions) -> list[int | str | None]:
         ("packed.csv.gz", gzip.compress((HEAD + "0.9,0.1,cat\n0.4,0.6,\n").encode(), mtime=0)),
         ("lines.jsonl", LINES + '{"prob_cat":0.4,"prob_dog":0.6,"label":null}\n'),
         ("absent.ndjson", LINES + '\r\n{"prob_cat":0.4,"prob_dog":0.6}'),
+        ("packed.csv.xz", lzma.compress((HEAD + "0.9,0.1,cat\n0.4,0.6,\n").encode())),
+        ("packed.jsonl.bz2", bz2.compress((LINES + '{"prob_cat":0.4,"prob_dog":0.6}').encode())),
         ("packed.jsonl.gz", gzip.compress((LINES + '{"prob_cat":0.4,"prob_dog":0.6}').encode(), mtime=0)),
     ],
 )  # fmt: skip

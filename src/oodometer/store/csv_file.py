@@ -40,7 +40,7 @@ _WORDS = pa.dictionary(pa.int32(), pa.string())
 
 @dataclass(frozen=True)
 class CsvReader(TableReader):
-    """A CSV file with a header line; delimited by commas, semicolons or tabs; plain or gzip'd."""
+    """A CSV file with a header line; delimited by commas, semicolons or tabs; plain or packed (gzip, xz, bzip2)."""
 
     file: str
     columns: tuple[str, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import stat
 import struct
@@ -33,6 +34,7 @@ ENDINGS = {
 }
 FORMATS = tuple(dict.fromkeys(ENDINGS.values()))
 _TEXT = ("csv", "jsonl")
+_PACKED = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2"}  # text that is unpacked on the way
 _NEVER = {
     ".pkl": "pickle is never read, it can run code: write the predictions as Parquet, CSV, JSONL, Arrow or NPZ",
     ".npy": "one array has no column names: save it with np.savez('x.npz', probabilities=...)",
@@ -47,6 +49,8 @@ _MAGIC = {
     b"PK\x03\x04": "npz",
     b"PK\x05\x06": "npz",
     b"\x1f\x8b": "gzip",
+    b"\xfd7zXZ\x00": "xz",
+    **{b"BZh%d1AY&SY" % size: "bzip2" for size in range(1, 10)},
     b"\x80\x04\x95": "pickle",
     b"\x80\x05\x95": "pickle",
     b"FEA1": "Feather version 1",
@@ -54,7 +58,7 @@ _MAGIC = {
 
 
 def format_of(path: Path, given: str | None = None) -> str:
-    """The format a path's ending (or ``given``) names; ``.csv.gz`` and the like are text that is unpacked on the way.
+    """The format a path's ending (or ``given``) names; ``.csv.gz`` and the like are text, unpacked on the way.
 
     >>> format_of(Path("a.CSV.gz"))
     'csv'
@@ -68,7 +72,7 @@ def format_of(path: Path, given: str | None = None) -> str:
         return given
     endings = [ending.lower() for ending in path.suffixes]
     last = endings[-1] if endings else ""
-    if last == ".gz" and len(endings) > 1 and ENDINGS.get(endings[-2]) in _TEXT:
+    if last in _PACKED and len(endings) > 1 and ENDINGS.get(endings[-2]) in _TEXT:
         return ENDINGS[endings[-2]]
     if last in ENDINGS:
         return ENDINGS[last]
@@ -76,7 +80,7 @@ def format_of(path: Path, given: str | None = None) -> str:
     raise InputError(
         "a predictions file",
         got=f"the ending {last}" if last else "a name without an ending",
-        remedy=_NEVER.get(last, f"known endings: {known} (and .csv.gz, .jsonl.gz); or name the format"),
+        remedy=_NEVER.get(last, f"known endings: {known} (and .csv.gz, .jsonl.xz, ...); or name the format"),
         file=str(path),
     )
 
@@ -141,7 +145,7 @@ def check_file(path: Path, given: str | None = None) -> tuple[str, Stamp]:
 
 def _check_head(head: bytes, form: str, name: str) -> None:
     seen = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
-    if seen == form or (seen == "gzip" and form in _TEXT):
+    if seen == form or (seen in _PACKED.values() and form in _TEXT):
         return
     if seen is not None:
         raise InputError(
@@ -165,12 +169,15 @@ def _check_head(head: bytes, form: str, name: str) -> None:
 
 
 def opened(path: str) -> Any:
-    """The file's bytes as a stream, unpacked where the file is gzip'd."""
+    """The file's bytes as a stream, unpacked where it is packed by gzip, xz or bzip2, as its first bytes say."""
     import pyarrow as pa
 
     with open(path, "rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    return pa.input_stream(path, compression="gzip" if packed else None)
+        head = file.read(16)
+    packed = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+    if packed == "xz":  # which pyarrow does not know
+        return pa.PythonFile(lzma.open(path), mode="r")
+    return pa.input_stream(path, compression={"gzip": "gzip", "bzip2": "bz2"}.get(str(packed)))
 
 
 @contextmanager
@@ -193,6 +200,7 @@ def translated(file: str | None, form: str) -> Iterator[None]:
         RuntimeError,
         zipfile.BadZipFile,
         zlib.error,
+        lzma.LZMAError,
         SyntaxError,
         TypeError,
         AttributeError,

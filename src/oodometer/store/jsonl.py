@@ -37,7 +37,7 @@ _FIXED: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class JsonlReader(TableReader):
-    """A file of JSON objects, one a line; plain or gzip'd."""
+    """A file of JSON objects, one a line; plain or packed (gzip, xz, bzip2)."""
 
     file: str
     columns: tuple[str, ...]
