@@ -50,6 +50,8 @@ _call("class names in another order", "`--classes emu,cat,dog`", (), "--classes"
 _call("no worker", "`--workers 0`", "worker", "--workers", "0")
 _call("workers below zero", "`--workers -3`", "worker", "--workers", "-3")
 _call("a fraction of a worker", "`--workers 1.5`", "worker", "--workers", "1.5")
+_call("a threshold in percent", "`--threshold 60`", ("0.6", "percents"), "--threshold", "60")
+_call("a threshold that is no number", "`--threshold nan`", "between 0 and 1", "--threshold", "nan")
 _call("an engine that is not there", "`--engine moon`", "moon", "--engine", "moon")
 _call("a calibrator that is not there", "`--calibrator hot`", "hot", "--calibrator", "hot")
 _call("an accuracy in percent", "`--target-accuracy 95`", "95", "--target-accuracy", "95")

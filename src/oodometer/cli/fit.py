@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..results import percent
+from ..results.values import counted
 from . import options, output, places
 
 if TYPE_CHECKING:
@@ -85,8 +86,8 @@ def show(made: Oodometer, out: str) -> None:
     rows, correct = fitted.counts
     trials = "no backtest" if fitted.trials is None else f"{len(fitted.trials.trials)} simulated targets"
     output.tell(
-        f"Fitted {len(fitted.plan.methods)} methods on {rows} rows of {fitted.name}, {percent(correct / rows)} right; "
-        f"{trials}",
+        f"Fitted {counted(len(fitted.plan.methods), 'method')} on {counted(rows, 'row')} of {fitted.name}, "
+        f"{percent(correct / rows)} right; {trials}",
         f"Wrote {out} ({Path(out).stat().st_size / 1e6:.1f} MB); ask it: oodometer estimate {out} TARGET",
     )
     if output.verbose():

@@ -75,6 +75,8 @@ def rank(
     label: Annotated[str | None, typer.Option(help="Column of the truth; by default label.")] = None,
     id: Annotated[str | None, typer.Option("--id", "--key", help="Column that names the rows; by default id.")] = None,
     rename: options.Rename = None,
+    positive: options.Positive = None,
+    threshold: options.Threshold = None,
     classes: options.Classes = None,
     gives: Annotated[str | None, typer.Option(help="What a model from outside gives: logits or probabilities.")] = None,
     max_length: Annotated[int | None, typer.Option(help="Tokens of a text that are read, at most.")] = None,

@@ -121,12 +121,15 @@ def check_different(names: Sequence[str], models: Sequence[Any]) -> None:
     if len(names) < 2:
         raise UsageError(f"expected at least two models to rank, got {len(names)}; for one there is `audit`")
     seen: set[Any] = set()
-    for one in models:
+    for name, one in zip(names, models, strict=True):
         key: Any = id(one)
+        said = str(one) if isinstance(one, (str, os.PathLike)) else name
         if isinstance(one, (str, os.PathLike)):
             key = os.path.realpath(one) if os.path.exists(one) else str(one)
         if key in seen:
-            raise UsageError(f"{one} is named twice: a model is neither better nor worse than itself; name another one")
+            raise UsageError(
+                f"{said} is named twice: a model is neither better nor worse than itself; name another one"
+            )
         seen.add(key)
     twice = next((name for name in names if list(names).count(name) > 1), None)
     if twice is not None:

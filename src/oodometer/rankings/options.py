@@ -34,6 +34,8 @@ class RankOptions:
     suggest: int
     classes: tuple[int | str, ...] | None
     mapping: Mapping[str, str] | None
+    positive: str | None
+    threshold: float | None
     gives: str | None
     max_length: int | None
     device: str | None

@@ -85,7 +85,7 @@ class DecidedSource(Source):
 
     def __init__(self, source: Source, threshold: float, positive: int | str | None = None) -> None:
         self.inner, self.threshold = source, check_threshold(threshold)
-        self.positive: int | str | None = getattr(source, "lone_class", None) if positive is None else positive
+        self.positive = self.lone_class if positive is None else positive
         self.path, self.name, self.columns = source.path, source.name, source.columns
         self.encoding = source.encoding
         self.raw_text, self.decimal_comma = source.raw_text, source.decimal_comma
@@ -99,6 +99,12 @@ class DecidedSource(Source):
     def classes(self) -> ClassNames | None:
         """Classes of the source."""
         return self.inner.classes
+
+    @property
+    def lone_class(self) -> int | str | None:
+        """The class that the one column of a binary model is about, as in the source."""
+        found: int | str | None = getattr(self.inner, "lone_class", None)
+        return found
 
     @property
     def rows(self) -> int | None:

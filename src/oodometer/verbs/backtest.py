@@ -77,7 +77,7 @@ def backtest(
     [('source', 2), ('atc', 2)]
     """
     options = BacktestOptions(methods=methods, families=families, repeats=repeats, level=level, seed=seed, cache=cache)
-    opener = Opener(renamings(mapping, positive), threshold)
+    opener = Opener(renamings(mapping, positive), threshold, positive)
     sources = opener.references([reference], classes)
     said: tuple[str, ...] = ()
     if labels is not None:

@@ -56,7 +56,7 @@ def diagnose(
     >>> diagnose(reference, {"probabilities": [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]] * 40}).kind
     'none'
     """
-    opener = Opener(renamings(mapping, positive), threshold)
+    opener = Opener(renamings(mapping, positive), threshold, positive)
     sources = opener.references([reference], classes)
     target = opener.target(target)
     opener.check()

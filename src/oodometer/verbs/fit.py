@@ -261,7 +261,7 @@ backtest, diagnosis, prior, metrics, payoff, workers, seed :
 
 def _contents(reference: Any, options: EstimateOptions, workers: int | None) -> Contents:
     """What is learnt from a reference."""
-    opener = Opener(options.mapping, options.threshold)
+    opener = Opener(options.mapping, options.threshold, options.positive)
     sources = opener.references(reference, options.classes)
     if isinstance(sources[0], FittedSource):
         raise UsageError(f"{sources[0].path or 'this Oodometer'} is fitted already; give the reference itself to fit")

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import MissingColumnsError, UnknownColumnError, UsageError
 from ..store import Axes, DecidedSource, Source, as_source, check_threshold
+from ..store.axes import name_order
 from .fitted import FittedSource, is_fitted
 
 __all__ = ["Opener", "in_name_order", "positive_class", "renamings"]
@@ -33,15 +34,23 @@ def renamings(mapping: Mapping[str, str] | None, positive: str | None) -> dict[s
     out = dict(mapping or {})
     if positive is None:
         return out or None
-    column, equals, name = positive.rpartition("=")
-    column, name = (column, name) if equals else (positive, "1")
-    if not name or not (column or equals):
+    column, name = positive_column(positive), _named_class(positive) if "=" in positive else "1"
+    if not name or column == "":
         raise UsageError(f"expected --positive COLUMN, COLUMN=CLASS or =CLASS, got {positive!r}")
-    if not column:
+    if column is None:
         return out or None
     if out.get(column, f"prob_{name}") != f"prob_{name}":
         raise UsageError(f"--positive {column} and --map {column}={out[column]} say different things; leave one out")
     return {**out, column: f"prob_{name}"}
+
+
+def positive_column(positive: str | None) -> str | None:
+    """The column that is named as the positive class's, None where the class alone is.
+
+    >>> positive_column("score"), positive_column("p_yes=yes"), positive_column("=yes")
+    ('score', 'p_yes', None)
+    """
+    return positive if positive is None or "=" not in positive else positive.rpartition("=")[0] or None
 
 
 def positive_class(source: Source, positive: str | None) -> str | int | None:
@@ -49,18 +58,40 @@ def positive_class(source: Source, positive: str | None) -> str | int | None:
 
     Raises `InputError` where two classes are there and none of them has the name.
     """
-    named = positive.rpartition("=")[2] if positive is not None and "=" in positive else None
-    if named is not None and source.classes is not None and len(source.classes) == 2:
+    named = _checked_class(positive, source.classes)
+    return getattr(source, "lone_class", None) if named is None else named
+
+
+def decided_class(classes: Sequence[int | str] | None, positive: str | None) -> str | int | None:
+    """The class that a threshold is about: as named, else the second of two by name; None where neither is known.
+
+    >>> decided_class(("yes", "no"), None), decided_class(("yes", "no"), "=no"), decided_class(None, None)
+    ('yes', 'no', None)
+    """
+    named = _checked_class(positive, classes)
+    return name_order(tuple(classes))[1] if named is None and classes is not None and len(classes) == 2 else named
+
+
+def _checked_class(positive: str | None, classes: Sequence[int | str] | None) -> str | None:
+    """The class that is named; `InputError` where two classes are there and none of them has the name."""
+    named = _named_class(positive)
+    if named is not None and classes is not None and len(classes) == 2:
         from ..metrics import place_of_class
 
-        place_of_class(source.classes, named)
-    return getattr(source, "lone_class", None) if named is None else named
+        place_of_class(tuple(classes), named)
+    return named
+
+
+def _named_class(positive: str | None) -> str | None:
+    """The class that is named behind a column, or alone."""
+    return positive.rpartition("=")[2] if positive is not None and "=" in positive else None
 
 
 class Opener:
     """Opens several sources with the same renamings; a renaming must find its column in at least one of them.
 
-    With a threshold the predictions of a binary model are decided by it.
+    With a threshold the predictions of a binary model are decided by it, in all sources for one class: the one that
+    ``positive`` names, else that of a lone column in the first source, else the second by name.
 
     >>> opener = Opener({"truth": "label"})
     >>> _ = opener.open({"prediction": [0, 1], "truth": [0, 1]})
@@ -68,9 +99,13 @@ class Opener:
     >>> opener.check()
     """
 
-    def __init__(self, mapping: Mapping[str, str] | None, threshold: float | None = None) -> None:
+    def __init__(
+        self, mapping: Mapping[str, str] | None, threshold: float | None = None, positive: str | None = None
+    ) -> None:
         self._mapping = dict(mapping or {})
         self._threshold = None if threshold is None else check_threshold(threshold)
+        self._positive = positive
+        self._decides_for: int | str | None = None
         self._used: set[str] = set()
         self._complaints: dict[str, UnknownColumnError] = {}
         self._axes: Axes | None = None
@@ -107,6 +142,13 @@ class Opener:
             raise UsageError(
                 f"{name} was fitted with {before}, got {self._threshold}; leave it out, or fit again with it"
             )
+        named_before, named = _named_class(kept.options.get("positive")), _named_class(self._positive)
+        if named not in (None, named_before):
+            raise UsageError(
+                f"{name} was fitted with the positive class {named_before or 'of its file'}, got {named}; leave it "
+                "out, or fit again with it"
+            )
+        self._positive = kept.options.get("positive")
         self._threshold, self._axes = kept.threshold, source.axes
         taken = {*self._mapping.values()}
         before_now = {theirs: ours for theirs, ours in (kept.mapping or {}).items() if ours not in taken}
@@ -154,7 +196,14 @@ class Opener:
             labels_alone = axes is not None and "probabilities" not in source.fields
             if self._threshold is None or labels_alone:
                 return source
-            return DecidedSource(source, self._threshold)
+            return DecidedSource(source, self._threshold, self._decided_class(source))
+
+    def _decided_class(self, source: Source) -> int | str | None:
+        """The class that the threshold is about; None where the source does not say which classes there are."""
+        if self._decides_for is None:
+            lone = positive_class(source, self._positive)
+            self._decides_for = decided_class(source.classes, self._positive) if lone is None else lone
+        return self._decides_for
 
     def _meant(self, column: str) -> str | None:
         """The column that was meant by one that is renamed and not there, unless another file held it."""

@@ -31,6 +31,7 @@ class AuditOptions:
     methods: Sequence[str] | None = None
     classes: Sequence[int | str] | None = None
     mapping: Mapping[str, str] | None = None
+    positive: str | None = None
     threshold: float | None = None
     features: str | Sequence[str] | None = None
     margin: float = 0.01

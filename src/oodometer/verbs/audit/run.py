@@ -121,6 +121,7 @@ def audit(
         methods=methods,
         classes=classes,
         mapping=renamings(mapping, positive),
+        positive=positive,
         threshold=threshold,
         features=features,
         expected_widths=expected_widths,
@@ -132,7 +133,7 @@ def audit(
 
 
 def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
-    opener = Opener(options.mapping, options.threshold)
+    opener = Opener(options.mapping, options.threshold, options.positive)
     sources = opener.references(reference, options.classes)
     target = opener.target(target)
     told = [open_labels(data, opener.target) for data in options.label_files]

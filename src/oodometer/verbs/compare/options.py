@@ -58,6 +58,8 @@ class CompareOptions:
     level: float = 0.95
     key: str | None = None
     mapping: Mapping[str, str] | None = None
+    positive: str | None = None
+    threshold: float | None = None
     classes: Sequence[int | str] | None = None
     seed: int = 0
     progress: Callable[[int, int], None] | None = None
@@ -105,6 +107,7 @@ class CompareOptions:
         return {
             **self.curve,
             "require": list(self.require),
+            "threshold": self.threshold,
             "score": self.score,
             "didma_weights": list(self.didma_weights),
             "nidma_weights": list(self.nidma_weights),

@@ -61,6 +61,7 @@ def compare(
     key: str | None = None,
     mapping: Mapping[str, str] | None = None,
     positive: str | None = None,
+    threshold: float | None = None,
     classes: Sequence[int | str] | None = None,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
@@ -91,8 +92,8 @@ def compare(
     labels, key :
         Truth of the rows of ``models`` in a file of its own, as in `evaluate`; and the column by which rows are told
         apart, by default `id`: files in another order are compared row by row all the same.
-    mapping, positive, classes :
-        As in `evaluate`.
+    mapping, positive, threshold, classes :
+        As in `evaluate`; one threshold for all models, out of domain and on targets, too.
     progress :
         Called with (files done, files in all).
 
@@ -122,13 +123,15 @@ def compare(
         level=level,
         key=key,
         mapping=renamings(mapping, positive),
+        positive=positive,
+        threshold=threshold,
         classes=classes,
         seed=seed,
         progress=progress,
     )
     given = {"out_of_domain": out_of_domain, "target": target, "names": names, "energy": energy}
     _check_numbers(len(models), {**given, "parameters": parameters})
-    opener = Opener(options.mapping)
+    opener = Opener(options.mapping, options.threshold, options.positive)
     homes, said = _homes(models, labels, opener, options)
     aways = [in_name_order(opener.open(data, classes)) for data in out_of_domain]
     targets = [opener.open(data, axes=home.axes) for data, home in zip(target, homes, strict=False)]

@@ -190,7 +190,7 @@ def estimate(
 def _estimate(reference: Any, target: Any, options: EstimateOptions) -> Estimation:
     hearer = options.execution.progress
     enter_phase(hearer, "reading")
-    opener = Opener(options.mapping, options.threshold)
+    opener = Opener(options.mapping, options.threshold, options.positive)
     sources = opener.references(reference, options.classes)
     target = opener.target(target, options.extra_columns)
     labels = None if options.labels is None else open_labels(options.labels, opener.target)

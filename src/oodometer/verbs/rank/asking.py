@@ -21,7 +21,9 @@ from ...models.outside.base import OutsideClassifier
 from ...predictions import Predictions
 from ...rankings.answered import Answered, shown
 from ...rankings.options import RankOptions
+from ...store.decided import decided
 from ..model_names import said_model
+from ..opening import decided_class
 from ..predict.labels import matched
 from .reading import Rows, new_rows, read_rows, row_ids
 
@@ -62,6 +64,7 @@ def ask_models(
         asked = [*picked, (known_ground, list(truth))]
     names = [name for name, _ in models]
     records, truncated = _asked(opened, names, asked, classes, progress)
+    records = [_decided(one, options) for one in records]
     chosen = [given.chosen[row] for row in known] if given.chosen else []  # those that nobody labelled decide nothing
     texts = {id(rows): rows.texts for rows, _ in picked}
     return Answered(
@@ -190,6 +193,13 @@ def _asked(
         if cut:
             truncated[name] = cut
     return records, truncated
+
+
+def _decided(record: Predictions, options: RankOptions) -> Predictions:
+    """The record with decisions by the threshold, where one was given, for the class named or the second by name."""
+    if options.threshold is None:
+        return record
+    return decided(record, options.threshold, decided_class(record.classes, options.positive))
 
 
 def _parts(picked: Sequence[tuple[Rows, list[int]]]) -> list[Dataset]:

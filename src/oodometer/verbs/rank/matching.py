@@ -69,7 +69,8 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
     table = (
         None if examples is None else open_table(examples, [key, options.columns.label or "label", CHOSEN, *mapping])
     )
-    records = _read(models, key, mapping, options, () if table is None else table.columns)
+    opener = Opener(mapping or None, options.threshold, options.positive)
+    records = _read(models, key, opener, options, () if table is None else table.columns)
     names = [said_model(model) for _, model in models]
     ids = [_ids(one, key, name) for one, name in zip(records, names, strict=True)]
     order = _orders(ids, names)
@@ -100,14 +101,13 @@ def match_files(models: Sequence[tuple[str, Any]], examples: Any, references: An
         id_column=key,
         label_column="label" if table is None else options.columns.label or "label",
         chosen=chosen[known] if chosen[known].any() else None,
-        references=_references(references, records[0], options),
+        references=_references(references, records[0], opener),
     )
 
 
-def _references(references: Any, like: Predictions, options: RankOptions) -> tuple[Predictions, ...]:
+def _references(references: Any, like: Predictions, opener: Opener) -> tuple[Predictions, ...]:
     """Labelled rows of known ground, their classes in the order of the models'; their rows need not be matched."""
     out = []
-    opener = Opener(options.mapping)
     for one in references or ():
         source = opener.open(one, None, axes=Axes(like.classes))
         record = source.read(_fields(source)).known()
@@ -125,11 +125,10 @@ def _references(references: Any, like: Predictions, options: RankOptions) -> tup
 def _read(
     models: Sequence[tuple[str, Any]],
     key: str,
-    mapping: Mapping[str, str],
+    opener: Opener,
     options: RankOptions,
     elsewhere: Sequence[str],
 ) -> list[Predictions]:
-    opener = Opener(mapping or None)
     named = [said_model(model) for _, model in models]
     sources = []
     for (_, model), name in zip(models, named, strict=True):

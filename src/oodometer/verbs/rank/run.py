@@ -16,6 +16,7 @@ from ...rankings.options import ORDERS, RankOptions
 from ...rankings.outcome import outcome_of
 from ...results.ranking import FewShotRanking
 from ..model_names import named_models, said_model
+from ..opening import positive_column, renamings
 from ..predict.options import as_names
 from .asking import ask_models
 from .matching import are_files, match_files
@@ -56,6 +57,8 @@ def rank(
     label: str | None = None,
     id: str | None = None,
     mapping: Mapping[str, str] | None = None,
+    positive: str | None = None,
+    threshold: float | None = None,
     classes: Sequence[int | str] | None = None,
     gives: str | None = None,
     max_length: int | None = None,
@@ -87,8 +90,10 @@ def rank(
         "labels": by labels and pool alone. "combined": estimates and factors decide where labels are close.
     suggest :
         How many rows of the pool to name that are best labelled next.
-    inputs, label, id, mapping, classes, gives, max_length, device :
+    inputs, label, id, mapping, positive, classes, gives, max_length, device :
         Columns and models, as in `predict` and `evaluate`.
+    threshold :
+        From which probability on all models, which know two classes, decide for the positive one, as in `evaluate`.
     level, seed :
         Of intervals, and of "settled"; of all draws.
     argv, progress :
@@ -115,7 +120,9 @@ def rank(
         order=order,
         suggest=suggest,
         classes=None if classes is None else tuple(classes),
-        mapping=mapping,
+        mapping=renamings(mapping, positive),
+        positive=positive,
+        threshold=threshold,
         gives=gives,
         max_length=max_length,
         device=device,
@@ -154,6 +161,10 @@ def _suite(
 ) -> Answered:
     """What the models say, live or from files; `UsageError` for what does not go with the one or the other."""
     if not are_files(named):
+        if positive_column(options.positive) is not None:
+            raise UsageError(
+                "--positive COLUMN is of predictions files; =CLASS alone says for which class live models decide"
+            )
         if options.mapping:
             raise UsageError(
                 "--map renames columns of predictions files; name those of data with --input, --label, --id"
