@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .base import REFUSED, SAME, Call, Kit, trial
+from .base import REFUSED, SAME, WARNED, Call, Kit, trial
 from .calls import CALLS, JOINS
 
 FORMS = ("csv", "parquet")
@@ -76,6 +76,11 @@ def _(kit: Kit, form: str) -> Call:
     return _labels(kit, form, "id", order=1, ids=lambda own: [None, *own[1:]])
 
 
-@trial(JOINS, "an `id` that the target lacks", "`stranger` in row 1", REFUSED, ("stranger", "row 1"), FORMS)
+@trial(JOINS, "an `id` that the target lacks", "`stranger` in row 1", WARNED, ("1 of", "not needed"), FORMS)
 def _(kit: Kit, form: str) -> Call:
     return _labels(kit, form, "id", order=1, ids=lambda own: ["stranger", *map(str, own[1:])])
+
+
+@trial(JOINS, "ids of which the target has none", "another one in every row", REFUSED, ("none of", "alike"), FORMS)
+def _(kit: Kit, form: str) -> Call:
+    return _labels(kit, form, "id", order=1, ids=lambda own: [f"other-{at}" for at in range(len(own))])

@@ -90,8 +90,8 @@ def test_places_that_ids_speak_against_are_refused(target: pd.DataFrame, labels:
     [
         ([100, 101, 100], r"row 3: column id: expected each id once, got '100' in rows 1 and 3"),
         ([100, None, 101], r"row 2: column id: expected an id in every row, got null"),
-        ([100, 101, 999], r"row 3: column id: expected an id of the target, got '999'"),
-        (["100", "101", "0102"], r"row 3: column id: expected an id of the target, got '0102'"),
+        ([998, 999], r"row 1: column id: expected an id of the target, got '998', and none of 2 labels are of rows of"),
+        (["0100", "0101"], r"row 1: column id: expected an id of the target, got '0100'"),
     ],
 )
 def test_ids_that_repeat_are_missing_or_disagree(ids: list[Any], message: str, tmp_path: Path) -> None:

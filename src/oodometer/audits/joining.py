@@ -15,9 +15,20 @@ from ..store import Axes, LabelledSource, Source, as_source
 from ..store.spreadsheets import same_cell
 from .keys import KEY, Key, check_places, key_of
 
-__all__ = ["KEY", "Joined", "by_position", "check_length", "joined_truth", "labelled", "matched_rows"]
+__all__ = [
+    "KEY",
+    "Joined",
+    "Truth",
+    "by_position",
+    "check_length",
+    "joined_truth",
+    "labelled",
+    "matched_rows",
+    "unneeded",
+]
 
 Opening = Callable[..., Source]
+_LEAST_FOUND = 0.01  # of the ids of the smaller file; fewer are another key, not labels of further rows
 
 
 def matched_rows(
@@ -25,10 +36,11 @@ def matched_rows(
 ) -> Array | None:
     """The target row, from 0, of each row of labels; None where their places alone tell.
 
-    With ``key`` (`key_of`), or where both hold `id`, rows are joined by it, and `row` has to agree. Else ``number``,
-    the column `row`, tells. Raises `InputError` for an id that is missing, twice, or not in the target, for a number
-    that is no target row, where the labels have ids that the target lacks, and where places would join other rows than
-    a column of ids; `UsageError` for a key that a file lacks.
+    With ``key`` (`key_of`), or where both hold `id`, rows are joined by it, -1 for labels of rows that the target does
+    not hold, and `row` has to agree. Else ``number``, the column `row`, tells. Raises `InputError` for an id that is
+    missing or twice, for less than one in a hundred of the ids of the smaller file in both, for an unknown id beside a
+    `row`, for a number that is no target row, where the labels have ids and the target has none, and where places would
+    join other rows than a column of ids; `UsageError` for a key that a file lacks.
 
     >>> from oodometer.store import as_source
     >>> labels = as_source({"id": ["c", "a"], "label": [1, 0]})
@@ -39,7 +51,7 @@ def matched_rows(
     if joined is not None:
         if number is not None and (sure := _confirmed(labels, target, joined, number)) is not None:
             return sure
-        found = _joined(labels, target, joined)
+        found = _joined(labels, target, joined, every=number is not None)
         if number is not None and not np.array_equal(number, found):
             at = int(np.argmax(number != found))
             expected = f"{found[at]}, the row of this {joined.labels}"
@@ -68,6 +80,19 @@ def by_position(labels: Source, target: Source, key: str | None = None) -> str |
     return f"{labels.name}: labels were joined by position; with a column {KEY} they are joined by it"
 
 
+def unneeded(labels: Source | str, found: Array, key: str | None = None) -> str | None:
+    """A line for labels of rows that the target does not hold, -1 in ``found``; None where there are none.
+
+    >>> unneeded("labels.csv", np.array([4, -1, 0]))
+    'labels.csv: 1 of 3 labels is not needed: the target has no row of its id'
+    """
+    count, name = int((found < 0).sum()), labels if isinstance(labels, str) else labels.name
+    verb, its = ("is", "its") if count == 1 else ("are", "their")
+    what = KEY if key is None else key.partition("=")[0]
+    said = f"{name}: {count:,} of {len(found):,} labels {verb} not needed: the target has no row of {its} {what}"
+    return said if count else None
+
+
 def labelled(data: Any, source: Source, key: str | None = None, open_source: Opening = as_source) -> Joined:
     """The source with the truth of a file of its own, joined as `joined_truth` has it, and what is to be said of it.
 
@@ -80,16 +105,22 @@ def labelled(data: Any, source: Source, key: str | None = None, open_source: Ope
     """
     source = _with_classes_of_both(source, data, open_source)
     labels = open_truth(data, source.axes, open_source)
-    truth = joined_truth(labels, source, key)
+    truth, said = joined_truth(labels, source, key)
     check_length(truth, _count(source))
-    said = by_position(labels, source, key)
-    return Joined(LabelledSource(source, truth), () if said is None else (said,))
+    return Joined(LabelledSource(source, truth), said)
 
 
 class Joined(NamedTuple):
     """A source with its truth, and what is to be said of the joining."""
 
     source: Source
+    warnings: tuple[str, ...]
+
+
+class Truth(NamedTuple):
+    """`label` and `correct` of every target row, and what is to be said of the joining."""
+
+    record: Predictions
     warnings: tuple[str, ...]
 
 
@@ -133,15 +164,16 @@ def check_length(truth: Predictions, rows: int) -> None:
         )
 
 
-def joined_truth(labels: Source, target: Source, key: str | None = None) -> Predictions:
+def joined_truth(labels: Source, target: Source, key: str | None = None) -> Truth:
     """`label` and `correct` of every target row, unknown where the labels do not speak of it.
 
-    Labels without a key and without row numbers stay as they are, one for each target row in its order.
+    Labels without a key and without row numbers stay as they are, one for each target row in its order. Those of rows
+    that the target does not hold are left out, which is said. Raises as `matched_rows`.
 
     >>> from oodometer.store import as_source
     >>> goal = as_source({"prediction": [0, 1, 1]})
     >>> labels = as_source({"row": [2], "label": [1]}, extra_columns=["row"], axes=goal.axes)
-    >>> joined_truth(labels, goal).label.tolist()
+    >>> joined_truth(labels, goal).record.label.tolist()
     [-1, -1, 1]
     """
     record = labels.read(["label", "correct"])
@@ -150,19 +182,23 @@ def joined_truth(labels: Source, target: Source, key: str | None = None) -> Pred
     rows = None if number is None and not by_key else _count(target)
     found = matched_rows(labels, target, rows, number, key)
     if found is None or rows is None:
-        return record
-    if len(np.unique(found)) < len(found):
-        at = _repeated(found)
+        said = by_position(labels, target, key)
+        return Truth(record, () if said is None else (said,))
+    held = np.flatnonzero(found >= 0)
+    if len(np.unique(found[held])) < len(held):
+        at = int(held[_repeated(found[held])])
         raise _fault("each target row once", f"{found[at]} twice", at, "row", labels, "drop one of them")
 
     def spread(values: Any) -> Any:
         if values is None:
             return None
         out = np.full(rows, -1, dtype=values.dtype)
-        out[found] = values
+        out[found[held]] = values[held]
         return out
 
-    return replace(record, rows=rows, label=spread(record.label), correct=spread(record.correct), columns={}, _cache={})
+    label, correct, said = spread(record.label), spread(record.correct), unneeded(labels, found, key)
+    whole = replace(record, rows=rows, label=label, correct=correct, columns={}, _cache={})
+    return Truth(whole, () if said is None else (said,))
 
 
 def numbers_of_column(record: Predictions, name: str, file: str | None) -> Array:
@@ -235,7 +271,8 @@ def _confirmed(labels: Source, target: Source, key: Key, number: Array) -> Array
     raise _fault(expected, repr(given[other].as_py()), other, key.labels, labels, remedy)
 
 
-def _joined(labels: Source, target: Source, key: Key) -> Array:
+def _joined(labels: Source, target: Source, key: Key, *, every: bool) -> Array:
+    """The target row of each label by its id, -1 where there is none; with ``every`` that is an `InputError`."""
     import pyarrow.compute as pc
 
     given, known = labels.keys(key.labels), target.keys(key.target)
@@ -246,6 +283,8 @@ def _joined(labels: Source, target: Source, key: Key) -> Array:
             raise _fault(f"{_a(name)} in every row", "null", at, name, source, remedy)
         first = pc.index_in(ids, value_set=ids).to_numpy()
         again = first != np.arange(len(ids))
+        if source is labels:  # what is not needed may stand there twice
+            again &= pc.is_in(ids, value_set=known).to_numpy(zero_copy_only=False)
         if again.any():
             at = int(np.argmax(again))
             raise InputError(
@@ -258,12 +297,17 @@ def _joined(labels: Source, target: Source, key: Key) -> Array:
             )
     found = pc.index_in(given, value_set=known)
     if found.null_count:  # 7 beside nulls is written as 7.0
-        found = pc.index_in(_whole_numbers(given), value_set=_whole_numbers(known))
-    if found.null_count:
+        whole = pc.index_in(_whole_numbers(given), value_set=_whole_numbers(known))
+        found = min(found, whole, key=lambda one: one.null_count)
+    held = len(given) - found.null_count
+    if found.null_count and (every or held < max(1, _LEAST_FOUND * min(len(given), len(known)))):
         at = int(np.argmax(found.is_null().to_numpy(zero_copy_only=False)))
+        share = "" if every else f", and {held or 'none'} of {len(given):,} labels are of rows of the target"
         remedy = "drop what the target does not hold, or write ids alike"
-        raise _fault(f"{_a(key.target)} of the target", repr(given[at].as_py()), at, key.labels, labels, remedy)
-    out: Array = found.to_numpy().astype(np.int64)
+        if not every:
+            remedy = "write ids alike in both files, or join by another column with --key"
+        raise _fault(f"{_a(key.target)} of the target", f"{given[at].as_py()!r}{share}", at, key.labels, labels, remedy)
+    out: Array = found.fill_null(-1).to_numpy().astype(np.int64)
     return out
 
 

@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..predictions import Predictions
 from ..results import percent
 from ..store import Source, as_source
-from .joining import matched_rows, numbers_of_column
+from .joining import by_position, matched_rows, numbers_of_column, unneeded
 from .sampling import SampledRows
 
 __all__ = ["LabelledRows", "collect", "read_labels"]
@@ -28,7 +28,8 @@ class LabelledRows:
     """What one file says: target rows and whether the model was right there (-1 unknown), in the order of drawing.
 
     ``share`` and ``probability`` come from a suggestion, NaN where the rows were drawn evenly; ``label`` is the
-    position of the label among the classes, None where the file gives `correct`.
+    position of the label among the classes, None where the file gives `correct`. ``said`` tells how many labels were of
+    rows that the target does not hold, and that they were joined by their places.
     """
 
     name: str
@@ -37,6 +38,7 @@ class LabelledRows:
     share: Array
     probability: Array
     label: Array | None = None
+    said: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.row)
@@ -84,13 +86,20 @@ def read_labels(data: Any, target: Source, predicted: Array | None, rows: int, k
                 file=source.path,
                 column="label",
             )
-        row = np.arange(rows)
+        row, warning = np.arange(rows), by_position(source, target, key)
+    else:
+        warning = unneeded(source, row, key)
+        held = np.flatnonzero(row >= 0)
+        if len(held) < len(row):
+            record, row = record.take(held), row[held]
+            number = {name: values[held] for name, values in number.items()}
     correct = _verdicts(record, row, predicted, source.path)
     order = np.argsort(number["draw"], kind="stable") if "draw" in number else np.arange(len(row))
     absent = np.full(len(row), np.nan)
     share, chance = number.get("share", absent), number.get("probability", absent)
     label = None if record.label is None or record.correct is not None else record.label[order]
-    return LabelledRows(source.name, row[order], correct[order], share[order], chance[order], label)
+    said = () if warning is None else (warning,)
+    return LabelledRows(source.name, row[order], correct[order], share[order], chance[order], label, said)
 
 
 def _verdicts(record: Predictions, row: Array, predicted: Array | None, file: str | None) -> Array:

@@ -13,7 +13,6 @@ import numpy as np
 from ...arguments import checked
 from ...arrays import Array
 from ...audits.expected_width import COUNTS, ExpectedWidths, expected_widths
-from ...audits.joining import by_position
 from ...audits.judge import Judgement, judge, refutes
 from ...audits.keys import target_key
 from ...audits.labels import LabelledRows, collect, open_labels, read_labels
@@ -152,9 +151,8 @@ def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
     asked: dict[str, Any] = {"methods": options.methods, "level": options.level, "seed": options.seed}
     homes, away = with_features(sources, target, options.features, [options.key])
     found = estimate(homes, away, **asked, **vars(options.execution))
-    by_place = (by_position(source, target, options.key) for source in told)
     warnings = [w for w in found.warnings if "the target holds labels" not in w]
-    warnings += [line for line in by_place if line is not None]
+    warnings += [line for part in parts for line in part.said]
     said = None if sampled is None else _said(sampled, rows.score, learnt.slope, found.headline, options)
     if said is not None:
         warnings += said.judgement.warnings

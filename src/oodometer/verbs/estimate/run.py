@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...arguments import checked, renamed
-from ...audits.joining import by_position, joined_truth
+from ...audits.joining import joined_truth
 from ...audits.keys import target_key
 from ...audits.labels import open_labels
 from ...engines import Engine
@@ -201,15 +201,14 @@ def _estimate(reference: Any, target: Any, options: EstimateOptions) -> Estimati
     features = options.features if kept is None else None  # those of a fitted file are known
     sources, target = with_features(sources, target, features, [target_key(options.key, target)])
     _ = options.natural_shifts  # a file that is no prior is refused before the work
-    truth = None if labels is None else joined_truth(labels, target, options.key)
+    truth, said = (None, ()) if labels is None else joined_truth(labels, target, options.key)
     if options.methods is None:
         later(partial(import_module, "scipy.optimize"))  # some will want it: it loads while files are read
     if kept is None:
         fitted, parts = learn(sources, options, target)
     else:
         fitted, parts = recalled(kept, options), target.parts(learning.PART_ROWS)
-    if labels is not None and (said := by_position(labels, target, options.key)) is not None:
-        fitted.warnings.append(said)
+    fitted.warnings.extend(said)
     fitted = _for_target(fitted, target, _first_batch(parts, fitted.plan.rows, target), truth, options)
     drawn = partial(reference_figures, fitted.plan, fitted.record, options.level)
     figures = later(drawn) if kept is None else partial(figures_of, kept, fitted.plan)
