@@ -12,7 +12,7 @@ from ..errors import NotApplicable
 from ..inference.domain_classifier import check_overlap, compare_samples, domain_sample, why_no_domains
 from ..inference.row_sample import RowSample
 from ..intervals import wilson_from_variance
-from ..kernels import LOG_ODDS_BINS, log_odds_bin
+from ..kernels import LOG_ODDS_BINS, log_odds_bin, pool_adjacent
 from ..predictions import Predictions
 from ..registry import register
 from ..results import Estimate
@@ -149,15 +149,13 @@ def weighted_isotonic(bins: Array, verdicts: Array, weights: Array) -> tuple[Arr
     >>> rate[[0, 10, 15, 20]].tolist(), block[[10, 20]].tolist()
     ([0.25, 0.25, 0.625, 1.0], [0, 1])
     """
-    from scipy.optimize import isotonic_regression
-
     mass = np.bincount(bins, weights=weights, minlength=LOG_ODDS_BINS)
     hits = np.bincount(bins, weights=weights * verdicts, minlength=LOG_ODDS_BINS)
     full, every = np.flatnonzero(mass > 0), np.arange(LOG_ODDS_BINS)
-    fitted = isotonic_regression(hits[full] / mass[full], weights=mass[full])
-    owner = np.repeat(np.arange(len(fitted.blocks) - 1), np.diff(fitted.blocks))
+    first, weight, right = pool_adjacent(mass[full], hits[full])
+    owner = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(full))))
     block = owner[np.maximum(np.searchsorted(full, every, "right") - 1, 0)]
-    return np.interp(every, full, fitted.x), block
+    return np.interp(every, full, (right / weight)[owner]), block
 
 
 def weighted_brier(bins: Array, confidence: Array, verdicts: Array, weights: Array) -> dict[str, float]:

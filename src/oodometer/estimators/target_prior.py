@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from statistics import NormalDist, median
 from typing import Any
@@ -29,6 +30,7 @@ __all__ = [
 _PSEUDO_ROWS = 1.0  # what smoothing adds to each class
 _DENSE = 4_000  # pairs of (cell, class) up to which a dense table is faster than a sparse one
 _FEW_COLUMNS = 32
+_FEWEST_COLUMNS = 4  # column by column is quickest
 POOLED_BELOW = 5  # reference rows: P(cell | class) is no more than smoothing below
 _TINY = 1e-300
 
@@ -50,12 +52,29 @@ class Conditionals:
     ) -> None:
         self.table, self.base, self.lift, self.scale = table, base, lift, scale
         self._turned = table.T.tocsr() if hasattr(table, "tocsr") else None
+        few = self._turned is None and table.ndim == 2 and table.shape[1] <= _FEWEST_COLUMNS
+        self._columns: Array | None = np.ascontiguousarray(table.T) if few else None
+
+    def by_draw(self) -> list[Conditionals]:
+        """One for each draw where all draws share the table, so that a draw's cells stay in the cache; else itself."""
+        if self._columns is None or self.scale is None or self.base is not None:
+            return [self]
+        out = []
+        for scale in self.scale:
+            one = copy(self)
+            one.scale = scale[None]
+            out.append(one)
+        return out
 
     def mix(self, prior: Array) -> Array:
         """P(cell) under class priors of shape (draw, class); shape (draw, cell)."""
         scaled = prior if self.scale is None else prior * self.scale
         if self._turned is not None:
             out = (self.table @ scaled.ravel()).reshape(len(prior), -1)
+        elif self._columns is not None:
+            out = scaled[:, :1] * self._columns[0]
+            for k in range(1, len(self._columns)):
+                out += scaled[:, k : k + 1] * self._columns[k]
         elif self.table.ndim == 2:
             out = _product("dk,ck->dc", scaled, self.table)
         else:
@@ -69,6 +88,8 @@ class Conditionals:
         """sum_cell ratio P(cell | class): (draw, cell) to (draw, class)."""
         if self._turned is not None:
             out = (self._turned @ ratio.ravel()).reshape(len(ratio), -1)
+        elif self._columns is not None:
+            out = np.einsum("dc,kc->dk", ratio, self._columns)
         elif self.table.ndim == 2:
             out = _product("dc,ck->dk", ratio, self.table)
         else:
@@ -141,18 +162,17 @@ def fit_prior(
     [[0.5, 0.5]]
     """
     share = counts / counts.sum(axis=1, keepdims=True)
-    seen = share > 0
+    parts = given.by_draw()
+    shares = [share] if len(parts) == 1 else [one[None] for one in share]
 
-    def step(prior: Array) -> tuple[Array, Array]:
-        mixed = np.maximum(given.mix(prior), _TINY)
-        fit = np.sum(share * np.log(mixed), axis=1, where=seen)
-        new = prior * given.pull(share / mixed)
-        made: Array = new / new.sum(axis=1, keepdims=True)
-        return made, fit
+    def step(prior: Array, judge: bool = True) -> tuple[Array, Array]:
+        priors = [prior] if len(parts) == 1 else [one[None] for one in prior]
+        made = [_em_step(*one, judge) for one in zip(parts, shares, priors, strict=True)]
+        return np.concatenate([new for new, _ in made]), np.concatenate([fit for _, fit in made])
 
     prior: Array = start / start.sum(axis=1, keepdims=True)
     for _ in range(most_cycles):
-        one, _ = step(prior)
+        one, _ = step(prior, judge=False)
         two, fit_one = step(one)
         first, second = one - prior, two - 2 * one + prior
         if np.abs(two - one).sum(axis=1).max() < tolerance:
@@ -164,6 +184,17 @@ def fit_prior(
         three, fit_far = step(far / far.sum(axis=1, keepdims=True))
         prior = np.where((np.isfinite(fit_far) & (fit_far >= fit_one))[:, None], three, two)
     return prior
+
+
+def _em_step(given: Conditionals, share: Array, prior: Array, judge: bool) -> tuple[Array, Array]:
+    """The next prior of each draw, shape (draw, class); where it is to be judged, the mean log-likelihood of this one,
+    shape (draw,), else nothing.
+    """
+    mixed = given.mix(prior)
+    np.maximum(mixed, _TINY, out=mixed)
+    new = prior * given.pull(share / mixed)
+    fit = np.einsum("dc,dc->d", share, np.log(mixed, out=mixed)) if judge else np.empty(0)
+    return new / new.sum(axis=1, keepdims=True), fit
 
 
 @dataclass(frozen=True, eq=False)

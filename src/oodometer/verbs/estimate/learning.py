@@ -17,6 +17,8 @@ from ...passes.folding import enter_phase
 from ...passes.metrics import MetricsAsked
 from ...passes.plan import EstimationPlan, batch_rows, rounding
 from ...predictions import Predictions
+from ...registry import broken
+from ...results import Skipped
 from ...results.backtest import Backtest
 from ...store import Part, Source
 from ..fitted import Fitted
@@ -60,7 +62,8 @@ def learn(
     finally:
         ahead.stop()
     plan = replace(_with_exact_source(plan, read), argmax=record.is_argmax)
-    return Fitted(plan, sources[0].name, read, record, trials, skipped, warnings, len(record)), ahead.parts
+    unmade = [Skipped(*one) for one in broken("estimator").items()] if options.methods is None else []
+    return Fitted(plan, sources[0].name, read, record, trials, skipped, warnings, len(record), unmade), ahead.parts
 
 
 def trials_of(record: Predictions, options: EstimateOptions, metrics: MetricsAsked | None = None) -> Backtest | None:

@@ -23,7 +23,6 @@ from ...passes.folding import Execution, enter_phase
 from ...passes.plan import EstimationPlan, batch_rows, rounding
 from ...passes.slicing import WHOLE
 from ...predictions import Predictions
-from ...registry import broken
 from ...results import Skipped
 from ...results.backtest import Backtest
 from ...results.estimation import Estimation
@@ -255,9 +254,8 @@ def _for_target(
     )
     check_rule(beginning, bool(plan.argmax))
     plan, unfed = plan.restricted_to(beginning)
-    unmade = broken("estimator").items() if options.methods is None else ()
     plan, slow = _without_slow(plan, target.rows, options.methods)
-    skipped = [*fitted.skipped, *unfed, *(Skipped(name, why) for name, why in unmade), *slow]
+    skipped = [*fitted.skipped, *unfed, *fitted.unmade, *slow]
     if not plan.methods:
         raise none_applies(skipped, "data that at least one method can use", target)
     said = [] if beginning.rounded is None else [rounding(beginning.rounded, "the target's")]

@@ -35,7 +35,8 @@ _MOST_VALUES = 4_000_000  # numbers of the reference that go into the file: 16 M
 class Fitted:
     """What was learnt before the target is read: the plan, the reference as it was read, trials, and what to say.
 
-    ``learnt_rows`` are the rows that methods were fitted on; ``record`` may be a sample of them.
+    ``learnt_rows`` are the rows that methods were fitted on; ``record`` may be a sample of them. ``unmade`` are plugins
+    that could not be loaded.
     """
 
     plan: EstimationPlan
@@ -46,6 +47,7 @@ class Fitted:
     skipped: list[Skipped]
     warnings: list[str]
     learnt_rows: int
+    unmade: Sequence[Skipped] = ()
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -104,6 +106,7 @@ class Contents:
             "counts": [kept.rows, kept.correct, kept.unlabelled, fitted.learnt_rows],
             "trials": None if fitted.trials is None else replace(fitted.trials, reused=0),
             "skipped": list(fitted.skipped),
+            "unmade": list(fitted.unmade),
             "warnings": list(fitted.warnings),
             "figures": self.figures,
             "axes": self.axes,
@@ -180,7 +183,8 @@ def _contents(told: Any, record: Any, file: str) -> Contents:
     if not 0 <= correct <= rows or rows < 1 or unlabelled < 0 or not 1 <= len(record) <= learnt <= rows:
         raise Damaged("its counts")
     read = Reference(record, rows, correct, unlabelled, len(record) < rows)
-    fitted = Fitted(plan, told["name"], [read], record, told["trials"], told["skipped"], told["warnings"], learnt)
+    found = [told[name] for name in ("trials", "skipped", "warnings")]
+    fitted = Fitted(plan, told["name"], [read], record, *found, learnt, told["unmade"])
     how = {name: told[name] for name in ("figures", "axes", "mapping", "threshold", "options", "encoding", "prior")}
     return Contents(fitted, **how, file=file)
 
@@ -192,6 +196,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "counts": (list,),
     "trials": (Backtest, _NONE),
     "skipped": (list,),
+    "unmade": (list,),
     "warnings": (list,),
     "figures": (object,),
     "axes": (Axes,),
