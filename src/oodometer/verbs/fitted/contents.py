@@ -183,8 +183,8 @@ def _contents(told: Any, record: Any, file: str) -> Contents:
     if not 0 <= correct <= rows or rows < 1 or unlabelled < 0 or not 1 <= len(record) <= learnt <= rows:
         raise Damaged("its counts")
     read = Reference(record, rows, correct, unlabelled, len(record) < rows)
-    found = [told[name] for name in ("trials", "skipped", "warnings")]
-    fitted = Fitted(plan, told["name"], [read], record, *found, learnt, told["unmade"])
+    trials, skipped, warnings, unmade = (told[name] for name in ("trials", "skipped", "warnings", "unmade"))
+    fitted = Fitted(plan, told["name"], [read], record, trials, skipped, warnings, learnt, unmade)
     how = {name: told[name] for name in ("figures", "axes", "mapping", "threshold", "options", "encoding", "prior")}
     return Contents(fitted, **how, file=file)
 
