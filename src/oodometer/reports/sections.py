@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from . import alarm as alarms
 from . import audit as audits
 from . import backtest as backtests
 from . import comparison, evaluation, failures, few_shot, operating, rankings
@@ -65,6 +66,7 @@ def estimate(result: Result) -> tuple[Drawn, dict[str, Any]]:
     small = metric_chunks.figures(result)
     return [*(chart.figure(result) for chart in ESTIMATE_CHARTS), *small], {
         "metric_figures": small,
+        "alarm": alarms.banner(result),
         "sentence": headline_sentence(result),
         "rests_on": rests_on(headline),
         "anything_goes": anything_goes(headline),
