@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..results import percent
+from ..results.columns import explained_text
 from . import options, output, places
 from .evaluate import threshold_text
 
@@ -76,6 +77,7 @@ def compare(
     rename: options.Rename = None,
     positive: options.Positive = None,
     threshold: options.Threshold = None,
+    features: options.Features = None,
     classes: options.Classes = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     json: options.Json = None,
@@ -108,6 +110,7 @@ def compare(
             mapping=output.parse_mapping(rename or []),
             positive=positive,
             threshold=threshold,
+            features=features,
             classes=output.parse_classes(classes),
             seed=seed,
             progress=progress,
@@ -145,12 +148,13 @@ def show(found: Comparison) -> None:
             if model.target
         ]
         output.print_table(["model", "accuracy", "auc_coverage"], rows, "target without labels, estimated")
+    left = _show_columns(found)
     for finding in found.findings:
         often = "" if finding["undecided"] else f" (in {percent(finding['share'], 0)} of replicates)"
         output.tell(f"- {finding['sentence']}{often}")
     _show_thresholds(found)
     output.tell(*(f"warning: {warning}" for warning in found.warnings))
-    output.left_out(metric=0 if output.verbose() else len(_COLUMNS) - _MAIN)
+    output.left_out(metric=0 if output.verbose() else len(_COLUMNS) - _MAIN, column=left)
 
 
 def _show_domain(found: Comparison, domain: str) -> None:
@@ -173,6 +177,24 @@ def _show_domain(found: Comparison, domain: str) -> None:
         else f"{domain.replace('_', ' ')}, value (rank); compared {how}",
         bold=best,
     )
+
+
+def _show_columns(found: Comparison) -> int:
+    """The user's columns that explain a change of accuracy, with -v all; how many were left out."""
+    left = 0
+    for domain in ("out_of_domain", "target"):
+        every = [(model.name, one) for model in found.models for one in model.columns.get(domain, ())]
+        shown = [(name, one) for name, one in every if output.verbose() or one.matters]
+        left += len(every) - len(shown)
+        if shown:
+            output.print_table(
+                ["model", "column", "what changed", "explains"],
+                [[name, one.name, one.says, explained_text(one)] for name, one in shown],
+                f"your columns, from in domain to {'the target' if domain == 'target' else 'out of domain'}",
+            )
+        elif every:
+            output.tell(f"None of your columns explains a change from in domain to {domain.replace('_', ' ')}.")
+    return left
 
 
 def _show_costs(found: Comparison) -> None:

@@ -9,7 +9,7 @@ from .charts.models import DOMAINS, drawn, leader, names, point, rankings, requi
 from .numbers import best, cutoff, finite, given, percent, percent_range, rows_text
 from .operating import elsewhere
 
-__all__ = ["badges", "cards", "choices", "compared", "limited", "sentence"]
+__all__ = ["badges", "cards", "choices", "compared", "limited", "moved", "sentence"]
 
 SHORT = ("accuracy", "auc_coverage", "disca", "coverage_at_risk")  # of models beyond those that charts show
 JUDGES = {"auc_coverage": "AUC", "disca": "DiSCA", "coverage_at_risk": "coverage at risk"}
@@ -31,6 +31,18 @@ def limited(result: Result) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         if str(one.get("name")) not in kept
     ]
     return {**result, "models": shown}, others
+
+
+def moved(result: Result) -> list[dict[str, Any]]:
+    """The user's columns that explain a change of accuracy, with the model and the place that they moved to."""
+    called = names(result)
+    return [
+        {**one, "model": called[str(model.get("name"))], "to": DOMAINS.get(domain, "the target")}
+        for model in result.get("models") or []
+        for domain, changes in (model.get("columns") or {}).items()
+        for one in changes
+        if one.get("matters") and one.get("explains")
+    ]
 
 
 def sentence(result: Result) -> str:

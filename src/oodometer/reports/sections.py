@@ -158,6 +158,7 @@ def compare(result: Result) -> tuple[Drawn, dict[str, Any]]:
         "badges": comparison.badges(result),
         "cards": comparison.cards(result),
         "compared": comparison.compared(result),
+        "moved": comparison.moved(result),
         "others": others[:MOST_OTHERS],
         "left": len(others) - MOST_OTHERS,
         "tables": operating.tables(shown),

@@ -190,5 +190,5 @@ def explained_text(one: ColumnChange) -> str:
         return ""
     if not one.moved:
         return "-"
-    ends = ", ".join(f"{100 * end:+.1f}" for end in (one.explains.lower, one.explains.upper))
+    ends = ", ".join(signed_points(end).split()[0] for end in (one.explains.lower, one.explains.upper))
     return f"{signed_points(one.explains.value)} [{ends}]"

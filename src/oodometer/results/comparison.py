@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UsageError
+from .columns import ColumnChange
 from .evaluation import Evaluation
 from .shown import Shown
 from .values import Interval, aligned, plain
@@ -28,6 +29,7 @@ class ModelRecord:
     target : label-free accuracy-coverage ``curve`` and ``answers`` for the required accuracies, or None.
     energy, parameters, computation : what it costs, and the score made of it; None where nothing was given.
     didma, nidma : with intervals; None where a part is missing.
+    columns : domain -> how the user's columns moved to there, those first that explain most of a change of accuracy.
     """
 
     name: str
@@ -39,6 +41,7 @@ class ModelRecord:
     computation: float | None = None
     didma: Interval | None = None
     nidma: Interval | None = None
+    columns: Mapping[str, tuple[ColumnChange, ...]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
@@ -58,6 +61,7 @@ class ModelRecord:
             "computation": plain(self.computation),
             "didma": plain(self.didma),
             "nidma": plain(self.nidma),
+            "columns": {domain: [one.to_dict() for one in changes] for domain, changes in self.columns.items()},
         }
 
 

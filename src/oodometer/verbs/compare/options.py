@@ -12,6 +12,7 @@ from ...metrics import Metric, computation_score, ordered_by
 from ...metrics.didma import check_pair_of_weights
 from ...metrics.disca import WEIGHTS, check_options
 from ...registry import create
+from ..features import listed
 
 __all__ = ["CompareOptions", "Costs"]
 
@@ -60,6 +61,7 @@ class CompareOptions:
     mapping: Mapping[str, str] | None = None
     positive: str | None = None
     threshold: float | None = None
+    features: str | Sequence[str] | None = None
     classes: Sequence[int | str] | None = None
     seed: int = 0
     progress: Callable[[int, int], None] | None = None
@@ -108,6 +110,7 @@ class CompareOptions:
             **self.curve,
             "require": list(self.require),
             "threshold": self.threshold,
+            "features": self.features if self.features in (None, "auto") else listed(self.features),
             "score": self.score,
             "didma_weights": list(self.didma_weights),
             "nidma_weights": list(self.nidma_weights),

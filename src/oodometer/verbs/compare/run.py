@@ -27,8 +27,10 @@ from ...results import Curve, Interval
 from ...results.comparison import Comparison, ModelRecord
 from ...results.evaluation import Evaluation
 from ...store import Source
+from ..features import check_features
 from ..opening import Opener, in_name_order, renamings
 from ..reference import read_reference
+from .columns import moved_columns
 from .findings import findings_of
 from .model_comparison import Domain, disagreements, domain_of, pairs_of, rankings_of
 from .options import CompareOptions, Costs
@@ -37,7 +39,7 @@ from .rows import Rows, in_one_order, read_rows, row_key
 __all__ = ["Comparison", "compare"]
 
 
-@checked(out_of_domain=several, target=several)
+@checked(out_of_domain=several, target=several, features=check_features)
 def compare(
     models: Sequence[Any],
     *,
@@ -62,6 +64,7 @@ def compare(
     mapping: Mapping[str, str] | None = None,
     positive: str | None = None,
     threshold: float | None = None,
+    features: str | Sequence[str] | None = None,
     classes: Sequence[int | str] | None = None,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
@@ -94,6 +97,9 @@ def compare(
         apart, by default `id`: files in another order are compared row by row all the same.
     mapping, positive, threshold, classes :
         As in `evaluate`; one threshold for all models, out of domain and on targets, too.
+    features :
+        Columns of your own that are the models' inputs, or "auto", as in `estimate`: the result says which of them
+        moved from each model's file to that out of its domain and to its target, and what that explains.
     progress :
         Called with (files done, files in all).
 
@@ -125,6 +131,7 @@ def compare(
         mapping=renamings(mapping, positive),
         positive=positive,
         threshold=threshold,
+        features=features,
         classes=classes,
         seed=seed,
         progress=progress,
@@ -136,8 +143,10 @@ def compare(
     aways = [in_name_order(opener.open(data, classes)) for data in out_of_domain]
     targets = [opener.open(data, axes=home.axes) for data, home in zip(target, homes, strict=False)]
     opener.check()
+    moved = moved_columns(homes, aways, targets, options)
     found = _compared(_titles(names, homes), homes, aways, targets, options)
-    return replace(found, warnings=(*said, *found.warnings))
+    models = tuple(replace(one, columns=columns) for one, columns in zip(found.models, moved, strict=True))
+    return replace(found, models=models, warnings=(*said, *found.warnings))
 
 
 def _homes(
