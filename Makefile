@@ -21,12 +21,14 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint types imports unit demo docs bench coverage wheel format clean
+.PHONY: help test lint types imports unit demo docs tutorials pictures bench coverage wheel format clean
 
 help:
 	@echo "make test      lint, types, import contracts, then every test"
 	@echo "make demo      run the main job on real data and print the path of its report"
 	@echo "make docs      build the documentation; warnings are errors"
+	@echo "make tutorials  run the notebooks of docs/tutorials again and keep what they print"
+	@echo "make pictures   draw the pictures of the documentation again"
 	@echo "make bench     measure speed and quality, write the tables"
 	@echo "make coverage  tests with a coverage report"
 	@echo "make wheel     build archive and wheels, and try each in an environment of its own"
@@ -83,6 +85,12 @@ demo: $(RUN)
 docs: $(DEV)
 	@$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build/html
 	@echo "documentation: $(CURDIR)/docs/_build/html/index.html"
+
+tutorials: $(DEV)
+	@$(BIN)/python scripts/tutorials.py
+
+pictures: $(DEV)
+	@$(BIN)/python docs/pictures.py
 
 wheel: $(BIN)/python
 	@$(BIN)/python -m pip install --quiet build

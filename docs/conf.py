@@ -9,8 +9,9 @@ author = "The oodometer authors"
 copyright = "The oodometer authors"
 version = release = oodometer.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
+nb_execution_mode = "off"  # the notebooks hold their outputs; `make tutorials` makes them
 default_role = "py:obj"
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]

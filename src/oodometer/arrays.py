@@ -23,6 +23,8 @@ class Ragged:
     >>> r = Ragged.from_rows([[-0.1, -0.2], [], [-1.0]])
     >>> len(r), r.lengths.tolist(), r.sums().round(2).tolist()
     (3, [2, 0, 1], [-0.3, 0.0, -1.0])
+    >>> r[0].tolist(), [len(row) for row in r]
+    ([-0.1, -0.2], [2, 0, 1])
     """
 
     values: Array
@@ -38,6 +40,11 @@ class Ragged:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> Array:
+        """One row; negative numbers count from the end, as in a list."""
+        place = range(len(self))[row]
+        return self.values[self.offsets[place] : self.offsets[place + 1]]
 
     @property
     def lengths(self) -> Array:

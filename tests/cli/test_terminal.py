@@ -158,6 +158,16 @@ def test_phases_are_told_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     assert heard == ["reading", "fitting", "backtest", "estimating", "weighing"]
 
 
+def test_no_bar_in_a_cell_of_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.delenv("JPY_PARENT_PID", raising=False)
+    with output.progress_bar("estimating") as progress:
+        assert progress is not None
+    monkeypatch.setenv("JPY_PARENT_PID", "1")
+    with output.progress_bar("estimating") as progress:
+        assert progress is None
+
+
 def test_work_that_lasts_tells_of_its_phases(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

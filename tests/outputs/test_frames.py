@@ -28,6 +28,7 @@ def test_chunks_are_rows_with_what_the_result_says(made: dict[str, Any]) -> None
     assert (frame["lower"] < frame["upper"]).all()
     assert frame["rows"].sum() == 400
     assert frame["alarm"].tolist() == [part.fell.alarm for part in found.chunks]
+    assert (~frame["alarm"]).tolist() == [not part.fell.alarm for part in found.chunks]
     assert set(frame["metric"]) == {"accuracy"}
     assert frame["chunk"].tolist() == [part.name for part in found.chunks]
     assert "slice" not in frame

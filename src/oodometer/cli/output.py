@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ __all__ = [
     "command_line",
     "deliver",
     "further_defaults",
+    "is_watched",
     "left_out",
     "loudness",
     "parse_bounds",
@@ -193,6 +195,14 @@ class _Telling:
         say(f"{self._what}{self._phase}: {how_far}", error=True)
 
 
+def is_watched() -> bool:
+    """Whether standard error is a terminal; what a cell of a notebook starts (``!oodometer``) only looks like one.
+
+    A bar there leaves every one of its states in the notebook. Jupyter tells the children of a kernel its process.
+    """
+    return sys.stderr.isatty() and "JPY_PARENT_PID" not in os.environ
+
+
 @contextmanager
 def progress_bar(what: str, *, lines: bool = False) -> Iterator[Callable[[int, int], None] | None]:
     """A bar on standard error where that is a terminal; gives the function to call with (done, total).
@@ -200,7 +210,7 @@ def progress_bar(what: str, *, lines: bool = False) -> Iterator[Callable[[int, i
     Its method ``phase`` hears of what is done now. ``lines``: elsewhere a line every ten seconds, so that a log tells
     that a long job is alive.
     """
-    if quiet() or not sys.stderr.isatty():
+    if quiet() or not is_watched():
         yield _Telling(what) if lines and not quiet() else None
         return
     from rich.console import Console

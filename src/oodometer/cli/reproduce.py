@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -68,7 +67,7 @@ def reproduce(
 @contextmanager
 def _bar() -> Iterator[Report | None]:
     """A bar with what is being done, on standard error; where that is no terminal a line for each step."""
-    if not sys.stderr.isatty():
+    if not output.is_watched():
         yield _line_a_step()
         return
     from rich.console import Console

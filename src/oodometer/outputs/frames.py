@@ -34,7 +34,11 @@ def frame_of(found: Any, what: str | None = None, library: str | None = None) ->
         return table
     import narwhals as nw
 
-    return nw.from_arrow(table, backend=name).to_native()
+    frame: Any = nw.from_arrow(table, backend=name).to_native()
+    if name == "pandas":  # whose own booleans have no empty cell: `~frame["alarm"]` of objects would be -1 and -2
+        truths = [field.name for field in table.schema if str(field.type) == "bool"]
+        frame = frame.astype(dict.fromkeys(truths, "boolean"))
+    return frame
 
 
 def _at_hand() -> str | None:
