@@ -34,6 +34,8 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     many = "\n".join(["id,y_pred,y_pred_proba_0,y_pred_proba_1,y_true", *rows]) + "\n"
     (folder / "classes.csv").write_text(many)
+    truth = "\n".join(["id,repaid", *(f"{300 + i},{int(v)}" for i, v in enumerate(repaid))]) + "\n"
+    (folder / "truth.csv").write_text(truth)
     return folder
 
 
@@ -129,3 +131,35 @@ def test_files_without_a_command_and_a_command_without_files(capsys: pytest.Capt
     assert advised(error_of(capsys, *FILES).replace(")\n", "")) == ["estimate", *FILES]
     assert "usage: oodometer estimate REFERENCE TARGET" in error_of(capsys, "estimate", FILES[0])
     assert "'estimate'" in error_of(capsys, "estimat", *FILES)
+
+
+LATE = {
+    "nothing": [],
+    "mistyped": ["--map", "repayd=label", "--map", "y_pred=prediction"],
+    "no slice": ["--map", "repaid=label", "--map", "y_pred=prediction", "--by", "salary_rang"],
+}
+
+
+@pytest.mark.parametrize("mistake", LATE.values(), ids=LATE)
+def test_the_truth_in_a_file_of_its_own_is_found(mistake: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["analysis.csv", "--labels", "truth.csv", "--positive", "y_pred_proba", *mistake]
+    words = advised(error_of(capsys, "evaluate", *given))
+    assert {"repaid=label", "y_pred=prediction", "truth.csv"} < set(words)
+    assert main(words) == 0
+    assert "300 labelled rows" in capsys.readouterr().out
+
+
+def test_a_slice_that_no_column_resembles_is_no_reason_to_rename(capsys: pytest.CaptureFixture[str]) -> None:
+    right = [
+        "--labels",
+        "truth.csv",
+        "--map",
+        "repaid=label",
+        "--map",
+        "y_pred=prediction",
+        "--positive",
+        "y_pred_proba",
+    ]
+    said = error_of(capsys, "evaluate", "analysis.csv", *right, "--by", "month")
+    assert "there is no column month" in said
+    assert "try:" not in said

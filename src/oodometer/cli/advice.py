@@ -32,7 +32,8 @@ def better_command(
     if not {"rename", "positive"} <= given.keys():
         return None
     try:
-        files = _files(given, places)
+        files = _files(given, places, ("reference", "target", "predictions", "models"))
+        labels = _files(given, places, ("labels",))
     except (OodometerError, OSError, ValueError):
         return None  # the error that was raised says enough
     if not files or "-" in (path for path, _ in files):
@@ -42,8 +43,10 @@ def better_command(
     if _is_turned(before, files, given):
         changes |= {"reference": given["target"], "target": given["reference"]}
         files = files[::-1]
-    renamings = _mended(before, files)
-    renamings |= _found(renamings, files, given)
+    renamings = _mended(before, [*files, *labels])
+    # Where there is no reference, the truth of the predictions may stand in a file of its own.
+    apart = [column for _, columns in labels for column in columns if given.get("reference") is None]
+    renamings |= _found(renamings, files, given, apart)
     if isinstance(error, UnknownColumnError):
         known = [column for _, columns in files for column in columns]
         changes |= {n: error.meant for n in ("by", "key") if error.meant in known and given.get(n) == error.column}
@@ -57,12 +60,14 @@ def better_command(
     return command
 
 
-def _files(given: Mapping[str, Any], places: Mapping[str, tuple[str, str]]) -> list[tuple[str, tuple[str, ...]]]:
-    """The predictions that are read, reference first: path and columns."""
+def _files(
+    given: Mapping[str, Any], places: Mapping[str, tuple[str, str]], parameters: Sequence[str]
+) -> list[tuple[str, tuple[str, ...]]]:
+    """The files of these parameters that are read, in this order: path and columns."""
     from ..store.tables import open_table
 
     out = []
-    for parameter in ("reference", "target", "predictions", "models"):
+    for parameter in parameters:
         value = given.get(parameter)
         if value is None or places.get(parameter, ("", ""))[1] != "read":
             continue
@@ -103,9 +108,15 @@ def _mended(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequence[str]
 
 
 def _found(
-    mapping: Mapping[str, str], files: Sequence[tuple[str, Sequence[str]]], given: Mapping[str, Any]
+    mapping: Mapping[str, str],
+    files: Sequence[tuple[str, Sequence[str]]],
+    given: Mapping[str, Any],
+    apart: Sequence[str] = (),
 ) -> dict[str, str]:
-    """Renamings of columns by likely names; the truth is also what the reference has and the target lacks."""
+    """Renamings of columns by likely names; the truth is also what the reference has and the target lacks.
+
+    ``apart`` are the columns of a file that holds the truth alone.
+    """
     (_, reference), *others = files
     out: dict[str, str] = {}
     for _, columns in reversed(files):
@@ -115,10 +126,12 @@ def _found(
         out = {theirs: ours for theirs, ours in out.items() if not ours.startswith("prob_")}
     if given.get("every") is None:
         out = {theirs: ours for theirs, ours in out.items() if ours != "time"}
-    here = {mapping.get(c, out.get(c, c)) for c in reference}
+    out |= {t: o for t, o in likely_columns(apart).items() if o in _TRUTH and t not in mapping}
+    here = {mapping.get(c, out.get(c, c)) for c in (*reference, *apart)}
     if not here & set(_TRUTH):
         paired = others and given.get("target") is not None
         alone = [c for c in reference if paired and not any(c in columns for _, columns in others)]
+        alone += [c for c in apart if c not in reference]
         free = [c for c in alone if c not in mapping and c not in FIELDS]
         out = {(free[0] if len(free) == 1 else _PLACEHOLDER): "label", **out}
     return out
