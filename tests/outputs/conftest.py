@@ -9,7 +9,14 @@ import pyarrow as pa
 import pytest
 
 import oodometer
+from oodometer.discriminators import Panel, RuleDiscriminator
+from oodometer.results import Interval
+from oodometer.results.estimation import Headline
+from oodometer.results.ranking import FewShotRanking
+from oodometer.results.stressing import StressCurve, StressedModel, StressPoint, StressTest
 from oodometer.testing import example_record
+from oodometer.verbs.discriminate import judge_outputs
+from oodometer.verbs.discriminate.judged import JudgedOutputs
 
 EVIL = "<b>&\"'</b>"  # the name of a slice: markup, anywhere that forgot to escape it
 METHODS = ["source", "atc", "cbpe"]
@@ -34,6 +41,45 @@ def tables() -> tuple[pa.Table, pa.Table, pa.Table]:
     return table(500, 1), table(400, 2, 1.5, labelled=False), table(400, 2, 1.5)
 
 
+def ranked() -> FewShotRanking:
+    """Two models with 60 labels and a pool; the first is the better one."""
+    labelled = table(400, 2)
+    few = labelled.slice(0, 60).select(["id", "label"])
+    models = {"a": labelled.drop_columns(["label"]), EVIL: table(400, 2, 3.0, labelled=False)}
+    return oodometer.rank(models, examples=few)
+
+
+def judged() -> JudgedOutputs:
+    """Six outputs and three rules: 2 are accepted by all, 5 by some."""
+    rules = (lambda i, o: o.isupper(), lambda i, o: len(i) == len(o), lambda i, o: i.lower() == o.lower())
+    rows = {"input": list("abcdef"), "output": ["A", "B", "c", "DD", "", "x"]}
+    return judge_outputs(Panel([RuleDiscriminator(one) for one in rules]), rows)
+
+
+def stressed() -> StressTest:
+    """One model on data as they are and at two severities, the numbers by hand."""
+
+    def point(severity: str | None, accuracy: float, estimate: float) -> StressPoint:
+        truth = Interval(accuracy, accuracy - 0.03, accuracy + 0.03, 0.95, "exact")
+        around = Interval(estimate, estimate - 0.05, estimate + 0.05, 0.95, "empirical")
+        told = Headline(around, "backtest", "nothing changed", "high", "measured")
+        return StressPoint(severity, 200, {}, 9.0, 1.0, ("p.parquet",), 0, {"accuracy": truth}, 0, {}, estimate=told)
+
+    points = (point(None, 0.9, 0.91), point("0.1", 0.8, 0.83), point("0.2", 0.7, 0.66))
+    curve = StressCurve("typos", "letters are swapped", "words", 0, points)
+    model = StressedModel(EVIL, ("m",), {"rows": 300, "accuracy": 0.9}, (curve,))
+    about: dict[str, Any] = {
+        "version": "0",
+        "data": "d.csv",
+        "out": "o",
+        "modality": "text",
+        "rows": 200,
+        "refused": {},
+    }
+    about |= {"labelled": True, "reference": {"source": "d.csv", "rows": 300}, "level": 0.95, "seed": 0, "repeats": 1}
+    return StressTest(**about, models=(model,))
+
+
 @pytest.fixture(scope="session")
 def made(tables: Any) -> dict[str, Any]:
     """Name of a verb -> what it found."""
@@ -52,4 +98,7 @@ def made(tables: Any) -> dict[str, Any]:
         "audit": oodometer.audit(reference, target, labels=[{"label": known}], methods=METHODS),
         "backtest": oodometer.backtest(reference, methods=METHODS, families=["none"], repeats=2, cache=None),
         "compare": oodometer.compare([reference, table(500, 1, 2.0)], names=["a", EVIL]),
+        "rank": ranked(),
+        "judges": judged(),
+        "stress": stressed(),
     }

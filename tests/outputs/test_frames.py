@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -13,7 +14,7 @@ from oodometer.errors import MissingExtraError, UsageError
 from oodometer.outputs.tables import table_of, tables_of, typed
 from oodometer.outputs.tables.base import INTERVAL, Table
 
-from .conftest import EVIL, METHODS
+from .conftest import EVIL, METHODS, table
 
 
 def test_chunks_are_rows_with_what_the_result_says(made: dict[str, Any]) -> None:
@@ -73,7 +74,20 @@ def test_further_metrics_are_rows_of_their_own(made: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["estimate", "slices", "metrics", "evaluate", "diagnose", "audit", "backtest", "compare"]
+    "name",
+    [
+        "estimate",
+        "slices",
+        "metrics",
+        "evaluate",
+        "diagnose",
+        "audit",
+        "backtest",
+        "compare",
+        "rank",
+        "judges",
+        "stress",
+    ],
 )
 def test_every_table_of_every_result_is_the_same_in_both_libraries(made: dict[str, Any], name: str) -> None:
     found = made[name]
@@ -134,3 +148,42 @@ def test_columns_keep_their_types_where_every_cell_is_empty() -> None:
     assert rows.to_pydict() == {"start": [0, 500], "end": [500, 1000]}  # numbers of rows are no years
     assert mixed.to_pydict() == {"slice": ["1", "(missing)"], "start": ["row 5", None]}
     assert typed(Table(("slice",), [{"slice": None}, {"slice": 3}])).to_pydict() == {"slice": [None, 3]}
+
+
+def test_numbers_of_a_ranking_are_its_own(made: dict[str, Any]) -> None:
+    found, labels = made["rank"], np.array(table(400, 2)["label"])[:60]
+    models = found.to_frame(library="pandas").set_index("model")
+    assert models["rank"].to_dict() == {"a": 1, EVIL: 2}
+    assert (models["labels"] == 60).all()
+    for name, difficulty in (("a", 1.0), (EVIL, 3.0)):
+        rows = table(400, 2, difficulty).slice(0, 60)
+        said = np.stack([np.array(rows[f"prob_{k}"]) for k in range(4)]).argmax(axis=0)
+        assert models.loc[name, "right"] == (said == labels).sum()
+        assert models.loc[name, "value"] == pytest.approx(models.loc[name, "right"] / 60)
+    assert models["p_best"].sum() == pytest.approx(1)
+    (pair,) = found.to_frame("pairs", library="pandas").to_dict("records")
+    assert (pair["a"], pair["b"], pair["p_a_better"]) == ("a", EVIL, found.pairs[0].p_a_better)
+    evidence = found.to_frame("evidence", library="pandas").set_index(["evidence", "model"])
+    assert evidence.loc[("accuracy", "a"), "value"] == pytest.approx(models.loc["a", "value"])
+
+
+def test_numbers_of_judges_are_those_of_their_votes(made: dict[str, Any]) -> None:
+    numbers = made["judges"].to_frame(library="pandas").set_index("number")
+    shares = {"lower": 2 / 6, "upper": 5 / 6, "mean": 7 / 12}
+    assert numbers["value"][list(shares)].to_dict() == pytest.approx(shares)
+    assert numbers["value"].tolist()[4:] == pytest.approx([3 / 6, 4 / 6, 3 / 6])
+    assert (numbers["rows"] == 6).all()
+
+
+def test_a_stress_test_has_a_row_for_truth_and_estimate_of_each_severity(made: dict[str, Any]) -> None:
+    points = made["stress"].to_frame(library="pandas")
+    assert points["step"].tolist()[2:] == ["0.1", "0.1", "0.2", "0.2"]
+    assert points["step"][:2].isna().all()
+    assert (points["model"] == EVIL).all()
+    known = points[points["metric"] == "accuracy"]
+    told = points[points["metric"] == "estimated accuracy"]
+    assert known["value"].tolist() == [0.9, 0.8, 0.7]
+    assert told["value"].tolist() == [0.91, 0.83, 0.66]
+    assert told["error"].tolist() == pytest.approx([0.01, 0.03, -0.04])
+    assert known["error"].isna().all()
+    assert (told["trust"] == "high").all()

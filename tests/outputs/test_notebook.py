@@ -17,6 +17,7 @@ from oodometer.outputs.sparkline import sparkline
 from .conftest import EVIL
 
 NAMES = ["estimate", "slices", "metrics", "methods", "evaluate", "diagnose", "audit", "backtest", "compare"]
+NAMES += ["rank", "judges", "stress"]
 
 
 class Tags(HTMLParser):
@@ -107,3 +108,17 @@ def test_the_small_chart_puts_higher_values_higher() -> None:
     height = float(svg.attrib["viewBox"].split()[3])
     assert all(0 < float(one.attrib["cy"]) < height for one in circles)
     assert "red: alarm" in drawn
+
+
+def test_cards_of_rankings_judges_and_stress_tests_say_their_numbers(made: dict[str, Any]) -> None:
+    ranking = made["rank"]
+    said = Tags(ranking._repr_html_()).words
+    assert f"{ranking.ranking[0].right} of 60" in said
+    assert ("open" if ranking.open else "a") in said
+    judges = " ".join(Tags(made["judges"]._repr_html_()).words)
+    for number in ("all accept 33.3 %", "some accept 83.3 %", "middle 58.3 %"):
+        assert number in judges
+    stress = " ".join(Tags(made["stress"]._repr_html_()).words)
+    assert "1 model" in stress
+    for number in ("91.0 %", "83.0 %", "66.0 %", "80.0 %"):
+        assert number in stress
