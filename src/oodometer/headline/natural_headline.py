@@ -9,6 +9,7 @@ from ..intervals import clopper_pearson
 from ..registry import known
 from ..results import Estimate, Interval, percent
 from ..results.estimation import ASSUMPTIONS, Headline
+from ..results.values import counted
 from .assumptions import under_label_shift
 from .headline import Evidence, beyond_overlap, confidence_middle
 from .natural_shifts import NaturalShifts, ShiftSigns, packaged_prior
@@ -95,7 +96,8 @@ def trust_of(prior: NaturalShifts, signs: ShiftSigns, doubt: str) -> tuple[str, 
     """Trust and its reason: what was measured of public shifts like this one, and what speaks against the number."""
     value, (low, high) = prior.value(signs), prior.interval(signs, 0.9)
     points, measured = max(value - low, high - value), prior.held(signs)
-    promise = f"of public shifts that looked like this, nine in ten are expected within {100 * points:.0f} points"
+    within = counted(round(100 * points), "point")
+    promise = f"of public shifts that looked like this, nine in ten are expected within {within}"
     if measured is not None:
         promise += f" (measured on {measured[1]} of them, their sources left out: {percent(measured[2], 0)})"
     if high - low > WIDEST:

@@ -217,7 +217,7 @@ def caption(result: Result, lines: list[tuple[str, str, str]]) -> str:
         text += " As audited: random rows, and the interval that an audit would print."
     if len(lines) > 1 and "suggested" in drawn:
         text += (
-            " By confidence: rows drawn more often where the model is unsure (`--suggest-by confidence`), if that pays."
+            " By confidence: rows drawn more often where the model is unsure (--suggest-by confidence), if that pays."
         )
     if all(finite(one.get("widest")) is not None for one in steps(result)):
         span = "today's interval" if today(result) else "the label-free interval"
