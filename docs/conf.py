@@ -11,6 +11,7 @@ version = release = oodometer.__version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
+suppress_warnings = ["misc.highlighting_failure"]  # a shell command over two lines in a notebook has no lexer
 nb_execution_mode = "off"  # the notebooks hold their outputs; `make tutorials` makes them
 default_role = "py:obj"
 
