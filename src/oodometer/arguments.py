@@ -88,6 +88,12 @@ def _number(name: str, value: Any) -> float:
     return float(value)
 
 
+def _threshold(name: str, value: Any) -> float:
+    if not _is_number(value):
+        raise _wrong(name, "a number between 0 and 1 such as 0.6", value)
+    return float(value)
+
+
 def _truth(name: str, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise _wrong(name, "True or False", value)
@@ -287,7 +293,8 @@ CHECKS: dict[str, Check] = {
     ),
     **dict.fromkeys(("repeats", "suggest", "steps", "judges", "pretraining", "epochs"), _whole),
     **dict.fromkeys(("batch_size", "max_length", "agree", "views", "dropout", "batch_rows"), _whole),
-    **dict.fromkeys(("tolerance", "optimal_parameters", "learning_rate", "balance", "margin", "threshold"), _number),
+    **dict.fromkeys(("tolerance", "optimal_parameters", "learning_rate", "balance", "margin"), _number),
+    "threshold": _threshold,
     **dict.fromkeys(("diagnosis", "expected_widths", "average", "features", "keep_input", "unlabelled"), _truth),
     **dict.fromkeys(("out", "path", "prior", "cache", "pseudo_labels", "folder"), _place),
     **dict.fromkeys(("models",), _several),
