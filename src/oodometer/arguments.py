@@ -299,7 +299,8 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("out", "path", "prior", "cache", "pseudo_labels", "folder"), _place),
     **dict.fromkeys(("models",), _several),
     **dict.fromkeys(
-        ("reference", "target", "labels", "sources", "data", "pairs", "dev", "outputs", "axes", "payoff"), _anything
+        ("reference", "target", "labels", "sources", "data", "pairs", "dev", "calibrate", "outputs", "axes", "payoff"),
+        _anything,
     ),
 }
 """Name of an argument -> its check; None passes where it is the default."""

@@ -44,7 +44,8 @@ def train(
     dev: Annotated[
         str | None,
         typer.Option(
-            help="Rows that are held out; by default a tenth of the inputs of PAIRS.",
+            help="Labelled outputs of the model as it is now, held out; the judges' thresholds are set on them. By "
+            "default a tenth of the inputs of PAIRS, and thresholds of 0.5.",
             metavar="FILE",
         ),
         places.READ,
@@ -125,8 +126,8 @@ def predict(
         list[str],
         typer.Argument(
             metavar="FOLDER OUTPUTS...",
-            help="The folder of the judges (may be left out with --judge), then rows of input and output, one file or "
-            "several; gold or correct where known.",
+            help="The folder of the judges (may be left out with --judge, and for rows that hold p_correct_ columns), "
+            "then rows of input and output, one file or several; gold or correct where known.",
         ),
         places.READ,
     ],
@@ -139,6 +140,20 @@ def predict(
         places.WRITTEN,
     ] = None,
     agree: Annotated[int | None, typer.Option(help="Judges that must accept, a majority; all by default.")] = None,
+    calibrate: Annotated[
+        str | None,
+        typer.Option(
+            help="Labelled outputs of the same model (gold or correct): each judge accepts as often as they are right.",
+            metavar="FILE",
+        ),
+        places.READ,
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="Accept from this P(Correct) on; the paper's is 0.5, and the default without labelled outputs."
+        ),
+    ] = None,
     pseudo_labels: Annotated[
         str | None,
         typer.Option(
@@ -190,6 +205,8 @@ def predict(
                     file,
                     out=place,
                     agree=agree,
+                    calibrate=calibrate,
+                    threshold=threshold,
                     pseudo_labels=pseudo_labels,
                     existing=judge or (),
                     judge_labels=judge_label or (),
@@ -212,10 +229,10 @@ def predict(
 
 
 def _parted(paths: Sequence[str], others: bool) -> tuple[str | None, list[str]]:
-    """The folder of the judges, and the files of outputs."""
+    """The folder of the judges, None where the first path is a file of rows; and the files of outputs."""
     from ..errors import UsageError
 
-    if others and not Path(paths[0]).is_dir():
+    if Path(paths[0]).is_file() or (others and not Path(paths[0]).is_dir()):
         return None, list(paths)
     if len(paths) < 2:
         raise UsageError(

@@ -43,6 +43,9 @@ def show_trained(found: TrainedJudges) -> None:
     else:
         _show_metric(held, found.metric, title)
     output.tell(f"rests on: {held['assumes']}")
+    if found.thresholds is not None:
+        ends = ", ".join(_digits(row["value"]) for row in found.thresholds["by_judge"])
+        output.tell(f"`predict` will accept from P(Correct) {ends} on{_set_on(found.thresholds)}")
     output.say(f"{'kept from before' if found.kept else 'wrote'}: {found.folder}")
     for warning in found.warnings:
         output.tell(f"warning: {warning}")
@@ -56,6 +59,9 @@ def show_judged(found: JudgedOutputs) -> None:
     output.tell(f"{found.name}: {found.rows:,} outputs, {n} judge{'s' if n != 1 else ''}")
     output.tell(f"Estimated {what}: {_interval(e)}  ({e.kind}: no guarantee)")
     output.tell(f"  rests on: {found.assumes}")
+    if found.thresholds is not None:
+        ends = ", ".join(_digits(row["value"]) for row in found.thresholds["by_judge"])
+        output.tell(f"the judges accept from P(Correct) {ends} on{_set_on(found.thresholds)}")
     low, high = found.agree, n - found.agree + 1
     if found.metric == "exact":
         names = (_accepting(low, n), _accepting(high, n))
@@ -67,6 +73,9 @@ def show_judged(found: JudgedOutputs) -> None:
         ("mean of the two", found.mean),
         (f"single: {found.judges[0]}", found.single),
     ]
+    if found.at_half is not None:
+        half = (("lower", "lower at P >= 0.5"), ("upper", "upper at P >= 0.5"), ("mean", "mean at P >= 0.5"))
+        bounds += [(words, found.at_half[name]) for name, words in half]
     output.print_table(
         ["bound", "value", "lower", "upper", "kind"],
         [[name, *(percent(x) for x in (i.value, i.lower, i.upper)), i.kind] for name, i in bounds],
@@ -104,6 +113,18 @@ def show_judged(found: JudgedOutputs) -> None:
             f"next: a few labels make the bounds valid: oodometer audit REFERENCE {judged} --suggest 50 --out rows.csv "
             "(REFERENCE: judged outputs with gold)"
         )
+
+
+def _digits(value: float) -> str:
+    """A threshold, with digits enough to be told from 0 and 1."""
+    return f"{value:.3g}" if value < 0.9 else f"1 - {1 - value:.2g}" if value < 1 else "above 1"
+
+
+def _set_on(thresholds: Mapping[str, Any]) -> str:
+    if thresholds["from"] is None:
+        return ""
+    rows, right = thresholds["rows"], thresholds["right"]
+    return f" (set on {thresholds['from']}: {right:,} of {rows:,} outputs are right)"
 
 
 def _show_range(holds: Mapping[str, Interval] | None) -> None:

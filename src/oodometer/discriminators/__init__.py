@@ -15,10 +15,13 @@ from .registry import load_discriminator
 from .regression import RegressionDiscriminator
 from .rule import RuleDiscriminator
 from .text_metrics import sentence_bleu, token_f1
+from .thresholds import HALF, AcceptanceThresholds, fit_thresholds
 
 __all__ = [
+    "HALF",
     "HEADS",
     "SMALL",
+    "AcceptanceThresholds",
     "ClassifierDiscriminator",
     "CollectOptions",
     "Decoder",
@@ -32,6 +35,7 @@ __all__ = [
     "RegressionDiscriminator",
     "RuleDiscriminator",
     "collect",
+    "fit_thresholds",
     "load_discriminator",
     "pretrain",
     "sentence_bleu",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from ...results.shown import Shown
 from .pseudo_labels import PseudoLabels
 from .worth import metric_table, spread
 
-__all__ = ["JudgedOutputs", "metric_numbers", "vote_numbers"]
+__all__ = ["JudgedOutputs", "metric_numbers", "vote_numbers", "with_slack"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,9 @@ class JudgedOutputs(Shown):
     judge's; of a metric the mean of each row's smallest and largest prediction. Their intervals are of sampling alone.
     estimate : the middle, from the lower end of ``lower`` to the upper end of ``upper``; kind empirical, since it
     ``assumes`` something of the judges. ladder : the share that at least j judges accept. bounds : for every agree.
-    truth : None where no row is known, else the accuracy, whether it lies between the bounds, recalls and precisions.
+    thresholds : from which P(Correct) each judge accepts and where that comes from, None for the paper's 0.5; then
+    at_half are lower, upper and mean with that. truth : None where no row is known, else the accuracy, whether it lies
+    between the bounds, recalls and precisions.
     """
 
     name: str
@@ -59,6 +61,8 @@ class JudgedOutputs(Shown):
     pseudo_labels: PseudoLabels | None = None
     pseudo_out: str | None = None
     argv: str | None = None
+    thresholds: Mapping[str, Any] | None = None
+    at_half: Mapping[str, Interval] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
@@ -86,6 +90,8 @@ class JudgedOutputs(Shown):
             "by_judge": [{"judge": n, **i.to_dict()} for n, i in zip(self.judges, self.by_judge, strict=True)],
             "ladder": [plain(row) for row in self.ladder],
             "bounds": [plain(row) for row in self.bounds],
+            "thresholds": plain(self.thresholds),
+            "at_half": plain(self.at_half),
             "truth": plain(self.truth),
             "empty": self.empty,
             "cut": self.cut,
@@ -123,6 +129,12 @@ def vote_numbers(record: Predictions, agree: int | None, level: float) -> dict[s
         "ladder": tuple({"at_least": j, "share": share(int(at_least[j]), rows, level)} for j in range(1, judges + 1)),
         "bounds": tuple(bounds_of(at_least, k, level) for k in agreements(judges)),
     }
+
+
+def with_slack(estimate: Interval, strict: Interval, lenient: Interval) -> Interval:
+    """The estimate's interval, widened to its lower end with strict thresholds, its upper one with lenient ones."""
+    low, high = min(estimate.lower, strict.lower), max(estimate.upper, lenient.upper)
+    return replace(estimate, lower=low, upper=high)
 
 
 def metric_numbers(said: Array, agree: int | None, level: float, true: Array | None = None) -> dict[str, Any]:

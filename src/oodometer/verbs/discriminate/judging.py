@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...arguments import checked, judges_or_folder, texts
 from ...arrays import Array
-from ...discriminators import Discriminator, Panel
-from ...errors import UsageError
+from ...discriminators import HALF, Discriminator, Panel
+from ...errors import InputError, UsageError
 from ...metrics.vote_rules import check_agree
 from ...predictions import Predictions
 from ...store import refuse_clashes, when_written, write_predictions
@@ -23,13 +23,22 @@ from ...store.files import format_of
 from ..opening import Opener
 from .asking import asking, existing_judges, forget, judging_home, stamp
 from .folder import open_judges, revived
-from .judged import JudgedOutputs, metric_numbers, vote_numbers
+from .judged import JudgedOutputs, metric_numbers, vote_numbers, with_slack
 from .options import JudgingOptions
 from .pairs import METRICS
 from .pseudo_labels import PseudoLabels
 from .pseudo_labels import pseudo_labels as accepted_outputs
 from .range import outside
 from .rows import TextRows, read_texts
+from .thresholding import (
+    Acceptance,
+    calibrated,
+    labelled,
+    probability_columns,
+    shortest,
+    thresholds_of_folder,
+    with_probabilities,
+)
 from .vote_study import vote_study
 from .worth import judge_names
 
@@ -49,6 +58,8 @@ def judge_outputs(
     *,
     out: str | os.PathLike[str] | None = None,
     agree: int | None = None,
+    calibrate: Any = None,
+    threshold: float | None = None,
     pseudo_labels: str | os.PathLike[str] | None = None,
     existing: Sequence[str] = (),
     judge_labels: Sequence[str] = (),
@@ -64,16 +75,23 @@ def judge_outputs(
     Parameters
     ----------
     judges :
-        The folder that `train_judges` wrote, or a `Panel`; None where ``existing`` ones are enough.
+        The folder that `train_judges` wrote, or a `Panel`; None where ``existing`` ones are enough, or where the rows
+        hold columns ``p_correct_<judge>`` from an earlier call: then nobody is asked.
     outputs :
         File, frame, mapping of arrays or record with ``input`` and ``output``; ``gold`` or ``correct`` where known. An
         output that is empty or null is judged Incorrect without asking. Votes that the rows have already count as
         further judges, unless they are of judges of the same names, which are asked anew.
     out :
-        File for the rows with their votes, all other columns kept: .jsonl, .csv, .parquet, .arrow or .npz. Interrupted,
-        the answers of the judges that are done are kept beside it.
+        File for the rows with their votes and P(Correct) by each judge, all other columns kept: .jsonl, .csv, .parquet,
+        .arrow or .npz. Interrupted, the answers of the judges that are done are kept beside it.
     agree :
         How many judges must accept for the lower bound, a majority; all by default.
+    calibrate :
+        Rows as ``outputs``, of the same model, with ``gold`` or ``correct``: each judge then accepts outputs from the
+        P(Correct) on from which it accepts as many of these as are right (see `fit_thresholds`). By default the
+        thresholds that the folder keeps (``dev`` of `train_judges`), else 0.5, as in the paper.
+    threshold :
+        One number for all judges in their place; 0.5 is the paper's.
     pseudo_labels :
         File for (input, gold) rows, gold being the outputs that ``agree`` judges accept, to train a model on.
     existing, judge_labels :
@@ -83,7 +101,8 @@ def judge_outputs(
     level, seed, mapping, device, progress :
         As in `train_judges`.
 
-    The bounds are empirical: judges that fail alike put the truth outside. Raises `InputError` for rows without texts
+    With thresholds, the interval of the estimate also holds what their labelled rows leave open. The bounds are
+    empirical: judges that fail alike put the truth outside. Raises `InputError` for rows without texts
     and for a folder without judges, `UsageError` for a call that makes no sense. Source: Yao and Koller (2024).
 
     >>> from oodometer.discriminators import Panel, RuleDiscriminator
@@ -95,6 +114,8 @@ def judge_outputs(
     options = JudgingOptions(
         out=out,
         agree=agree,
+        calibrate=calibrate,
+        threshold=threshold,
         pseudo=pseudo_labels,
         existing=existing,
         labels=judge_labels,
@@ -106,19 +127,21 @@ def judge_outputs(
         progress=progress,
     )
     refuse_clashes({"out": out, "pseudo_labels": pseudo_labels}, [outputs])
-    rows = _rows(outputs, options)
-    jury = _jury(judges, options)
-    record, further, warnings = _without(rows.record, jury.names)
-    check_agree(agree, len(jury.members) + further)
-    texts = [one or "" for one in rows.outputs or ()]
+    rows, labels = _rows(outputs, options)
+    jury = _jury(judges, options, rows)
+    record, further, warnings = _without(rows.record, jury)
+    check_agree(agree, len(jury.names) + further)
     home = None if out is None else judging_home(out)
-    with asking(jury.members, rows.inputs, texts, home=home, progress=progress) as asked:
+    with asking(jury.members, *_pairs(rows, labels), home=home, progress=progress) as asked:
         for judge, told in asked.unanswered():
             asked.take(judge.probabilities(asked.inputs, asked.outputs, progress=told))
-    empty = sum(not one.strip() for one in texts)
+    said = _said(jury, asked.said, labels)
+    accept = jury.accept if labels is None else calibrated(said[:, len(rows.inputs) :], labels, level)
+    said = said[:, : len(rows.inputs)]
+    empty = sum(not (one or "").strip() for one in rows.outputs or ())
     if empty:
-        warnings.append(f"{empty} of {len(texts)} outputs are empty: they are judged Incorrect without asking")
-    record, numbers, more = _judged(_with_truth(record, rows), rows, asked.said, jury, options)
+        warnings.append(f"{empty} of {len(rows.inputs)} outputs are empty: they are judged Incorrect without asking")
+    record, numbers, more = _judged(_with_truth(record, rows), rows, said, replace(jury, accept=accept), options)
     warnings += more
     names = record.names["judge"] if jury.metric == "exact" else jury.names
     if out is not None:
@@ -130,7 +153,7 @@ def judge_outputs(
         warnings += _export(accepted, pseudo_labels)
     return JudgedOutputs(
         name=rows.name,
-        rows=len(texts),
+        rows=len(rows.inputs),
         metric=jury.metric,
         judges=tuple(names),
         **numbers,
@@ -146,28 +169,38 @@ def judge_outputs(
     )
 
 
-class _Jury(NamedTuple):
-    """Judges with a text that tells them apart, their names, what they judge and were worth on held-out pairs."""
+@dataclass(frozen=True, eq=False)
+class _Jury:
+    """Judges with a text that tells them apart, their names, what they judge and were worth on held-out pairs.
+
+    ``accept`` is how they accept; ``said`` are the answers that the rows hold already, None where judges are asked.
+    """
 
     members: list[tuple[Discriminator, str]]
     names: tuple[str, ...]
     metric: str
     held: Mapping[str, Any]
+    accept: Acceptance
+    said: Array | None = None
 
 
-def _rows(outputs: Any, options: JudgingOptions) -> TextRows:
-    """The rows to be judged; `InputError` where they have no outputs."""
+def _rows(outputs: Any, options: JudgingOptions) -> tuple[TextRows, TextRows | None]:
+    """The rows to be judged, and the labelled ones; `InputError` where they have no outputs."""
     opener = Opener(options.mapping)
     rows = read_texts(outputs, opener, options.mapping, everything=True)
+    labels = options.calibrate
+    if labels is not None:
+        labels = read_texts(labels, opener, options.mapping, everything=True)
     opener.check()
-    if rows.outputs is None:
-        raise rows.lacks("output", "name the column with --map theirs=output")
-    return rows
+    for one in (rows, labels):
+        if one is not None and one.outputs is None:
+            raise one.lacks("output", "name the column with --map theirs=output")
+    return rows, labels
 
 
-def _jury(judges: Panel | str | os.PathLike[str] | None, options: JudgingOptions) -> _Jury:
+def _jury(judges: Panel | str | os.PathLike[str] | None, options: JudgingOptions, rows: TextRows) -> _Jury:
     found: list[tuple[Discriminator, str]] = []
-    metric = "exact"
+    metric, accept = "exact", Acceptance()
     held: Mapping[str, Any] = {}
     if isinstance(judges, Panel):
         found += [(one, f"{place} {one.options()}") for place, one in enumerate(judges.members)]
@@ -175,16 +208,55 @@ def _jury(judges: Panel | str | os.PathLike[str] | None, options: JudgingOptions
         panel, about = open_judges(judges)
         metric, mark, held = str(about["metric"]), stamp(Path(judges)), revived(about.get("held_out", {}))
         found += [(one, f"{place} {mark}") for place, one in enumerate(panel.members)]
+        accept = thresholds_of_folder(about)
     existing = existing_judges(options.existing, options.labels, max_length=options.max_length, device=options.device)
     for one in existing:
         found.append((one, f"{len(found)} {one.options()}"))
+    if options.threshold is not None:
+        accept = Acceptance(number=options.threshold)
+    elif existing and options.calibrate is None:
+        accept = Acceptance()  # the folder keeps none for these
     if not found:
-        raise UsageError("name a folder of judges, or an existing classifier with --judge")
+        names, said = probability_columns(rows)
+        if not names:
+            raise UsageError(
+                "name a folder of judges, or an existing classifier with --judge, or give rows with columns "
+                "p_correct_<judge>"
+            )
+        return _Jury([], names, metric, held, accept, said)
     if existing and metric != "exact":
         raise UsageError(f"existing classifiers judge right and wrong, the judges of the folder predict {metric}")
+    if metric != "exact" and (options.calibrate is not None or options.threshold is not None):
+        raise UsageError(f"thresholds are for judges of right and wrong; these predict {metric}")
     if metric != "exact" and options.pseudo is not None:
         raise UsageError(f"pseudo-labels need judges of right and wrong; these predict {metric}")
-    return _Jury(found, judge_names([one for one, _ in found]), metric, held)
+    return _Jury(found, judge_names([one for one, _ in found]), metric, held, accept)
+
+
+def _pairs(rows: TextRows, labels: TextRows | None) -> tuple[list[str], list[str]]:
+    """Inputs and outputs of the rows and, behind them, of the labelled ones: all are asked about in one go."""
+    both = [rows] if labels is None else [rows, labels]
+    return [text for one in both for text in one.inputs], [text or "" for one in both for text in one.outputs or ()]
+
+
+def _said(jury: _Jury, answers: Array, labels: TextRows | None) -> Array:
+    """P(Correct), axes (judge, sample), the labelled rows behind the others: as asked now, or as the rows hold it."""
+    if jury.said is not None:
+        return jury.said if labels is None else np.hstack([jury.said, _held_by(labels, jury.names)])
+    return shortest(answers) if jury.metric == "exact" else answers
+
+
+def _held_by(labels: TextRows, names: Sequence[str]) -> Array:
+    """The answers of the same judges that labelled rows hold."""
+    known, said = probability_columns(labels)
+    if set(known) != set(names):
+        raise InputError(
+            f"columns p_correct_ of the same judges as in the rows: {', '.join(names)}",
+            got=", ".join(known) or "none",
+            remedy="judge both files by the same judges: oodometer discriminate predict FOLDER FILE FILE --out FOLDER",
+            file=labels.name,
+        )
+    return said[[known.index(name) for name in names]]
 
 
 def _judged(
@@ -195,23 +267,39 @@ def _judged(
         true = _true_metric(rows, jury.metric)
         record = _predicted(record, said, jury.names, jury.metric, true)
         return record, metric_numbers(said, options.agree, options.level, true), []
-    record = _voted(record, said, jury.names)
+    bare, accept = record, jury.accept
+    record = with_probabilities(_voted(bare, accept.votes(said), jury.names), said, jury.names)
     numbers = vote_numbers(record, options.agree, options.level)
     numbers["truth"] = _study(record, options.level, options.seed)
     warnings = list(numbers.pop("warnings"))
-    if 1 < len(record.names["judge"]) == len(jury.held.get("ladder", ())):
-        warnings += outside(jury.held["ladder"], numbers["mean"].value, numbers["agree"])
+    if accept.is_usual:
+        if 1 < len(record.names["judge"]) == len(jury.held.get("ladder", ())):
+            warnings += outside(jury.held["ladder"], numbers["mean"].value, numbers["agree"])
+        return record, numbers, warnings
+
+    def other(votes: Array) -> dict[str, Any]:
+        return vote_numbers(_voted(bare, votes, jury.names), options.agree, options.level)
+
+    strict, lenient = (other(accept.votes(said, end))["estimate"] for end in ("strict", "lenient"))
+    usual = other((said >= HALF).astype(np.int8))
+    numbers |= {
+        "estimate": with_slack(numbers["estimate"], strict, lenient),
+        "assumes": numbers["assumes"] + accept.assumes,
+        "thresholds": accept.to_dict(jury.names),
+        "at_half": {name: usual[name] for name in ("lower", "upper", "mean")},
+    }
     return record, numbers, warnings
 
 
-def _without(record: Predictions, names: Sequence[str]) -> tuple[Predictions, int, list[str]]:
-    """The record without the votes of judges that are asked anew, the number of others, a warning."""
+def _without(record: Predictions, jury: _Jury) -> tuple[Predictions, int, list[str]]:
+    """The record without the votes of judges that vote anew, the number of others, a warning."""
     if record.votes is None:
         return record, 0, []
+    names = jury.names
     known = record.names.get("judge") or tuple(f"judge_{place}" for place in range(len(record.votes)))
     keep = [place for place, name in enumerate(known) if name not in names]
     warnings = []
-    if len(keep) < len(known):
+    if len(keep) < len(known) and jury.said is None:
         gone = ", ".join(name for name in known if name in names)
         warnings.append(f"the rows held votes of {gone}: these judges were asked anew")
     if not keep:
@@ -220,9 +308,8 @@ def _without(record: Predictions, names: Sequence[str]) -> tuple[Predictions, in
     return replace(record, votes=record.votes[keep], names=axes, _cache={}), len(keep), warnings
 
 
-def _voted(record: Predictions, said: Array, names: Sequence[str]) -> Predictions:
+def _voted(record: Predictions, votes: Array, names: Sequence[str]) -> Predictions:
     """The record with the new votes first, so that `single` is one of them; those it had follow."""
-    votes = (said >= 0.5).astype(np.int8)
     axis = tuple(names)
     if record.votes is not None:
         votes, axis = np.concatenate([votes, record.votes]), (*axis, *record.names["judge"])
@@ -231,7 +318,7 @@ def _voted(record: Predictions, said: Array, names: Sequence[str]) -> Prediction
 
 def _with_truth(record: Predictions, rows: TextRows) -> Predictions:
     """The record with `correct` where gold tells it and the file does not."""
-    correct = np.where(rows.correct >= 0, rows.correct, rows.equal).astype(np.int8)
+    correct = labelled(rows)
     return replace(record, correct=correct, _cache={}) if (correct >= 0).any() else record
 
 

@@ -94,6 +94,8 @@ class JudgingOptions:
 
     out: str | os.PathLike[str] | None = None
     agree: int | None = None
+    calibrate: Any = None
+    threshold: float | None = None
     pseudo: str | os.PathLike[str] | None = None
     existing: Sequence[str] = ()
     labels: Sequence[str] = ()
@@ -106,6 +108,10 @@ class JudgingOptions:
 
     def __post_init__(self) -> None:
         check_level(self.level)
+        if self.threshold is not None and not 0 <= self.threshold <= 1:
+            raise UsageError(f"expected a threshold of P(Correct) from 0 to 1, got {self.threshold:g}")
+        if self.threshold is not None and self.calibrate is not None:
+            raise UsageError("give --calibrate or --threshold, not both: the first sets the judges' thresholds")
         for path in (self.out, self.pseudo):
             if path is not None:
                 _check_place(path)

@@ -10,10 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ...arguments import checked
 from ...discriminators import SMALL, Discriminator, Panel, PretrainingOptions, pretrain
 from ...discriminators.masked_pretraining import TRAINING
-from ...errors import UsageError
+from ...errors import InputError, UsageError
 from ...models.artifacts import fingerprint
 from ...models.torch.library import idle_cores
 from ...models.torch.library import torch as load_torch
@@ -23,8 +25,9 @@ from ..opening import Opener
 from .folder import HELD_OUT, finish, finished, noting_cuts, revived, training_home
 from .options import KINDS, Progress, TrainingOptions
 from .pairs import Pairs, pairs_of, split
-from .rows import read_texts, squeezed
-from .worth import no_better_than_a_coin, worth
+from .rows import TextRows, read_texts, squeezed
+from .thresholding import calibrated, labelled, shortest
+from .worth import judge_names, no_better_than_a_coin, worth
 
 __all__ = ["KINDS", "TrainedJudges", "train_judges"]
 
@@ -38,8 +41,9 @@ class TrainedJudges:
 
     folder : where the judges are. judges : their number. metric : "exact", or what they predict. settings : how they
     were trained. examples : counts of the pairs to learn from. dev : the same of the held-out ones, and where they come
-    from. held_out : what the judges are worth on these (see `worth`); empty where nothing is known. kept : whether the
-    very same training had been finished before.
+    from. thresholds : from which P(Correct) each judge accepts, set on the outputs of ``dev``; None without. held_out :
+    what the judges are worth on these (see `worth`); empty where nothing is known. kept : whether the very same
+    training had been finished before.
     """
 
     folder: Path
@@ -53,6 +57,7 @@ class TrainedJudges:
     level: float
     seed: int
     kept: bool = False
+    thresholds: Mapping[str, Any] | None = None
     argv: str | None = None
 
     @property
@@ -77,6 +82,7 @@ class TrainedJudges:
             "settings": plain(self.settings),
             "examples": plain(self.examples),
             "dev": plain(self.dev),
+            "thresholds": plain(self.thresholds),
             "held_out": plain(self.held_out),
             "warnings": list(self.warnings),
         }
@@ -117,8 +123,9 @@ def train_judges(
         Folder for the judges; a new one, or one of the very same training, which is then kept. While it lasts the
         training lies beside it (``OUT.training``), and an interrupted one goes on from there.
     dev :
-        Rows, as ``pairs``, that choose the best weights and show what the judges are worth. None: a tenth of the
-        inputs of ``pairs``, drawn by the seed, with all their rows.
+        Rows, as ``pairs``, that choose the best weights and show what the judges are worth: labelled outputs of the
+        model as it is now. The judges' thresholds are set on their outputs, too (see `fit_thresholds`). None: a tenth
+        of the inputs of ``pairs``, drawn by the seed, with all their rows, and thresholds of 0.5.
     judges :
         How many, which differ in their first weights and in the order of the data.
     kind :
@@ -185,13 +192,15 @@ def train_judges(
     }
     done = finished(home, training)
     if done is not None:
-        return TrainedJudges(**common, held_out=revived(done["held_out"]), warnings=tuple(done["warnings"]), kept=True)
+        common |= {"thresholds": done.get("thresholds"), "warnings": tuple(done["warnings"])}
+        return TrainedJudges(**common, held_out=revived(done["held_out"]), kept=True)
     panel, cuts = _panel(data, training_home(home), options)
     with idle_threads(), noting_cuts(None):
         told = _part(progress, 1 - _HELD, 1.0)
         found, record = worth(panel, data.held, metric=metric, level=level, seed=seed, progress=told)
-    warnings = (*data.warnings, *cuts, *no_better_than_a_coin(found))
-    result = TrainedJudges(**common, held_out=found, warnings=warnings)
+        thresholds, why = _thresholds(panel, data.outputs, options)
+    warnings = (*data.warnings, *cuts, *no_better_than_a_coin(found), *why)
+    result = TrainedJudges(**common, held_out=found, warnings=warnings, thresholds=thresholds)
     finish(
         home,
         panel,
@@ -202,13 +211,14 @@ def train_judges(
 
 
 class _Data(NamedTuple):
-    """Pairs to learn from and held-out ones, the counts of both, warnings."""
+    """Pairs to learn from and held-out ones, the counts of both, warnings; the rows of ``dev`` as they are."""
 
     learnt: Pairs
     held: Pairs
     examples: dict[str, Any]
     dev: dict[str, Any]
     warnings: list[str]
+    outputs: TextRows | None
 
 
 def _data(pairs: Any, dev: Any, options: TrainingOptions) -> _Data:
@@ -239,7 +249,26 @@ def _data(pairs: Any, dev: Any, options: TrainingOptions) -> _Data:
                 f"{len(both)} inputs are in both the pairs and {origin}: what the judges are worth may be "
                 "flattered; hold out other inputs"
             )
-    return _Data(learnt, held, examples, {"from": origin, "learnt": len(learnt), **held.statistics()}, warnings)
+    return _Data(learnt, held, examples, {"from": origin, "learnt": len(learnt), **held.statistics()}, warnings, away)
+
+
+def _thresholds(
+    panel: Panel, rows: TextRows | None, options: TrainingOptions
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """The judges' thresholds from the held-out outputs whose truth is known, and why there are none."""
+    if rows is None or rows.outputs is None or options.metric != "exact":
+        return None, []
+    given = [row for row, output in enumerate(rows.outputs) if output is not None]
+    told = [rows.outputs[row] or "" for row in given]
+    said = np.zeros((len(panel), len(rows.inputs)))
+    said[:, given] = shortest(panel.probabilities([rows.inputs[row] for row in given], told))
+    truth = np.full(len(rows.inputs), -1, dtype=np.int8)
+    truth[given] = labelled(rows)[given]
+    names = judge_names(panel.members)
+    try:
+        return calibrated(said, replace(rows, correct=truth, golds=None), options.level).to_dict(names), []
+    except InputError as error:
+        return None, [f"the judges accept from P(Correct) 0.5 on: {error}"]
 
 
 def _panel(data: _Data, state: Path, options: TrainingOptions) -> tuple[Panel, list[str]]:

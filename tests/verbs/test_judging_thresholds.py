@@ -1,0 +1,127 @@
+"""Judging with thresholds: from labelled outputs, from a folder or a number, again without judges; every bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oodometer.cli import main
+from oodometer.discriminators import Panel, RuleDiscriminator
+from oodometer.errors import InputError, UsageError
+from oodometer.verbs.discriminate import judge_outputs
+
+
+class Graded(RuleDiscriminator):
+    """A judge whose P(Correct) stands in the output, raised to a power: kind judges that accept nearly everything."""
+
+    def __init__(self, power: float) -> None:
+        super().__init__(lambda given, output: True)
+        self.power = power
+
+    def probabilities(self, inputs: Any, outputs: Any, *, progress: Any = None) -> Any:
+        return np.array([float(one) ** self.power for one in outputs], dtype=np.float32)
+
+
+KIND = Panel([Graded(0.3), Graded(0.2)])
+
+
+def made(rows: int, seed: int, right: float) -> dict[str, Any]:
+    """Outputs with a number in them, which is larger where the output is right."""
+    rng = np.random.default_rng(seed)
+    correct = rng.random(rows) < right
+    grade = np.clip(rng.normal(0.6, 0.15, rows) * correct + rng.normal(0.35, 0.15, rows) * ~correct, 0.001, 0.999)
+    return {
+        "input": [f"question {i}" for i in range(rows)],
+        "output": [f"{one:.6f}" for one in grade],
+        "correct": correct.astype(int).tolist(),
+    }
+
+
+def without(data: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in data.items() if k != "correct"}
+
+
+def test_thresholds_mend_the_operating_point(tmp_path: Path) -> None:
+    dev, new = made(300, 0, 0.5), made(1_000, 1, 0.4)
+    usual = judge_outputs(KIND, without(new))
+    found = judge_outputs(KIND, without(new), calibrate=dev)
+    truth = float(np.mean(new["correct"]))
+    assert usual.lower.value > 0.8  # far on the accepting side
+    assert abs(found.mean.value - truth) < 0.12
+    assert found.estimate.lower <= truth <= found.estimate.upper
+    assert found.at_half is not None
+    assert found.at_half["lower"].value == usual.lower.value
+    assert found.thresholds is not None
+    assert found.thresholds["right"] == sum(dev["correct"])
+    assert "as often as the model was right on 300 labelled outputs" in found.assumes
+    assert found.estimate.width > usual.estimate.width
+
+
+def test_on_the_labelled_outputs_themselves_the_bounds_hold() -> None:
+    dev = made(145, 2, 0.6)
+    found = judge_outputs(KIND, dev, calibrate=dev)
+    truth = float(np.mean(dev["correct"]))
+    assert found.lower.value <= truth <= found.upper.value
+    assert [one.value for one in found.by_judge] == pytest.approx([truth, truth])
+
+
+def test_other_thresholds_need_no_judge(tmp_path: Path) -> None:
+    dev, new = made(200, 3, 0.5), made(400, 4, 0.4)
+    first = judge_outputs(KIND, new, calibrate=dev, out=tmp_path / "new.jsonl")
+    judge_outputs(KIND, dev, out=tmp_path / "dev.csv")
+    again = judge_outputs(None, tmp_path / "new.jsonl", calibrate=tmp_path / "dev.csv")
+    assert again.thresholds == {**first.thresholds, "from": "dev.csv"}  # type: ignore[dict-item]
+    assert (again.lower, again.upper, again.estimate) == (first.lower, first.upper, first.estimate)
+    assert not any("asked anew" in one for one in again.warnings)
+    half = judge_outputs(None, tmp_path / "new.jsonl", threshold=0.5)
+    assert (half.thresholds, half.at_half) == (None, None)
+    assert half.lower == judge_outputs(KIND, new).lower
+    high = judge_outputs(None, tmp_path / "new.jsonl", threshold=0.8)
+    assert high.thresholds == {"from": None, "by_judge": [{"judge": f"rule_{i}", "value": 0.8} for i in (0, 1)]}
+
+
+def test_from_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dev, new = made(200, 3, 0.5), made(400, 4, 0.4)
+    for name, data in (("dev", dev), ("new", new)):
+        judge_outputs(KIND, data, out=tmp_path / f"{name}.jsonl")
+    ask = ["discriminate", "predict", str(tmp_path / "new.jsonl"), "--calibrate", str(tmp_path / "dev.jsonl")]
+    assert main([*ask, "--json", str(tmp_path / "found.json")]) == 0
+    said = capsys.readouterr().out
+    assert "lower at P >= 0.5" in said
+    assert "set on dev.jsonl: " in said
+    told = json.loads((tmp_path / "found.json").read_text())
+    assert told["at_half"]["lower"]["value"] > told["lower"]["value"]
+    assert [row["judge"] for row in told["thresholds"]["by_judge"]] == ["rule_0", "rule_1"]
+
+
+def test_what_cannot_be_calibrated(tmp_path: Path) -> None:
+    dev, new = made(30, 5, 0.5), without(made(20, 6, 0.5))
+    with pytest.raises(InputError, match="no row with gold or correct"):
+        judge_outputs(KIND, new, calibrate=without(dev))
+    with pytest.raises(InputError, match="got 30 of 30 right"):
+        judge_outputs(KIND, new, calibrate={**dev, "correct": [1] * 30})
+    with pytest.raises(UsageError, match="not both"):
+        judge_outputs(KIND, new, calibrate=dev, threshold=0.5)
+    with pytest.raises(UsageError, match="from 0 to 1, got 60"):
+        judge_outputs(KIND, new, threshold=60)
+    with pytest.raises(UsageError, match="name a folder of judges"):
+        judge_outputs(None, new)
+    other = judge_outputs(Panel([Graded(1)]), dev, out=tmp_path / "other.jsonl")
+    both = judge_outputs(KIND, new, out=tmp_path / "new.jsonl")
+    assert (other.out, both.out) != (None, None)
+    with pytest.raises(InputError, match="of the same judges as in the rows: rule_0, rule_1, got rule_0"):
+        judge_outputs(None, tmp_path / "new.jsonl", calibrate=tmp_path / "other.jsonl")
+    bad = {**new, "p_correct_a": [0.5] * 19 + [1.5]}
+    with pytest.raises(InputError, match=r"row 20: column p_correct_a: expected a probability from 0 to 1, got 1\.5"):
+        judge_outputs(None, bad)
+
+
+def test_ten_rows_leave_wide_slack() -> None:
+    dev, new = made(10, 7, 0.5), without(made(200, 8, 0.5))
+    found = judge_outputs(KIND, new, calibrate=dev)
+    assert found.estimate.lower < found.lower.value - 0.1
+    assert found.estimate.upper > found.upper.value + 0.1
