@@ -1,4 +1,4 @@
-"""Thresholds of judges: as many accepted as are right, equal probabilities, the slack of order statistics, bad input."""
+"""Thresholds of judges: as many accepted as are right, equal probabilities, slack of order statistics, bad input."""
 
 from __future__ import annotations
 
