@@ -258,14 +258,24 @@ def test_a_target_without_labels() -> None:
     one, other = answers(1, STEADY), answers(2, BROAD)
     goals = [{"confidence": data["confidence"]} for data in (one, other)]
     found = compare([one, other], target=goals, names=["one", "other"], require=(0.9,))
-    for model, data in zip(found.models, (one, other), strict=True):
+    for place, (model, data) in enumerate(zip(found.models, (one, other), strict=True)):
         assert model.target is not None
         truth = (data["label"] == data["prediction"]).mean()
         assert model.target["accuracy"].value == pytest.approx(truth, abs=0.02)  # the target is the domain itself
-        assert model.target["accuracy"].kind == "conditional"
+        assert (
+            model.target["accuracy"]
+            == oodometer.estimate(data, goals[place], target_accuracies=(0.9,)).headline.interval
+        )
+        assert model.target["trust"] in ("high", "low", "none")
+        assert "shift" in model.target["assumes"]
         assert model.target["answers"][0]["accuracy"] == 0.9
         assert len(model.target["curve"].y) == 100
     assert [row["model"] for row in found.rankings["target"]["accuracy"]] == ["other", "one"]
+    (order,) = [one for one in found.findings if one["name"] == "target_order"]
+    first, second = (found[name].target["accuracy"] for name in ("other", "one"))
+    assert order["models"] == ["other", "one"]
+    assert order["undecided"] == (first.lower <= second.upper)
+    assert ("undecided" in order["sentence"]) == order["undecided"]
     assert json.dumps(found.to_dict(), allow_nan=False)
 
 

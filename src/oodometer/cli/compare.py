@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..results import percent
+from ..reports.comparison import sentence
+from ..reports.numbers import SPACE
+from ..reports.operating import elsewhere
+from ..results import percent, rounded_up
 from ..results.columns import explained_text
 from . import options, output, places
-from .evaluate import threshold_text
 
 if TYPE_CHECKING:
     from ..results.comparison import Comparison
@@ -137,20 +139,21 @@ def parse_weights(text: str) -> tuple[float, ...]:
 
 def show(found: Comparison) -> None:
     """Metrics of each model, the orders, findings, thresholds, warnings."""
+    answer = sentence(found.to_dict()).replace(SPACE, " ")
+    if answer:
+        output.tell(answer)
     for domain in ("in_domain", "out_of_domain"):
         if domain in found.paired:
             _show_domain(found, domain)
     _show_costs(found)
-    if any(model.target for model in found.models):
-        rows = [
-            [model.name, f"{model.target['accuracy'].value:.4f}", f"{model.target['auc_coverage'].value:.4f}"]
-            for model in found.models
-            if model.target
-        ]
-        output.print_table(["model", "accuracy", "auc_coverage"], rows, "target without labels, estimated")
+    _show_targets(found)
     left = _show_columns(found)
     for finding in found.findings:
-        often = "" if finding["undecided"] else f" (in {percent(finding['share'], 0)} of replicates)"
+        often = (
+            ""
+            if finding["undecided"] or finding["share"] is None
+            else f" (in {percent(finding['share'], 0)} of replicates)"
+        )
         output.tell(f"- {finding['sentence']}{often}")
     _show_thresholds(found)
     output.tell(*(f"warning: {warning}" for warning in found.warnings))
@@ -177,6 +180,34 @@ def _show_domain(found: Comparison, domain: str) -> None:
         else f"{domain.replace('_', ' ')}, value (rank); compared {how}",
         bold=best,
     )
+
+
+def _show_targets(found: Comparison) -> None:
+    """The accuracy of each model on rows without labels, as `estimate` says it, and what it rests on."""
+    told = [(model.name, model.target) for model in found.models if model.target]
+    if not told:
+        return
+    truth = any(one["truth"] is not None for _, one in told)
+    rows = []
+    for name, one in sorted(told, key=lambda pair: -pair[1]["accuracy"].value):
+        at, area = one["accuracy"], one.get("auc_coverage")
+        known = one["truth"]
+        rows.append(
+            [
+                name,
+                *(percent(x) for x in (at.value, at.lower, at.upper)),
+                one["trust"] or "-",
+                *(["-" if known is None else percent(known["value"])] if truth else []),
+                "-" if area is None else f"{area.value:.4f}",
+            ]
+        )
+    output.print_table(
+        ["model", "accuracy", "lower", "upper", "trust", *(["truth"] if truth else []), "auc_coverage"],
+        rows,
+        f"on the target, estimated without labels ({told[0][1]['accuracy'].kind} intervals at {found.level:g})",
+    )
+    for assumes in dict.fromkeys(one["assumes"] for _, one in told):
+        output.tell(f"  rests on: {assumes}")
 
 
 def _show_columns(found: Comparison) -> int:
@@ -213,25 +244,37 @@ def _number(one: Any) -> str:
 
 def _show_thresholds(found: Comparison) -> None:
     rows = []
+    away = any(model.out_of_domain is not None for model in found.models)
     for model in found.models:
+        told = model.to_dict()
         for point in model.in_domain.tables.get("operating_points", []):
             if point["coverage"] is None:
-                rows.append([model.name, f"{point['accuracy']:g}", "-", "-", "-", point["why"]])
+                rows.append([model.name, f"{point['accuracy']:g}", "-", "-", "-", *["-"] * (2 * away), point["why"]])
                 continue
-            coverage, accuracy = point["coverage"], point["selective_accuracy"]
+            there = elsewhere(told, "out_of_domain", point["threshold"])
+            beyond = [percent(there[name]) if name in there else "-" for name in ("coverage", "value")]
             rows.append(
                 [
                     model.name,
                     f"{point['accuracy']:g}",
-                    threshold_text(point["threshold"]),
-                    percent(coverage["value"]),
-                    percent(accuracy["value"]),
-                    f"at least {percent(accuracy['lower'])}",
+                    rounded_up(point["threshold"]),
+                    percent(point["coverage"]["value"]),
+                    percent(point["selective_accuracy"]["value"]),
+                    *(beyond if away else []),
+                    f"at least {percent(point['selective_accuracy']['lower'])}",
                 ]
             )
     if rows:
         output.print_table(
-            ["model", "required", "threshold", "answered", "accuracy", "proved"],
+            [
+                "model",
+                "required",
+                "threshold",
+                "answered",
+                "accuracy",
+                *(["OOD answered", "OOD accuracy"] if away else []),
+                "proved",
+            ],
             rows,
             f"thresholds in domain, proved at the level {found.level:g}, chosen on these rows",
         )

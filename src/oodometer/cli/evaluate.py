@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..results import percent
+from ..results import percent, rounded_up
 from ..results.evaluation import metric_rows, positive_said
 from ..results.values import counted
 from . import options, output, places
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from ..results import Interval
     from ..results.evaluation import Evaluation
 
-__all__ = ["add_to", "threshold_text"]
+__all__ = ["add_to"]
 
 # Metrics that are printed without -v, where none is asked for.
 _MAIN = (
@@ -137,16 +136,5 @@ def _rule(point: dict[str, Any]) -> str:
     share = point["coverage"]["value"]
     if share == 1:
         return f"answer everything (proved {percent(proved)})"
-    threshold = threshold_text(point["threshold"])
+    threshold = rounded_up(point["threshold"])
     return f"answer from a threshold of {threshold} up, {percent(share)} of the rows (proved {percent(proved)})"
-
-
-def threshold_text(threshold: float) -> str:
-    """A threshold with four digits, rounded up: no row is answered that the unrounded one would not; near 1 more.
-
-    >>> threshold_text(0.75), threshold_text(0.66811), threshold_text(0.99998765)
-    ('0.7500', '0.6682', '0.99998765')
-    """
-    if 0.9995 < threshold < 1:
-        return f"{threshold:.8g}"
-    return f"{math.ceil(threshold * 10_000 - 1e-9) / 10_000:.4f}"

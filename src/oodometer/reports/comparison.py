@@ -8,12 +8,14 @@ from .charts.base import Result
 from .charts.models import DOMAINS, drawn, leader, names, point, rankings, required, score
 from .numbers import best, cutoff, finite, given, percent, percent_range, rows_text
 from .operating import elsewhere
+from .rankings import target_rows
 
-__all__ = ["badges", "cards", "choices", "compared", "limited", "moved", "sentence"]
+__all__ = ["badges", "cards", "choices", "compared", "limited", "moved", "on_target", "sentence"]
 
 SHORT = ("accuracy", "auc_coverage", "disca", "coverage_at_risk")  # of models beyond those that charts show
 JUDGES = {"auc_coverage": "AUC", "disca": "DiSCA", "coverage_at_risk": "coverage at risk"}
 """Metrics whose choice stands beside that of the thresholds."""
+_MOST_TOLD = 4  # models in a sentence
 
 
 def limited(result: Result) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -77,6 +79,33 @@ right on at least 95.4 % of them (here on 97.8 %).
     return f"{text}(here on {percent(proof['value'])})."
 
 
+def on_target(result: Result) -> str:
+    """What is estimated of the models on their targets without labels, and whether their order is decided.
+
+    >>> one, other = ({"value": v, "lower": v - 0.05, "upper": v + 0.05} for v in (0.8, 0.6))
+    >>> result = {"models": [{"name": "a", "target": {"accuracy": one}}, {"name": "b", "target": {"accuracy": other}}]}
+    >>> print(on_target(result).replace(chr(160), " "))
+    On the target, without labels, a is estimated at 80.0 % (75.0–85.0 %) and b at 60.0 % (55.0–65.0 %).
+    """
+    rows = target_rows(result)
+    if not rows:
+        return ""
+    told = [
+        f"{'is estimated at ' if row is rows[0] else 'at '}{percent(at['value'])} "
+        f"({percent_range(at.get('lower'), at.get('upper'))})"
+        for row in rows[:_MOST_TOLD]
+        for at in [row["accuracy"]]
+    ]
+    named = [f"{row['name']} {words}" for row, words in zip(rows, told, strict=False)]
+    text = f"On the target, without labels, {_listed(named)}"
+    if len(rows) > 1:
+        first, second = (row["accuracy"] for row in rows[:2])
+        ends = finite(first.get("lower")), finite(second.get("upper"))
+        if ends[0] is not None and ends[1] is not None and ends[0] <= ends[1]:
+            text += "; the intervals of the first two overlap, so which is better is undecided: a few labels decide it"
+    return f"{text}."
+
+
 def choices(result: Result) -> str:
     """Which model AUC, DiSCA and coverage at risk would choose, beside the one that may answer most."""
     led, found, called = leader(result), rankings(result), names(result)
@@ -128,6 +157,8 @@ def badges(result: Result) -> list[dict[str, str]]:
                     "text": text,
                 }
             )
+    if ahead := on_target(result):
+        out.append({"badge": "target", "style": "quiet", "text": ahead})
     said = choices(result)
     if said:
         same = "would" not in said

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..results import percent as in_words
+from ..results import rounded_up
 
 __all__ = [
     "DASH",
@@ -141,9 +142,7 @@ def threshold(value: Any) -> str:
 
 
 def cutoff(value: Any) -> str:
-    """A threshold to act on, rounded up: whoever copies it answers no row that the unrounded one would not.
-
-    Four decimals, and more near 1, so that three digits of the distance to 1 show; "any" where nothing is left out.
+    """A threshold to act on, as `rounded_up` writes it; "any" where nothing is left out.
 
     >>> cutoff(0.66811), cutoff(0.99995311), cutoff(0.0), cutoff(1.0)
     ('0.6682', '0.9999532', 'any', '1.0000')
@@ -151,12 +150,7 @@ def cutoff(value: Any) -> str:
     number_ = finite(value)
     if number_ is None:
         return MISSING
-    if number_ <= 0:
-        return "any"
-    decimals = 4 if number_ >= 1 else min(max(4, 3 - math.floor(math.log10(1 - number_)) - 1), 15)
-    scale = 10**decimals
-    up = math.ceil(number_ * scale - 1e-9) / scale
-    return f"{number_ if number_ < 1 <= up else up:.{decimals}f}"
+    return "any" if number_ <= 0 else rounded_up(number_)
 
 
 def given(value: Any) -> str:

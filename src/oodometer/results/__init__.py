@@ -13,6 +13,7 @@ from .values import (
     aligned,
     percent,
     plain,
+    rounded_up,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "aligned",
     "percent",
     "plain",
+    "rounded_up",
 ]

@@ -16,9 +16,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import ROUND_CEILING, Decimal
 from typing import Any, Literal, Protocol
 
-__all__ = ["Curve", "Estimate", "Interval", "Kind", "Ranking", "Skipped", "aligned", "counted", "percent", "plain"]
+__all__ = [
+    "Curve",
+    "Estimate",
+    "Interval",
+    "Kind",
+    "Ranking",
+    "Skipped",
+    "aligned",
+    "counted",
+    "percent",
+    "plain",
+    "rounded_up",
+]
 
 Kind = Literal["exact", "asymptotic", "conditional", "empirical", "backtest"]
 _WIDEST = 60  # characters of a cell in a table of text
@@ -57,6 +70,19 @@ def percent(share: float, decimals: int | None = 1, *, space: str = " ") -> str:
     """
     value = share * 100 + 0.0  # no minus before a zero
     return f"{value:.10g}{space}%" if decimals is None else f"{value:.{decimals}f}{space}%"
+
+
+def rounded_up(threshold: float) -> str:
+    """A threshold to act on, rounded up: whoever copies it answers no row that the unrounded one would not.
+
+    Four decimals, and more near 1, so that three digits of the distance to 1 show; what is below 1 never prints as 1.
+
+    >>> rounded_up(0.75), rounded_up(0.66811), rounded_up(0.99995311), rounded_up(0.9999999997)
+    ('0.7500', '0.6682', '0.9999532', '0.999999999700')
+    """
+    exact = Decimal(repr(float(threshold)))
+    decimals = max(4, 2 - (1 - exact).adjusted()) if exact < 1 else 4
+    return str(exact.quantize(Decimal(1).scaleb(-decimals), ROUND_CEILING))
 
 
 def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -14,22 +14,16 @@ import numpy as np
 
 from ...arguments import checked, several
 from ...audits.joining import labelled
-from ...calibrators import Choice
-from ...errors import NotApplicable, UsageError
-from ...estimators import RiskCoverage
+from ...errors import UsageError
 from ...metrics import didma, nidma
 from ...metrics.didma import check_pair_of_weights
 from ...metrics.disca import WEIGHTS
-from ...passes.folding import Execution
-from ...passes.plan import EstimationPlan, batch_rows
-from ...passes.slicing import WHOLE
-from ...results import Curve, Interval
+from ...results import Interval
 from ...results.comparison import Comparison, ModelRecord
 from ...results.evaluation import Evaluation
 from ...store import Source
 from ..features import check_features
 from ..opening import Opener, in_name_order, renamings
-from ..reference import read_reference
 from .columns import moved_columns
 from .findings import findings_of
 from .model_comparison import Domain, disagreements, domain_of, pairs_of, rankings_of
@@ -77,7 +71,8 @@ def compare(
         Labelled predictions of each model in its domain: files, frames, dicts of arrays or `Predictions`.
     out_of_domain, target :
         One more for each model, in the same order: labelled predictions out of its domain, and predictions without
-        labels, whose accuracy-coverage curve is estimated from the first file.
+        labels, whose accuracy is estimated as `estimate` does it, with its interval, assumption and trust, beside the
+        accuracy-coverage curve that the first file would lead one to expect.
     names :
         Names of the models, by default those of the files.
     tolerance, weights, grid, steps :
@@ -189,17 +184,21 @@ def _compared(
         for name, sources in (("in_domain", homes), ("out_of_domain", aways))
         if sources
     ]
-    curves = []
-    for source, unlabelled in zip(homes, targets, strict=False):
-        curves.append(_label_free(source, unlabelled, options))
-        tick()
+    curves, more = [], []
+    if targets:
+        from .targets import findings_on_targets, label_free  # the whole of `estimate`, which no other part needs
+
+        for source, unlabelled in zip(homes, targets, strict=True):
+            curves.append(label_free(source, unlabelled, options))
+            tick()
+        more = findings_on_targets(titles, curves)
     records = _records(domains, curves, options)
     return Comparison(
         models=tuple(records),
         rankings=_rankings(domains, records, curves),
         disagreements=tuple(row for domain in domains for row in disagreements(domain)),
         pairs=tuple(row for domain in domains for row in pairs_of(domain, options.level)),
-        findings=tuple(row for domain in domains for row in findings_of(domain)),
+        findings=(*(row for domain in domains for row in findings_of(domain)), *more),
         paired={domain.name: {"paired": domain.paired, "why": domain.why} for domain in domains},
         settings=options.settings,
         warnings=_warnings(domains),
@@ -239,7 +238,9 @@ def _rankings(
             rankings["in_domain"][name] = _ranked(titles, made)
     if curves:
         rankings["target"] = {
-            key: _ranked(titles, [curve[key] for curve in curves]) for key in ("accuracy", "auc_coverage")
+            key: _ranked(titles, [curve[key] for curve in curves])
+            for key in ("accuracy", "auc_coverage")
+            if all(key in curve for curve in curves)
         }
     return rankings
 
@@ -331,34 +332,3 @@ def _ranked(titles: Sequence[str], found: Sequence[Interval]) -> list[dict[str, 
         {"model": titles[i], "rank": int(ranks[i]), **found[i].to_dict(), **unknown}
         for i in np.argsort(-values, kind="stable")
     ]
-
-
-def _label_free(source: Source, unlabelled: Source, options: CompareOptions) -> dict[str, Any]:
-    """The curve of a target without labels, from the rate of being correct at each confidence in the domain."""
-    made = RiskCoverage(level=options.level, target_accuracies=tuple(options.require), seed=options.seed)
-    try:
-        fitted = made.fit(read_reference(source).record)
-        plan = EstimationPlan(
-            Choice(None, "the model's own scale", {}),
-            {},
-            fitted,
-            rows=batch_rows(len(unlabelled.classes or ())),
-        )
-        state = plan.read(unlabelled.parts(), Execution())[WHOLE]["risk_coverage"]
-    except NotApplicable as error:
-        raise UsageError(f"{unlabelled.name or 'the target'}: its curve cannot be estimated: {error}") from None
-    curve = fitted.finish(state)
-    return {
-        "name": unlabelled.name,
-        "rows": int(state["rows"]),
-        "curve": curve,
-        "answers": curve.extra["answers"],
-        "accuracy": _mean(curve, slice(-1, None)),
-        "auc_coverage": _mean(curve, slice(None)),
-    }
-
-
-def _mean(curve: Curve, part: slice) -> Interval:
-    """The mean of the curve over coverages, between the means of its band's ends (wider than a band of the mean)."""
-    value, lower, upper = (float(np.mean(line[part])) for line in (curve.y, curve.lower, curve.upper))
-    return Interval(value, min(lower, value), max(upper, value), curve.level, curve.kind)
