@@ -243,13 +243,14 @@ def _number(one: Any) -> str:
 
 
 def _show_thresholds(found: Comparison) -> None:
-    rows = []
+    """What is proved in domain and what the same threshold did out of it, then why nothing is proved elsewhere."""
+    rows, unproved = [], []
     away = any(model.out_of_domain is not None for model in found.models)
     for model in found.models:
         told = model.to_dict()
         for point in model.in_domain.tables.get("operating_points", []):
             if point["coverage"] is None:
-                rows.append([model.name, f"{point['accuracy']:g}", "-", "-", "-", *["-"] * (2 * away), point["why"]])
+                unproved.append(f"{model.name}, {point['accuracy']:g}: {point['why']}")
                 continue
             there = elsewhere(told, "out_of_domain", point["threshold"])
             beyond = [percent(there[name]) if name in there else "-" for name in ("coverage", "value")]
@@ -260,21 +261,17 @@ def _show_thresholds(found: Comparison) -> None:
                     rounded_up(point["threshold"]),
                     percent(point["coverage"]["value"]),
                     percent(point["selective_accuracy"]["value"]),
+                    percent(point["selective_accuracy"]["lower"]),
                     *(beyond if away else []),
-                    f"at least {percent(point['selective_accuracy']['lower'])}",
                 ]
             )
     if rows:
         output.print_table(
-            [
-                "model",
-                "required",
-                "threshold",
-                "answered",
-                "accuracy",
-                *(["OOD answered", "OOD accuracy"] if away else []),
-                "proved",
-            ],
+            ["model", "required", "threshold", "answered", "accuracy", "proved", *(["OOD share", "OOD right"] * away)],
             rows,
-            f"thresholds in domain, proved at the level {found.level:g}, chosen on these rows",
+            f"thresholds in domain, chosen on these rows; proved at the level {found.level:g}",
         )
+        if away:
+            output.tell("  OOD: the share answered out of domain with the same threshold, and its accuracy")
+    if unproved:
+        output.tell("No threshold is proved for:", *(f"- {one}" for one in unproved))
