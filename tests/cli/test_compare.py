@@ -45,7 +45,9 @@ def test_everything_at_once(folder: Path, capsys: pytest.CaptureFixture[str]) ->
         "first",
         "second",
         "DiDMA",
-        "target without labels",
+        "on the target, estimated without labels",
+        "OOD share",
+        "may answer",
         "thresholds in domain",
     ):
         assert part in printed
