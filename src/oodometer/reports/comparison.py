@@ -6,7 +6,7 @@ from typing import Any
 
 from .charts.base import Result
 from .charts.models import DOMAINS, drawn, leader, names, point, rankings, required, score
-from .numbers import best, cutoff, finite, given, percent, percent_range, rows_text
+from .numbers import best, cutoff, finite, given, percent, percent_range, rows_text, short
 from .operating import elsewhere
 from .rankings import target_rows
 
@@ -15,7 +15,7 @@ __all__ = ["badges", "cards", "choices", "compared", "limited", "moved", "on_tar
 SHORT = ("accuracy", "auc_coverage", "disca", "coverage_at_risk")  # of models beyond those that charts show
 JUDGES = {"auc_coverage": "AUC", "disca": "DiSCA", "coverage_at_risk": "coverage at risk"}
 """Metrics whose choice stands beside that of the thresholds."""
-_MOST_TOLD = 4  # models in a sentence
+_MOST_TOLD = 3  # models in a sentence
 
 
 def limited(result: Result) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -96,13 +96,13 @@ def on_target(result: Result) -> str:
         for row in rows[:_MOST_TOLD]
         for at in [row["accuracy"]]
     ]
-    named = [f"{row['name']} {words}" for row, words in zip(rows, told, strict=False)]
+    named = [f"{short(row['name'], 30)} {words}" for row, words in zip(rows, told, strict=False)]
     text = f"On the target, without labels, {_listed(named)}"
     if len(rows) > 1:
         first, second = (row["accuracy"] for row in rows[:2])
         ends = finite(first.get("lower")), finite(second.get("upper"))
         if ends[0] is not None and ends[1] is not None and ends[0] <= ends[1]:
-            text += "; the intervals of the first two overlap, so which is better is undecided: a few labels decide it"
+            text += "; the first two intervals overlap: which is better is undecided, and a few labels decide it"
     return f"{text}."
 
 
