@@ -108,7 +108,7 @@ def test_what_cannot_be_calibrated(tmp_path: Path) -> None:
         judge_outputs(KIND, new, calibrate=dev, threshold=0.5)
     with pytest.raises(UsageError, match="from 0 to 1, got 60"):
         judge_outputs(KIND, new, threshold=60)
-    with pytest.raises(UsageError, match="name the judges' folder"):
+    with pytest.raises(UsageError, match="name a folder of judges"):
         judge_outputs(None, new)
     other = judge_outputs(Panel([Graded(1)]), dev, out=tmp_path / "other.jsonl")
     both = judge_outputs(KIND, new, out=tmp_path / "new.jsonl")

@@ -220,8 +220,8 @@ def _jury(judges: Panel | str | os.PathLike[str] | None, options: JudgingOptions
         names, said = probability_columns(rows)
         if not names:
             raise UsageError(
-                f"expected FOLDER OUTPUTS..., or rows with columns p_correct_<judge>, got {rows.name} alone; name the "
-                "judges' folder, then the rows to judge, or an existing classifier with --judge"
+                f"expected FOLDER OUTPUTS..., or rows with columns p_correct_<judge>, got {rows.name} alone; "
+                "name a folder of judges, then the rows to judge, or an existing classifier with --judge"
             )
         return _Jury([], names, metric, held, accept, said)
     if existing and metric != "exact":
