@@ -182,3 +182,11 @@ def test_work_that_lasts_tells_of_its_phases(
     said = capsys.readouterr().err
     assert "estimating (fitting): " in said
     assert "estimating (reading)" not in said
+
+
+def test_shares_are_told_in_percent(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(output, "_EVERY", 0.0)
+    with output.progress_bar("training judges", lines=True, share=True) as progress:
+        assert progress is not None
+        progress(3_456, 10_000)
+    assert capsys.readouterr().err == "training judges: 35 %\n"

@@ -93,7 +93,7 @@ def train(
     """Train judges on outputs that are known to be right or wrong."""
     from ..verbs.discriminate import train_judges
 
-    with going_on(output.KEPT), output.progress_bar("training judges") as progress:
+    with going_on(output.KEPT), output.progress_bar("training judges", lines=True, share=True) as progress:
         found = train_judges(
             pairs,
             out,
@@ -197,7 +197,7 @@ def predict(
         raise UsageError("pseudo-labels are of one file of outputs; run the command once for each")
     places = _places(out, files)
     found: list[JudgedOutputs] = []
-    with going_on(output.KEPT), output.results(), output.progress_bar("judging") as progress:
+    with going_on(output.KEPT), output.results(), output.progress_bar("judging", lines=True, share=True) as progress:
         for file, place in zip(files, places, strict=True):
             found.append(
                 judge_outputs(

@@ -174,15 +174,16 @@ class _Bar:
 class _Telling:
     """Of work that lasts: a line of standard error every ten seconds, that of a new phase at once from then on."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, share: bool = False) -> None:
         from time import monotonic
 
-        self._now, self._what, self._phase = monotonic, what, ""
+        self._now, self._what, self._phase, self._share = monotonic, what, "", share
         self._begun = self._last = monotonic()
 
     def __call__(self, done: int, total: int) -> None:
         if self._now() - self._last >= _EVERY:
-            self._say(f"{done:,}{f' of {total:,}' if total else ''}")
+            how_far = f"{done / total:.0%}" if self._share and total else f"{done:,}{f' of {total:,}' if total else ''}"
+            self._say(how_far.replace("%", " %"))
 
     def phase(self, name: str) -> None:
         """Another phase begins."""
@@ -204,14 +205,14 @@ def is_watched() -> bool:
 
 
 @contextmanager
-def progress_bar(what: str, *, lines: bool = False) -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(what: str, *, lines: bool = False, share: bool = False) -> Iterator[Callable[[int, int], None] | None]:
     """A bar on standard error where that is a terminal; gives the function to call with (done, total).
 
     Its method ``phase`` hears of what is done now. ``lines``: elsewhere a line every ten seconds, so that a log tells
-    that a long job is alive.
+    that a long job is alive; with ``share`` in percent, where (done, total) count nothing that a person knows.
     """
     if quiet() or not is_watched():
-        yield _Telling(what) if lines and not quiet() else None
+        yield _Telling(what, share) if lines and not quiet() else None
         return
     from rich.console import Console
     from rich.progress import (
