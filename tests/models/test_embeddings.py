@@ -284,7 +284,7 @@ def test_hub_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = write_text(tmp_path / "v.txt", head=False)
     asked: list[tuple[str, str]] = []
 
-    def download(repository: str, name: str) -> str:
+    def download(repository: str, name: str, **where: bool) -> str:
         asked.append((repository, name))
         return str(path)
 

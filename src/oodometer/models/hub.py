@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 import logging
 import re
+import socket
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from ..errors import InputError
 from .torch.library import transformers as load_transformers
 
-__all__ = ["class_names", "load_pretrained"]
+__all__ = ["class_names", "from_hub", "load_pretrained"]
+
+_PATIENCE = 5.0  # seconds that a connection may take
+_PORTS = {"http": 80, "https": 443}
 
 
 def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", **options: Any) -> Any:
@@ -27,7 +33,7 @@ def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", *
     try:
         if local.is_dir():
             return _as_saved(make(str(local), local_files_only=True, **options))
-        return make(source, **options)
+        return _as_saved(make(source, **from_hub(), **options))
     except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
         raise InputError(
             f"a folder or a hub name of {expected} and its tokenizer",
@@ -36,6 +42,24 @@ def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", *
         ) from error
     finally:
         log.setLevel(before)
+
+
+def from_hub() -> dict[str, Any]:
+    """Options of ``from_pretrained`` for a hub name: nothing but what was downloaded before where the hub is not there.
+
+    A hub that cannot be reached is otherwise asked six times for every file, half a minute each. With a proxy nobody
+    but the proxy can tell, and it is asked.
+    """
+    from huggingface_hub import constants
+
+    place = urlsplit(constants.ENDPOINT)
+    if constants.HF_HUB_OFFLINE or getproxies():
+        return {}
+    try:
+        with socket.create_connection((place.hostname or "", place.port or _PORTS.get(place.scheme, 443)), _PATIENCE):
+            return {}
+    except OSError:
+        return {"local_files_only": True}
 
 
 def _as_saved(found: Any) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...errors import InputError, MissingExtraError
+from ..hub import from_hub
 from .base import WordVectors
 
 __all__ = ["read_vectors"]
@@ -129,7 +130,7 @@ def _from_hub(name: str) -> Path:
     if len(parts) != 3:
         raise UsageError(f"expected hub:owner/name/file, got hub:{name}")
     try:
-        return Path(hf_hub_download("/".join(parts[:2]), parts[2]))
+        return Path(hf_hub_download("/".join(parts[:2]), parts[2], **from_hub()))
     except Exception as error:  # no network, no such file: many classes, one remedy
         raise WorkError(
             f"cannot download {name} from the hub ({type(error).__name__}); download the file and give its path"

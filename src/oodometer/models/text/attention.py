@@ -12,6 +12,7 @@ import numpy as np
 from ...arrays import Array
 from ...errors import InputError
 from ...shifts.text.words import words_of
+from ..hub import from_hub
 from ..torch.library import choose_device, torch, transformers
 
 __all__ = ["AttentionImportance"]
@@ -41,8 +42,9 @@ class AttentionImportance:
                 file=name,
             )
         try:
-            self._tokenizer = library.AutoTokenizer.from_pretrained(name, use_fast=True)
-            net = library.AutoModel.from_pretrained(name, attn_implementation="eager")
+            where = {} if Path(name).exists() else from_hub()
+            self._tokenizer = library.AutoTokenizer.from_pretrained(name, use_fast=True, **where)
+            net = library.AutoModel.from_pretrained(name, attn_implementation="eager", **where)
         except (OSError, ValueError, KeyError) as error:
             raise InputError(
                 "a Hugging Face encoder", got=str(error).partition("\n")[0][:120], remedy="check the model", file=name
