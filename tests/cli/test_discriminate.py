@@ -170,7 +170,7 @@ def test_an_interruption_says_how_to_go_on(
     judges: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     @contextmanager
-    def impatient(what: str) -> Iterator[Any]:
+    def impatient(what: str, **more: bool) -> Iterator[Any]:
         def progress(done: int, total: int) -> None:
             if done > 0.6 * total:
                 raise KeyboardInterrupt
