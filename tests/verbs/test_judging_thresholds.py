@@ -106,6 +106,9 @@ def test_what_cannot_be_calibrated(tmp_path: Path) -> None:
         judge_outputs(KIND, new, calibrate={**dev, "correct": [1] * 30})
     with pytest.raises(UsageError, match="not both"):
         judge_outputs(KIND, new, calibrate=dev, threshold=0.5)
+    kept = judge_outputs(KIND, dev, out=tmp_path / "kept.jsonl").out
+    with pytest.raises(UsageError, match=r"kept\.jsonl"):
+        judge_outputs(KIND, new, calibrate=kept, out=kept)
     with pytest.raises(UsageError, match="from 0 to 1, got 60"):
         judge_outputs(KIND, new, threshold=60)
     with pytest.raises(UsageError, match="name a folder of judges"):

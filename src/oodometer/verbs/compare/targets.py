@@ -22,7 +22,7 @@ def label_free(home: Source, target: Source, options: CompareOptions) -> dict[st
 
     accuracy : the headline as an interval. trust, why, assumes : of it. shift : the kind that the diagnosis names, None
     without. truth : where the target's rows are labelled after all. curve, answers, auc_coverage : of the
-    accuracy-coverage curve from the rate of being right at each confidence in the domain; None where there is none.
+    accuracy-coverage curve from the rate of being right at each confidence in the domain; absent where there is none.
     """
     try:
         found = estimate(home, target, target_accuracies=tuple(options.require), level=options.level, seed=options.seed)

@@ -126,7 +126,7 @@ def judge_outputs(
         device=device,
         progress=progress,
     )
-    refuse_clashes({"out": out, "pseudo_labels": pseudo_labels}, [outputs])
+    refuse_clashes({"out": out, "pseudo_labels": pseudo_labels}, [outputs, *([] if calibrate is None else [calibrate])])
     rows, labels = _rows(outputs, options)
     jury = _jury(judges, options, rows)
     record, further, warnings = _without(rows.record, jury)
