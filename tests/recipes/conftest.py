@@ -38,7 +38,7 @@ def tiny(tiny_data: Path, encoder: Path) -> Iterator[Any]:
     """The recipe at a tiny size, for as long as the session lasts."""
     pytest.importorskip("gensim", reason="needs the extra text: pip install '.[text]'")
     from oodometer.models.torch import library as torch_library
-    from oodometer.recipes.selective_answering import RECIPE, lineup, recipe
+    from oodometer.recipes.selective_answering import RECIPE, lineup, recipe, search, shares
     from oodometer.recipes.selective_answering.run_config import RunConfig
 
     config = RunConfig(
@@ -54,6 +54,9 @@ def tiny(tiny_data: Path, encoder: Path) -> Iterator[Any]:
         patch.setenv("OODOMETER_DATA", str(tiny_data))
         patch.setitem(RECIPE.config, "small", config)
         patch.setattr(lineup, "packaged_minilm", lambda: str(encoder))
+        patch.setattr(shares, "_ROUNDS", 2)
+        patch.setattr(search, "_CHANCE", 20)
+        patch.setattr(search, "_SAMPLES", 1)
         patch.setattr(torch_library, "idle_cores", lambda: 1)
         patch.setattr(recipe, "is_metered", lambda: False)
         yield RECIPE

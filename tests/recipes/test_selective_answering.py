@@ -13,9 +13,10 @@ import pytest
 from oodometer.errors import InputError, UsageError
 from oodometer.recipes import find_recipe, reproduce
 from oodometer.recipes.kit.tables import paper_tables
-from oodometer.recipes.selective_answering.findings import claims_of, kendall_tau
+from oodometer.recipes.selective_answering.findings import claims_of
 from oodometer.recipes.selective_answering.lineup import lineup
 from oodometer.recipes.selective_answering.markdown import PAPER
+from oodometer.recipes.selective_answering.orders import kendall_tau
 from oodometer.recipes.selective_answering.run_config import RUN_CONFIGS
 
 NAMES = [
@@ -216,11 +217,29 @@ def model(name: str, parameters: int, disca: tuple[float, float], family: str = 
             "fluctuations": rises,
             "fluctuations_interval": [rises - 1, rises + 1],
         }
-        return {"disca": {**score, "by_tolerance": rows}, "cases": []}
+        covered = {"value": 0.5, "lower": 0.4, "upper": 0.6, "level": 0.95}
+        return {"disca": {**score, "by_tolerance": rows}, "cases": [], "coverage_at_risk": covered}
 
     return {
         "name": name, "parameters": parameters, "family": family, "imdb": judged(disca[0]), "sst2": judged(disca[1])
     }  # fmt: skip
+
+
+def searched(models: Any, p: float = 1.0) -> dict[str, Any]:
+    """What the search for failure cases left of models: one p-value for all, and a power of 40 %."""
+    names = ("start", "middle", "end", "often", "strong")
+    observed = [
+        {"model": one["name"], "set": s, **{name: {"size": 0.1, "p": p} for name in names}}
+        for one in models
+        for s in ("imdb", "sst2")
+    ]
+    power = [
+        {"name": name, "set": s, "effect": effect, "power": 0.4}
+        for name in ("tail", *names)
+        for s in ("imdb", "sst2")
+        for effect in (0.1, 0.2)
+    ]
+    return {"chance": 2000, "samples": 1, "observed": observed, "power": power}
 
 
 def verdicts(result: Any) -> dict[str, str]:
@@ -234,7 +253,8 @@ def two(small: Any, large: Any, p: tuple[float, float], **more: Any) -> Any:
         {"set": s, "a": small["name"], "b": large["name"], "p_a_better": value}
         for s, value in zip(("imdb", "sst2"), p, strict=True)
     ]
-    base = {"rankings": {"imdb": order, "sst2": order}, "disagreements": [], "findings": []}
+    base = {"rankings": {"imdb": order, "sst2": order}, "disagreements": [], "findings": [], "tails": []}
+    base |= {"settings": {"replicates": 200}, "search": searched([small, large])}
     return {"models": [small, large], "pairs": pairs, **base, **more}
 
 
@@ -243,7 +263,8 @@ def test_claims_by_hand() -> None:
     small, large = model("BOW-SUM", 10, (0.7, -0.2)), model("BIG", 100, (0.5, 0.4), "transformer", rises=5)
 
     def apart(first: str, second: str, share: float) -> Any:
-        return {"set": "imdb", "metrics": [first, second], "pairs": [{"preferred": {}, "share": share}]}
+        pair = {"preferred": {}, "share": share, "with_first": None}
+        return {"set": "imdb", "metrics": [first, second], "pairs": [pair]}
 
     parted = [apart("accuracy", "disca", 0.98), apart("accuracy", "auc_coverage", 0.9)]
     finding = [{"set": "imdb", "name": "tail"}]
@@ -259,7 +280,8 @@ def test_claims_by_hand() -> None:
     assert found["sums_fluctuate"] == "does not hold"
     assert found["bert_base_first"] == found["more_out_of_domain"] == found["six_cases"] == "undecided"
     evidence = next(claim.evidence for claim in claims_of(made) if claim.name == "six_cases")
-    assert evidence.startswith("case 1 (tail): IMDb")
+    assert evidence.startswith("beyond chance: none; undecided, with the power at a true inversion of 20 points")
+    assert "1 (tail) 40 % / 40 % (seen: IMDb; p 1.00 among 2 looks), 2 (start) 40 % / 40 %" in evidence
     firmer = two(small, large, (0.99, 0.01), disagreements=parted)
     assert verdicts(firmer)["domains"] == "holds"
     assert verdicts(two(small, large, (0.7, 0.03)))["larger_imdb"] == "undecided"
@@ -293,7 +315,8 @@ def test_most_models_fluctuate_more_out_of_domain() -> None:
             "disagreements": [],
             "pairs": [],
         }
-        return verdicts({**result, "findings": []})["more_out_of_domain"]
+        more = {"findings": [], "tails": [], "settings": {"replicates": 200}, "search": searched(models)}
+        return verdicts({**result, **more})["more_out_of_domain"]
 
     assert told(9, 9, 3) == "holds"
     assert told(9, 3, 3) == "undecided"

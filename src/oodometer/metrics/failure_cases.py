@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, final
 
 import numpy as np
@@ -16,8 +17,9 @@ from .ranks import RankMetric, Ranks
 from .resampling import REPLICATES, RankBins, rank_bins, resampled
 from .spread import FEW_ROWS, generator
 
-__all__ = ["REGIONS", "FailureCases", "tail_difference"]
+__all__ = ["COVERAGES", "LEAST", "REGIONS", "TAIL", "FailureCases", "case_sizes", "falling_accuracy", "tail_difference"]
 
+Sizes = Mapping[str, Array]
 _STEPS = 100
 _CELLS = 512
 REGIONS = {"start": (0.0, 0.2), "middle": (0.2, 0.8), "end": (0.8, 1.0)}
@@ -25,6 +27,9 @@ TAIL = 0.2  # the share of the rows, the most confident, where applications that
 _RISE = {"start": 0.02, "middle": 0.01, "end": 0.01}  # smaller rises are no one's business, however certain
 _STRONG = 0.05
 _STEP_UP, _OFTEN = 0.001, 10
+COVERAGES = np.arange(1, _STEPS + 1) / _STEPS
+LEAST = {**_RISE, "strong": _STRONG, "often": _OFTEN - 1}
+"""The size that cases 2 to 6 must go beyond, whatever chance may give: a rise, or for "often" a number of rises."""
 _WIDE, _FLAT, _HIGH, _ALIKE, _GAP = 0.3, 0.02, 0.9, 0.05, 0.02
 
 
@@ -71,21 +76,30 @@ class FailureCases(RankMetric[list[dict[str, Any]]]):
         if state.rows < FEW_ROWS:
             raise NotApplicable(f"needs at least {FEW_ROWS} labelled rows to tell a case from chance; got {state.rows}")
         groups = state.groups
-        coverages = np.arange(1, _STEPS + 1) / _STEPS
-        seen = rank_bins(groups).at_coverages(coverages)
-        again = resampled(groups, seed).at_coverages(coverages).accuracy
-        chance = _falling(groups, seed).at_coverages(coverages).accuracy
-        curves = (seen.accuracy, again, chance)
-        return [*_climbs(*curves, coverages), _often(*curves, coverages), _plateau(groups, seed, level)]
+        seen = rank_bins(groups).at_coverages(COVERAGES).accuracy
+        again = resampled(groups, seed).at_coverages(COVERAGES).accuracy
+        chance = _falling(groups, seed).at_coverages(COVERAGES).accuracy
+        sizes = (case_sizes(seen), case_sizes(again), case_sizes(chance))
+        return [*_climbs(seen, *sizes), _often(seen, *sizes), _plateau(groups, seed, level)]
+
+
+def falling_accuracy(correct: Array, sizes: Array) -> Array:
+    """The nearest accuracy that never rises with rank, cell by cell (isotonic regression), (cell,).
+
+    >>> falling_accuracy(np.array([1.0, 3.0, 1.0]), np.array([2, 4, 4])).round(3).tolist()
+    [0.667, 0.667, 0.25]
+    """
+    from scipy.optimize import isotonic_regression
+
+    out: Array = isotonic_regression(correct / sizes, weights=sizes, increasing=False).x
+    return out
 
 
 def _falling(groups: Groups, seed: int) -> RankBins:
     """Curves of samples whose accuracy never rises with rank: errors redrawn cell by cell from the isotonic fit."""
-    from scipy.optimize import isotonic_regression
-
     cells = groups.joined(_CELLS)
     sizes = cells.sizes.astype(np.int64)
-    rate = isotonic_regression(cells.correct / sizes, weights=sizes, increasing=False).x
+    rate = falling_accuracy(cells.correct, sizes)
     rng = generator(seed, "falling")
     wrong = rng.binomial(sizes, np.clip(1 - rate, 0, 1), size=(REPLICATES, len(sizes)))
     answered = np.broadcast_to(cells.answered, wrong.shape)
@@ -99,18 +113,38 @@ def _climb(accuracy: Array) -> Array:
     return out
 
 
-def _critical(least: float, chance: Array) -> float:
-    return max(least, float(chance.max()))
+def _part(name: str) -> Array:
+    """Which of the steps of coverage a case is about."""
+    low, high = REGIONS.get(name, (0.0, 1.0))
+    steps = COVERAGES
+    out: Array = (steps > low + 1e-9) & (steps <= high + 1e-9)
+    return out
 
 
-def _climbs(seen: Array, again: Array, chance: Array, coverages: Array) -> list[dict[str, Any]]:
+def case_sizes(accuracy: Array) -> dict[str, Array]:
+    """How far many curves show cases 2 to 6: name -> largest rise, or number of rises ("often"), (replicate,).
+
+    ``accuracy`` is that of `COVERAGES`, (replicate, coverage).
+
+    >>> curve = np.concatenate([np.full(10, 0.8), np.full(90, 0.9)])[None]
+    >>> {name: round(float(size[0]), 3) for name, size in case_sizes(curve).items()}
+    {'start': 0.1, 'middle': 0.0, 'end': 0.0, 'strong': 0.1, 'often': 1.0}
+    """
+    out = {name: _climb(accuracy[:, _part(name)]) for name in (*REGIONS, "strong")}
+    out["often"] = (np.diff(accuracy, axis=1) >= _STEP_UP).sum(axis=1)
+    return out
+
+
+def _critical(name: str, chance: Sizes) -> float:
+    return max(LEAST[name], float(chance[name].max()))
+
+
+def _climbs(accuracy: Array, seen: Sizes, again: Sizes, chance: Sizes) -> list[dict[str, Any]]:
     out = []
-    for case, (name, least) in enumerate([*_RISE.items(), ("strong", _STRONG)], 2):
-        low, high = REGIONS.get(name, (0.0, 1.0))
-        here = (coverages > low + 1e-9) & (coverages <= high + 1e-9)
-        value = float(_climb(seen[:, here])[0])
-        bound = _critical(least, _climb(chance[:, here]))
-        part, x = seen[0, here], coverages[here]
+    for case, name in enumerate([*REGIONS, "strong"], 2):
+        here = _part(name)
+        value, bound = float(seen[name][0]), _critical(name, chance)
+        part, x = accuracy[0, here], COVERAGES[here]
         top = int((part - np.minimum.accumulate(part)).argmax())
         bottom = int(part[: top + 1].argmin())
         is_seen = value > bound
@@ -131,7 +165,7 @@ def _climbs(seen: Array, again: Array, chance: Array, coverages: Array) -> list[
                 "name": name,
                 "case": 6 if name == "strong" else case,
                 "seen": is_seen,
-                "share": float((_climb(again[:, here]) > bound).mean()),
+                "share": float((again[name] > bound).mean()),
                 "rise": value,
                 "beyond": bound,
                 "from_coverage": float(x[bottom]),
@@ -144,13 +178,9 @@ def _climbs(seen: Array, again: Array, chance: Array, coverages: Array) -> list[
     return out
 
 
-def _often(seen: Array, again: Array, chance: Array, coverages: Array) -> dict[str, Any]:
-    def count(accuracy: Array) -> Array:
-        out: Array = (np.diff(accuracy, axis=1) >= _STEP_UP).sum(axis=1)
-        return out
-
-    value, bound = int(count(seen)[0]), _critical(_OFTEN - 1, count(chance))
-    places = np.flatnonzero(np.diff(seen[0]) >= _STEP_UP)
+def _often(accuracy: Array, seen: Sizes, again: Sizes, chance: Sizes) -> dict[str, Any]:
+    value, bound = int(seen["often"][0]), _critical("often", chance)
+    places = np.flatnonzero(np.diff(accuracy[0]) >= _STEP_UP)
     is_seen = value > bound
     say = (
         f"accuracy rises at {value} of {_STEPS - 1} steps of coverage: confidence orders the rows badly all along"
@@ -161,10 +191,10 @@ def _often(seen: Array, again: Array, chance: Array, coverages: Array) -> dict[s
         "name": "often",
         "case": 5,
         "seen": is_seen,
-        "share": float((count(again) > bound).mean()),
+        "share": float((again["often"] > bound).mean()),
         "rises": value,
         "beyond": bound,
-        "at_coverages": coverages[places + 1].tolist(),
+        "at_coverages": COVERAGES[places + 1].tolist(),
         "sentence": say,
     }
 
@@ -174,7 +204,7 @@ def _plateau(groups: Groups, seed: int, level: float) -> dict[str, Any]:
     out: dict[str, Any] = {"name": "plateau", "case": None, "seen": False, "share": 0.0}
     if groups.highest[0] > 1 or groups.lowest[-1] < 0:
         return out | {"sentence": "the order is no confidence in [0, 1], so no plateau can be told"}
-    coverages = np.arange(1, _STEPS + 1) / _STEPS
+    coverages = COVERAGES
     points = rank_bins(groups).at_coverages(coverages)
     accuracy, confidence = points.accuracy[0], points.confidence[0].astype(np.float64)
     best = (0, 0)

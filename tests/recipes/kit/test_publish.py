@@ -62,12 +62,8 @@ def test_what_is_committed_is_published_again_to_the_byte(copy: Any, name: str, 
 
 
 @pytest.mark.parametrize(("name", "scale"), PUBLISHED)
-def test_results_are_small_and_their_claims_follow(name: str, scale: str) -> None:
-    recipe = find_recipe(name)
-    path = recipe.home / "results" / f"{scale}.json"
-    found = read(path)
-    assert json.loads(json.dumps(recipe.claims(found))) == found["claims"]
-    assert path.stat().st_size < 600_000
+def test_results_are_small(name: str, scale: str) -> None:
+    assert (find_recipe(name).home / "results" / f"{scale}.json").stat().st_size < 600_000
 
 
 def test_a_run_is_published_with_claims_checked_again(copy: Any, tmp_path: Path) -> None:

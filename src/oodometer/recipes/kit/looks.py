@@ -129,8 +129,16 @@ def larger(first: Sequence[float], second: Sequence[float]) -> Look:
 
 
 def either(looks: Sequence[Look]) -> Look:
-    """At least one of the statements is true."""
-    return at_least(1, looks)
+    """At least one of the statements is true, however the looks depend on one another (Bonferroni); of none, nothing.
+
+    Two models that each may lead the other are no looks that depend positively, as Simes' test asks for.
+
+    >>> either([Look(0.01, 0.9), Look(0.5, 0.2)])
+    Look(supports=0.02, refutes=0.9)
+    """
+    if not looks:
+        return Look()
+    return Look(min(1.0, len(looks) * min(one.supports for one in looks)), max(one.refutes for one in looks))
 
 
 def all_of(looks: Sequence[Look]) -> Look:

@@ -9,7 +9,7 @@ from ...reports.charts import plain
 from ...reports.drawings import Drawing, Panel
 from ..base import Progress, Workspace
 from ..kit import figures as kit
-from .findings import NAMES, SETS
+from .orders import NAMES, SETS
 
 __all__ = ["FORM", "LEAD", "TITLE", "draw", "drawings", "names"]
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...metrics.failure_cases import LEAST
 from ..kit.claims import claims_table
 from ..kit.tables import number, paper_tables, percent, section, tables_page
-from .findings import NAMES, SETS, kendall_tau
+from .cases import case_claims, power_at, tested
+from .orders import NAMES, SETS, kendall_tau, partings
+from .search import EFFECTS
 
 __all__ = ["PAPER", "markdown"]
 
@@ -17,8 +20,8 @@ PAPER = "selective_answering"
 def markdown(result: Mapping[str, Any]) -> str:
     """All tables of a result, one after the other."""
     two = (_table_two(result, name) for name in SETS)
-    rest = (_grids(result), _rankings(result), _costs(result), claims_table(result["claims"]))
-    return tables_page((_models(result), *two, *rest))
+    rest = (_grids(result), _rankings(result), _partings(result), _cases(result), _costs(result))
+    return tables_page((_models(result), *two, *rest, claims_table(result["claims"])))
 
 
 def _models(result: Mapping[str, Any]) -> str:
@@ -38,6 +41,10 @@ def _models(result: Mapping[str, Any]) -> str:
     work = result["work"]
     spent = f"Training and prediction took {work['seconds'] / 60:.0f} minutes ({work['cpu_seconds'] / 60:.0f} of "
     spent += f"processor time) on {work['cores']} cores, {work['threads']} of them used."
+    before = result["settings"].get("numbers_of_form")
+    if before is not None:
+        spent += f" Trained, judged and resampled by form {before} of this recipe; what form {result['form']} adds "
+        spent += "(the power of the search, sides by intervals) is computed from these numbers."
     return section(f"**The models** ({sizes} test rows; 95 % intervals). {spent}", heads, rows)
 
 
@@ -114,6 +121,74 @@ def _rankings(result: Mapping[str, Any]) -> str:
             row.append(list(paper[s])[place])
         rows.append(row)
     return section("**Rankings**, best first.", heads, rows)
+
+
+def _partings(result: Mapping[str, Any]) -> str:
+    """Pairs on which AUC and DiSCA part firmly, and with whom the third measure sides on all."""
+    found = partings(result)
+    firm = [one for one in found if one.is_firm]
+    heads = ["set", "AUC prefers", "DiSCA prefers", "in replicates, %", "answered by AUC's, %", "by DiSCA's, %"]
+    heads += ["coverage at risk sides with", "p for AUC", "p for DiSCA"]
+    rows = []
+    for one in firm:
+        shares = (f"{100 * share:.1f}" for share in (one.share, *one.covered))
+        tests = (f"{p:.3f}" for p in (one.look.refutes, one.look.supports))
+        rows.append([NAMES[one.name], one.auc, one.disca, *shares, one.side, *tests])
+    said = []
+    for name in SETS:
+        here = [one for one in found if one.name == name]
+        sides = [f"{side} on {sum(one.side == side for one in here)}" for side in ("AUC", "DiSCA", "neither")]
+        said.append(f"{NAMES[name]}: {len(here)} pairs, with {', '.join(sides)}")
+    text = (
+        f"**Where AUC and DiSCA part**: the {len(firm)} firm pairs, of which `compare` speaks, and with which of "
+        "the two the third measure sides, coverage at risk (the share of rows answered with at most 5 % of the answers "
+        "wrong). "
+    )
+    return section(f"{text}Of all pairs that they order differently: {'; '.join(said)}.", heads, rows, _worth(result))
+
+
+def _worth(result: Mapping[str, Any]) -> str:
+    """What the disagreement of AUC and DiSCA is worth, in words."""
+    found = partings(result)
+    firm = [one for one in found if one.is_firm]
+    sides = {side: sum(one.side == side for one in firm) for side in ("AUC", "DiSCA")}
+    verdict = next((one["verdict"] for one in result["claims"] if one["name"] == "disca_is_right"), "undecided")
+    text = f"What this is worth: AUC and DiSCA order {len(found)} pairs differently, {len(firm)} of them firmly. On "
+    text += (
+        f"{sides['AUC']} of the {len(firm)} coverage at risk sides with AUC, on {sides['DiSCA']} with DiSCA. So the "
+    )
+    text += "two measures differ; that DiSCA is right where AUC is wrong "
+    text += {"holds": "holds", "does not hold": "does not hold"}.get(verdict, "is undecided")
+    if firm and not sides["DiSCA"]:
+        text += ", and no firm pair here speaks for it"
+    return f"{text}."
+
+
+def _cases(result: Mapping[str, Any]) -> str:
+    """Each failure case: where it is seen, whether that is beyond chance, and how often a true one would be seen."""
+    heads = ["case", "seen by `compare`", "p for (looks)", "verdict"]
+    heads += [f"power on {NAMES[name]} at {100 * effect:.0f} points, %" for name in SETS for effect in EFFECTS]
+    rows = []
+    for one, tested_row in zip(case_claims(result), tested(case_claims(result)), strict=True):
+        cells = [power_at(result, one.name, name, effect) for name in SETS for effect in EFFECTS]
+        rows.append([*tested_row, *(_spread(cell) for cell in cells)])
+    many = result["search"]["samples"]
+    text = (
+        "**Failure cases, and the power of the search for them**: how often `compare` would see a true inversion of "
+        f"so many points, mean over the models (lowest to highest), {many} simulated sets of rows for each. start, "
+        "strong: the surest tenth of the rows is less accurate by that than the next tenth; middle: so is the tenth "
+        "from 20 to 30 % coverage; end: the last tenth is more accurate than all rows before; often: every second "
+        "hundredth of the surer half is less accurate than the next; tail: of two models the one ahead by 1 point of "
+        "AUC is less accurate in the first fifth. *: too small, on average, to make the true curve show the case. A "
+        "case that is not seen is undecided."
+    )
+    return section(text, heads, rows)
+
+
+def _spread(one: Mapping[str, Any]) -> str:
+    small = "*" if one["rise"] <= LEAST.get(one["name"], 0.0) else ""
+    lowest, highest = (100 * end(one["by_model"]) for end in (min, max))
+    return f"{100 * one['power']:.0f}{small} ({lowest:.0f} to {highest:.0f})"
 
 
 def _costs(result: Mapping[str, Any]) -> str:

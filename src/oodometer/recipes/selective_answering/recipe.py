@@ -81,6 +81,10 @@ class SelectiveAnswering(Recipe):
         out.append(Step("figures", "drawing", figures.names(), figures.draw, drawn, ("tables",), weight=10))
         return out
 
+    def renewed(self, result: Mapping[str, Any]) -> dict[str, Any]:
+        """A result of form 4 in today's form, from its own numbers."""
+        return tables.renewed(result)
+
     def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The paper's findings, tested."""
         return judged(claims_of(result))

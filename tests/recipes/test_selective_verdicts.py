@@ -1,0 +1,227 @@
+"""Verdicts of selective answering: the third measure is heard, looks are counted, what is not seen has its power."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oodometer import Predictions
+from oodometer.metrics import FailureCases
+from oodometer.recipes import find_recipe
+from oodometer.recipes.selective_answering import search
+from oodometer.recipes.selective_answering.cases import case_claims, six_cases
+from oodometer.recipes.selective_answering.orders import order_claims, partings
+
+
+@pytest.fixture
+def committed() -> Any:
+    path = find_recipe("selective-answering").home / "results" / "small.json"
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def claims(result: Any) -> dict[str, Any]:
+    return {one.name: one for one in order_claims(result)}
+
+
+def sided(result: Any, share: float) -> Any:
+    """The result with the share of replicates in which coverage at risk sides with AUC."""
+    made = copy.deepcopy(result)
+    made["settings"]["replicates"] = 10_000
+    for one in made["disagreements"]:
+        for pair in one["pairs"]:
+            pair["with_first"] = share
+    return made
+
+
+def test_sides_counted_by_hand(committed: Any) -> None:
+    """Every pair that AUC and DiSCA order differently, by the published values of the three metrics."""
+    expected = {}
+    for name in ("imdb", "sst2"):
+        of = {model["name"]: model[name] for model in committed["models"]}
+        for a in of:
+            for b in of:
+                value = [(of[a][m]["value"], of[b][m]["value"]) for m in ("auc_coverage", "disca", "coverage_at_risk")]
+                if value[0][0] > value[0][1] and value[1][0] < value[1][1]:
+                    expected[name, a, b] = "AUC" if value[2][0] > value[2][1] else "DiSCA"
+    found = partings(committed)
+    assert {(one.name, one.auc, one.disca): one.side for one in found} == expected
+    firm = [one for one in found if one.is_firm]
+    assert sum(one["contested"] for one in committed["findings"]) == sum(one.side == "AUC" for one in firm)
+    evidence = claims(committed)["disca_is_right"].evidence
+    assert f"coverage at risk sides with AUC on {sum(one.side == 'AUC' for one in firm)} of {len(firm)}" in evidence
+
+
+def test_the_words_of_the_readme_are_those_of_the_result(committed: Any) -> None:
+    """What its prose says of the verdicts changes with them."""
+    text = (find_recipe("selective-answering").home / "README.md").read_text(encoding="utf-8")
+    firm = [one for one in partings(committed) if one.is_firm]
+    assert ("sides with AUC on every pair on which" in text) == all(one.side == "AUC" for one in firm)
+    verdict = claims(committed)["disca_is_right"].verdict
+    assert ("so the claim is undecided and not refuted" in text) == (verdict == "undecided")
+    beyond = [one.name for one in case_claims(committed) if one.verdict == "holds"]
+    assert ("None of the six failure cases is beyond chance" in text) == (not beyond)
+    assert ("This result keeps 200 replicates a pair" in text) == (committed["settings"]["replicates"] == 200)
+
+
+def test_disca_is_not_called_right_where_the_third_measure_sides_with_auc(committed: Any) -> None:
+    """However firmly AUC and DiSCA part."""
+    for one in committed["disagreements"]:
+        for pair in one["pairs"]:
+            pair["share"] = 1.0
+    with_auc, with_disca = (claims(sided(committed, share)) for share in (1.0, 0.0))
+    assert with_auc["auc_coverage_and_disca"].verdict == with_disca["auc_coverage_and_disca"].verdict == "holds"
+    assert (with_auc["auc_misleads"].verdict, with_auc["disca_is_right"].verdict) == ("undecided", "does not hold")
+    assert (with_disca["auc_misleads"].verdict, with_disca["disca_is_right"].verdict) == ("holds", "holds")
+    half = claims(sided(committed, 0.5))
+    assert {half[name].verdict for name in ("auc_misleads", "disca_is_right")} == {"undecided"}
+
+
+def test_without_replicates_of_the_side_the_intervals_are_compared(committed: Any) -> None:
+    firm = [one for one in partings(committed) if one.is_firm]
+    assert all(one.look.supports + one.look.refutes == pytest.approx(1.0) for one in firm)
+    assert all((one.look.refutes < 0.5) == (one.side == "AUC") for one in firm)
+    assert claims(committed)["disca_is_right"].test == "normal, errors added"
+    assert claims(sided(committed, 0.5))["disca_is_right"].test == "paired bootstrap (10,000 replicates)"
+
+
+def test_existence_is_corrected_for_every_pair(committed: Any) -> None:
+    """The surest pair of ninety needs p <= 0.05 / 90, which 200 replicates cannot give and 10,000 can."""
+    found = claims(committed)
+    for name in ("accuracy_and_disca", "auc_coverage_and_disca", "auc_misleads", "domains"):
+        assert found[name].looks == 90
+        assert found[name].look.supports >= 90 / 201
+        assert "no p-value of 90 looks is below 0.448" in found[name].evidence
+    many = copy.deepcopy(committed)
+    many["settings"]["replicates"] = 10_000
+    assert claims(many)["auc_coverage_and_disca"].look.supports == pytest.approx(90 / 10_001)  # one pair: 100 %
+    tails = case_claims(many)[0]
+    assert (tails.name, tails.looks) == ("tail", 90)
+    assert tails.look.supports == pytest.approx(1.0)  # 97.5 % of the replicates of one of ninety pairs
+
+
+def test_a_case_is_beyond_chance_only_among_all_models_and_sets(committed: Any) -> None:
+    assert six_cases(committed).verdict == "undecided"
+    told = {}
+    for p in (0.002, 0.004):
+        committed["search"]["observed"][3]["start"]["p"] = p
+        told[p] = {one.name: one.verdict for one in case_claims(committed)}["start"]
+    assert told == {0.002: "holds", 0.004: "undecided"}  # 20 looks
+
+
+def test_power_is_told_of_what_is_not_seen(committed: Any) -> None:
+    evidence = six_cases(committed).evidence
+    first, second = (power(committed, "start", name) for name in ("imdb", "sst2"))
+    assert f"2 (start) {100 * first['power']:.0f} % / {100 * second['power']:.0f} %" in evidence
+    assert second["power"] == pytest.approx(np.mean(second["by_model"]))
+
+
+def power(result: Any, case: str, name: str) -> Any:
+    """The power at an inversion of 20 points."""
+    rows = result["search"]["power"]
+    return next(one for one in rows if (one["name"], one["set"], one["effect"]) == (case, name, 0.2))
+
+
+def test_the_committed_search_is_the_codes(committed: Any) -> None:
+    """One model's p-values, and its power at one inversion, made again by today's code."""
+    model, seed = committed["models"][3], committed["settings"]["sizes"]["seed"]
+    steps = search._steps_of(model["sst2"]["curve"], model["sst2"]["rows"])
+    seen = search._observed(model["sst2"]["curve"], steps, seed)
+    row = next(one for one in committed["search"]["observed"] if (one["model"], one["set"]) == (model["name"], "sst2"))
+    for case, one in seen.items():
+        assert row[case] == pytest.approx(one, abs=1e-6)
+    for case in ("strong", "tail"):
+        share, rise = search.power_of(case, steps.rows, steps.falling, 0.2, seed, committed["search"]["samples"])
+        cell = power(committed, case, "sst2")
+        assert cell["by_model"][3] == share
+        assert 0.5 * rise < cell["rise"] < 2 * rise
+
+
+def test_power_against_the_metric_itself() -> None:
+    """Rows drawn one by one and judged by `FailureCases` show a case as often as the simulation says."""
+    rows = np.full(100, 10.0)
+    falling = np.linspace(0.97, 0.6, 100)
+    truth = search.inverted("strong", rows, falling, 0.3)
+    assert truth[:10].mean() == pytest.approx(falling[10:20].mean() - 0.3)
+    rng, seen = np.random.default_rng(0), 0
+    confidence = np.linspace(0.99, 0.5, 1000)
+    for _ in range(30):
+        correct = rng.random(1000) < np.repeat(truth, 10)
+        found = FailureCases().compute(Predictions.from_confidence(confidence, correct=correct))
+        seen += next(one["seen"] for one in found if one["name"] == "strong")
+    said, rise = search.power_of("strong", rows, falling, 0.3, 0, 80)
+    assert rise > 0.1
+    assert abs(seen / 30 - said) < 2.5 * np.sqrt(0.25 / 30 + 0.25 / 80)
+    assert 0.1 < said < 0.95  # else the comparison says nothing
+
+
+@pytest.mark.parametrize("case", ["tail", "start", "middle", "end", "often", "strong"])
+def test_power_grows_from_chance_to_certainty(case: str) -> None:
+    """Without an inversion a case is seldom seen; a large one among many rows is."""
+    rows, falling = np.full(100, 400.0), np.linspace(0.95, 0.75, 100)
+    none = 0.0 if case in ("tail", "often") else -0.02  # what lies a tenth further is less accurate by 2 points
+    low, high = (search.power_of(case, rows, falling, effect, 0, 10)[0] for effect in (none, 0.3))
+    assert low <= 0.2
+    assert high >= 0.7
+
+
+def test_the_curve_of_chance_gives_the_p_value() -> None:
+    """A curve that only falls is no case; one that climbs far is beyond all of chance."""
+    rows = 10_000
+    falling = {"y": np.linspace(1.0, 0.8, 100).tolist()}
+    found = search._observed(falling, search._steps_of(falling, rows), 0)
+    assert {one["p"] for one in found.values()} == {1.0}
+    climbing = {"y": np.concatenate([np.linspace(0.5, 0.9, 20), np.full(80, 0.9)]).tolist()}
+    found = search._observed(climbing, search._steps_of(climbing, rows), 0)
+    assert found["start"]["p"] == found["strong"]["p"] == pytest.approx(1 / 2001)
+    assert found["start"]["size"] == pytest.approx(0.4)
+
+
+def test_a_result_of_form_four_is_renewed_from_its_own_numbers(committed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "search_of", lambda *_: {})
+    from oodometer.recipes.selective_answering import tables
+
+    monkeypatch.setattr(tables, "search_of", lambda *_: committed["search"])
+    old = copy.deepcopy(committed)
+    old["form"] = 4
+    del old["tails"], old["search"], old["settings"]["replicates"], old["settings"]["numbers_of_form"]
+    for one in old["disagreements"]:
+        for pair in one["pairs"]:
+            del pair["with_first"]
+    for one in old["findings"]:
+        del one["contested"]
+    recipe = find_recipe("selective-answering")
+    assert recipe.renewed(old) == committed
+    assert list(recipe.renewed(old)) == list(committed)
+    assert recipe.renewed(committed) == committed
+
+
+def test_shares_of_many_replicates_against_those_of_compare(finished: Any) -> None:
+    """The recipe's own replicates (400 here) say what `compare` says by 200, up to chance."""
+    found, _ = finished
+    compared = json.loads((Path(found.folder) / "compare.json").read_text(encoding="utf-8"))
+    sets = {"in_domain": "imdb", "out_of_domain": "sst2"}
+    theirs = {
+        (sets[one["domain"]], one["a"], one["b"]): one["p_a_better"]
+        for one in compared["pairs"]
+        if one["metric"] == "disca"
+    }
+    ours = {(one["set"], one["a"], one["b"]): one["p_a_better"] for one in found.result["pairs"]}
+    assert set(ours) == set(theirs)
+    assert found.result["settings"]["replicates"] == 400
+    assert max(abs(ours[key] - theirs[key]) for key in ours) < 0.16
+    assert np.mean([abs(ours[key] - theirs[key]) for key in ours]) < 0.04
+    parted = {
+        (sets[one["domain"]], *one["metrics"], *pair["preferred"].values()): pair["share"]
+        for one in compared["disagreements"]
+        for pair in one["pairs"]
+    }
+    for one in found.result["disagreements"]:
+        for pair in one["pairs"]:
+            key = (one["set"], *one["metrics"], *pair["preferred"].values())
+            assert abs(parted[key] - pair["share"]) < 0.16
+            assert 0 <= pair["with_first"] <= 1
