@@ -76,7 +76,7 @@ class SelectiveAnswering(Recipe):
             write_result(self, workspace, tables.tabulate(workspace, scale, chosen, about, progress))
 
         left, judging = ("compare.json", "result.json", "result.md"), {**about, "form": tables.FORM}
-        out.append(Step("tables", "judging the models", left, tabulate, judging, needs, weight=30))
+        out.append(Step("tables", "judging the models", left, tabulate, judging, needs, weight=100))
         drawn = {"form": figures.FORM}
         out.append(Step("figures", "drawing", figures.names(), figures.draw, drawn, ("tables",), weight=10))
         return out
