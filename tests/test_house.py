@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import tomllib
+from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -90,6 +91,20 @@ def parsed(path: Path) -> tuple[str, ast.Module]:
     return text, ast.parse(text)
 
 
+@cache
+def walked(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """All that `ast.walk` finds, which several tests look through."""
+    return tuple(ast.walk(tree))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forget_trees() -> Iterator[None]:
+    """What follows in this process does not pay for some million nodes each time that garbage is collected."""
+    yield
+    for kept in (parsed, walked, functions):
+        kept.cache_clear()
+
+
 def test_first_lines_say_what_the_room_is() -> None:
     silent = [
         relative(path)
@@ -124,7 +139,7 @@ USUALLY = 9  # fields that one method may name; about half of them
 def named_fields(tree: ast.Module) -> list[tuple[int, list[str]]]:
     """Names of fields in each tuple, list, set and mapping that is written out, and the lines where they stand."""
     out = []
-    for node in ast.walk(tree):
+    for node in walked(tree):
         cells = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", [])
         names = [cell.value for cell in cells if isinstance(cell, ast.Constant) and cell.value in FIELDS]
         out += [(node.lineno, names)] if names else []  # type: ignore[attr-defined]
@@ -150,6 +165,7 @@ def test_lists_of_fields_are_seen() -> None:
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@cache
 def functions(public: bool) -> list[tuple[str, Function]]:
     """Functions with their places: the public face (verbs and commands), or all others.
 
@@ -164,7 +180,7 @@ def functions(public: bool) -> list[tuple[str, Function]]:
         room = path.relative_to(PACKAGE).as_posix()
         tree = parsed(path)[1]
         top = {id(node) for node in tree.body}
-        for node in ast.walk(tree):
+        for node in walked(tree):
             if not isinstance(node, Function):
                 continue
             verb = room.startswith("verbs/") and node.name in verbs
@@ -260,7 +276,7 @@ def undocumented(tree: ast.Module) -> list[str]:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             public |= {name.value for name in getattr(node.value, "elts", []) if isinstance(name, ast.Constant)}
     bare = []
-    for node in ast.walk(tree):
+    for node in walked(tree):
         for one in node.body if isinstance(node, ast.Module | ast.ClassDef) else []:
             if not isinstance(one, Function | ast.ClassDef) or "overload" in map(ast.unparse, one.decorator_list):
                 continue
