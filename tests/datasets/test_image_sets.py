@@ -214,6 +214,7 @@ def test_the_hub_stands_in_where_there_is_no_folder(here: Path, monkeypatch: pyt
     fake = ModuleType("datasets")
     fake.load_dataset = load  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "datasets", fake)
+    monkeypatch.setattr("oodometer.datasets.hub.hub_answers", lambda: True)
     local = cifar10("test")
     for module in ("cifar", "mnist", "pixel_files"):
         monkeypatch.setattr(sys.modules[f"oodometer.datasets.{module}"], "data_folder", lambda: None)

@@ -89,6 +89,7 @@ def test_the_hub_is_asked_where_no_folder_is(monkeypatch: pytest.MonkeyPatch) ->
     fake = ModuleType("datasets")
     fake.load_dataset = load  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "datasets", fake)
+    monkeypatch.setattr("oodometer.datasets.hub.hub_answers", lambda: True)
     monkeypatch.setattr(module, "data_folder", lambda: None)
     assert imdb("train") == Dataset(
         "imdb", ("bad", "good"), (0, 1), ids=("train/0", "train/1"), source="stanfordnlp/imdb"

@@ -449,6 +449,7 @@ def test_the_hub_is_asked_where_no_folder_is(monkeypatch: pytest.MonkeyPatch) ->
     fake = ModuleType("datasets")
     fake.load_dataset = load  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "datasets", fake)
+    monkeypatch.setattr("oodometer.datasets.hub.hub_answers", lambda: True)
     monkeypatch.delenv("OODOMETER_DATA", raising=False)
     monkeypatch.setattr(texts, "__file__", "/nowhere/src/oodometer/datasets/folder.py")
     assert len(sequences.cfq("mcd1", "train")) == 19

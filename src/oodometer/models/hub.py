@@ -5,19 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import re
-import socket
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 from ..errors import InputError
 from .torch.library import transformers as load_transformers
 
 __all__ = ["class_names", "from_hub", "load_pretrained"]
-
-_PATIENCE = 5.0  # seconds that a connection may take
-_PORTS = {"http": 80, "https": 443}
 
 
 def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", **options: Any) -> Any:
@@ -47,19 +41,11 @@ def load_pretrained(loader: str, source: str, *, expected: str = "an encoder", *
 def from_hub() -> dict[str, Any]:
     """Options of ``from_pretrained`` for a hub name: nothing but what was downloaded before where the hub is not there.
 
-    A hub that cannot be reached is otherwise asked six times for every file, half a minute each. With a proxy nobody
-    but the proxy can tell, and it is asked.
+    See `oodometer.datasets.hub.hub_answers`.
     """
-    from huggingface_hub import constants
+    from ..datasets.hub import hub_answers
 
-    place = urlsplit(constants.ENDPOINT)
-    if constants.HF_HUB_OFFLINE or getproxies():
-        return {}
-    try:
-        with socket.create_connection((place.hostname or "", place.port or _PORTS.get(place.scheme, 443)), _PATIENCE):
-            return {}
-    except OSError:
-        return {"local_files_only": True}
+    return {} if hub_answers() else {"local_files_only": True}
 
 
 def _as_saved(found: Any) -> Any:

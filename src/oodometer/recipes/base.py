@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..errors import UsageError, WorkError
 from ..store import write_atomic
 from ..store.artifact_cache import checksum_of_files, made_anew, read_artifact, write_artifact
+from .missing import check_all
 
 if TYPE_CHECKING:
     from .workers import Workers
@@ -70,6 +71,8 @@ class Step:
     needs : names of the steps whose files it reads; it is done again when they are.
     weight : about how many seconds it takes; only the bar depends on it.
     always : whether it is done in every run, as a step is that reads whatever an earlier run left; no other needs it.
+    checks : what must be there, such as a pretrained model, by its name; each raises where it is not. Those of all
+        steps that are left are done before the first of them begins.
     """
 
     name: str
@@ -80,6 +83,7 @@ class Step:
     needs: tuple[str, ...] = ()
     weight: float = 1.0
     always: bool = False
+    checks: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
 
     def described(self) -> str:
         """Name, files and settings as JSON: what is the same step, and what is another."""
@@ -166,6 +170,7 @@ def run_steps(
 ) -> list[StepRun]:
     """Do the steps that are not done yet; interrupted, the next run goes on behind the last one finished.
 
+    What the steps left to do need is looked for first, and all that is missing is said in one line (see `check_all`).
     With ``workers`` steps whose needs are met are done side by side; those that are done in every run stay in this
     process.
 
@@ -179,6 +184,10 @@ def run_steps(
     if len(set(names)) < len(names):
         raise UsageError(f"two steps have the same name among {', '.join(names)}")
     run = _Run(steps, workspace, report)
+    left = [step for step in steps if step.checks and run.is_left(step)]
+    if left:
+        run.say("looking for what the run needs", 0.0)
+        check_all({name: check for step in left for name, check in step.checks.items()}.items())
     if workers is None or workers.many == 1 or not any(run.is_left(step) for step in steps if not step.always):
         for step in steps:
             run.do(step)
@@ -194,6 +203,7 @@ class _Run:
     def __init__(self, steps: Sequence[Step], workspace: Workspace, report: Report | None) -> None:
         self.steps, self.workspace, self.report = steps, workspace, report
         self.runs: dict[str, StepRun] = {}
+        self._left: set[str] = set()
         self._total = sum(step.weight for step in steps) or 1.0
         self._behind = 0.0
         self._fingerprints: dict[str, str] = {}
@@ -207,11 +217,12 @@ class _Run:
 
     def is_left(self, step: Step) -> bool:
         """Whether the step is to be done; one that is not is kept, and behind."""
-        if step.name in self.runs:
-            return False
+        if step.name in self.runs or step.name in self._left:
+            return step.name not in self.runs
         known = self.workspace.stamp(step.name)
         same = known.get("mark") == self._fingerprints[step.name] and not step.always
         if not same or not _unchanged(self.workspace, _stamp_of(step.name), known, step):
+            self._left.add(step.name)  # looked at once: a damaged file is told of once
             return True
         self._is_behind(step, StepRun(step.name, True, float(known["seconds"]), float(known["cpu_seconds"])))
         return False

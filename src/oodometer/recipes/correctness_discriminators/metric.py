@@ -18,6 +18,7 @@ from ..base import Progress, Workspace
 from ..kit.tables import rounded
 from .data import TaskData
 from .files import read_judged
+from .needs import located
 from .study import LEVEL
 from .work import PARTS, examples
 
@@ -57,7 +58,7 @@ def learn_metric(data: TaskData, workspace: Workspace, home: str, progress: Prog
             measured(outputs, [gold[one] for one in inputs]).tolist(),
         )
     judge = RegressionDiscriminator(
-        **config.metric_judge, training=TrainingConfig(**{**config.judge_plan, "seed": config.seed})
+        **located(config.metric_judge), training=TrainingConfig(**{**config.judge_plan, "seed": config.seed})
     )
     checkpoint = workspace / f"{home}/checkpoints/metric"
     judge.fit(*pairs["train"], dev=pairs["dev"], checkpoint=checkpoint, progress=progress)

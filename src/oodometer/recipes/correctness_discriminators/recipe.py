@@ -11,9 +11,11 @@ from ..base import Progress, Recipe, Step, Workspace
 from ..kit.claims import judged
 from ..kit.publish import write_result
 from ..kit.tasks import joined
+from ..missing import LACKS, check_all
 from . import figures, tables
 from .findings import claims_of
 from .markdown import markdown
+from .needs import needs_of
 from .steps import steps_of
 from .tasks import Task, tasks_of
 
@@ -42,7 +44,11 @@ class CorrectnessDiscriminators(Recipe):
         chosen = [task for task in self.lineup(scale) if not only or task.name in only]
         if not chosen:
             raise UsageError(f"expected tasks among {', '.join(self.tasks(scale))}, got {', '.join(only)}")
-        out = [step for task in chosen for step in steps_of(task)]
+        try:
+            out = [step for task in chosen for step in steps_of(task)]
+        except LACKS:
+            check_all(needs_of(chosen))  # not the first thing that is missing, but all
+            raise
         names = tuple(task.name for task in self.lineup(scale))
 
         def tabulate(workspace: Workspace, progress: Progress) -> None:

@@ -8,6 +8,7 @@ from typing import Any, final
 from ..base import Progress, Step, Workspace
 from .data import TaskData
 from .metric import learn_metric
+from .needs import pretrained_of
 from .self_training import self_train
 from .study import FORM, study_task
 from .tasks import Task
@@ -55,7 +56,9 @@ class _Steps:
 
         left, before = (tuple(f"{home}/{one}" for one in names) for names in (files, needs))
         weight = share * 60 * self.task.weight
-        self.steps.append(Step(f"{home}/{name}", f"{self.task.title}: {about}", left, run, settings, before, weight))
+        checks = pretrained_of(self.task, name)
+        title = f"{self.task.title}: {about}"
+        self.steps.append(Step(f"{home}/{name}", title, left, run, settings, before, weight, checks=checks))
 
     def parse(self) -> None:
         """The parser, and the mistakes of its first checkpoints."""

