@@ -28,7 +28,7 @@ def _interval(one: Interval | None) -> str:
 
 def show_trained(found: TrainedJudges) -> None:
     """The examples, what the judges are worth, where they are, warnings."""
-    output.tell(found.examples["words"])
+    output.tell(*found.examples["words"].splitlines())
     held = found.held_out
     what = "right or wrong" if found.metric == "exact" else found.metric
     output.tell(f"{found.judges} judges of {what} learnt from {found.dev['learnt']:,} pairs")

@@ -239,6 +239,7 @@ def _cell_by_cell(cells: list[Any], wanted: Any, name: str, kind: Kind, file: st
         "numbers": "a list of numbers",
         "ragged": "a list of numbers",
         "nested": "a list of lists of numbers",
+        "text": "a text",
     }.get(kind, "values of one type")
     seen: Any = wanted
     for row, cell in enumerate(cells, start=done + 1):
@@ -255,7 +256,7 @@ def _cell_by_cell(cells: list[Any], wanted: Any, name: str, kind: Kind, file: st
                 file=file,
                 row=row,
                 column=name,
-                remedy="make every cell of the column one type",
+                remedy="write it as a string" if kind == "text" else "make every cell of the column one type",
             ) from None
         if seen is None and cell is not None:
             whole = pa.types.is_integer(got.type)

@@ -24,9 +24,9 @@ from ...models.torch.library import use_threads
 from ...models.torch.training import TrainingConfig
 from ...store import write_predictions
 from ..base import Progress, Workspace
-from .needs import located
 from .data import TaskData
 from .files import read_pairs
+from .needs import located
 from .run_config import RunConfig
 
 __all__ = [

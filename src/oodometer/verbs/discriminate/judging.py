@@ -33,6 +33,7 @@ from .rows import TextRows, read_texts
 from .thresholding import (
     Acceptance,
     calibrated,
+    check_labelled,
     labelled,
     probability_columns,
     shortest,
@@ -190,11 +191,13 @@ def _rows(outputs: Any, options: JudgingOptions) -> tuple[TextRows, TextRows | N
     rows = read_texts(outputs, opener, options.mapping, everything=True)
     labels = options.calibrate
     if labels is not None:
-        labels = read_texts(labels, opener, options.mapping, everything=True)
+        labels = read_texts(labels, opener, options.mapping, everything=True, needs=("input", "output", "gold"))
     opener.check()
     for one in (rows, labels):
         if one is not None and one.outputs is None:
-            raise one.lacks("output", "name the column with --map theirs=output")
+            raise one.lacks("a column output", "output")
+    if labels is not None:
+        check_labelled(labels)  # before judges are asked, which takes long
     return rows, labels
 
 

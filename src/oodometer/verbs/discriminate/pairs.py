@@ -86,12 +86,14 @@ def pairs_of(files: Sequence[TextRows], *, metric: str = "exact", balance: float
         raise UsageError(f"expected a balance of 0 or more, got {balance}; 1 is as many wrong pairs as right ones")
     for rows in files:
         _check(rows, metric)
+    if all(rows.outputs is None for rows in files):
+        raise files[0].lacks("a column output", "output", why="judges learn from what a model wrote; ")
     found = _gathered(files, METRICS[metric])
     once, counts = _once(found, files)
     right = once.correct
     wrong = np.flatnonzero(~right)
     if not len(wrong) or len(wrong) == len(once):
-        raise _one_class(once, files)
+        raise _one_class(replace(once, counts=counts), files)
     if balance:
         most = max(1, int(balance * right.sum()))
         drawn = np.random.default_rng([seed, 2]).permutation(wrong)[:most]
@@ -105,16 +107,8 @@ def _check(rows: TextRows, metric: str) -> None:
     equal = rows.equal
     outputs = rows.outputs or [None] * len(rows.inputs)
     if rows.golds is None and (metric != "exact" or rows.outputs is None or not (rows.correct >= 0).any()):
-        raise InputError(
-            "a column gold" + ("" if metric != "exact" else " (or output and correct)"),
-            got=", ".join([*rows.record.fields, *rows.record.columns]),
-            file=rows.record.source,
-            remedy="judges learn from outputs that are known to be right or wrong; name it with --map theirs=gold",
-        )
-    if rows.golds is not None:
-        for row, gold in enumerate(rows.golds):
-            if gold is not None and not gold.strip():
-                raise rows.error(row, "a gold output", "an empty one", "drop the row or give the gold output", "gold")
+        what = "a column gold" + ("" if metric != "exact" else " (or output and correct)")
+        raise rows.lacks(what, "gold", why="judges learn from outputs that are known to be right or wrong; ")
     odd = np.flatnonzero((equal == 1) & (rows.correct == 0))
     if len(odd):
         raise rows.error(
@@ -191,6 +185,9 @@ def _once(found: Pairs, files: Sequence[TextRows]) -> tuple[Pairs, dict[str, Any
 
 def _one_class(pairs: Pairs, files: Sequence[TextRows]) -> InputError:
     file = files[0].record.source if len(files) == 1 else None
+    if pairs.counts["empty"] + pairs.counts["without_output"] == pairs.counts["rows"]:
+        got = f"none: all {pairs.counts['rows']} are empty"
+        return InputError("outputs of a model", got=got, remedy="give what it wrote", file=file, column="output")
     if pairs.correct.all():
         got = f"none: all {len(pairs)} pairs are right"
         return InputError("outputs that are wrong", got=got, remedy=_NO_NEGATIVES, file=file)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...arrays import Array
-from ...errors import InputError
+from ...errors import InputError, MissingColumnsError, near_names
 from ...predictions import Predictions
 from ...store import RecordSource, Source, as_source
 from ...store.columns import Layout
@@ -34,7 +34,8 @@ class TextRows:
 
     name : of the file. record : the fields and further columns that were asked for. inputs : texts. outputs, golds :
     texts, None where a cell is empty or null; None as a whole where there is no such column. correct : int8, shape
-    (sample,), 1, 0, or -1 where unknown.
+    (sample,), 1, 0, or -1 where unknown. columns : all that the file has, by its own names. theirs : our name of a
+    column -> the file's, where it was renamed.
     """
 
     name: str
@@ -43,15 +44,17 @@ class TextRows:
     outputs: list[str | None] | None
     golds: list[str | None] | None
     correct: Array
+    columns: tuple[str, ...] = ()
+    theirs: Mapping[str, str] = field(default_factory=dict)
 
     def error(self, row: int, expected: str, got: str, remedy: str, column: str) -> InputError:
         """An error that names this file and a row, counted here from 0."""
-        return InputError(expected, got=got, remedy=remedy, file=self.record.source, row=row + 1, column=column)
+        named = f"{self.theirs[column]} ({column})" if column in self.theirs else column
+        return InputError(expected, got=got, remedy=remedy, file=self.record.source, row=row + 1, column=named)
 
-    def lacks(self, column: str, remedy: str) -> InputError:
-        """An error that says which column is missing."""
-        got = ", ".join([*self.record.fields, *self.record.columns])
-        return InputError(f"a column {column}", got=got, remedy=remedy, file=self.record.source)
+    def lacks(self, expected: str, *columns: str, why: str = "") -> InputError:
+        """An error that says which columns are missing, which there are, and how to rename them."""
+        return _lacks(expected, self.columns, columns, self.record.source, why)
 
     @property
     def short_name(self) -> str:
@@ -74,16 +77,28 @@ class TextRows:
         return np.array(found, dtype=np.int8)
 
 
-def read_texts(data: Any, opener: Opener, mapping: Mapping[str, str] | None, *, everything: bool = False) -> TextRows:
+def read_texts(
+    data: Any,
+    opener: Opener,
+    mapping: Mapping[str, str] | None,
+    *,
+    everything: bool = False,
+    needs: Sequence[str] = ("input", "output"),
+) -> TextRows:
     """Read the rows of a file, frame, mapping of arrays or record.
 
     ``everything`` also reads all other fields and columns, to be written again. The opener holds the same renamings as
-    ``mapping``. Raises `InputError` for a file without the column ``input``, and for a cell that is no text.
+    ``mapping``; ``needs`` are columns that the work needs, named where the file has none of them. Raises `InputError`
+    for a file without the column ``input``, for an empty cell in it or in ``gold``, and for a cell that is no text.
     """
-    source = opener.open(data)
+    try:
+        source = opener.open(data)
+    except MissingColumnsError as error:  # it speaks of labels and probabilities, which nobody needs here
+        raise _lacks(f"columns {_listed(needs)}", (error.got or "").split(", "), needs, error.file) from None
     renamed = {theirs: ours for theirs, ours in (mapping or {}).items() if theirs in source.columns}
     if "input" not in source.fields:
-        raise _lacks(source, "input", "name the column with --map theirs=input")
+        opener.check()  # a mistyped renaming says more
+        raise _lacks("a column input", source.columns, ("input",), source.path)
     golds = _gold(data, source, renamed)
     if everything:
         if not isinstance(source, RecordSource):
@@ -95,13 +110,17 @@ def read_texts(data: Any, opener: Opener, mapping: Mapping[str, str] | None, *, 
         columns = {c: v for c, v in record.columns.items() if renamed.get(c, c) != "gold"}
         record = replace(record, columns={**columns, "gold": _objects(golds)}, _cache={})
     assert record.input is not None
-    rows = TextRows(source.name, record, [], None, golds, np.zeros(0, dtype=np.int8))
+    theirs = {ours: name for name, ours in renamed.items() if name != ours}
+    rows = TextRows(source.name, record, [], None, golds, np.zeros(0, dtype=np.int8), tuple(source.columns), theirs)
     inputs = record.input.tolist()
     _check_texts(rows, inputs, "input", filled=True)
     outputs = None if record.output is None else record.output.tolist()
     for column, texts in (("output", outputs), ("gold", golds)):
         if texts is not None:
             _check_texts(rows, texts, column)
+    for row, gold in enumerate(golds or ()):  # null is unknown; no output is like an empty one, which would be wrong
+        if gold is not None and not gold.strip():
+            raise rows.error(row, "a gold output", "an empty one", "drop the row or give the gold output", "gold")
     correct = record.correct
     if correct is None:
         correct = _by_label(record)
@@ -114,8 +133,20 @@ def _by_label(record: Predictions) -> Array | None:
     return record.verdicts if record.label is not None and record.has_prediction else None
 
 
-def _lacks(source: Source, column: str, remedy: str) -> InputError:
-    return InputError(f"a column {column}", got=", ".join(source.columns), remedy=remedy, file=source.path)
+def _lacks(expected: str, given: Sequence[str], wanted: Sequence[str], file: str | None, why: str = "") -> InputError:
+    """The error for columns that a file does not have; those that look like them are proposed.
+
+    >>> print(_lacks("a column input", ("Input", "output"), ("input",), "a.jsonl"))
+    a.jsonl: expected a column input, got Input, output; name it with --map Input=input
+    """
+    meant = {ours: near_names(ours, given) for ours in wanted}
+    named = " ".join(f"--map {(meant[ours] or ['theirs'])[0]}={ours}" for ours in wanted)
+    remedy = f"{why}name {'it' if len(wanted) == 1 else 'them'} with {named}"
+    return InputError(expected, got=", ".join(given), remedy=remedy, file=file)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _named(columns: Sequence[str], renamed: Mapping[str, str], ours: str) -> str | None:
@@ -152,6 +183,8 @@ def _check_texts(rows: TextRows, texts: Sequence[Any], column: str, filled: bool
     for row, text in enumerate(texts):
         if not (isinstance(text, str) or (text is None and not filled)):
             raise rows.error(row, "a text", repr(text)[:60], "drop the row or give the text", column)
+        if filled and not text.strip():
+            raise rows.error(row, "a text", "an empty one", "drop the row or give the text", column)
 
 
 def _objects(texts: Sequence[Any]) -> Array:

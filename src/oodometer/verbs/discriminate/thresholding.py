@@ -17,6 +17,7 @@ from .rows import TextRows
 __all__ = [
     "Acceptance",
     "calibrated",
+    "check_labelled",
     "labelled",
     "probability_columns",
     "shortest",
@@ -67,20 +68,24 @@ def calibrated(said: Array, rows: TextRows, level: float) -> Acceptance:
 
     Only rows whose truth is known count.
     """
-    truth = labelled(rows)
+    truth = check_labelled(rows)
     known = np.flatnonzero(truth >= 0)
-    if not len(known):
-        raise InputError(
-            "labelled outputs to set the judges' thresholds on",
-            got="no row with gold or correct",
-            remedy="add a column gold or correct",
-            file=rows.name,
-        )
     try:
         found = fit_thresholds(said[:, known], truth[known], level)
     except InputError as error:
         raise error.at(file=rows.name) from None
     return Acceptance(found, rows.short_name)
+
+
+def check_labelled(rows: TextRows) -> Array:
+    """What `labelled` says, of which some must be known; else `InputError`."""
+    truth = labelled(rows)
+    if (truth >= 0).any():
+        return truth
+    what = "labelled outputs to set the judges' thresholds on: a column gold (or correct)"
+    if rows.golds is None:
+        raise rows.lacks(what, "gold")
+    raise InputError(what, got="no row whose gold is known", remedy="give the gold outputs", file=rows.name)
 
 
 def labelled(rows: TextRows) -> Array:

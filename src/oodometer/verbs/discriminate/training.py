@@ -32,6 +32,7 @@ from .worth import judge_names, no_better_than_a_coin, worth
 __all__ = ["KINDS", "TrainedJudges", "train_judges"]
 
 SEEDS = 1000  # between the seeds of two panels
+_NEEDS = ("input", "output", "gold")  # or correct in the place of gold
 _HELD, _PRETRAINED = 0.02, 0.2  # of the work: what the judges are worth, and learning before them
 
 
@@ -225,11 +226,12 @@ def _data(pairs: Any, dev: Any, options: TrainingOptions) -> _Data:
     metric, balance, seed = options.metric, options.balance, options.seed
     opener = Opener(options.mapping)
     files = [
-        read_texts(one, opener, options.mapping) for one in (pairs if isinstance(pairs, list | tuple) else [pairs])
+        read_texts(one, opener, options.mapping, needs=_NEEDS)
+        for one in (pairs if isinstance(pairs, list | tuple) else [pairs])
     ]
     if not files:
         raise UsageError("give at least one file of pairs")
-    away = None if dev is None else read_texts(dev, opener, options.mapping)
+    away = None if dev is None else read_texts(dev, opener, options.mapping, needs=_NEEDS)
     opener.check()
     learnt = pairs_of(files, metric=metric, balance=balance, seed=seed)
     warnings = []
