@@ -196,7 +196,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         r"row 2: column correct: expected true, since the output equals gold",
     ),
     "all right": ({"input": ["a"], "gold": ["A"], "output": ["A"]}, r"early checkpoints .* smaller K"),
-    "all empty": ({"input": ["a"], "gold": ["A"], "output": [""]}, r"outputs that are wrong"),
+    "all empty": ({"input": ["a"], "gold": ["A"], "output": [""]}, r"outputs of a model, got none: all 1 are empty"),
     "all wrong": ({"input": ["a"], "output": ["x"], "correct": [False]}, r"outputs that are right"),
 }  # fmt: skip
 
