@@ -183,7 +183,7 @@ def _check_texts(rows: TextRows, texts: Sequence[Any], column: str, filled: bool
     for row, text in enumerate(texts):
         if not (isinstance(text, str) or (text is None and not filled)):
             raise rows.error(row, "a text", repr(text)[:60], "drop the row or give the text", column)
-        if filled and not text.strip():
+        if filled and not str(text).strip():
             raise rows.error(row, "a text", "an empty one", "drop the row or give the text", column)
 
 
