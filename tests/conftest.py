@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import contextlib
 import dataclasses
 import functools
 import inspect
@@ -109,30 +108,38 @@ def quick_checks(function: FunctionType) -> Any:
     arguments, result, axes = checks_of(function)
     if arguments is None and result is None:
         return function
-    scope = _SCOPE if axes else contextlib.nullcontext()
 
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        with scope:
-            if arguments is not None:
-                try:
-                    arguments(*args, **kwargs)
-                except BeartypeCallHintViolation as violation:
-                    came = shapes((*args, *kwargs.values()))
-                    raise jaxtyping.TypeCheckError(f"arguments: {violation} Shapes: {came}.") from violation
-            out = function(*args, **kwargs)
-            if result is not None:
-                try:
-                    result(out)
-                except BeartypeCallHintViolation as violation:
-                    came = shapes((*args, *kwargs.values()))
-                    told = f"result: {violation} Shapes of the arguments: {came}; of the result: {shapes([out])}."
-                    raise jaxtyping.TypeCheckError(told) from violation
-            return out
+        if arguments is not None:
+            try:
+                arguments(*args, **kwargs)
+            except BeartypeCallHintViolation as violation:
+                came = shapes((*args, *kwargs.values()))
+                raise jaxtyping.TypeCheckError(f"arguments: {violation} Shapes: {came}.") from violation
+        out = function(*args, **kwargs)
+        if result is not None:
+            try:
+                result(out)
+            except BeartypeCallHintViolation as violation:
+                came = shapes((*args, *kwargs.values()))
+                told = f"result: {violation} Shapes of the arguments: {came}; of the result: {shapes([out])}."
+                raise jaxtyping.TypeCheckError(told) from violation
+        return out
 
-    checked.__shape_checked__ = True  # type: ignore[attr-defined]
-    return checked
+    whole = checked
+    if axes:  # most functions name none, and are called without a scope
+
+        @functools.wraps(function)
+        def scoped(*args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            with _SCOPE:
+                return checked(*args, **kwargs)
+
+        whole = scoped
+    whole.__shape_checked__ = True  # type: ignore[attr-defined]
+    return whole
 
 
 def checked_shapes(slow: Callable[..., Any]) -> Callable[..., Any]:
