@@ -32,6 +32,7 @@ _DENSE = 4_000  # pairs of (cell, class) up to which a dense table is faster tha
 _FEW_COLUMNS = 32
 _FEWEST_COLUMNS = 4  # column by column is quickest
 POOLED_BELOW = 5  # reference rows: P(cell | class) is no more than smoothing below
+_IN_CACHE = 16_000  # numbers, draws times cells, that stay in the cache as they are
 _TINY = 1e-300
 
 
@@ -56,15 +57,15 @@ class Conditionals:
         self._columns: Array | None = np.ascontiguousarray(table.T) if few else None
 
     def by_draw(self) -> list[Conditionals]:
-        """One for each draw where all draws share the table, so that a draw's cells stay in the cache; else itself."""
+        """One for each draw where all share a large table, so that a draw's cells stay in the cache; else itself."""
         if self._columns is None or self.scale is None or self.base is not None:
             return [self]
         out = []
-        for scale in self.scale:
+        for scale in self.scale if len(self.scale) * len(self.table) > _IN_CACHE else ():
             one = copy(self)
             one.scale = scale[None]
             out.append(one)
-        return out
+        return out or [self]
 
     def mix(self, prior: Array) -> Array:
         """P(cell) under class priors of shape (draw, class); shape (draw, cell)."""
