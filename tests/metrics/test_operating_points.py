@@ -12,17 +12,18 @@ from oodometer.metrics import OperatingPoints, operating_point
 
 
 def test_by_hand() -> None:
-    """1,000 rows, ten tests by rank and nine by threshold; the surest 400 are right, then every other."""
-    confidence = np.linspace(1, 0.91, 1000)  # all above the fixed thresholds, which answer everything
+    """1,000 rows, 40 of them give thresholds; the surest 400 are right, then every other."""
+    confidence = np.linspace(1, 0.91, 1000)
     correct = np.concatenate([np.ones(400), np.arange(600) % 2])
     found = operating_point(confidence, correct, accuracy=0.95)
-    assert found["tests"] == 19
-    assert found["answered"] == 400  # with 500 answered accuracy is 0.9
-    assert found["coverage"]["value"] == 0.4
-    assert (confidence >= found["threshold"]).sum() == 400
-    exact = binomtest(400, 400, alternative="greater").proportion_ci(1 - 0.05 / 19, method="exact").low
-    assert found["selective_accuracy"]["lower"] == pytest.approx(exact)
-    assert found["selective_accuracy"]["value"] == 1
+    assert (found["tests"], found["set_aside"]) == (41, 40)
+    answers = confidence >= found["threshold"]
+    assert answers.sum() == found["answered"] == 1000 * found["coverage"]["value"]
+    assert 370 <= found["answered"] <= 430  # with 444 answered accuracy is 0.95, and 0.9 with 500
+    assert found["selective_accuracy"]["value"] == correct[answers].mean()
+    assert found["selective_accuracy"]["lower"] == 0.95
+    # at the whole level the test rejects, at a fifth of it no threshold more lenient does
+    assert binomtest(int(correct[answers].sum()), found["answered"], 0.95, alternative="greater").pvalue <= 0.05
     # what was merely observed goes further: 444 rows, 22 of them wrong, or a few more
     assert 0.44 <= found["observed"]["coverage"] <= 0.45
 
@@ -35,7 +36,8 @@ def test_everything_may_be_answered() -> None:
 def test_nothing_can_be_proved() -> None:
     few = operating_point([0.9] * 20, [1] * 20, accuracy=0.95)
     assert few["coverage"] is None
-    assert "needs at least 110 rows" in few["why"]
+    assert "needs at least 64 rows" in few["why"]
+    assert operating_point(np.linspace(1, 0.9, 64), [1] * 64, accuracy=0.95)["coverage"]["value"] == 1
     assert few["observed"]["coverage"] == 1.0
     bad = operating_point(np.linspace(0.9, 0.5, 300), np.arange(300) % 2 == 1, accuracy=0.95)
     assert "no part of the rows" in bad["why"]
@@ -47,7 +49,7 @@ def test_nothing_can_be_proved() -> None:
 def test_ties_are_answered_together() -> None:
     found = operating_point([0.9] * 250 + [0.6] * 250, [1] * 250 + [0, 1] * 125, accuracy=0.9)
     assert found["answered"] == 250
-    assert 0.6 < found["threshold"] <= 0.9
+    assert found["threshold"] == 0.9
 
 
 def test_a_stricter_level_or_accuracy_answers_less() -> None:
@@ -93,7 +95,30 @@ def test_the_table() -> None:
 
 
 def test_few_levels_of_confidence() -> None:
-    """Nine in ten rows share the highest level: no rank parts them, a fixed threshold does."""
-    found = operating_point([1.0] * 450 + [0.75] * 50, [1] * 440 + [0] * 10 + [0, 1] * 25, accuracy=0.9)
+    """Nine in ten rows share the highest level, whatever rows give their confidence as a threshold."""
+    found = operating_point([1.0] * 450 + [0.75] * 50, [1] * 445 + [0] * 5 + [0, 1] * 25, accuracy=0.95)
     assert found["answered"] == 450
-    assert found["threshold"] == 0.8
+    assert found["threshold"] == 1.0
+    assert found["tests"] == 2
+
+
+def test_accuracies_asked_together_share_the_level() -> None:
+    """Together they answer no more than each alone, but what is proved everywhere gives its part to the next."""
+    rng = np.random.default_rng(3)
+    confidence = rng.random(3000)
+    correct = rng.random(3000) < 0.97 + 0.03 * confidence
+    record = Predictions.from_confidence(confidence, correct=correct)
+    required = (0.99, 0.9, 0.95, 0.95)
+    found = OperatingPoints(required=required).compute(record)
+    share = {row["accuracy"]: 0 if row["coverage"] is None else row["coverage"]["value"] for row in found}
+    assert [row["accuracy"] for row in found] == list(required)
+    assert share[0.9] == share[0.95] == 1
+    assert 0 < share[0.99] <= operating_point(confidence, correct, 0.99)["coverage"]["value"]
+
+
+def test_the_order_of_the_rows_changes_nothing() -> None:
+    rng = np.random.default_rng(4)
+    confidence = rng.integers(0, 30, 900) / 30  # many ties
+    correct = rng.random(900) < 0.8 + 0.2 * confidence
+    mixed = rng.permutation(900)
+    assert operating_point(confidence, correct, 0.9) == operating_point(confidence[mixed], correct[mixed], 0.9)

@@ -1,55 +1,53 @@
-"""Operating points: the threshold that keeps a required accuracy, with a bound that survives having chosen it here."""
+"""Operating points: the threshold that keeps a required accuracy, with a proof that survives having chosen it here."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..intervals import clopper_pearson
 from ..registry import register
 from .base import checked_pair
+from .fixed_sequence import binomial_tails, fewest_rows, parts_of, rejected, rows_set_aside, starts_of
 from .groups import Groups
 from .ranks import RankMetric, Ranks
-from .spread import clopper_pearson_many
+from .spread import generator
 
 __all__ = ["OperatingPoints", "operating_point"]
-
-_FEWEST, _MOST = 5, 100  # thresholds that are tested
-_ROWS_A_TEST = 100
-_FIXED = tuple(i / 10 for i in range(1, 10))  # thresholds tested besides, for confidences of few levels
 
 
 def operating_point(confidence: Any, correct: Any, accuracy: float = 0.95, level: float = 0.95) -> dict[str, Any]:
     """The largest coverage at which the selective accuracy is, at the ``level``, proved to be at least ``accuracy``.
 
-    Learn then Test with Bonferroni's correction. The tests are fixed before a verdict is looked at: n / 100 (5 to 100)
-    coverages in equal steps, each with the confidence that follows its last rank as its threshold, and the thresholds
-    0.1, ..., 0.9 (for confidences of few levels, whose ties leave no rank between). Given its threshold, the samples
-    above it are independent draws of what it answers, so with m answered, h correct and J tests in all
+    Learn then Test by fixed sequences. n / 25 rows (5 to 100), drawn at random with a fixed seed, give their
+    confidences as thresholds, and one more threshold answers all; the other rows test them. From strict to lenient,
+    with m answered and h of them correct, "the accuracy is below the required one" is rejected where
 
-        lower_j = Beta^-1((1 - level) / J; h, m - h + 1)
+        P(X >= h) <= the part of 1 - level that rests here, X ~ Binomial(m, accuracy).
 
-    is an exact one-sided bound, and all J hold together with probability ``level``. The answer is the test of the
-    largest coverage with lower_j >= accuracy; the bound is valid although the data chose it. Testing in a fixed order
-    needs no division by J, but its start would have to be fixed without the data, and a wrong start proves nothing.
+    That level starts in equal parts at five thresholds, and a part goes on to the next threshold where it rejects.
+    All rejections hold together with probability ``level``, so the most lenient of them, which is the answer, is valid
+    although it was looked for. Nothing is assumed of how accuracy and confidence belong together.
 
     Returns ``accuracy`` (required), ``coverage`` (an interval), ``threshold`` (answer what is at least as confident),
-    ``selective_accuracy`` (observed, with the corrected lower bound; its upper end is 1), ``answered``, ``tests``;
-    ``coverage`` and what follows are None, and ``why`` is given, where nothing is proved. ``observed`` is the largest
-    coverage that reached the accuracy here, without proof. The kind is exact, for data drawn like these.
+    ``selective_accuracy`` (observed; its lower end is what is proved, the required accuracy, its upper end is 1),
+    ``answered``, ``tests`` (thresholds tested), ``set_aside`` (rows that gave them); ``coverage`` and what follows are
+    None, and ``why`` is given, where nothing is proved. ``observed`` is the largest coverage that reached the accuracy
+    here, without proof. The kind is exact, for data drawn like these.
 
     Arguments and errors as in `area_under_accuracy_coverage`; `UsageError` for an accuracy outside (0, 1). Source:
-    Angelopoulos et al. (2025).
+    Angelopoulos et al. (2025); Bauer (1991).
 
     >>> found = operating_point([0.9] * 400 + [0.6] * 100, [1] * 400 + [0, 1] * 50, accuracy=0.95)
-    >>> found["coverage"]["value"], found["threshold"] > 0.6, round(found["selective_accuracy"]["lower"], 3)
-    (0.8, True, 0.986)
+    >>> found["coverage"]["value"], found["threshold"], found["selective_accuracy"]["lower"]
+    (0.8, 0.9, 0.95)
     """
-    return _point(Ranks.of(*checked_pair(confidence, correct)).groups, _checked(accuracy), level, fixed=True)
+    return _points(Ranks.of(*checked_pair(confidence, correct)).groups, (_checked(accuracy),), level, 0)[0]
 
 
 def _checked(accuracy: float) -> float:
@@ -58,65 +56,85 @@ def _checked(accuracy: float) -> float:
     return float(accuracy)
 
 
-def _point(groups: Groups, accuracy: float, level: float, fixed: bool) -> dict[str, Any]:
-    n = groups.rows
-    by_rank = int(np.clip(n // _ROWS_A_TEST, _FEWEST, _MOST))
-    # the group whose confidence is the threshold: what is above it is answered; the last of these tests answers all
-    ranks = np.ceil(np.arange(1, by_rank + 1) * (n / by_rank) - 1e-9)
-    at = np.searchsorted(groups.answered, np.minimum(ranks + 1, n))
-    thresholds = np.nextafter(groups.highest[at].astype(np.float64), np.inf)
-    above = at - 1
-    thresholds[-1], above[-1] = min(0.0, float(groups.lowest[-1])), len(groups.answered) - 1
-    if fixed:
-        stated = np.array(_FIXED)
-        down = len(groups.answered) - np.searchsorted(groups.lowest[::-1], stated.astype(groups.lowest.dtype)) - 1
-        thresholds, above = np.concatenate([thresholds, stated]), np.concatenate([above, down])
-    tests = len(thresholds)
-    trials = np.where(above >= 0, groups.answered[above], 0.0)
-    hits = np.where(above >= 0, groups.right[above], 0.0)
-    # both tails of a two-sided interval at this level are (1 - level) / tests
-    lower, _ = clopper_pearson_many(hits, trials, 1 - 2 * (1 - level) / tests)
-    proved = np.flatnonzero((lower >= accuracy) & (trials > 0))
+@dataclass(frozen=True)
+class _Tests:
+    """Thresholds, strict to lenient, each the lower end of a group; the samples above it that test it.
+
+    at : the last group that a threshold answers, (t,). wanted : the threshold of each row set aside, and last that
+    which answers all, as positions in ``at``; equal confidences give one threshold.
+    """
+
+    at: Array
+    wanted: Array
+    hits: Array
+    trials: Array
+
+    @classmethod
+    def of(cls, groups: Groups, seed: int) -> _Tests:
+        """Rows set aside for their confidences at random, whatever the order or the batches of the file."""
+        ranks = generator(seed, "operating_points").choice(groups.rows, rows_set_aside(groups.rows), replace=False)
+        gave = np.searchsorted(groups.answered, ranks, side="right")
+        right = ranks - groups.before[gave] < groups.correct[gave]  # a random place in its group, the right ones first
+        at, wanted = np.unique(np.append(np.sort(gave), len(groups.answered) - 1), return_inverse=True)
+        gone = np.searchsorted(np.sort(gave), at, side="right")
+        gone_right = np.searchsorted(np.sort(gave[right]), at, side="right")
+        return cls(at, wanted, groups.right[at] - gone_right, groups.answered[at] - gone)
+
+
+def _points(groups: Groups, accuracies: Sequence[float], level: float, seed: int) -> list[dict[str, Any]]:
+    required, n = sorted(set(accuracies)), groups.rows
+    tests = _Tests.of(groups, seed)
+    aside = len(tests.wanted) - 1
+    parts, starts = parts_of(required, n - aside, 1 - level), np.zeros((len(required), len(tests.at)))
+    for row, accuracy, part in zip(starts, required, parts, strict=True):
+        np.add.at(row, tests.wanted, starts_of(accuracy, aside + 1, n - aside, part or 1 - level))
+    answered, right = groups.answered[tests.at], groups.right[tests.at]
+    # what is proved must also be seen on all rows, those set aside included
+    short = right < np.array(required)[:, None] * answered
+    proved = rejected(np.where(short, 1.0, binomial_tails(tests.hits, tests.trials, required)), starts, parts)
+    thresholds = groups.lowest[tests.at].astype(np.float64)
+    thresholds[-1] = min(0.0, float(thresholds[-1]))
+    out = []
+    for accuracy in accuracies:
+        told = {"accuracy": accuracy, "level": level, "kind": "exact", "tests": len(tests.at), "set_aside": aside}
+        told["observed"] = _observed(groups, accuracy)
+        found = np.flatnonzero(proved[required.index(accuracy)])
+        if len(found):
+            j = found[-1]
+            m, h = float(answered[j]), float(right[j])
+            lower, upper = clopper_pearson(m, n, level)
+            told |= {
+                "coverage": {"value": m / n, "lower": lower, "upper": upper, "level": level, "kind": "exact"},
+                "threshold": float(thresholds[j]),
+                "answered": int(m),
+                "selective_accuracy": {
+                    "value": h / m,
+                    "lower": accuracy,
+                    "upper": 1.0,
+                    "level": level,
+                    "kind": "exact",
+                },
+                "why": None,
+            }
+        else:
+            told |= dict.fromkeys(("coverage", "threshold", "answered", "selective_accuracy"))
+            told["why"] = _why(n, accuracy, level, told["observed"]["threshold"] is not None)
+        out.append(told)
+    return out
+
+
+def _observed(groups: Groups, accuracy: float) -> dict[str, Any]:
     reached = np.flatnonzero(groups.right >= accuracy * groups.answered - 1e-9)
-    out: dict[str, Any] = {
-        "accuracy": accuracy,
-        "level": level,
-        "kind": "exact",
-        "tests": tests,
-        "observed": {
-            "coverage": float(groups.answered[reached[-1]]) / n if len(reached) else 0.0,
-            "threshold": float(groups.lowest[reached[-1]]) if len(reached) else None,
-        },
-        "coverage": None,
-        "threshold": None,
-        "answered": None,
-        "selective_accuracy": None,
-        "why": None,
-    }
-    if not len(proved):
-        out["why"] = _why(groups, accuracy, level, tests, len(reached) > 0)
-        return out
-    j = proved[trials[proved].argmax()]
-    m, h = float(trials[j]), float(hits[j])
-    ends = clopper_pearson(m, n, level)
-    return out | {
-        "coverage": {"value": m / n, "lower": ends[0], "upper": ends[1], "level": level, "kind": "exact"},
-        "threshold": float(thresholds[j]),
-        "answered": int(m),
-        "selective_accuracy": {
-            "value": h / m,
-            "lower": float(lower[j]),
-            "upper": 1.0,
-            "level": level,
-            "kind": "exact",
-        },
+    return {
+        "coverage": float(groups.answered[reached[-1]]) / groups.rows if len(reached) else 0.0,
+        "threshold": float(groups.lowest[reached[-1]]) if len(reached) else None,
     }
 
 
-def _why(groups: Groups, accuracy: float, level: float, tests: int, reached: bool) -> str:
-    least = math.ceil(math.log((1 - level) / tests) / math.log(accuracy))
-    if groups.rows < least:
-        return f"needs at least {least} rows to prove {accuracy:g} at the level {level:g}; there are {groups.rows}"
+def _why(rows: int, accuracy: float, level: float, reached: bool) -> str:
+    least = fewest_rows(accuracy, 1 - level)
+    if rows < least:
+        return f"needs at least {least} rows to prove {accuracy:g} at the level {level:g}; there are {rows}"
     if not reached:
         return f"no part of the rows, the most confident first, is {accuracy:g} accurate"
     return f"some part reaches {accuracy:g}, but none by enough to prove it at the level {level:g}"
@@ -127,12 +145,14 @@ def _why(groups: Groups, accuracy: float, level: float, tests: int, reached: boo
 class OperatingPoints(RankMetric[list[dict[str, Any]]]):
     """A table, one row for each ``required`` accuracy (0.9, 0.95, 0.99), with the columns of `operating_point`.
 
-    All rows hold together at the level, since they read the same corrected bounds.
+    All rows hold together at the level, which the accuracies share: each starts with an equal part, an accuracy that
+    is proved for all rows gives its part on to the next higher one, and a threshold proved for a higher accuracy is
+    proved for a lower one.
 
     >>> from oodometer import Predictions
     >>> r = Predictions.from_confidence([0.9] * 50, correct=[1] * 50)
     >>> OperatingPoints(required=(0.95,)).compute(r)[0]["why"]
-    'needs at least 110 rows to prove 0.95 at the level 0.95; there are 50'
+    'needs at least 64 rows to prove 0.95 at the level 0.95; there are 50'
     """
 
     name = "operating_points"
@@ -147,5 +167,4 @@ class OperatingPoints(RankMetric[list[dict[str, Any]]]):
         """The table."""
         if not state.rows:
             raise NotApplicable("needs at least one labelled row")
-        fixed = state.exact and not state.signed  # the fixed thresholds are confidences, and a bin may straddle one
-        return [_point(state.groups, accuracy, level, fixed) for accuracy in self.required]
+        return _points(state.groups, self.required, level, seed)

@@ -19,8 +19,8 @@ SHARES = ("accuracy", "coverage_at_risk", "risk_at_coverage")
 COLUMNS = {**METRICS, "brier": "Brier", "ece": "ECE"}
 AGAINST = ("accuracy", "auc_coverage", "disca", "coverage_at_risk")
 NOTED = {
-    "operating_points": "the threshold of each required accuracy: tests fixed before any verdict is read, an exact "
-    "bound for each, corrected for their number (Learn then Test)",
+    "operating_points": "the threshold of each required accuracy: exact tests in an order that is fixed before any "
+    "verdict is read, from strict to lenient, from several starts that share the level (Learn then Test)",
     "failure_cases": "where a curve rises by more than chance explains, and plateaus of sure mistakes",
     "accuracy_coverage": "the curves: accuracy of the surest part, ties in expectation over their order",
 }

@@ -73,7 +73,7 @@ def point(model: Result, domain: str, accuracy: float) -> dict[str, Any]:
 def leader(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """The model that may answer most and its operating point, for the accuracy to speak about first.
 
-    First that of `required` is tried, then lower ones, then higher ones; of equal coverages the higher proof wins.
+    First that of `required` is tried, then lower ones, then higher ones; of equal coverages the more accurate one wins.
     """
     first = required(result)
     wanted = [x for each in (result.get("settings") or {}).get("require") or [] if (x := finite(each))]
@@ -87,7 +87,7 @@ def leader(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
         if found:
             return max(
                 found,
-                key=lambda pair: (pair[1]["coverage"]["value"], pair[1]["selective_accuracy"]["lower"]),
+                key=lambda pair: (pair[1]["coverage"]["value"], pair[1]["selective_accuracy"]["value"]),
             )
     return None
 
