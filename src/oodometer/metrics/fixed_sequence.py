@@ -46,7 +46,7 @@ def _tested(accuracy: float, alpha: float) -> int:
     return math.ceil(math.log(alpha) / math.log(accuracy))
 
 
-def starts_of(accuracy: float, thresholds: int, rows: int, alpha: float) -> Float[Array, "t"]:
+def starts_of(accuracy: float, thresholds: int, rows: int, alpha: float) -> Float[Array, " t"]:
     """What part of an accuracy's level starts at each threshold, strict to lenient; nothing here reads a verdict.
 
     A fifth at each of five starts: at squares of equal steps, from where 1.5 times as many of the ``rows`` are
@@ -61,7 +61,7 @@ def starts_of(accuracy: float, thresholds: int, rows: int, alpha: float) -> Floa
     return np.bincount(np.rint(at).astype(int), minlength=thresholds) / STARTS
 
 
-def parts_of(required: Sequence[float], rows: int, alpha: float) -> Float[Array, "accuracy"]:
+def parts_of(required: Sequence[float], rows: int, alpha: float) -> Float[Array, " accuracy"]:
     """Equal parts of ``alpha`` for the accuracies that ``rows`` rows can reach, or for all where they reach none.
 
     >>> parts_of([0.9, 0.95, 0.99], 500, 0.05).tolist()
@@ -85,7 +85,7 @@ def binomial_tails(hits: Array, trials: Array, required: Sequence[float]) -> Flo
 
 
 def rejected(
-    tails: Float[Array, "accuracy t"], starts: Float[Array, "accuracy t"], parts: Float[Array, "accuracy"]
+    tails: Float[Array, "accuracy t"], starts: Float[Array, "accuracy t"], parts: Float[Array, " accuracy"]
 ) -> Bool[Array, "accuracy t"]:
     """Which hypotheses "from threshold t on the accuracy is below a" are rejected, all at the level that parts sum to.
 
