@@ -3,8 +3,8 @@
 python -m benchmarks.operating_points [--draws N] [--sizes N ...]     writes results/operating_points.json and .md
 
 Populations are known here: rows come with a depth u, uniform in [0, 1], the confidence is 1 - u / 2, and law(u) is
-the chance to be right. The oracle knows which thresholds are true and tests each at the whole level: no procedure that tests
-these thresholds by binomial tails answers more.
+the chance to be right. The oracle knows which thresholds are true and tests each at the whole level: no procedure
+that tests these thresholds by binomial tails answers more.
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ def page(found: list[dict[str, Any]], draws: int) -> str:
     lines = [
         "# Thresholds that are proved: fixed sequences beside Bonferroni",
         "",
-        f"`python -m benchmarks.operating_points`; {draws:,} draws a line, level {LEVEL}. Mean coverage in percent at which",
-        "each required accuracy is proved (0 where nothing is), and in how many percent of the draws any claim was",
+        f"`python -m benchmarks.operating_points`; {draws:,} draws a line, level {LEVEL}. Mean coverage in percent at",
+        "which each required accuracy is proved (0 where nothing is), and in how many percent of the draws any claim was",
         "false (promised: at most 5).",
     ]
     for required in REQUIRED:
