@@ -138,8 +138,8 @@ def page(found: list[dict[str, Any]], draws: int) -> str:
         "# Thresholds that are proved: fixed sequences beside Bonferroni",
         "",
         f"`python -m benchmarks.operating_points`; {draws:,} draws a line, level {LEVEL}. Mean coverage in percent at",
-        "which each required accuracy is proved (0 where nothing is), and in how many percent of the draws any claim was",
-        "false (promised: at most 5).",
+        "which each required accuracy is proved (0 where nothing is), and in how many percent of the draws any claim",
+        "was false (promised: at most 5).",
     ]
     for required in REQUIRED:
         asked = ", ".join(f"{a:g}" for a in required)
