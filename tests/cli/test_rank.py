@@ -220,13 +220,13 @@ def test_files_are_matched_by_id(home: Path) -> None:
     words = (predictions("a.jsonl", 18, label=20), predictions("b.jsonl", 9, order=np.arange(60)[::-1]))
     found = told(*words)
     assert (found["labelled"], found["pool"]) == (20, 40)
-    assert [(one["model"], one["evidence"]["right"]) for one in found["ranking"]] == [("a.jsonl", 18), ("b.jsonl", 9)]
+    assert [(one["model"], one["evidence"]["right"]) for one in found["ranking"]] == [("a", 18), ("b", 9)]
     Path("ten.csv").write_text("id,truth\n" + "".join(f"{i},{i % 2}\n" for i in (59, 3, 17, 40)))
     predictions("a.jsonl", 18)
     found = told(*words, "--examples", "ten.csv", "--label", "truth")
     assert (found["labelled"], found["pool"]) == (4, 56)
     rights = {one["model"]: one["evidence"]["right"] for one in found["ranking"]}
-    assert rights == {"a.jsonl": 3, "b.jsonl": 2}  # of the numbers 59, 3, 17, 40 below 18 and 9 of each twenty
+    assert rights == {"a": 3, "b": 2}  # of the numbers 59, 3, 17, 40 below 18 and 9 of each twenty
 
 
 def test_files_say_themselves_which_rows_were_chosen(home: Path) -> None:
@@ -439,7 +439,7 @@ def test_examples_whose_ids_have_another_name_are_renamed(home: Path) -> None:
     words = (predictions("a.jsonl", 18), predictions("b.jsonl", 9))
     Path("doc.csv").write_text("doc,label\n" + "".join(f"{i},{i % 2}\n" for i in (59, 3, 17, 40)))
     found = told(*words, "--examples", "doc.csv", "--map", "doc=id")
-    assert {one["model"]: one["evidence"]["right"] for one in found["ranking"]} == {"a.jsonl": 3, "b.jsonl": 2}
+    assert {one["model"]: one["evidence"]["right"] for one in found["ranking"]} == {"a": 3, "b": 2}
 
 
 def test_a_page_moves_no_number(home: Path) -> None:

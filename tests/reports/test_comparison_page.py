@@ -21,7 +21,7 @@ from oodometer.extras import install_line
 from oodometer.reports import render, write_report
 from oodometer.reports.charts.curves import curve_rows, thin
 from oodometer.reports.charts.models import colors, drawn, leader, names
-from oodometer.reports.comparison import badges, choices, sentence
+from oodometer.reports.comparison import badges, choices, on_target, sentence
 from oodometer.reports.failures import matrix, pairs
 from oodometer.reports.numbers import cutoff, percent
 from oodometer.reports.operating import elsewhere, tables
@@ -506,3 +506,15 @@ def test_a_missing_extra_is_one_line(two: dict[str, Any], library: str, monkeypa
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(MissingExtraError, match=re.escape(install_line("report"))):
         render(two)
+
+
+def test_a_target_that_deserves_no_trust_is_told_with_the_order() -> None:
+    values = {"a": (0.8, "low"), "b": (0.6, "none")}
+    models = [
+        {"name": name, "target": {"accuracy": {"value": x, "lower": x - 0.15, "upper": x + 0.15}, "trust": trust}}
+        for name, (x, trust) in values.items()
+    ]
+    said = on_target({"models": models})
+    assert "undecided" in said
+    assert said.endswith("the estimate of b deserves no trust, nor does its place.")
+    assert "no trust" not in on_target({"models": models[:1]})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..reports.comparison import sentence
+from ..reports.comparison import on_target, sentence
 from ..reports.numbers import SPACE
 from ..reports.operating import elsewhere
 from ..results import percent, rounded_up
@@ -139,9 +139,7 @@ def parse_weights(text: str) -> tuple[float, ...]:
 
 def show(found: Comparison) -> None:
     """Metrics of each model, the orders, findings, thresholds, warnings."""
-    answer = sentence(found.to_dict()).replace(SPACE, " ")
-    if answer:
-        output.tell(answer)
+    output.tell(*(said.replace(SPACE, " ") for said in (sentence(found.to_dict()), on_target(found.to_dict())) if said))
     for domain in ("in_domain", "out_of_domain"):
         if domain in found.paired:
             _show_domain(found, domain)

@@ -18,6 +18,7 @@ from ..inference.method import Method
 from ..intervals import check_level
 from ..predictions import Predictions
 from ..results import Interval, Kind, plain
+from ..scores.sequence_probability import sequence_probability
 
 __all__ = [
     "CLASSES",
@@ -41,6 +42,8 @@ CONFIDENCE: Needs = (
     ("probabilities", "correct"),
     ("probabilities", "label"),
     ("confidence", "label", "prediction"),
+    ("token_logprobs", "correct"),
+    ("token_logprobs", "label", "prediction"),
 )
 CLASSES: Needs = (("class", "label", "prediction"), ("class", "label", "probabilities"))
 
@@ -140,7 +143,8 @@ class Metric(Method[S, R]):
 def confidence_and_verdict(batch: Predictions) -> tuple[Array, Array]:
     """Confidence in the prediction and its correctness, for the rows of known truth; both of shape (sample,).
 
-    The confidence is the probability of the predicted class where there are probabilities, else `confidence`,
+    The confidence is the probability of the predicted class where there are probabilities, else `confidence`, else the
+    probability of the whole sequence (exp of the sum of `token_logprobs`), as `natural_confidence` has it,
     cut to [0, 1] (a float32 softmax may pass 1 by a rounding) and kept in its dtype, since ranks near 1 live
     in the last bits.
 
@@ -152,9 +156,12 @@ def confidence_and_verdict(batch: Predictions) -> tuple[Array, Array]:
     def make() -> tuple[Array, Array]:
         known = batch.known()
         if known.probabilities is None:
-            if known.confidence is None:
-                raise NotApplicable("needs `confidence` or `probabilities`")
-            confidence = known.confidence
+            if known.confidence is not None:
+                confidence = known.confidence
+            elif known.token_logprobs is not None:
+                confidence = sequence_probability(known.token_logprobs)
+            else:
+                raise NotApplicable("needs `confidence`, `probabilities` or `token_logprobs`")
         elif known.prediction is None:
             confidence = known.top.first
         else:

@@ -25,8 +25,8 @@ def operating_point(confidence: Any, correct: Any, accuracy: float = 0.95, level
     """The largest coverage at which the selective accuracy is, at the ``level``, proved to be at least ``accuracy``.
 
     Learn then Test by fixed sequences. n / 25 rows (5 to 100), drawn at random with a fixed seed, give their
-    confidences as thresholds, and one more threshold answers all; the other rows test them. From strict to lenient,
-    with m answered and h of them correct, "the accuracy is below the required one" is rejected where
+    confidences and the middles between them as thresholds, and one more answers all; the other rows test them. From
+    strict to lenient, with m answered and h of them correct, "the accuracy is below the required one" is rejected where
 
         P(X >= h) <= the part of 1 - level that rests here, X ~ Binomial(m, accuracy).
 
@@ -44,10 +44,10 @@ def operating_point(confidence: Any, correct: Any, accuracy: float = 0.95, level
     Angelopoulos et al. (2025); Bauer (1991).
 
     >>> found = operating_point([0.9] * 400 + [0.6] * 100, [1] * 400 + [0, 1] * 50, accuracy=0.95)
-    >>> found["coverage"]["value"], found["threshold"], found["selective_accuracy"]["lower"]
-    (0.8, 0.9, 0.95)
+    >>> found["coverage"]["value"], found["threshold"] > 0.6, found["selective_accuracy"]["lower"]
+    (0.8, True, 0.95)
     """
-    return _points(Ranks.of(*checked_pair(confidence, correct)).groups, (_checked(accuracy),), level, 0)[0]
+    return _points(Ranks.of(*checked_pair(confidence, correct)).groups, (_checked(accuracy),), level)[0]
 
 
 def _checked(accuracy: float) -> float:
@@ -58,67 +58,67 @@ def _checked(accuracy: float) -> float:
 
 @dataclass(frozen=True)
 class _Tests:
-    """Thresholds, strict to lenient, each the lower end of a group; the samples above it that test it.
+    """Thresholds, strict to lenient and the last answers all; what each answers; the samples among it that test it.
 
-    at : the last group that a threshold answers, (t,). wanted : the threshold of each row set aside, and last that
-    which answers all, as positions in ``at``; equal confidences give one threshold.
+    wanted : threshold -> its place among the different ``values``, which equal confidences share.
     """
 
-    at: Array
+    values: Array
     wanted: Array
+    at: Array  # the last group that each answers
     hits: Array
     trials: Array
+    set_aside: int
 
     @classmethod
-    def of(cls, groups: Groups, seed: int) -> _Tests:
-        """Rows set aside for their confidences at random, whatever the order or the batches of the file."""
+    def of(cls, groups: Groups, between: bool, seed: int) -> _Tests:
+        """Rows set aside at random, whatever the order or the batches of the file, and ``between`` two the middle."""
         ranks = generator(seed, "operating_points").choice(groups.rows, rows_set_aside(groups.rows), replace=False)
         gave = np.searchsorted(groups.answered, ranks, side="right")
         right = ranks - groups.before[gave] < groups.correct[gave]  # a random place in its group, the right ones first
-        at, wanted = np.unique(np.append(np.sort(gave), len(groups.answered) - 1), return_inverse=True)
+        lowest = groups.lowest.astype(np.float64)
+        values = np.sort(lowest[gave])
+        if between:  # by chance two may lie far from each other
+            values = np.sort(np.append(values, values[:-1] + np.diff(values) / 2))
+        values, wanted = np.unique(np.append(-values[::-1], np.inf), return_inverse=True)
+        at = len(lowest) - 1 - np.searchsorted(lowest[::-1], -values)
         gone = np.searchsorted(np.sort(gave), at, side="right")
         gone_right = np.searchsorted(np.sort(gave[right]), at, side="right")
-        return cls(at, wanted, groups.right[at] - gone_right, groups.answered[at] - gone)
+        values = np.append(-values[:-1], min(0.0, float(lowest[-1])))
+        return cls(values, wanted, at, groups.right[at] - gone_right, groups.answered[at] - gone, len(gave))
 
 
-def _points(groups: Groups, accuracies: Sequence[float], level: float, seed: int) -> list[dict[str, Any]]:
+def _points(
+    groups: Groups, accuracies: Sequence[float], level: float, between: bool = True, seed: int = 0
+) -> list[dict[str, Any]]:
     required, n = sorted(set(accuracies)), groups.rows
-    tests = _Tests.of(groups, seed)
-    aside = len(tests.wanted) - 1
-    parts, starts = parts_of(required, n - aside, 1 - level), np.zeros((len(required), len(tests.at)))
+    tests = _Tests.of(groups, between, seed)
+    tested = n - tests.set_aside
+    parts, starts = parts_of(required, tested, 1 - level), np.zeros((len(required), len(tests.at)))
     for row, accuracy, part in zip(starts, required, parts, strict=True):
-        np.add.at(row, tests.wanted, starts_of(accuracy, aside + 1, n - aside, part or 1 - level))
+        np.add.at(row, tests.wanted, starts_of(accuracy, len(tests.wanted), tested, part or 1 - level))
     answered, right = groups.answered[tests.at], groups.right[tests.at]
     # what is proved must also be seen on all rows, those set aside included
     short = right < np.array(required)[:, None] * answered
     proved = rejected(np.where(short, 1.0, binomial_tails(tests.hits, tests.trials, required)), starts, parts)
-    thresholds = groups.lowest[tests.at].astype(np.float64)
-    thresholds[-1] = min(0.0, float(thresholds[-1]))
     out = []
     for accuracy in accuracies:
-        told = {"accuracy": accuracy, "level": level, "kind": "exact", "tests": len(tests.at), "set_aside": aside}
-        told["observed"] = _observed(groups, accuracy)
-        found = np.flatnonzero(proved[required.index(accuracy)])
-        if len(found):
-            j = found[-1]
-            m, h = float(answered[j]), float(right[j])
-            lower, upper = clopper_pearson(m, n, level)
-            told |= {
-                "coverage": {"value": m / n, "lower": lower, "upper": upper, "level": level, "kind": "exact"},
-                "threshold": float(thresholds[j]),
-                "answered": int(m),
-                "selective_accuracy": {
-                    "value": h / m,
-                    "lower": accuracy,
-                    "upper": 1.0,
-                    "level": level,
-                    "kind": "exact",
-                },
-                "why": None,
-            }
-        else:
+        seen, found = _observed(groups, accuracy), np.flatnonzero(proved[required.index(accuracy)])
+        told = {"accuracy": accuracy, "level": level, "kind": "exact", "tests": len(tests.at)}
+        told |= {"set_aside": tests.set_aside, "observed": seen}
+        if not len(found):
             told |= dict.fromkeys(("coverage", "threshold", "answered", "selective_accuracy"))
-            told["why"] = _why(n, accuracy, level, told["observed"]["threshold"] is not None)
+            out.append(told | {"why": _why(n, accuracy, level, seen["threshold"] is not None)})
+            continue
+        m, h = float(answered[found[-1]]), float(right[found[-1]])
+        ends, common = clopper_pearson(m, n, level), {"level": level, "kind": "exact"}
+        told |= {
+            "coverage": {"value": m / n, "lower": ends[0], "upper": ends[1], **common},
+            "threshold": float(tests.values[found[-1]]),
+            "answered": int(m),
+            "selective_accuracy": {"value": h / m, "lower": accuracy, "upper": 1.0, **common},
+            "why": None,
+        }
         out.append(told)
     return out
 
@@ -167,4 +167,5 @@ class OperatingPoints(RankMetric[list[dict[str, Any]]]):
         """The table."""
         if not state.rows:
             raise NotApplicable("needs at least one labelled row")
-        return _points(state.groups, self.required, level, seed)
+        # a bin of a histogram may straddle what lies between two confidences
+        return _points(state.groups, self.required, level, state.exact, seed)

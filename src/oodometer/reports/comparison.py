@@ -103,6 +103,9 @@ def on_target(result: Result) -> str:
         ends = finite(first.get("lower")), finite(second.get("upper"))
         if ends[0] is not None and ends[1] is not None and ends[0] <= ends[1]:
             text += "; the first two intervals overlap: which is better is undecided, and a few labels decide it"
+    doubted = [short(row["name"], 30) for row in rows if row.get("trust") == "none"]
+    if doubted:
+        text += f"; the estimate of {_listed(doubted[:_MOST_TOLD])} deserves no trust, nor does its place"
     return f"{text}."
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
+from ..store.files import ENDINGS
 
 __all__ = ["named_models", "said_model"]
 
@@ -16,11 +17,15 @@ __all__ = ["named_models", "said_model"]
 def named_models(models: Any) -> list[tuple[str, Any]]:
     """(name, model) of each: as given, else the last part of a path, with a number where two are the same.
 
+    A predictions file is named without its ending, as `compare` names it; a folder or a model of the hub as it is.
+
     ``models``: one, a list, or name -> one or a list of models; texts may be ``name=model``. Raises `UsageError` for a
     name or a model that is empty.
 
     >>> named_models(["a=models/x", "models/y", "other/y"])
     [('a', 'models/x'), ('y', 'models/y'), ('y-2', 'other/y')]
+    >>> named_models(["bag.parquet", "small-v1.5"])
+    [('bag', 'bag.parquet'), ('small-v1.5', 'small-v1.5')]
     """
     if isinstance(models, Mapping):
         return [(str(n), one) for n, some in models.items() for one in (some if isinstance(some, list) else [some])]
@@ -48,5 +53,6 @@ def said_model(model: Any) -> str:
 
 def _short(model: Any) -> str:
     if isinstance(model, (str, os.PathLike)):
-        return Path(str(model)).name or str(model)
+        path = Path(str(model))
+        return (path.stem if path.suffix.lower() in ENDINGS else path.name) or str(model)
     return str(getattr(model, "__name__", type(model).__name__))

@@ -58,6 +58,9 @@ def findings_on_targets(titles: Sequence[str], found: Sequence[dict[str, Any]]) 
         say += percent(second.value)
         if not apart:
             say += ", but their intervals overlap: undecided; a few labels decide it (`oodometer rank`)"
+        for one in (a, b):
+            if found[one]["trust"] == "none":
+                say += f"; the estimate of {titles[one]} deserves no trust"
         out.append(
             {
                 "name": "target_order",
