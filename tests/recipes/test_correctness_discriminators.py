@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import sys
@@ -77,12 +78,17 @@ def test_leaves_its_files_and_reports_to_the_end(finished: Any) -> None:
 
 def test_predictions_are_files_like_any_other(finished: Any) -> None:
     from oodometer import read
+    from oodometer.recipes.correctness_discriminators.files import read_judged
+    from oodometer.recipes.correctness_discriminators.operating_points import said_of
 
     found, _ = finished
     record = read(found.folder / "cogs/predictions/gen.parquet")
     assert {"votes", "confidence", "correct", "token_logprobs"} <= set(record.fields)
     assert record.votes is not None
     assert record.votes.shape == (3, 60)
+    said = read_judged(found.folder / "cogs", "gen")
+    assert said.votes is not None
+    assert ((said_of(said) >= 0.5) == (said.votes > 0)).all()
 
 
 def test_examples_are_gold_and_mistakes(finished: Any) -> None:
@@ -102,15 +108,24 @@ def test_examples_are_gold_and_mistakes(finished: Any) -> None:
 
 
 def test_tables_are_the_librarys_numbers(finished: Any) -> None:
-    """Every number of a set against plain loops over the predictions file."""
+    """Every number of a set against plain loops over the predictions file, at one half and at the thresholds."""
     from oodometer.recipes.correctness_discriminators.files import read_judged
+    from oodometer.recipes.correctness_discriminators.operating_points import said_of
 
     found, _ = finished
-    for name, one in found.result["tasks"]["cogs"]["sets"].items():
+    task = found.result["tasks"]["cogs"]
+    dev = read_judged(found.folder / "cogs", "dev")
+    cuts = np.array([row["value"] for row in task["thresholds"]["by_judge"]])
+    accepted = (said_of(dev) >= cuts[:3, None]).sum(axis=1)
+    assert accepted.tolist() == [int((dev.verdicts > 0).sum())] * 3  # as often as the parser is right
+    for (name, told), at in itertools.product(task["sets"].items(), ("thresholds", "half")):
+        one = told if at == "thresholds" else {**told, **told["at_half"]}
         record = read_judged(found.folder / "cogs", name)
         assert record.votes is not None
         assert record.confidence is not None
         votes, right = record.votes > 0, record.verdicts > 0
+        if at == "thresholds":
+            votes = said_of(record) >= cuts[:3, None]
         rows = {row["method"]: row for row in one["methods"]}
         lower = sum(all(column) for column in votes.T) / len(right)
         upper = sum(any(column) for column in votes.T) / len(right)
@@ -123,12 +138,51 @@ def test_tables_are_the_librarys_numbers(finished: Any) -> None:
         assert rows["ac"]["value"]["value"] == pytest.approx(record.confidence.mean(), abs=1e-6)
         assert one["inside"] == (lower <= right.mean() <= upper)
         types = np.asarray(record.columns["type"])
-        for row in one["types"]:
+        for row in one["types"] if at == "thresholds" else []:
             part = types == row["type"]
             assert row["rows"] == part.sum()
             assert row["gold"]["value"] == pytest.approx(right[part].mean(), abs=1e-6)
             assert row["lower"]["value"] == pytest.approx(votes[:, part].all(0).mean(), abs=1e-6)
-    assert set(found.result["tasks"]["cogs"]["sets"]) == {"gen", "test"}
+    assert set(task["sets"]) == {"gen", "test"}
+
+
+def test_choices_by_hand(finished: Any) -> None:
+    """The bounds of four voters, three of which must agree, with slack: confidence votes as well."""
+    from oodometer.recipes.correctness_discriminators.files import read_judged
+    from oodometer.recipes.correctness_discriminators.operating_points import said_of
+
+    found, _ = finished
+    task = found.result["tasks"]["cogs"]
+    record = read_judged(found.folder / "cogs", "gen")
+    assert record.confidence is not None
+    said = np.vstack([said_of(record), record.confidence])
+    cuts = task["thresholds"]["by_judge"]
+    assert [row["judge"] for row in cuts] == ["classifier_0", "classifier_1", "classifier_2", "confidence"]
+    strict, lenient = (said >= np.array([[row[end]] for row in cuts]) for end in ("strict", "lenient"))
+    lower = np.mean([sum(column) >= 3 for column in strict.T])
+    upper = np.mean([sum(column) >= 2 for column in lenient.T])
+    (row,) = [
+        row
+        for row in task["sets"]["gen"]["choices"]
+        if (row["voters"], row["accept"], row["agree"]) == ("judges and confidence", "slack", 3)
+    ]
+    assert (row["lower"], row["upper"]) == (pytest.approx(lower, abs=1e-5), pytest.approx(upper, abs=1e-5))
+    assert row["inside"] == (lower <= (record.verdicts > 0).mean() <= upper)
+    assert len(task["sets"]["gen"]["choices"]) == 3 * 2 + 2 * 2
+
+
+def test_a_task_without_thresholds(finished: Any) -> None:
+    """Where every development output is right no threshold follows, and the votes stay as they are."""
+    from oodometer.recipes.correctness_discriminators.files import read_judged
+    from oodometer.recipes.correctness_discriminators.operating_points import OperatingPoints
+
+    found, _ = finished
+    dev = read_judged(found.folder / "cogs", "dev")
+    right = dev.take(np.flatnonzero(dev.verdicts > 0))
+    points = OperatingPoints(right, 0.95)
+    assert points.to_dict(("a", "b", "c")) is None
+    assert points.voted(right) is right
+    assert [row["accept"] for row in points.choices(right)] == ["half", "half"]
 
 
 def test_results_hold_no_text_of_the_data(finished: Any) -> None:
@@ -147,7 +201,7 @@ def test_self_training_by_hand(finished: Any, tmp_path: Path) -> None:
 
     found, _ = finished
     home = tmp_path / "run"
-    shutil.copytree(found.folder / "cogs", home / "cogs", ignore=shutil.ignore_patterns("self_trained", "other_seed"))
+    shutil.copytree(found.folder / "cogs", home / "cogs", ignore=shutil.ignore_patterns("self_trained"))
     record = read_judged(home / "cogs", "gen")
     right = record.verdicts > 0
     lucky = np.arange(60) % 10 == 0
@@ -167,9 +221,8 @@ def test_self_training_by_hand(finished: Any, tmp_path: Path) -> None:
     rows = {one["name"]: one for one in said["sets"]}
     assert {name: one["rows"] for name, one in rows.items()} == {"gen": len(judge), "test": 40}
     assert rows["gen"]["old"]["value"] == pytest.approx(right[judge].mean(), abs=1e-6)
-    for name in ("new", "other_seed"):
-        gain = rows["gen"][name]["value"] - rows["gen"]["old"]["value"]
-        assert rows["gen"][f"{name}_gain"]["value"] == pytest.approx(gain, abs=2e-6)
+    gain = rows["gen"]["new"]["value"] - rows["gen"]["old"]["value"]
+    assert rows["gen"]["new_gain"]["value"] == pytest.approx(gain, abs=2e-6)
     assert steps == sorted(steps)
     assert steps[-1] == 1
     before = (home / "cogs/self_trained/weights.safetensors").stat().st_mtime_ns
@@ -252,7 +305,9 @@ def test_tasks_join_the_tables(finished: Any, tmp_path: Path) -> None:
 
 
 def test_wrong_calls(tiny: Any, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="unknown task 'x' at scale small; known: cogs, pos-cogs"):
+    with pytest.raises(
+        UsageError, match="unknown task 'x' at scale small; known: cogs, cogs-seed-1, cogs-seed-2, pos-cogs"
+    ):
         reproduce(PAPER, tasks=["x"])
     with pytest.raises(UsageError, match="correctness-discriminators has no models to choose from, got 'T5'"):
         reproduce(PAPER, only=["T5"])
@@ -285,7 +340,12 @@ def test_figures_are_valid_vega_lite(finished: Any) -> None:
     convert = pytest.importorskip("vl_convert")
     found, _ = finished
     paths = sorted((found.folder / "figures").glob("*.vl.json"))
-    assert [path.name for path in paths] == ["bounds.vl.json", "figure-4-samples.vl.json", "k-of-n.vl.json"]
+    assert [path.name for path in paths] == [
+        "bounds-at-half.vl.json",
+        "bounds.vl.json",
+        "figure-4-samples.vl.json",
+        "k-of-n.vl.json",
+    ]
     for path in paths:
         drawn = convert.vegalite_to_svg(json.loads(path.read_text()))
         assert "<svg" in drawn

@@ -29,16 +29,16 @@ class TaskData:
     @cached_property
     def train(self) -> Dataset:
         """What the parser learns from."""
-        return self._ready(self._short_enough["train"].sample(self.task.config.train_rows, self.task.config.seed))
+        return self._ready(self._short_enough["train"].sample(self.task.config.train_rows, self.task.config.data_seed))
 
     @cached_property
     def dev(self) -> Dataset:
         """What stops the training of judges, and gives ATC its threshold: in distribution."""
-        return self._ready(self._short_enough["dev"].sample(self.task.config.dev_rows, self.task.config.seed + 1))
+        return self._ready(self._short_enough["dev"].sample(self.task.config.dev_rows, self.task.config.data_seed + 1))
 
     def test(self, name: str) -> Dataset:
         """A test set by its name."""
-        return self._ready(self._short_enough[name].sample(self.task.config.test_rows, self.task.config.seed + 2))
+        return self._ready(self._short_enough[name].sample(self.task.config.test_rows, self.task.config.data_seed + 2))
 
     @property
     def clean(self) -> Clean:
@@ -100,7 +100,7 @@ class TaskData:
         rare = self.task.config.rare
         if not rare:
             return None
-        train = self._short_enough["train"].sample(self.task.config.train_rows, self.task.config.seed)
+        train = self._short_enough["train"].sample(self.task.config.train_rows, self.task.config.data_seed)
         return with_signatures(train.inputs, rare)
 
     def _ready(self, data: Dataset) -> Dataset:

@@ -1,4 +1,4 @@
-"""Figures: bounds beside the truth, the paper's Figure 4 (samples of every size), and k-of-n voting."""
+"""Figures: bounds beside the truth, with thresholds and without, samples of every size (Figure 4), k-of-n voting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAD = "The tasks of Yao and Koller (2024) as this run has them; numbers and cla
 
 def names() -> tuple[str, ...]:
     """Names of the files, relative to the workspace."""
-    return kit.figure_files(("bounds", "figure-4-samples", "k-of-n"))
+    return kit.figure_files(("bounds", "bounds-at-half", "figure-4-samples", "k-of-n"))
 
 
 def draw(workspace: Workspace, progress: Progress) -> None:
@@ -30,6 +30,7 @@ def draw(workspace: Workspace, progress: Progress) -> None:
 def drawings(result: Mapping[str, Any]) -> list[Drawing]:
     """One figure of all data sets, and two with a panel for each of them."""
     bounds = "Bar: lower to upper bound; dark mark: their mean; orange: gold; grey: baselines."
+    half = "The same where judges accept at P ≥ 0.5, as in the paper."
     samples = "Bounds (blue) and gold (orange) in samples of the test set (Figure 4)."
     agreement = "Width of the bounds and share of the samples that hold the truth."
     sets = sets_of(result)
@@ -41,16 +42,17 @@ def drawings(result: Mapping[str, Any]) -> list[Drawing]:
         return [make(one, place) for one, place in zip(sets, places, strict=True)]
 
     return [
-        Drawing("bounds", "Bounds and truth", bounds, [_bounds(result)], width=520),
+        Drawing("bounds", "Bounds and truth", bounds, [_bounds(result, "thresholds")], width=520),
+        Drawing("bounds-at-half", "Bounds and truth, P ≥ 0.5", half, [_bounds(result, "half")], width=520),
         Drawing("figure-4-samples", "Samples of every size", samples, each(_samples), **size),
         Drawing("k-of-n", "Fewer judges that must agree", agreement, each(_agreement), **size),
     ]
 
 
-def _bounds(result: Mapping[str, Any]) -> Panel:
+def _bounds(result: Mapping[str, Any], at: str) -> Panel:
     """A row for each data set: the bar of its bounds, and marks."""
     bars, marks = [], []
-    for one in sets_of(result):
+    for one in sets_of(result, at=at):
         told = {name: row["value"]["value"] for name, row in one["by_method"].items()}
         bars.append({"data": one["title"], "lower": told["lower"], "upper": told["upper"]})
         said = {"gold": one["gold"]["value"], "mean": told["mean"]}

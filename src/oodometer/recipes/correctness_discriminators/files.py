@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ...predictions import Predictions
 from ...store import as_source
+from ...verbs.discriminate.thresholding import PROBABILITY
 
 __all__ = ["read_judged", "read_pairs"]
 
@@ -13,8 +14,12 @@ COLUMNS = ("type", "gold")
 
 
 def read_judged(folder: Path, name: str) -> Predictions:
-    """The predictions file of a set, its votes, texts, types and gold outputs."""
-    source = as_source(folder / "predictions" / f"{name}.parquet", extra_columns=COLUMNS)
+    """The predictions file of a set: its votes and P(Correct) of each judge, texts, types and gold outputs."""
+    import pyarrow.parquet as pq
+
+    path = folder / "predictions" / f"{name}.parquet"
+    said = [one for one in pq.read_schema(path).names if one.startswith(PROBABILITY)]
+    source = as_source(path, extra_columns=(*COLUMNS, *said))
     return source.read(source.fields)
 
 

@@ -10,14 +10,13 @@ from ...models.torch.library import torch
 from ..base import Progress, Recipe, Step, Workspace
 from ..kit.claims import judged
 from ..kit.publish import write_result
-from ..kit.tasks import joined
 from ..missing import LACKS, check_all
 from . import figures, tables
 from .findings import claims_of
 from .markdown import markdown
 from .needs import needs_of
 from .steps import steps_of
-from .tasks import Task, tasks_of
+from .tasks import Task, replicates_of, tasks_of
 
 __all__ = ["RECIPE", "CorrectnessDiscriminators"]
 
@@ -35,13 +34,18 @@ class CorrectnessDiscriminators(Recipe):
         self.lineup = lineup
 
     def tasks(self, scale: str) -> tuple[str, ...]:
-        """Names of the tasks."""
-        return tuple(task.name for task in self.lineup(scale))
+        """Names of the tasks, and of their trainings from other seeds."""
+        return tuple(one.name for task in self.lineup(scale) for one in (task, *replicates_of(task)))
 
     def steps(self, scale: str, only: Sequence[str]) -> list[Step]:
-        """Every task by itself, then the tables over all that are finished; with ``only`` no other tasks."""
+        """Every task by itself, then the tables over all that are finished; with ``only`` no other tasks.
+
+        Trainings from other seeds are done where they are named.
+        """
         torch()  # a missing extra is said before anything is read
-        chosen = [task for task in self.lineup(scale) if not only or task.name in only]
+        lineup = self.lineup(scale)
+        others = [one for task in lineup for one in replicates_of(task)]
+        chosen = [one for one in (*lineup, *others) if one.name in only] if only else [*lineup]
         if not chosen:
             raise UsageError(f"expected tasks among {', '.join(self.tasks(scale))}, got {', '.join(only)}")
         try:
@@ -49,10 +53,10 @@ class CorrectnessDiscriminators(Recipe):
         except LACKS:
             check_all(needs_of(chosen))  # not the first thing that is missing, but all
             raise
-        names = tuple(task.name for task in self.lineup(scale))
+        names, replicates = (tuple(one.name for one in some) for some in (lineup, others))
 
         def tabulate(workspace: Workspace, progress: Progress) -> None:
-            write_result(self, workspace, tables.combine(workspace, scale, names))
+            write_result(self, workspace, tables.combine(workspace, scale, names, replicates))
             progress(1, 1)
 
         studies = tuple(f"{task.name}/study" for task in chosen)
@@ -63,8 +67,8 @@ class CorrectnessDiscriminators(Recipe):
         return out
 
     def is_finished(self, result: Mapping[str, Any]) -> bool:
-        """Whether there is a finished task."""
-        return bool(result["tasks"])
+        """Whether there is a finished task, or a training of one from another seed."""
+        return bool(result["tasks"] or result.get("replicates"))
 
     def claims(self, result: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The paper's findings, tested."""
@@ -72,7 +76,8 @@ class CorrectnessDiscriminators(Recipe):
 
     def joined(self, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
         """The new result with the tasks that it lacks."""
-        return super().joined(old, joined(old, new, self.tasks(new["scale"])))
+        names = tuple(task.name for task in self.lineup(new["scale"]))
+        return super().joined(old, tables.joined_replicates(old, new, names))
 
     def to_markdown(self, result: Mapping[str, Any]) -> str:
         """Tables and findings as Markdown."""

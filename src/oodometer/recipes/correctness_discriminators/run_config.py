@@ -38,7 +38,8 @@ class RunConfig:
     metric_judge : what a discriminator of another metric is made of, where the task has one.
     longest_output : tokens after which an output is cut.
     draws : subsets of each size in the study of small test sets (Figure 4).
-    seed : of every draw and of the parser.
+    seed : of the parser, its mistakes and the judges.
+    data_seed : of the draws of rows, the same in every run of a task, so that runs are compared on the same rows.
     """
 
     longest: int | None = None
@@ -65,6 +66,7 @@ class RunConfig:
     longest_output: int = 512
     draws: int = 50
     seed: int = 0
+    data_seed: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""

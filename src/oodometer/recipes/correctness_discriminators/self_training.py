@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -44,24 +43,21 @@ def self_train(data: TaskData, workspace: Workspace, home: str, progress: Progre
 
     The test set is cut in two, type by type. Of one half the outputs that all judges accept become training pairs; its
     truth is used only to measure how pure they are. The other half, and the other test sets, say whether the new parser
-    is better than the old one. All parsers are trained by the same plan, for the same number of passes. A third one,
-    trained as the old one but from another seed, shows how much two trainings differ for no reason.
+    is better than the old one. Both are trained by the same plan from the same seed, for the same number of passes. How
+    much two trainings differ for no reason is seen from the other seeds of the task.
     """
     use_threads(1)
     config, name = data.task.config, data.task.pseudo_labels
     assert name is not None
     old = read_judged(workspace.folder / home, name)
-    learn, judge = halves(np.asarray(old.columns["type"]).astype(str), config.seed)
+    learn, judge = halves(np.asarray(old.columns["type"]).astype(str), config.data_seed)
     accepted = pseudo_labels(old.take(learn), level=LEVEL)
     found = {"set": name, "pool": len(learn), **_purity(accepted), "sets": []}
     if len(accepted):
-        new = _trained(data, accepted, config.seed, workspace, f"{home}/self_trained", lambda a, b: progress(a, 2 * b))
-        other = _trained(
-            data, None, config.seed + 1, workspace, f"{home}/other_seed", lambda a, b: progress(a + b, 2 * b)
-        )
+        new = _trained(data, accepted, workspace, f"{home}/self_trained", progress)
         for one in data.task.tests:
             rows = judge if one.name == name else None
-            found["sets"].append(_compared(data, {"new": new, "other_seed": other}, workspace, home, one.name, rows))
+            found["sets"].append(_compared(data, new, workspace, home, one.name, rows))
     workspace.write_json(f"{home}/self_training.json", rounded(found))
 
 
@@ -71,19 +67,17 @@ def _purity(accepted: PseudoLabels) -> dict[str, Any]:
 
 
 def _trained(
-    data: TaskData, accepted: PseudoLabels | None, seed: int, workspace: Workspace, home: str, progress: Progress
+    data: TaskData, accepted: PseudoLabels, workspace: Workspace, home: str, progress: Progress
 ) -> EncoderDecoder:
     """A parser of the task's plan; one that was finished before an interruption is loaded."""
     folder = workspace / home
     if (folder / "finished").is_file():
         return EncoderDecoder.load(folder)
-    inputs, outputs = list(data.train.inputs), list(data.train.targets)
-    if accepted is not None:
-        assert accepted.record.input is not None
-        assert accepted.record.output is not None
-        inputs += accepted.record.input.tolist()
-        outputs += accepted.record.output.tolist()
-    parser = new_parser(data, seed)
+    assert accepted.record.input is not None
+    assert accepted.record.output is not None
+    inputs = [*data.train.inputs, *accepted.record.input.tolist()]
+    outputs = [*data.train.targets, *accepted.record.output.tolist()]
+    parser = new_parser(data, data.task.config.seed)
     parser.fit(inputs, outputs, checkpoint=folder / "checkpoint", progress=progress)
     parser.save(folder)
     shutil.rmtree(folder / "checkpoint", ignore_errors=True)
@@ -93,27 +87,24 @@ def _trained(
 
 def _compared(
     data: TaskData,
-    parsers: Mapping[str, EncoderDecoder],
+    parser: EncoderDecoder,
     workspace: Workspace,
     home: str,
     name: str,
     rows: Array | None,
 ) -> dict[str, Any]:
-    """Exact match of the old parser and of others on the same rows, and the differences with their intervals."""
+    """Exact match of the old parser and of the new one on the same rows, and the difference with its interval."""
     before = read_judged(workspace.folder / home, name)
     given = data.test(name)
     places = np.arange(len(given)) if rows is None else rows
     part = given.take(places.tolist())
-    right = {"old": before.verdicts[places] > 0}
-    for key, parser in parsers.items():
-        record = parser.predict(part.inputs, gold=part.targets, beams=data.task.config.beams, clean=data.clean)
-        right[key] = record.verdicts > 0
+    record = parser.predict(part.inputs, gold=part.targets, beams=data.task.config.beams, clean=data.clean)
+    right = {"old": before.verdicts[places] > 0, "new": record.verdicts > 0}
     out: dict[str, Any] = {"name": name, "rows": len(places)}
     for key, verdicts in right.items():
         accuracy = share(int(verdicts.sum()), len(verdicts), LEVEL)
         assert accuracy is not None
         out[key] = accuracy.to_dict()
-        if key != "old":
-            gap = verdicts.astype(float) - right["old"]
-            out[f"{key}_gain"] = paired_gap(float(gap.sum()), float(np.square(gap).sum()), len(gap), LEVEL).to_dict()
+    gap = right["new"].astype(float) - right["old"]
+    out["new_gain"] = paired_gap(float(gap.sum()), float(np.square(gap).sum()), len(gap), LEVEL).to_dict()
     return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
+from ...verbs.discriminate.thresholding import PROBABILITY
 from ..base import Progress, Step, Workspace
 from .data import TaskData
 from .metric import learn_metric
@@ -99,6 +100,7 @@ class _Steps:
             asked.append(f"ask-{name}")
             files = [f"predictions/{name}.parquet", f"predictions/{name}.json"]
             how: dict[str, Any] = {"data": self.data.fingerprint(name), "beams": self.task.config.beams}
+            how["columns"] = PROBABILITY
             share = 0.15 / (len(self.task.tests) + 1)
             about = f"parsing and judging {name}"
             needs = ["parser", "panel"]

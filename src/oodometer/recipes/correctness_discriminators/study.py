@@ -18,32 +18,43 @@ from ..base import Progress, Workspace
 from ..kit.tables import rounded
 from .data import TaskData
 from .files import read_judged
+from .operating_points import OperatingPoints
 
 __all__ = ["FORM", "study_task"]
 
-FORM = 1  # raise it where the form of the result changes: then the step is done again
+FORM = 2  # raise it where the form of the result changes: then the step is done again
 LEVEL = 0.95
+_BOTH = ("methods", "inside", "width", "bounds", "subsets")  # told for the paper's thresholds, one half, as well
 _STEPS = ("parser", "examples", "panel")
 
 
 def study_task(data: TaskData, workspace: Workspace, home: str, more: Mapping[str, str], progress: Progress) -> None:
     """Judge the votes on every test set; writes ``<home>/result.json``, which holds no text of the data.
 
+    The judges accept from their thresholds on, which the development set gives; what they say at one half, as in the
+    paper, stands beside it (``at_half``), and the bounds under each choice of both (``choices``).
+
     ``more`` names further parts of the result with the files that hold them (pseudo-labels, another metric).
     """
     task = data.task
     reference = read_judged(workspace.folder / home, "dev")
+    points = OperatingPoints(reference, LEVEL)
     sets = {}
     for done, test in enumerate(task.tests, 1):
         record = read_judged(workspace.folder / home, test.name)
-        found = vote_study(record, reference=reference, draws=task.config.draws, level=LEVEL, seed=task.config.seed)
+        given: dict[str, Any] = {"reference": reference, "draws": task.config.draws, "level": LEVEL}
+        given["seed"] = task.config.data_seed
+        voted = points.voted(record)
+        found, at_half = (_short(vote_study(one, **given).to_dict()) for one in (voted, record))
         sets[test.name] = {
             "title": test.title,
             "domain": test.domain,
             "paper": test.paper,
             "resembles": test.resembles,
-            **_short(found.to_dict()),
-            "types": _by_type(record),
+            **found,
+            "at_half": {key: at_half[key] for key in _BOTH},
+            "choices": points.choices(record),
+            "types": _by_type(voted),
             "cut": workspace.read_json(f"{home}/predictions/{test.name}.json"),
         }
         progress(done, len(task.tests))
@@ -64,6 +75,9 @@ def study_task(data: TaskData, workspace: Workspace, home: str, more: Mapping[st
         "parser": workspace.read_json(f"{home}/parser.json"),
         "examples": workspace.read_json(f"{home}/examples/statistics.json"),
         "panel": workspace.read_json(f"{home}/panel.json"),
+        "replicate_of": task.replicate_of,
+        "seed": task.config.seed,
+        "thresholds": rounded(points.to_dict(reference.names["judge"])),
         "dev_accuracy": rounded(_accuracy(reference).to_dict()),
         "sets": sets,
         **{name: workspace.read_json(file) for name, file in more.items()},

@@ -12,7 +12,10 @@ from ...datasets import Dataset
 from ...errors import UsageError
 from .run_config import RunConfig
 
-__all__ = ["Task", "TestSet", "tasks_of"]
+__all__ = ["REPLICATES", "Task", "TestSet", "replicates_of", "tasks_of"]
+
+REPLICATES = (1, 2)
+"""Seeds of the trainings that are done again, besides the first, 0."""
 
 Load = Callable[[], Dataset]
 
@@ -56,6 +59,7 @@ class Task:
     pseudo_labels : the test set whose accepted outputs are learnt from in one round of self-training; None for none.
     metric : "token_f1" where a discriminator of that metric is trained as well.
     weight : about how many minutes all steps take; only the bar depends on it.
+    replicate_of : name of the task that this is another training of; None for the first one.
     """
 
     name: str
@@ -69,6 +73,7 @@ class Task:
     pseudo_labels: str | None = None
     metric: str | None = None
     weight: float = 15.0
+    replicate_of: str | None = None
 
 
 def tasks_of(scale: str) -> tuple[Task, ...]:
@@ -82,6 +87,25 @@ def tasks_of(scale: str) -> tuple[Task, ...]:
     if scale == "paper":
         return _paper()
     raise UsageError(f"unknown scale {scale!r}; expected small or paper")
+
+
+def replicates_of(task: Task) -> tuple[Task, ...]:
+    """The task trained again from other seeds, on the same rows; a judge of another metric is trained once.
+
+    >>> [one.name for one in replicates_of(tasks_of("small")[0])]
+    ['cogs-seed-1', 'cogs-seed-2']
+    """
+    return tuple(
+        replace(
+            task,
+            name=f"{task.name}-seed-{seed}",
+            title=f"{task.title}, seed {seed}",
+            config=replace(task.config, seed=seed),
+            metric=None,
+            replicate_of=task.name,
+        )
+        for seed in REPLICATES
+    )
 
 
 # ------------------------------------------------------------------ small: data at hand, models from scratch

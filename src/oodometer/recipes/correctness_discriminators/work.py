@@ -11,6 +11,7 @@ import numpy as np
 
 from ...datasets import Dataset
 from ...discriminators import (
+    HALF,
     ClassifierDiscriminator,
     Discriminator,
     Examples,
@@ -23,6 +24,8 @@ from ...models.seq2seq import EncoderDecoder, snapshot_folders
 from ...models.torch.library import use_threads
 from ...models.torch.training import TrainingConfig
 from ...store import write_predictions
+from ...verbs.discriminate.thresholding import with_probabilities
+from ...verbs.discriminate.worth import judge_names
 from ..base import Progress, Workspace
 from .data import TaskData
 from .files import read_pairs
@@ -181,9 +184,10 @@ def ask(data: TaskData, name: str, workspace: Workspace, home: str, progress: Pr
     inputs, outputs = data.seen(record.input.tolist(), record.output.tolist())
     # An empty output is judged Incorrect without asking, so it stays empty however pairs are read.
     outputs = [new if old.strip() else "" for new, old in zip(outputs, record.output.tolist(), strict=True)]
-    votes = panel.votes(inputs, outputs, progress=lambda a, b: progress(a + b, 2 * b)).astype(np.int8)
-    names = {**record.names, "judge": tuple(f"{one.kind}_{i}" for i, one in enumerate(panel.members))}
-    write_predictions(replace(record, votes=votes, names=names), workspace / f"{home}/predictions/{name}.parquet")
+    said = panel.probabilities(inputs, outputs, progress=lambda a, b: progress(a + b, 2 * b))
+    names = judge_names(panel.members)
+    record = replace(record, votes=(said >= HALF).astype(np.int8), names={**record.names, "judge": names})
+    write_predictions(with_probabilities(record, said, names), workspace / f"{home}/predictions/{name}.parquet")
     workspace.write_json(
         f"{home}/predictions/{name}.json",
         {"parser_cut": parser.truncated, "parser_unknown": parser.unknown, "judges_cut": panel.truncated},

@@ -15,6 +15,7 @@ from ...predictions import Predictions
 from .rows import TextRows
 
 __all__ = [
+    "PROBABILITY",
     "Acceptance",
     "calibrated",
     "check_labelled",
@@ -25,7 +26,7 @@ __all__ = [
     "with_probabilities",
 ]
 
-_COLUMN = "p_correct_"
+PROBABILITY = "p_correct_"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +114,7 @@ def shortest(said: Array) -> Array:
 
 def with_probabilities(record: Predictions, said: Array, names: Sequence[str]) -> Predictions:
     """The record with a column ``p_correct_<judge>`` for each judge, so that other thresholds need no judge."""
-    found = {f"{_COLUMN}{name}": one for name, one in zip(names, said, strict=True)}
+    found = {f"{PROBABILITY}{name}": one for name, one in zip(names, said, strict=True)}
     return replace(record, columns={**record.columns, **found}, _cache={})
 
 
@@ -124,8 +125,8 @@ def probability_columns(rows: TextRows) -> tuple[tuple[str, ...], Array]:
     """
     names, found = [], []
     for column, values in rows.record.columns.items():
-        if column.startswith(_COLUMN):
-            names.append(column.removeprefix(_COLUMN))
+        if column.startswith(PROBABILITY):
+            names.append(column.removeprefix(PROBABILITY))
             found.append(_numbers(rows, column, values))
     return tuple(names), np.array(found, dtype=np.float64).reshape(len(names), len(rows.inputs))
 

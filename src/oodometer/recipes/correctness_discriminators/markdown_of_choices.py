@@ -1,0 +1,68 @@
+"""Markdown of what was chosen and repeated: how each choice of the bounds fared, and the seeds side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..kit.tables import section
+from .choices import ENOUGH, Fare, fares, left_out
+from .seeds import trainings
+
+__all__ = ["choices_table", "seeds_table"]
+
+
+def choices_table(result: Mapping[str, Any]) -> str:
+    """Every choice of voters, thresholds and agreement, and what choosing on other tasks gives."""
+    found = fares(result)
+    if not found:
+        return ""
+    rows, after, chosen = [_row(one) for one in found], "", left_out(result)
+    if chosen is not None:
+        rows.append(_row(chosen[0]))
+        told = "; ".join(f"{task}: {choice}" for task, choice in chosen[1].items())
+        after = "In the last row each task has the choice that was the narrowest of those with the truth inside on at "
+        after += f"least {100 * ENOUGH:.0f} % of the sets of the OTHER tasks ({told})."
+    heads = ["choice", "gold inside", "in distribution", "mean width", "AE of the mean", "out of distribution"]
+    text = "**The bounds under each choice, %.** `confidence` is the parser's, thresholded as ATC does, as one more "
+    text += "judge; slack: strict thresholds for the lower bound, lenient ones for the upper, each off by what so few "
+    text += "development rows leave open."
+    return section(text, heads, rows, after)
+
+
+def _row(one: Fare) -> list[str]:
+    inside = [f"{one.inside} of {one.sets}", f"{one.inside_near} of {one.sets_near}"]
+    return [one.name, *inside, *(f"{100 * value:.1f}" for value in (one.width, one.error, one.error_away))]
+
+
+def seeds_table(result: Mapping[str, Any]) -> str:
+    """Truth, bounds and error of the mean of every training; empty where each task has one."""
+    rows = []
+    for name, task in result["tasks"].items():
+        runs = trainings(result, name)
+        if len(runs) < 2:
+            continue
+        for key, first in task["sets"].items():
+            cells = [first["title"]]
+            for of in (_gold, _bounds, _error):
+                cells.append("; ".join(of(run["sets"][key]) for run in runs))
+            rows.append(cells)
+    if not rows:
+        return ""
+    heads = ["data", "gold", "bounds with thresholds", "AE of the mean"]
+    text = "**Seeds, %.** The same rows, trained again from other seeds: parser, its mistakes and judges; in the order "
+    return section(f"{text}of the seeds.", heads, rows)
+
+
+def _gold(one: Mapping[str, Any]) -> str:
+    return f"{100 * one['gold']['value']:.1f}"
+
+
+def _bounds(one: Mapping[str, Any]) -> str:
+    ends = {row["method"]: row["value"]["value"] for row in one["methods"]}
+    mark = "" if one["inside"] else " (**no**)"
+    return f"{100 * ends['lower']:.1f} to {100 * ends['upper']:.1f}{mark}"
+
+
+def _error(one: Mapping[str, Any]) -> str:
+    return next(f"{100 * row['error']['value']:.1f}" for row in one["methods"] if row["method"] == "mean")
