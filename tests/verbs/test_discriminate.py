@@ -17,14 +17,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oodometer.discriminators import Panel, RuleDiscriminator
-from oodometer.errors import InputError, MissingExtraError, UsageError
+from oodometer.discriminators import ClassifierDiscriminator, Panel, RuleDiscriminator
+from oodometer.errors import InputError, MissingExtraError, UsageError, WorkError
 from oodometer.extras import install_line
 from oodometer.intervals import clopper_pearson
 from oodometer.predictions import Predictions
 from oodometer.results import Interval
 from oodometer.store import open_predictions
 from oodometer.verbs.discriminate import judge_outputs, train_judges
+from oodometer.verbs.discriminate.first_judge import stop_at_a_coin
 from oodometer.verbs.discriminate.folder import open_judges, revived
 from oodometer.verbs.discriminate.judged import metric_numbers, vote_numbers
 from oodometer.verbs.discriminate.pairs import Pairs, pairs_of, split
@@ -787,3 +788,54 @@ def test_an_existing_classifier_is_a_judge(classifier: Callable[..., str]) -> No
         judge_outputs(None, ROWS, existing=[three], judge_labels=["right"])
     with pytest.raises(InputError, match="one label that means Correct for all"):
         judge_outputs(None, ROWS, existing=[three], judge_labels=["neutral", "entailment"])
+
+
+# ------------------------------------------------------------------------------------------------ the first judge
+
+
+def held_out(rows: int) -> Pairs:
+    """As many wrong pairs as right ones."""
+    (texts,) = rows_of({"input": [f"i{row}" for row in range(rows)], "output": ["A", "X"] * (rows // 2),
+                        "gold": ["A", "A"] * (rows // 2)})  # fmt: skip
+    return pairs_of([texts])
+
+
+def test_a_first_judge_that_is_a_coin_ends_the_training() -> None:
+    draw, held = random.Random(0), held_out(2000)
+    coin = RuleDiscriminator(lambda i, o: draw.random())
+    with pytest.raises(
+        WorkError, match=r"the first of 5 judges is no better than a coin: .* (49|5\d) % .*--all-judges"
+    ):
+        stop_at_a_coin(coin, held, 5)
+    stop_at_a_coin(coin, held_out(20), 5)  # too few pairs to be sure
+    stop_at_a_coin(RuleDiscriminator(lambda i, o: 0.3 if o == "A" else 0.2), held, 5)  # rejects all at 0.5: no coin
+
+
+def test_the_area_against_scikit_learn() -> None:
+    from sklearn.metrics import roc_auc_score
+
+    from oodometer.verbs.discriminate.first_judge import ranks_above
+
+    rng = np.random.default_rng(0)
+    right = rng.random(300) < 0.3
+    said = np.round(rng.random(300) + 0.2 * right, 1)
+    assert ranks_above(said, right)[0] == pytest.approx(roc_auc_score(right, said))
+
+
+def test_a_stopped_training_goes_on_when_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
+    monkeypatch.setattr("oodometer.verbs.discriminate.first_judge.POOR", 1.01)  # no judge is good enough
+    rows = bracketed(80, 0)
+    short: dict[str, Any] = {"judges": 2, "config": TINY, "epochs": 1}
+    with pytest.raises(WorkError, match="first of 2 judges"):
+        train_judges(written(tmp_path / "a.jsonl", rows), tmp_path / "judges", **short)
+    fits: list[int] = []
+    fit = ClassifierDiscriminator.fit
+
+    def counted(self: ClassifierDiscriminator, *pairs: Any, **options: Any) -> Any:
+        fits.append(self.training.seed)
+        return fit(self, *pairs, **options)
+
+    monkeypatch.setattr(ClassifierDiscriminator, "fit", counted)
+    found = train_judges(tmp_path / "a.jsonl", tmp_path / "judges", all_judges=True, **short)
+    assert (found.judges, fits) == (2, [1])  # the first one was kept

@@ -84,6 +84,10 @@ def train(
     metric: Annotated[
         str, typer.Option(help="exact (right or wrong), or a metric to predict: token-f1 or bleu.")
     ] = "exact",
+    all_judges: Annotated[
+        bool,
+        typer.Option("--all-judges", help="Train the others even where the first judge is no better than a coin."),
+    ] = False,
     level: options.Level = 0.95,
     rename: options.Rename = None,
     seed: Annotated[int, typer.Option(help="Seed of the judges, of the held-out inputs and of all draws.")] = 0,
@@ -109,6 +113,7 @@ def train(
             max_length=max_length,
             balance=balance,
             metric=metric,
+            all_judges=all_judges,
             level=level,
             seed=seed,
             mapping=output.parse_mapping(rename or []),

@@ -44,6 +44,7 @@ class TrainingOptions:
     max_length: int = 512
     balance: float = 1.0
     metric: str = "exact"
+    all_judges: bool = False
     level: float = 0.95
     seed: int = 0
     mapping: Mapping[str, str] | None = None

@@ -22,6 +22,7 @@ from ...models.torch.library import torch as load_torch
 from ...results import plain
 from ...store import write_predictions
 from ..opening import Opener
+from .first_judge import stop_at_a_coin
 from .folder import HELD_OUT, finish, finished, noting_cuts, revived, training_home
 from .options import KINDS, Progress, TrainingOptions
 from .pairs import Pairs, pairs_of, split
@@ -107,6 +108,7 @@ def train_judges(
     max_length: int = 512,
     balance: float = 1.0,
     metric: str = "exact",
+    all_judges: bool = False,
     level: float = 0.95,
     seed: int = 0,
     mapping: Mapping[str, str] | None = None,
@@ -147,11 +149,15 @@ def train_judges(
         Most wrong pairs for each right one, 0 for all.
     metric :
         "exact", or a metric that the judges learn to predict: "token-f1" or "bleu", against ``gold``.
+    all_judges :
+        Whether to train the others where the first judge is no better than a coin on the held-out pairs (see
+        `stop_at_a_coin`); by default the training ends there, and goes on from there when it is asked for all.
     level, seed, mapping, device, progress :
         Of the intervals; of all draws; {their column: our column}; "cpu" or "cuda"; called with (done, all).
 
     Raises `InputError` for rows that cannot be judged or that are all right, `UsageError` for a call that makes no
-    sense, `MissingExtraError` without torch. Source: Yao and Koller (2024).
+    sense, `WorkError` where the first judge is a coin, `MissingExtraError` without torch. Source: Yao and Koller
+    (2024).
 
     >>> train_judges({"input": ["a b"] * 20, "gold": ["A B"] * 20, "output": ["A  B"] * 20}, "judges")
     Traceback (most recent call last):
@@ -168,6 +174,7 @@ def train_judges(
         max_length=max_length,
         balance=balance,
         metric=metric,
+        all_judges=all_judges,
         level=level,
         seed=seed,
         mapping=mapping,
@@ -283,16 +290,25 @@ def _panel(data: _Data, state: Path, options: TrainingOptions) -> tuple[Panel, l
         if options.pretraining:
             start = _pretrained(learnt, state, options, _part(options.progress, 0.0, first))
             make = partial(options.judge, start=str(start))
-        panel = Panel.train(
-            make,
-            range(options.seed * SEEDS, options.seed * SEEDS + options.judges),
-            learnt.inputs,
-            learnt.outputs,
-            _targets(learnt, options.metric),
-            dev=(held.inputs, held.outputs, _targets(held, options.metric)),
-            checkpoint=state,
-            progress=_part(options.progress, first, 1 - _HELD),
-        )
+        seeds = range(options.seed * SEEDS, options.seed * SEEDS + options.judges)
+
+        def trained(some: Sequence[int], stop: float) -> Panel:
+            return Panel.train(
+                make,
+                some,
+                learnt.inputs,
+                learnt.outputs,
+                _targets(learnt, options.metric),
+                dev=(held.inputs, held.outputs, _targets(held, options.metric)),
+                checkpoint=state,
+                progress=_part(options.progress, first, stop),
+            )
+
+        if len(seeds) > 1 and options.metric == "exact" and not options.all_judges:
+            (judge,) = trained(seeds[:1], first + (1 - _HELD - first) / len(seeds)).members
+            with noting_cuts(None):  # of held-out pairs it is told when all judges are trained
+                stop_at_a_coin(judge, held, len(seeds))
+        panel = trained(seeds, 1 - _HELD)  # the first one is kept
     return panel, cuts
 
 
