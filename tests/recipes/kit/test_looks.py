@@ -19,6 +19,7 @@ from oodometer.recipes.kit.looks import (
     holm,
     partial_conjunction,
     share,
+    sign_flips,
 )
 
 P = st.lists(st.floats(0, 1), min_size=1, max_size=8)
@@ -74,6 +75,21 @@ def test_simes_and_the_largest_are_the_ends(p: list[float]) -> None:
 def test_holm_is_between_the_p_value_and_bonferroni(p: list[float]) -> None:
     for before, after in zip(p, holm(p), strict=True):
         assert before <= after <= min(1.0, len(p) * before)
+
+
+@given(st.lists(st.integers(-9, 9), min_size=2, max_size=8))
+def test_flipped_signs_against_scipy(differences: list[int]) -> None:
+    values = np.array(differences, dtype=float)
+    found = sign_flips(differences)
+    for alternative, p in (("greater", found.supports), ("less", found.refutes)):
+        exact = stats.permutation_test((values,), np.sum, permutation_type="samples", alternative=alternative)
+        assert p == pytest.approx(float(exact.pvalue))
+
+
+def test_many_differences_are_tested_by_student() -> None:
+    values = np.random.default_rng(0).normal(0.3, 1.0, 30)
+    exact = float(stats.ttest_1samp(values, 0.0, alternative="greater").pvalue)
+    assert sign_flips(values.tolist()).supports == pytest.approx(exact)
 
 
 def test_a_false_claim_seldom_holds() -> None:
