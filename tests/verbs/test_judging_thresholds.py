@@ -100,7 +100,7 @@ def test_from_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_what_cannot_be_calibrated(tmp_path: Path) -> None:
     dev, new = made(30, 5, 0.5), without(made(20, 6, 0.5))
-    with pytest.raises(InputError, match="no row with gold or correct"):
+    with pytest.raises(InputError, match=r"to set the judges. thresholds on: a column gold \(or correct\)"):
         judge_outputs(KIND, new, calibrate=without(dev))
     with pytest.raises(InputError, match="got 30 of 30 right"):
         judge_outputs(KIND, new, calibrate={**dev, "correct": [1] * 30})
