@@ -12,6 +12,7 @@ from oodometer.errors import UsageError
 from oodometer.recipes.correctness_discriminators.choices import fares, left_out
 from oodometer.recipes.correctness_discriminators.findings import claims_of, sets_of
 from oodometer.recipes.correctness_discriminators.markdown import PAPER, markdown
+from oodometer.recipes.correctness_discriminators.seeds import pooled
 from oodometer.recipes.correctness_discriminators.tasks import tasks_of
 from oodometer.recipes.kit.claims import judged
 from oodometer.recipes.kit.tables import paper_tables
@@ -191,6 +192,13 @@ def test_seeds_are_pooled() -> None:
     text = markdown(made | {"claims": judged(claims_of(made))})
     assert "| A | 50.0; 60.0; 70.0 | 40.0 to 70.0; 20.0 to 70.0; 30.0 to 60.0 (**no**) | 5.0; 15.0; 25.0 |" in text
     assert "means over 3 trainings" in text
+
+
+def test_rows_of_seeds_are_matched_by_name() -> None:
+    """A training that lacks a method, and has the others in another order, is pooled with what it has."""
+    one = [{"method": "mean", "value": number(0.4)}, {"method": "atc", "value": number(0.6)}]
+    found = pooled([one, [{"method": "ac", "value": number(0.9)}, {"method": "mean", "value": number(0.6)}]])
+    assert [(row["method"], row["value"]["value"]) for row in found] == [("mean", 0.5), ("atc", 0.6)]
 
 
 def test_choices_are_made_on_other_tasks() -> None:

@@ -79,7 +79,7 @@ def test_leaves_its_files_and_reports_to_the_end(finished: Any) -> None:
 def test_predictions_are_files_like_any_other(finished: Any) -> None:
     from oodometer import read
     from oodometer.recipes.correctness_discriminators.files import read_judged
-    from oodometer.recipes.correctness_discriminators.operating_points import said_of
+    from oodometer.recipes.correctness_discriminators.judge_thresholds import said_of
 
     found, _ = finished
     record = read(found.folder / "cogs/predictions/gen.parquet")
@@ -110,7 +110,7 @@ def test_examples_are_gold_and_mistakes(finished: Any) -> None:
 def test_tables_are_the_librarys_numbers(finished: Any) -> None:
     """Every number of a set against plain loops over the predictions file, at one half and at the thresholds."""
     from oodometer.recipes.correctness_discriminators.files import read_judged
-    from oodometer.recipes.correctness_discriminators.operating_points import said_of
+    from oodometer.recipes.correctness_discriminators.judge_thresholds import said_of
 
     found, _ = finished
     task = found.result["tasks"]["cogs"]
@@ -149,7 +149,7 @@ def test_tables_are_the_librarys_numbers(finished: Any) -> None:
 def test_choices_by_hand(finished: Any) -> None:
     """The bounds of four voters, three of which must agree, with slack: confidence votes as well."""
     from oodometer.recipes.correctness_discriminators.files import read_judged
-    from oodometer.recipes.correctness_discriminators.operating_points import said_of
+    from oodometer.recipes.correctness_discriminators.judge_thresholds import said_of
 
     found, _ = finished
     task = found.result["tasks"]["cogs"]
@@ -174,12 +174,12 @@ def test_choices_by_hand(finished: Any) -> None:
 def test_a_task_without_thresholds(finished: Any) -> None:
     """Where every development output is right no threshold follows, and the votes stay as they are."""
     from oodometer.recipes.correctness_discriminators.files import read_judged
-    from oodometer.recipes.correctness_discriminators.operating_points import OperatingPoints
+    from oodometer.recipes.correctness_discriminators.judge_thresholds import JudgeThresholds
 
     found, _ = finished
     dev = read_judged(found.folder / "cogs", "dev")
     right = dev.take(np.flatnonzero(dev.verdicts > 0))
-    points = OperatingPoints(right, 0.95)
+    points = JudgeThresholds(right, 0.95)
     assert points.to_dict(("a", "b", "c")) is None
     assert points.voted(right) is right
     assert [row["accept"] for row in points.choices(right)] == ["half", "half"]

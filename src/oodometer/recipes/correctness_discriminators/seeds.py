@@ -12,6 +12,10 @@ from ...intervals import normal_quantile
 __all__ = ["pooled", "trainings"]
 
 
+_NAMES = ("method", "agree")
+"""What names a row of a list: a method of the study, or how many judges must agree."""
+
+
 def trainings(result: Mapping[str, Any], task: str) -> list[Mapping[str, Any]]:
     """All trainings of a task, the first seed first."""
     others = result.get("replicates", {}).get(task, {})
@@ -23,7 +27,7 @@ def pooled(several: Sequence[Any]) -> Any:
 
     With m trainings, standard errors s_i of the rows and a standard deviation d between trainings, the standard error
     is sqrt(mean(s_i^2) + d^2 / m): the rows are the same in every training, so their part does not shrink. True and
-    false become what most say, false where as many do. All else is
+    false become what most say, false where as many do. Rows are matched by method or number of judges. All else is
     taken from the first, and so is what only the first has.
 
     >>> one = {"value": 0.4, "lower": 0.3, "upper": 0.5, "level": 0.95}
@@ -42,11 +46,20 @@ def pooled(several: Sequence[Any]) -> Any:
         told = [one for one in several if isinstance(one, Mapping)]
         return {key: pooled([one[key] for one in told if key in one]) for key in first}
     if isinstance(first, list | tuple):
-        alike = all(isinstance(one, list | tuple) and len(one) == len(first) for one in several)
-        return [pooled(items) for items in zip(*several, strict=True)] if alike else first
+        return _rows(several)
     if isinstance(first, bool):
         return 2 * sum(several) > len(several)
     return first
+
+
+def _rows(several: Sequence[Any]) -> Any:
+    """Rows that are named, pooled by their names, since a training may lack one; others as the first has them."""
+    first = several[0]
+    key = next((name for name in _NAMES if first and isinstance(first[0], Mapping) and name in first[0]), None)
+    if key is None:
+        return first
+    named = [{row[key]: row for row in rows} for rows in several]
+    return [pooled([rows[row[key]] for rows in named if row[key] in rows]) for row in first]
 
 
 def _number(several: Sequence[Any]) -> Any:

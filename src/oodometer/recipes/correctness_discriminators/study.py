@@ -18,7 +18,7 @@ from ..base import Progress, Workspace
 from ..kit.tables import rounded
 from .data import TaskData
 from .files import read_judged
-from .operating_points import OperatingPoints
+from .judge_thresholds import JudgeThresholds
 
 __all__ = ["FORM", "study_task"]
 
@@ -38,7 +38,7 @@ def study_task(data: TaskData, workspace: Workspace, home: str, more: Mapping[st
     """
     task = data.task
     reference = read_judged(workspace.folder / home, "dev")
-    points = OperatingPoints(reference, LEVEL)
+    points = JudgeThresholds(reference, LEVEL)
     sets = {}
     for done, test in enumerate(task.tests, 1):
         record = read_judged(workspace.folder / home, test.name)

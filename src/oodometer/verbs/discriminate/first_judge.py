@@ -8,6 +8,7 @@ from typing import Any
 from ...arrays import Array
 from ...discriminators import Discriminator
 from ...errors import WorkError
+from ...metrics.roc_auc import roc_auc
 from .pairs import Pairs
 
 __all__ = ["POOR", "ranks_above", "stop_at_a_coin"]
@@ -45,10 +46,7 @@ def ranks_above(said: Any, right: Array, level: float = 0.95) -> tuple[float, fl
     >>> area, round(upper, 2)
     (0.875, 1.0)
     """
-    from scipy.stats import rankdata
-
-    ranks = rankdata(said)
     some, others = int(right.sum()), int((~right).sum())
-    area = (float(ranks[right].sum()) - some * (some + 1) / 2) / (some * others)
+    area = roc_auc(right, said)
     error = float(((some + others + 1) / (12 * some * others)) ** 0.5)
     return area, min(area + NormalDist().inv_cdf(level) * error, 1.0)

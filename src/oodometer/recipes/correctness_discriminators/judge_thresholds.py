@@ -1,4 +1,4 @@
-"""Operating points: from which P(Correct) the judges accept, and the bounds under each choice."""
+"""Judge thresholds: from which P(Correct) the judges accept, and the bounds under each choice."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ...predictions import Predictions
 from ...scores import natural_confidence
 from ...verbs.discriminate.thresholding import PROBABILITY
 
-__all__ = ["OperatingPoints", "said_of"]
+__all__ = ["JudgeThresholds", "said_of"]
 
 
 @final
-class OperatingPoints:
+class JudgeThresholds:
     """The judges' thresholds, set on the labelled outputs of the development set.
 
     ``reference`` are these outputs with what the judges say of them. ``thresholds`` are those of the judges and, last,
