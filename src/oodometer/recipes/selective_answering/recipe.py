@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import time
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any, final
 
-from ...datasets import Dataset, data_folder, imdb, sst2
+from ...datasets import Dataset, imdb, sst2
 from ...errors import UsageError
 from ...models import EnergyMeter, load_model
 from ...models.embeddings import WordVectors, read_vectors, train_glove, train_word2vec
@@ -19,23 +19,17 @@ from ...store import write_predictions
 from ..base import Progress, Recipe, Step, Workspace
 from ..kit.claims import judged
 from ..kit.publish import write_result
+from ..missing import LACKS, check_all
 from . import figures, tables
 from .findings import claims_of
 from .lineup import Entry, build, lineup
 from .markdown import markdown
+from .needs import VECTORS, check_vectors, needs_of, pretrained_of, vectors_source
 from .run_config import RUN_CONFIGS, RunConfig
 
 __all__ = ["RECIPE", "SETS", "SelectiveAnswering"]
 
 SETS = ("imdb", "sst2")
-# Downloaded vectors of the paper's scale: a file in the folder of OODOMETER_DATA, else a file on the hub.
-_VECTORS = {
-    "word2vec": (
-        ("GoogleNews-vectors-negative300.bin", "GoogleNews-vectors-negative300.bin.gz"),
-        "hub:LoganKilpatrick/GoogleNews-vectors-negative300/GoogleNews-vectors-negative300.bin.gz",
-    ),
-    "glove": (("glove.840B.300d.txt", "glove.840B.300d.zip"), "hub:stanfordnlp/glove/glove.840B.300d.zip"),
-}
 
 
 @final
@@ -61,7 +55,12 @@ class SelectiveAnswering(Recipe):
         data = _Data(config)
         if len(chosen) < 2:
             raise UsageError(f"models are compared, so two are needed, got {chosen[0].name} alone; add another --only")
-        out = [self._vectors(kind, config, data) for kind in _VECTORS if any(e.vectors == kind for e in chosen)]
+        try:
+            data.names()
+        except LACKS:
+            check_all(needs_of(chosen, config, data.loads()))  # not the first thing that is missing, but all
+            raise
+        out = [self._vectors(kind, config, data) for kind in VECTORS if any(e.vectors == kind for e in chosen)]
         for entry in chosen:
             out += [self._train(entry, data), self._predict(entry, data)]
         needs = tuple(f"predict-{entry.name}" for entry in chosen)
@@ -103,7 +102,7 @@ class SelectiveAnswering(Recipe):
             split = [words(text) for text in data.train().inputs]
             checkpoint = workspace / f"checkpoints/vectors-{kind}"
             if not config.trained_vectors:
-                found = read_vectors(_source(kind), only=sorted({word for text in split for word in text}))
+                found = read_vectors(vectors_source(kind), only=sorted({word for text in split for word in text}))
             elif kind == "word2vec":
                 found = train_word2vec(
                     split,
@@ -126,7 +125,9 @@ class SelectiveAnswering(Recipe):
             shutil.rmtree(checkpoint, ignore_errors=True)
 
         done = "training" if config.trained_vectors else "reading"
-        return Step(f"vectors-{kind}", f"{done} {kind}", (f"vectors/{kind}.safetensors",), work, settings, weight=80)
+        checks = {} if config.trained_vectors else {f"{kind} vectors": partial(check_vectors, kind)}
+        left = (f"vectors/{kind}.safetensors",)
+        return Step(f"vectors-{kind}", f"{done} {kind}", left, work, settings, weight=80, checks=checks)
 
     def _train(self, entry: Entry, data: _Data) -> Step:
         def work(workspace: Workspace, progress: Progress) -> None:
@@ -145,7 +146,8 @@ class SelectiveAnswering(Recipe):
         needs = (f"vectors-{entry.vectors}",) if entry.vectors else ()
         settings = {**entry.settings(), "data": data.fingerprint("train")}
         about = f"training {entry.name}"
-        return Step(f"train-{entry.name}", about, files, work, settings, needs, weight=entry.weight)
+        checks = pretrained_of(entry)
+        return Step(f"train-{entry.name}", about, files, work, settings, needs, weight=entry.weight, checks=checks)
 
     def _predict(self, entry: Entry, data: _Data) -> Step:
         metered = is_metered()
@@ -187,16 +189,6 @@ def _timed(model: Any, texts: Dataset, progress: Progress) -> tuple[Any, float]:
     return record, time.monotonic() - started
 
 
-def _source(kind: str) -> str:
-    """Path of the downloaded vectors where they stand among the data, else their place on the hub."""
-    files, hub = _VECTORS[kind]
-    folder = data_folder()
-    for name in files if folder is not None else ():
-        if folder is not None and (folder / name).is_file():
-            return str(folder / name)
-    return hub
-
-
 @final
 class _Data:
     """The texts of a run, read once and when they are first needed."""
@@ -212,6 +204,10 @@ class _Data:
         if name not in SETS:
             raise UsageError(f"expected {' or '.join(SETS)}, got {name!r}")
         return self._imdb() if name == "imdb" else self._sst2()
+
+    def loads(self) -> dict[str, Callable[[], Dataset]]:
+        """What reads each set, by its title."""
+        return {"IMDb, training set": self.train, "IMDb, test set": self._imdb, "SST-2": self._sst2}
 
     def fingerprint(self, name: str) -> str:
         """A name of the content."""
