@@ -9,7 +9,8 @@ cut into two random halves, a parser is trained on each (`tried/` in the folder 
 - each parser decodes the other half: mistakes on sentences that it has not seen. Judges that learn from these
   (cross-fitted) stand beside the recipe's, which learn from early checkpoints on sentences of the training set.
 
-Every voter accepts from its own threshold on, set on the labelled development set as in the recipe.
+The halves are cut by row, so a sentence that stands in the training set twice may be in both; the README of the recipe
+says how many were. Every voter accepts from its own threshold on, set on the labelled development set as in the recipe.
 """
 
 from __future__ import annotations
