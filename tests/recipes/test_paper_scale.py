@@ -131,7 +131,7 @@ def test_what_is_not_beside_the_data_is_asked_from_the_hub(
 ) -> None:
     from oodometer.models.text import encoder as encoders
     from oodometer.recipes.selective_answering.lineup import build, lineup
-    from oodometer.recipes.selective_answering.recipe import _source
+    from oodometer.recipes.selective_answering.needs import vectors_source
 
     asked: list[str] = []
 
@@ -148,8 +148,8 @@ def test_what_is_not_beside_the_data_is_asked_from_the_hub(
             build(entries[name]).fit(["a", "b"], [0, 1])
     data = str(tmp_path / "data")
     assert asked == [f"{data}/bert-base-uncased", "google-bert/bert-large-uncased", f"{data}/roberta-large"]
-    assert _source("glove") == "hub:stanfordnlp/glove/glove.840B.300d.zip"
-    assert _source("word2vec") == f"{data}/GoogleNews-vectors-negative300.bin.gz"
+    assert vectors_source("glove") == "hub:stanfordnlp/glove/glove.840B.300d.zip"
+    assert vectors_source("word2vec") == f"{data}/GoogleNews-vectors-negative300.bin.gz"
     monkeypatch.delenv("OODOMETER_DATA")
     monkeypatch.setattr("oodometer.recipes.kit.sources.data_folder", lambda: None)
     with pytest.raises(AskedError):
