@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from .base import Dev, Discriminator
 from .classifier import ClassifierDiscriminator
-from .collect import CollectOptions, Decoder, collect
+from .collect import CollectOptions, Decoder, collect, folds_of
 from .ensemble import Panel
 from .examples import Examples
 from .generative import GenerativeDiscriminator
+from .likelihood import LikelihoodDiscriminator
 from .masked_pretraining import PretrainingOptions, pretrain
 from .pair_encoder import HEADS, SMALL
 from .pretrained import PretrainedDiscriminator
@@ -29,6 +30,7 @@ __all__ = [
     "Discriminator",
     "Examples",
     "GenerativeDiscriminator",
+    "LikelihoodDiscriminator",
     "Panel",
     "PretrainedDiscriminator",
     "PretrainingOptions",
@@ -36,6 +38,7 @@ __all__ = [
     "RuleDiscriminator",
     "collect",
     "fit_thresholds",
+    "folds_of",
     "load_discriminator",
     "pretrain",
     "sentence_bleu",

@@ -1,4 +1,4 @@
-"""Collect: right pairs from gold, wrong ones from what a model answered on its training data while it still erred."""
+"""Collect: right pairs from gold, wrong ones from early checkpoints of a model or from models of other folds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..store.artifact_cache import read_artifact, write_artifact
 from .base import check_pairs
 from .examples import GOLD, Examples
 
-__all__ = ["CollectOptions", "Decoder", "collect"]
+__all__ = ["CollectOptions", "Decoder", "collect", "folds_of"]
 
 
 class Decoder(Protocol):
@@ -80,6 +80,7 @@ def collect(
     inputs: Sequence[str],
     golds: Sequence[str],
     *,
+    folds: Array | None = None,
     options: CollectOptions | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -93,6 +94,11 @@ def collect(
         Checkpoints of the model in the order of training: folders (see `snapshot_folders`) or anything with ``decode``.
     inputs, golds :
         The data the model was trained on (for a dev set: the dev data), one gold output an input.
+    folds :
+        Cross-fitting: ``models[i]`` was trained on all rows but those of fold i, and is asked for these alone (see
+        `folds_of`); int, shape (sample,). Mistakes are best outputs that are wrong, in a drawn order, and behind them
+        wrong lower beams, which ``balance`` cuts first. None: every model is asked for all rows, and mistakes are drawn
+        among all beams.
     options, more :
         Which mistakes are collected. Fields of `CollectOptions` may also be given by name: ``collect(..., beams=3)``.
     checkpoint :
@@ -103,18 +109,21 @@ def collect(
     An output that equals any gold output of its input after ``clean`` is never a mistake, nor is an empty one (it is
     judged Incorrect without asking). Raises `InputError` for a row without gold, and where no model made any mistake.
 
-    Source: Yao and Koller (2024), section 3.1.
+    Source: Yao and Koller (2024), section 3.1; for folds Wolpert (1992), stacked generalization.
     """
     inputs, golds = check_pairs(inputs, golds)
     how = replace(options or CollectOptions(), **more)
     if not models:
         raise UsageError("expected at least one checkpoint of the model, got none; train with snapshots=FOLDER")
-    search = _Search(inputs, golds, how)
-    asked = list(models)[: how.checkpoints]
+    search = _Search(inputs, golds, how, cross_fitted=folds is not None)
+    asked = list(models) if folds is not None else list(models)[: how.checkpoints]
+    if folds is not None:
+        _check_folds(folds, len(inputs), len(asked))
     kept = None if checkpoint is None else Path(checkpoint)
     found: list[dict[str, Any]] = []
     for place, model in enumerate(asked):
-        rows = _rows(len(inputs), how.per_checkpoint, how.seed, place)
+        there = np.arange(len(inputs)) if folds is None else np.flatnonzero(folds == place)
+        rows = there[_rows(len(there), how.per_checkpoint, how.seed, place)]
 
         def tell(done: int, total: int, place: int = place) -> None:
             if progress is not None:
@@ -128,7 +137,8 @@ def collect(
 class _Search:
     """Asks one model after the other for mistakes."""
 
-    def __init__(self, inputs: list[str], golds: list[str], how: CollectOptions) -> None:
+    def __init__(self, inputs: list[str], golds: list[str], how: CollectOptions, cross_fitted: bool = False) -> None:
+        self.cross_fitted = cross_fitted
         self.inputs, self.golds, self.beams, self.per_input = inputs, golds, how.beams, how.per_input
         self.clean, self.seed = how.clean or _plain, how.seed
         self.right: dict[str, set[str]] = {}  # every cleaned gold output of an input
@@ -148,7 +158,7 @@ class _Search:
     ) -> dict[str, Any]:
         """Rows and outputs of a model's mistakes, and counts."""
         home = Path(model) if isinstance(model, str | os.PathLike) else None
-        name = f"checkpoint-{place + 1}" if home is None else home.name
+        name = home.name if home is not None else f"{'fold' if self.cross_fitted else 'checkpoint'}-{place + 1}"
         outputs = self._outputs(model, home, rows, kept, tell)
         return {"name": name, **self._mistakes(outputs, rows, place)}
 
@@ -175,7 +185,9 @@ class _Search:
     def _mistakes(self, outputs: list[list[str]], rows: Array, place: int) -> dict[str, Any]:
         """Rows and texts of the mistakes that are kept, and what was counted."""
         draw = np.random.default_rng([self.seed, place, 1]).random((len(rows), self.beams))
-        out: dict[str, Any] = {"asked": rows.tolist(), "rows": [], "outputs": []}
+        if self.cross_fitted:
+            draw = np.broadcast_to(np.arange(self.beams), draw.shape)
+        out: dict[str, Any] = {"asked": rows.tolist(), "rows": [], "outputs": [], "later": []}
         empty = wrong = best = 0
         for row, answers, order in zip(rows.tolist(), outputs, draw, strict=True):
             right = self.right[self.inputs[row]]
@@ -187,6 +199,7 @@ class _Search:
             picked = [one for _, one in sorted(zip(order, different.values(), strict=False))][: self.per_input]
             out["rows"] += [row] * len(picked)
             out["outputs"] += picked
+            out["later"] += [self.cross_fitted and self.clean(one) != keys[0] for one in picked]
         return {**out, "accuracy": best / len(rows), "wrong": wrong, "empty": empty}
 
 
@@ -198,6 +211,12 @@ def _joined(search: _Search, found: list[dict[str, Any]], how: CollectOptions) -
         for place, one in enumerate(found)
         for row, output in zip(one["rows"], one["outputs"], strict=True)
     ]
+    behind = {
+        (row, output, place)
+        for place, one in enumerate(found)
+        for row, output, later in zip(one["rows"], one["outputs"], one["later"], strict=True)
+        if later
+    }
     if not negatives:
         raise InputError(
             "wrong outputs of the first checkpoints on the data they were trained on",
@@ -212,7 +231,10 @@ def _joined(search: _Search, found: list[dict[str, Any]], how: CollectOptions) -
     most = len(negatives)
     if how.balance is not None:
         most = min(most, max(1, int(how.balance * len(positives))))
-    drawn = np.sort(np.random.default_rng([how.seed, 2]).permutation(len(negatives))[:most])
+    order = np.random.default_rng([how.seed, 2]).permutation(len(negatives))
+    drawn = np.sort(order[:most])
+    if search.cross_fitted:  # best outputs first
+        drawn = order[np.argsort([negatives[i] in behind for i in order], kind="stable")][:most]
     pairs = positives + [negatives[i] for i in drawn]
     places = np.array([place for _, _, place in pairs])
     counts = {
@@ -239,6 +261,32 @@ def _joined(search: _Search, found: list[dict[str, Any]], how: CollectOptions) -
         origin,
         counts,
     )
+
+
+def folds_of(inputs: Sequence[str], folds: int = 2, seed: int = 0) -> Array:
+    """The fold of each row, drawn; equal inputs are in one fold, so that no model has seen an input of its own fold.
+
+    int64, shape (sample,); folds have as many different inputs as each other, or one more.
+
+    >>> folds_of(["a", "b", "a", "c", "d"]).tolist()
+    [0, 1, 0, 0, 1]
+    """
+    if not 2 <= folds <= len(set(inputs)):
+        raise UsageError(f"expected 2 folds or more of {len(set(inputs))} different inputs, got {folds}")
+    names, codes = np.unique(np.asarray(inputs, dtype=object), return_inverse=True)
+    of_name = np.random.default_rng([seed, 3]).permutation(len(names)) % folds
+    out: Array = of_name[codes].astype(np.int64)
+    return out
+
+
+def _check_folds(folds: Array, rows: int, models: int) -> None:
+    given = np.asarray(folds)
+    if given.shape != (rows,) or not np.issubdtype(given.dtype, np.integer):
+        raise UsageError(f"expected folds as {rows} whole numbers, one a row, got {given.dtype} of shape {given.shape}")
+    if set(given.tolist()) != set(range(models)):
+        raise UsageError(
+            f"expected a model for each fold, folds 0 to {models - 1}, got the folds {sorted(set(given.tolist()))}"
+        )
 
 
 def _once(search: _Search, pairs: list[tuple[int, str, int]]) -> list[tuple[int, str, int]]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..errors import InputError
+from ..errors import InputError, UsageError
 from ..predictions import Predictions
 from ..store import open_predictions, write_predictions
 
@@ -46,6 +46,36 @@ class Examples:
 
     def __len__(self) -> int:
         return len(self.inputs)
+
+    def mixed(self, other: Examples, share: float = 0.5, seed: int = 0) -> Examples:
+        """The same pairs, but for ``share`` of the incorrect ones, which give way to incorrect ones of ``other``.
+
+        Those that go are drawn; those that come are the first of ``other`` that are not here already, as many as there
+        are. The counts have ``mixed`` as well: how many came.
+
+        >>> gold, wrong = np.array([True, False, False]), np.array([False])
+        >>> early = Examples(["1"] * 3, ["a", "b", "c"], gold, np.array(["gold", "x", "x"], object))
+        >>> late = Examples(["1"], ["d"], wrong, np.array(["y"], object))
+        >>> found = early.mixed(late)
+        >>> found.outputs[0], len(found), found.outputs[-1], found.counts["mixed"]
+        ('a', 3, 'd', 1)
+        """
+        if not 0 <= share <= 1:
+            raise UsageError(f"expected a share of the incorrect pairs from 0 to 1, got {share}")
+        rng = np.random.default_rng([seed, 4])
+        mine, theirs = np.flatnonzero(~self.correct), np.flatnonzero(~other.correct)
+        known = {(self.inputs[i], self.outputs[i]) for i in range(len(self))}
+        new = [i for i in theirs.tolist() if (other.inputs[i], other.outputs[i]) not in known]
+        come = np.array(new[: round(share * len(mine))], dtype=np.int64)
+        stay = np.sort(rng.permutation(mine)[: len(mine) - len(come)])
+        kept = np.concatenate([np.flatnonzero(self.correct), stay])
+        return Examples(
+            [*(self.inputs[i] for i in kept), *(other.inputs[i] for i in come)],
+            [*(self.outputs[i] for i in kept), *(other.outputs[i] for i in come)],
+            np.concatenate([self.correct[kept], other.correct[come]]),
+            np.concatenate([self.origin[kept], other.origin[come]]),
+            {**self.counts, "mixed": len(come)},
+        )
 
     def statistics(self) -> dict[str, Any]:
         """Counts of pairs, of inputs and by origin, and ``counts``; ready for JSON."""

@@ -13,6 +13,7 @@ KINDS.update(
     {
         "classifier": "discriminators.classifier:ClassifierDiscriminator",
         "generative": "discriminators.generative:GenerativeDiscriminator",
+        "likelihood": "discriminators.likelihood:LikelihoodDiscriminator",
         "pretrained": "discriminators.pretrained:PretrainedDiscriminator",
         "regression": "discriminators.regression:RegressionDiscriminator",
         "rule": "discriminators.rule:RuleDiscriminator",

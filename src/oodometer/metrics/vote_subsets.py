@@ -12,7 +12,7 @@ from ..errors import UsageError
 from ..results import Interval
 from .spread import generator
 from .vote_counts import VoteCounts, share
-from .vote_rules import agreements
+from .vote_rules import agreements, check_agree
 
 __all__ = ["default_sizes", "draw_subsets", "vote_subsets"]
 
@@ -61,14 +61,15 @@ def vote_subsets(
     draws: int = 50,
     level: float = 0.95,
     seed: int = 0,
+    agree: int | None = None,
 ) -> list[dict[str, Any]]:
     """One mapping for each size: rows, draws, and what chance makes of the truth and of the bounds in so many rows.
 
-    ``gold``, ``single``, ``lower``, ``upper`` and ``mean`` (all judges agreeing) are the mean over the draws with the
-    central ``level`` of the draws around it; ``bounds`` has, for every k of k-of-n voting, the ``reliability``: the
-    share of draws whose accuracy lies within their own bounds (exact interval for so many draws of these rows), and
-    the ``width`` of the bounds, mean and central draws. `UsageError` for sizes that cannot be drawn. Source: Yao and
-    Koller (2024), Figure 4: 50 draws, 95 %.
+    ``gold``, ``single``, ``lower``, ``upper`` and ``mean`` (``agree`` judges agreeing, None: all) are the mean over the
+    draws with the central ``level`` of the draws around it; ``bounds`` has, for every k of k-of-n voting, the
+    ``reliability``: the share of draws whose accuracy lies within their own bounds (exact interval for so many draws of
+    these rows), and the ``width`` of the bounds, mean and central draws. `UsageError` for sizes that cannot be drawn.
+    Source: Yao and Koller (2024), Figure 4: 50 draws, 95 %.
 
     >>> from ..predictions import Predictions
     >>> p = Predictions.from_arrays(votes=[[1, 1, 0, 0] * 25, [1, 0, 0, 0] * 25], correct=[1, 1, 0, 0] * 25)
@@ -76,19 +77,19 @@ def vote_subsets(
     >>> [r["rows"] for r in rows], rows[1]["gold"].value, rows[1]["bounds"][0]["reliability"].value
     ([20, 100], 0.5, 1.0)
     """
-    rng = generator(seed, "votes")
+    rng, least = generator(seed, "votes"), check_agree(agree, counts.judges)
     return [
-        _row(draw_subsets(counts.table, size, draws, rng), size, level)
+        _row(draw_subsets(counts.table, size, draws, rng), size, level, least)
         for size in check_draws(sizes, draws, counts.rows)
     ]
 
 
-def _row(drawn: Array, size: int, level: float) -> dict[str, Any]:
+def _row(drawn: Array, size: int, level: float, least: int) -> dict[str, Any]:
     """What the draws of one size say; drawn has axes (draw, verdict, first judge's vote, count)."""
     judges = drawn.shape[-1] - 1
     reached = drawn.sum(axis=(1, 2))[:, ::-1].cumsum(axis=1)[:, ::-1]  # (draw, at least so many votes)
     gold = drawn[:, 1].sum(axis=(1, 2))
-    every, some = reached[:, judges], reached[:, 1]
+    every, some = reached[:, least], reached[:, judges - least + 1]
     out: dict[str, Any] = {"rows": size, "draws": len(drawn)}
     series = {
         "gold": gold,

@@ -37,6 +37,7 @@ class Votes(Metric[VoteCounts, dict[str, Any]]):
     ----------
     sizes : numbers of rows to draw; by default 20, 50, 100, ... and all of them.
     draws : draws of each size; they are counts of cells and cost next to nothing.
+    agree : how many judges must agree on the bounds of the subsets; None for all.
 
     Left out without a word where there are no votes and nobody asked. Source: Yao and Koller (2024), section 4.3.
 
@@ -55,8 +56,8 @@ class Votes(Metric[VoteCounts, dict[str, Any]]):
     gives = "table"
     quiet = True
 
-    def __init__(self, sizes: Sequence[int] | None = None, draws: int = 1000) -> None:
-        self.sizes, self.draws = sizes, draws
+    def __init__(self, sizes: Sequence[int] | None = None, draws: int = 1000, agree: int | None = None) -> None:
+        self.sizes, self.draws, self.agree = sizes, draws, agree
 
     def summarize(self, batch: Predictions) -> VoteCounts:
         """Rows by verdict and votes."""
@@ -79,5 +80,5 @@ class Votes(Metric[VoteCounts, dict[str, Any]]):
             "by_judge": [{"judge": n, **found} for n, found in zip(state.names, single, strict=True)],
             "bounds": bounds_by_agreement(state, level),
             "by_number": bounds_by_judges(np.asarray(state.by_count.sum(axis=0)), level),
-            "subsets": vote_subsets(state, self.sizes, self.draws, level, seed),
+            "subsets": vote_subsets(state, self.sizes, self.draws, level, seed, self.agree),
         }

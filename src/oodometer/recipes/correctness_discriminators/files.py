@@ -23,7 +23,7 @@ def read_judged(folder: Path, name: str) -> Predictions:
     return source.read(source.fields)
 
 
-def read_pairs(folder: Path, part: str) -> Predictions:
-    """The examples of a part, ``train`` or ``dev``."""
-    source = as_source(folder / "examples" / f"{part}.parquet", extra_columns=("origin",))
+def read_pairs(folder: Path, part: str, of: str = "examples") -> Predictions:
+    """The examples of a part, ``train`` or ``dev``, ``of`` early checkpoints or of ``unseen`` sentences."""
+    source = as_source(folder / of / f"{part}.parquet", extra_columns=("origin",))
     return source.read(source.fields)

@@ -1,4 +1,4 @@
-"""Judge thresholds: from which P(Correct) the judges accept, and the bounds under each choice."""
+"""Judge thresholds: from which P(Correct) each voter accepts, and the bounds under each choice of voters."""
 
 from __future__ import annotations
 
@@ -16,35 +16,49 @@ from ...predictions import Predictions
 from ...scores import natural_confidence
 from ...verbs.discriminate.thresholding import PROBABILITY
 
-__all__ = ["JudgeThresholds", "said_of"]
+__all__ = ["JudgeThresholds", "said_of", "said_of_parsers", "voters_of"]
 
 
 @final
 class JudgeThresholds:
-    """The judges' thresholds, set on the labelled outputs of the development set.
+    """The thresholds of judges and of other voters, set on the labelled outputs of the development set.
 
-    ``reference`` are these outputs with what the judges say of them. ``thresholds`` are those of the judges and, last,
-    of the parser's confidence (ATC); None where all outputs are right or none is, and all judges keep one half.
+    ``reference`` are these outputs with what is said of them. ``thresholds`` are those of the judges, of the parsers of
+    halves where there are some, and, last, of the parser's confidence (ATC); None where all outputs are right or none
+    is, and all voters keep one half.
     """
 
     def __init__(self, reference: Predictions, level: float) -> None:
         self.thresholds: AcceptanceThresholds | None = None
         with suppress(InputError):
-            self.thresholds = fit_thresholds(_with_confidence(reference), reference.verdicts, level)
+            self.thresholds = fit_thresholds(_of_all(reference), reference.verdicts, level)
 
     def voted(self, record: Predictions) -> Predictions:
         """The record with the votes of the judges, each accepting from its own threshold on."""
         if self.thresholds is None:
             return record
-        votes = said_of(record) >= self.thresholds.values[:-1, None]
+        judges = len(said_of(record))
+        votes = said_of(record) >= self.thresholds.values[:judges, None]
         return replace(record, votes=votes.astype(np.int8), _cache={})
+
+    def mixed(self, record: Predictions) -> Predictions | None:
+        """The record with the votes of judges, parsers of halves and confidence, each from its own threshold on.
+
+        None where there are no parsers of halves.
+        """
+        if not len(said_of_parsers(record)):
+            return None
+        both = _of_all(record)
+        cuts = np.full(len(both), HALF) if self.thresholds is None else self.thresholds.values
+        votes = (both >= cuts[:, None]).astype(np.int8)
+        return replace(record, votes=votes, names={**record.names, "judge": voters_of(record)}, _cache={})
 
     def choices(self, record: Predictions) -> list[dict[str, Any]]:
         """Lower and upper bound under every choice, beside the truth.
 
-        A choice is who votes (the judges, or the judges and confidence), from which P on they accept ("half",
-        "thresholds", or "slack": the strict thresholds for the lower bound and the lenient ones for the upper), and how
-        many must agree, from all down to just more than half.
+        A choice is who votes (the judges alone, with confidence, with the parsers of halves), from which P on they
+        accept ("half", "thresholds", or "slack": the strict thresholds for the lower bound and the lenient ones for the
+        upper), and how many must agree, from all down to just more than half.
         """
         right = float(record.verdicts.mean())
         out = []
@@ -58,33 +72,59 @@ class JudgeThresholds:
                 out.append({**row, "error": round(abs((lower + upper) / 2 - right), 6)})
         return out
 
-    def to_dict(self, names: tuple[str, ...]) -> dict[str, Any] | None:
-        """A plain mapping, ready for JSON."""
-        return None if self.thresholds is None else self.thresholds.to_dict([*names, "confidence"])
+    def to_dict(self, record: Predictions) -> dict[str, Any] | None:
+        """A plain mapping, ready for JSON; the record names the voters."""
+        return None if self.thresholds is None else self.thresholds.to_dict(voters_of(record))
 
     def _accepted(self, record: Predictions) -> Iterator[tuple[str, str, Array, Array]]:
         """For every choice its names, and what each voter accepts for the lower bound and for the upper one."""
-        said = said_of(record)
+        said, parsers = said_of(record), len(said_of_parsers(record))
         half = said >= HALF
         yield "judges", "half", half, half
         if self.thresholds is None:
             return
-        both, cut = _with_confidence(record), self.thresholds
+        both, cut, judges = _of_all(record), self.thresholds, len(said)
         middle, strict, lenient = (both >= values[:, None] for values in (cut.values, cut.strict, cut.lenient))
-        yield "judges", "thresholds", middle[:-1], middle[:-1]
-        yield "judges", "slack", strict[:-1], lenient[:-1]
-        yield "judges and confidence", "thresholds", middle, middle
-        yield "judges and confidence", "slack", strict, lenient
+        every = np.arange(len(both))
+        choices = {"judges": every[:judges], "judges and confidence": np.delete(every, every[judges:-1])}
+        if parsers:
+            choices["parsers of halves and confidence"] = every[judges:]
+            choices["judges, parsers of halves and confidence"] = every
+        for voters, who in choices.items():
+            yield voters, "thresholds", middle[who], middle[who]
+            yield voters, "slack", strict[who], lenient[who]
+
+
+def voters_of(record: Predictions) -> tuple[str, ...]:
+    """Names of the judges, of the parsers of halves, and of the confidence."""
+    return (*(name.removeprefix(PROBABILITY) for name in _columns(record)), "confidence")
 
 
 def said_of(record: Predictions) -> Array:
-    """P(Correct) of the judges, float64, axes (judge, sample)."""
-    columns = [np.asarray(v, dtype=np.float64) for k, v in record.columns.items() if k.startswith(PROBABILITY)]
-    return np.array(columns)
+    """P(Correct) of the judges that vote, float64, axes (judge, sample)."""
+    return np.array([_said(record, name) for name in _columns(record)[: _judges(record)]])
 
 
-def _with_confidence(record: Predictions) -> Array:
-    """What the judges say and, as a row more, the parser's confidence."""
+def said_of_parsers(record: Predictions) -> Array:
+    """What the parsers of halves say, float64, axes (parser, sample); none where there are none."""
+    return np.array([_said(record, name) for name in _columns(record)[_judges(record) :]])
+
+
+def _columns(record: Predictions) -> list[str]:
+    return [name for name in record.columns if name.startswith(PROBABILITY)]
+
+
+def _judges(record: Predictions) -> int:
+    return len(record.names["judge"])
+
+
+def _said(record: Predictions, column: str) -> Array:
+    return np.asarray(record.columns[column], dtype=np.float64)
+
+
+def _of_all(record: Predictions) -> Array:
+    """What judges and parsers of halves say and, as a row more, the parser's confidence."""
     confidence = np.clip(natural_confidence(record)(record), 0.0, 1.0)
-    out: Array = np.vstack([said_of(record), confidence])
+    rows = [one for one in (said_of(record), said_of_parsers(record), confidence) if len(one)]
+    out: Array = np.vstack(rows)
     return out

@@ -49,7 +49,10 @@ class CorrectnessDiscriminators(Recipe):
         if not chosen:
             raise UsageError(f"expected tasks among {', '.join(self.tasks(scale))}, got {', '.join(only)}")
         try:
-            out = [step for task in chosen for step in steps_of(task)]
+            found: dict[str, Step] = {}
+            for step in (step for task in chosen for step in steps_of(task)):
+                found.setdefault(step.name, step)  # trainings of one task share a step
+            out = [*found.values()]
         except LACKS:
             check_all(needs_of(chosen))  # not the first thing that is missing, but all
             raise

@@ -30,6 +30,8 @@ class RunConfig:
     balance : most negatives for each positive.
     beams : width of the search.
     judges : members of the panel.
+    halves : whether parsers are trained on two halves of the training set: they judge, each by how probable it finds an
+        output, and their mistakes on the half that they have not seen take the place of half of the negatives.
     aligned : whether judges read each word beside its tag, instead of all words and then all tags.
     judge : kind of discriminator ("generative" or "classifier") and what it is made of.
     pretraining : arguments of the `Plan` by which an encoder with the judges' ``config`` learns to fill gaps in gold
@@ -59,6 +61,7 @@ class RunConfig:
     balance: float = 1.0
     beams: int = 4
     judges: int = 5
+    halves: bool = False
     judge: Mapping[str, Any] = field(default_factory=dict)
     pretraining: Mapping[str, Any] | None = None
     judge_plan: Mapping[str, Any] = field(default_factory=dict)

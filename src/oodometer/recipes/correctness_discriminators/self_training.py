@@ -16,8 +16,8 @@ from ..base import Progress, Workspace
 from ..kit.tables import rounded
 from .data import TaskData
 from .files import read_judged
+from .new_parser import new_parser
 from .study import LEVEL
-from .work import new_parser
 
 __all__ = ["halves", "self_train"]
 

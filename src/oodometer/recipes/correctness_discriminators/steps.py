@@ -1,4 +1,4 @@
-"""The steps of one task: parser, its mistakes, judges, judged predictions, and what is read off them."""
+"""The steps of one task: parser, its mistakes, parsers of halves, judges, judged predictions, and the study of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, final
 from ...verbs.discriminate.thresholding import PROBABILITY
 from ..base import Progress, Step, Workspace
 from .data import TaskData
+from .halves import FOLDS, SHARE, collect_unseen, train_halves
 from .metric import learn_metric
 from .needs import pretrained_of
 from .self_training import self_train
@@ -18,12 +19,15 @@ from .work import PARTS, ask, collect_mistakes, pretrain_judges, train_ensemble,
 __all__ = ["steps_of"]
 
 _MODEL = ("oodometer_model.json", "weights.safetensors")
+_NETWORK = tuple(f"model/{one}" for one in _MODEL)
 
 
 def steps_of(task: Task) -> list[Step]:
     """The steps of a task, whose files lie in its own folder."""
     made = _Steps(task)
     made.parse()
+    if task.config.halves:
+        made.halve()
     made.judge()
     asked = made.ask()
     made.study(asked, made.more(asked))
@@ -50,16 +54,21 @@ class _Steps:
         **settings: Any,
     ) -> None:
         """Add a step; files and needed steps are those of the task, ``share`` is of the time that all take."""
-        home = self.task.name
+        home = self._home(name)
 
         def run(workspace: Workspace, progress: Progress) -> None:
             work(self.data, workspace=workspace, home=home, progress=progress)
 
-        left, before = (tuple(f"{home}/{one}" for one in names) for names in (files, needs))
+        left = tuple(f"{home}/{one}" for one in files)
+        before = tuple(f"{self._home(one)}/{one}" for one in needs)
         weight = share * 60 * self.task.weight
         checks = pretrained_of(self.task, name)
         title = f"{self.task.title}: {about}"
         self.steps.append(Step(f"{home}/{name}", title, left, run, settings, before, weight, checks=checks))
+
+    def _home(self, step: str) -> str:
+        """The folder of a step: the task's, or that of its first training where all of them share the step."""
+        return self.task.first if step == "pretraining" else self.task.name
 
     def parse(self) -> None:
         """The parser, and the mistakes of its first checkpoints."""
@@ -76,17 +85,34 @@ class _Steps:
         about = "collecting mistakes of its first checkpoints"
         self.add("examples", about, files, collect_mistakes, ["parser"], 0.15, **drawn)
 
+    def halve(self) -> None:
+        """Parsers of two halves, and their mistakes on what they have not seen."""
+        config = self.task.config
+        files = [f"halves/fold-{fold}/{one}" for fold in range(FOLDS) for one in (_MODEL[0], *_NETWORK)]
+        made: dict[str, Any] = {"parser": config.parser, "plan": config.parser_plan, "tokens": config.tokens}
+        made |= {"seed": config.seed, "longest_output": config.longest_output, "data": self.both["train"]}
+        made["folds"] = [FOLDS, config.data_seed]
+        self.add("halves", "training parsers on two halves", files, train_halves, [], 0.3, **made)
+        files = ["unseen/train.parquet", "unseen/statistics.json"]
+        drawn: dict[str, Any] = {"rows": config.example_rows, "balance": config.balance * SHARE, "beams": config.beams}
+        drawn["brackets"] = self.task.brackets
+        about = "collecting their mistakes on what they have not seen"
+        self.add("unseen", about, files, collect_unseen, ["halves"], 0.1, **drawn)
+
     def judge(self) -> None:
         """The judges, which may have learnt right outputs before."""
-        config, needs = self.task.config, ["examples"]
+        config, needs = self.task.config, ["examples", *(["unseen"] if self.task.config.halves else [])]
         same: dict[str, Any] = {"judge": config.judge, "seed": config.seed, "aligned": config.aligned}
         if config.pretraining is not None:
             needs.append("pretraining")
             files = ["pretrained/model.safetensors"]
             first: dict[str, Any] = {"data": self.both["train"], "plan": config.pretraining}
             about = "its judges learn right outputs"
-            self.add("pretraining", about, files, pretrain_judges, [], 0.2, **first, **same)
+            first |= {**same, "seed": config.data_seed}
+            self.add("pretraining", about, files, pretrain_judges, [], 0.2, **first)
         how: dict[str, Any] = {"plan": config.judge_plan, "judges": config.judges}
+        if config.halves:
+            how["unseen"] = SHARE
         self.add("panel", "training its judges", ["panel.json"], train_ensemble, needs, 0.3, **how, **same)
 
     def ask(self) -> list[str]:
@@ -103,7 +129,7 @@ class _Steps:
             how["columns"] = PROBABILITY
             share = 0.15 / (len(self.task.tests) + 1)
             about = f"parsing and judging {name}"
-            needs = ["parser", "panel"]
+            needs = ["parser", "panel", *(["halves"] if self.task.config.halves else [])]
             self.add(asked[-1], about, files, answer, needs, share, **how, brackets=self.task.brackets)
         return asked
 

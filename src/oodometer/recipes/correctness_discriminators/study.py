@@ -22,17 +22,19 @@ from .judge_thresholds import JudgeThresholds
 
 __all__ = ["FORM", "study_task"]
 
-FORM = 2  # raise it where the form of the result changes: then the step is done again
+FORM = 3  # raise it where the form of the result changes: then the step is done again
 LEVEL = 0.95
 _BOTH = ("methods", "inside", "width", "bounds", "subsets")  # told for the paper's thresholds, one half, as well
 _STEPS = ("parser", "examples", "panel")
+_MIXED = ("judges", *_BOTH)
 
 
 def study_task(data: TaskData, workspace: Workspace, home: str, more: Mapping[str, str], progress: Progress) -> None:
     """Judge the votes on every test set; writes ``<home>/result.json``, which holds no text of the data.
 
     The judges accept from their thresholds on, which the development set gives; what they say at one half, as in the
-    paper, stands beside it (``at_half``), and the bounds under each choice of both (``choices``).
+    paper, stands beside it (``at_half``), what they say together with confidence and parsers of halves, of which one
+    may disagree (``mixed``), and the bounds under each choice of voters and thresholds (``choices``).
 
     ``more`` names further parts of the result with the files that hold them (pseudo-labels, another metric).
     """
@@ -53,13 +55,15 @@ def study_task(data: TaskData, workspace: Workspace, home: str, more: Mapping[st
             "resembles": test.resembles,
             **found,
             "at_half": {key: at_half[key] for key in _BOTH},
+            **_mixed(points, record, given),
             "choices": points.choices(record),
             "types": _by_type(voted),
             "cut": workspace.read_json(f"{home}/predictions/{test.name}.json"),
         }
         progress(done, len(task.tests))
-    start = [] if task.config.pretraining is None else ["pretraining"]
-    steps = [*_STEPS, *start, *(f"ask-{name}" for name in ("dev", *sets))]
+    start = [] if task.config.pretraining is None or task.first != home else ["pretraining"]
+    halves = ["halves", "unseen"] if task.config.halves else []
+    steps = [*_STEPS, *halves, *start, *(f"ask-{name}" for name in ("dev", *sets))]
     stamps = {name: workspace.stamp(f"{home}/{name}") for name in steps}
     result: dict[str, Any] = {
         "form": FORM,
@@ -77,12 +81,23 @@ def study_task(data: TaskData, workspace: Workspace, home: str, more: Mapping[st
         "panel": workspace.read_json(f"{home}/panel.json"),
         "replicate_of": task.replicate_of,
         "seed": task.config.seed,
-        "thresholds": rounded(points.to_dict(reference.names["judge"])),
+        "thresholds": rounded(points.to_dict(reference)),
         "dev_accuracy": rounded(_accuracy(reference).to_dict()),
         "sets": sets,
         **{name: workspace.read_json(file) for name, file in more.items()},
     }
     workspace.write_json(f"{home}/result.json", result)
+
+
+def _mixed(points: JudgeThresholds, record: Predictions, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What judges, confidence and parsers of halves say together, all but one agreeing; nothing without parsers."""
+    voted, reference = points.mixed(record), points.mixed(given["reference"])
+    if voted is None or voted.votes is None:
+        return {}
+    voters = len(voted.votes)
+    agree = max(voters - 1, voters // 2 + 1)
+    found = _short(vote_study(voted, agree=agree, **{**given, "reference": reference}).to_dict())
+    return {"mixed": {"agree": agree, **{key: found[key] for key in _MIXED}}}
 
 
 def _accuracy(record: Predictions) -> Interval:

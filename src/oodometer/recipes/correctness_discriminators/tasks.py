@@ -75,6 +75,11 @@ class Task:
     weight: float = 15.0
     replicate_of: str | None = None
 
+    @property
+    def first(self) -> str:
+        """Name of the first training of the task, this one or another."""
+        return self.replicate_of or self.name
+
 
 def tasks_of(scale: str) -> tuple[Task, ...]:
     """The tasks of a scale, in the order of the paper's tables; `UsageError` for an unknown scale.
@@ -139,6 +144,8 @@ _STEADY = {"batch_size": 64, "learning_rate": 1e-3, "warmup": 0.1, "weight_decay
 _SMALL = RunConfig(
     example_rows=8000,
     per_checkpoint=3000,
+    judges=3,
+    halves=True,
     parser={"config": _TINY_BART},
     parser_plan={"batch_size": 32, "learning_rate": 1e-3, "warmup": 0.05},
     judge={"kind": "classifier", "config": _TINY_ENCODER, "head": "tokens"},

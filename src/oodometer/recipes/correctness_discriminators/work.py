@@ -29,7 +29,9 @@ from ...verbs.discriminate.worth import judge_names
 from ..base import Progress, Workspace
 from .data import TaskData
 from .files import read_pairs
+from .halves import SHARE, likelihood_judges
 from .needs import located
+from .new_parser import new_parser
 from .run_config import RunConfig
 
 __all__ = [
@@ -38,23 +40,12 @@ __all__ = [
     "collect_mistakes",
     "examples",
     "make_judge",
-    "new_parser",
     "pretrain_judges",
     "train_ensemble",
     "train_parser",
 ]
 
 PARTS = ("train", "dev")
-
-
-def new_parser(data: TaskData, seed: int) -> EncoderDecoder:
-    """The parser of a run, not trained."""
-    config = data.task.config
-    made = located(config.parser)
-    if "config" in made:
-        made["tokens"] = config.tokens
-    training = TrainingConfig(**{**config.parser_plan, "seed": seed})
-    return EncoderDecoder(**made, max_output_length=config.longest_output, training=training)
 
 
 def make_judge(config: RunConfig, seed: int, start: Path | None = None) -> Discriminator:
@@ -120,16 +111,19 @@ def collect_mistakes(data: TaskData, workspace: Workspace, home: str, progress: 
     shutil.rmtree(workspace.folder / home / "checkpoints" / "examples", ignore_errors=True)
 
 
-def examples(workspace: Workspace, home: str, part: str) -> Examples:
+def examples(workspace: Workspace, home: str, part: str, of: str = "examples") -> Examples:
     """The pairs of a part, ``train`` or ``dev``."""
-    return Examples.from_record(read_pairs(workspace.folder / home, part))
+    return Examples.from_record(read_pairs(workspace.folder / home, part, of))
 
 
 def pretrain_judges(data: TaskData, workspace: Workspace, home: str, progress: Progress) -> None:
-    """Let an encoder learn the gold pairs before judges start from it, and write it to ``<home>/pretrained``."""
+    """Let an encoder learn the gold pairs before judges start from it, and write it to ``<home>/pretrained``.
+
+    All seeds of a task share it, as the paper's judges share one pretrained model.
+    """
     use_threads(1)
     config, checkpoint = data.task.config, workspace / f"{home}/checkpoints/pretrained"
-    training = TrainingConfig(**{**(config.pretraining or {}), "seed": config.seed})
+    training = TrainingConfig(**{**(config.pretraining or {}), "seed": config.data_seed})
     pretrain(
         *data.seen(data.train.inputs, data.train.targets),
         workspace / f"{home}/pretrained",
@@ -146,7 +140,9 @@ def train_ensemble(data: TaskData, workspace: Workspace, home: str, progress: Pr
     use_threads(1)
     config, checkpoint = data.task.config, workspace / f"{home}/checkpoints/panel"
     pairs, dev = examples(workspace, home, "train"), examples(workspace, home, "dev")
-    start = None if config.pretraining is None else workspace.folder / home / "pretrained"
+    if config.halves:
+        pairs = pairs.mixed(examples(workspace, home, "train", "unseen"), SHARE, config.seed)
+    start = None if config.pretraining is None else workspace.folder / data.task.first / "pretrained"
     panel = Panel.train(
         lambda seed: make_judge(config, seed, start),
         range(config.seed, config.seed + config.judges),
@@ -160,16 +156,27 @@ def train_ensemble(data: TaskData, workspace: Workspace, home: str, progress: Pr
     first = panel.members[0]
     workspace.write_json(
         f"{home}/panel.json",
-        {"judges": len(panel), "kind": first.kind, "parameters": first.parameters},
+        {
+            "judges": len(panel),
+            "kind": first.kind,
+            "parameters": first.parameters,
+            "negatives": int((~pairs.correct).sum()),
+            "unseen": int(pairs.counts.get("mixed", 0)),
+        },
     )
     shutil.rmtree(checkpoint, ignore_errors=True)
 
 
 def ask(data: TaskData, name: str, workspace: Workspace, home: str, progress: Progress) -> None:
-    """Parse a set, let the panel vote on the outputs, and write the predictions file."""
+    """Parse a set, let the panel vote on the outputs, and write the predictions file.
+
+    The votes are those of the trained judges; what the parsers of halves say stands beside it.
+    """
     use_threads(1)
-    parser, panel = EncoderDecoder.load(workspace / f"{home}/parser"), Panel.load(workspace / f"{home}/panel")
+    parser, judges = EncoderDecoder.load(workspace / f"{home}/parser"), Panel.load(workspace / f"{home}/panel")
+    others = likelihood_judges(data, workspace, home)
     rows: Dataset = data.dev if name == "dev" else data.test(name)
+    parts = 3 if others else 2
     record = parser.predict(
         rows.inputs,
         gold=rows.targets,
@@ -177,18 +184,22 @@ def ask(data: TaskData, name: str, workspace: Workspace, home: str, progress: Pr
         clean=data.clean,
         ids=rows.ids,
         columns={"type": list(rows.types)},
-        progress=lambda a, b: progress(a, 2 * b),
+        progress=lambda a, b: progress(a, parts * b),
     )
     assert record.input is not None
     assert record.output is not None
-    inputs, outputs = data.seen(record.input.tolist(), record.output.tolist())
+    given, found = record.input.tolist(), record.output.tolist()
+    inputs, outputs = data.seen(given, found)
     # An empty output is judged Incorrect without asking, so it stays empty however pairs are read.
-    outputs = [new if old.strip() else "" for new, old in zip(outputs, record.output.tolist(), strict=True)]
-    said = panel.probabilities(inputs, outputs, progress=lambda a, b: progress(a + b, 2 * b))
-    names = judge_names(panel.members)
-    record = replace(record, votes=(said >= HALF).astype(np.int8), names={**record.names, "judge": names})
+    outputs = [new if old.strip() else "" for new, old in zip(outputs, found, strict=True)]
+    said = judges.probabilities(inputs, outputs, progress=lambda a, b: progress(a + b, parts * b))
+    votes, names = (said >= HALF).astype(np.int8), judge_names([*judges.members, *others])
+    if others:  # parsers read inputs and write outputs as they are
+        more = Panel(others).probabilities(given, found, progress=lambda a, b: progress(a + 2 * b, parts * b))
+        said = np.vstack([said, more])
+    record = replace(record, votes=votes, names={**record.names, "judge": names[: len(votes)]})
     write_predictions(with_probabilities(record, said, names), workspace / f"{home}/predictions/{name}.parquet")
     workspace.write_json(
         f"{home}/predictions/{name}.json",
-        {"parser_cut": parser.truncated, "parser_unknown": parser.unknown, "judges_cut": panel.truncated},
+        {"parser_cut": parser.truncated, "parser_unknown": parser.unknown, "judges_cut": judges.truncated},
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from ...estimators import AverageConfidence, AverageThresholdedConfidence, Estim
 from ...estimators.threshold import ScoreThreshold, credit
 from ...intervals import check_level
 from ...metrics import Votes
-from ...metrics.vote_counts import VoteCounts, absolute, discrimination, paired_gap
+from ...metrics.vote_counts import MEASURES, VoteCounts, absolute, discrimination, paired_gap
+from ...metrics.vote_rules import check_agree
 from ...metrics.vote_subsets import check_draws
 from ...predictions import Predictions
 from ...results import Interval, Skipped, plain
@@ -115,6 +116,7 @@ def vote_study(
     reference: Any = None,
     sizes: Sequence[int] | None = None,
     draws: int = 50,
+    agree: int | None = None,
     gamma: float = 0.5,
     level: float = 0.95,
     seed: int = 0,
@@ -130,15 +132,18 @@ def vote_study(
         Labelled predictions of the same model on known ground, which ATC needs for its threshold.
     sizes, draws :
         Numbers of rows to draw, by default 20, 50, 100, ... and all, and the draws of each.
+    agree :
+        How many judges must agree on a bound, a majority of them; None for all, as in the paper.
     gamma :
         Level of confidence of the baseline MaxProb.
     level, seed :
         Nominal coverage of every interval; seed of the draws.
 
-    lower = share that all judges accept, upper = share that some judge accepts, mean their middle, single the first
-    judge's share; error = |accuracy - value|. The baselines are `max-prob`, `ac`, `atc`, and the bounds of
-    `max_prob_oracle` matched to the recalls of the judges' bounds. Rows of unknown truth are left out. Raises
-    `InputError` without votes or truth, `UsageError` for sizes that cannot be drawn.
+    lower = share that all judges accept, upper = share that some judge accepts (with ``agree`` = k of n: that at least
+    k, and at least n - k + 1, accept), mean their middle, single the first judge's share; error = |accuracy - value|.
+    The baselines are `max-prob`, `ac`, `atc`, and the bounds of `max_prob_oracle` matched to the recalls of the judges'
+    bounds. Rows of unknown truth are left out. Raises `InputError` without votes or truth, `UsageError` for sizes that
+    cannot be drawn and for ``agree`` that is no majority.
 
     >>> votes = [[1, 1, 1, 0] * 25, [1, 1, 0, 0] * 25]
     >>> study = vote_study({"votes": votes, "correct": [1, 1, 0, 0] * 25, "confidence": [0.9, 0.8, 0.7, 0.2] * 25})
@@ -150,13 +155,12 @@ def vote_study(
     check_level(level)
     name, known, unlabelled = _labelled(record)
     check_draws(sizes, draws, len(known))
-    metric = Votes(sizes=sizes, draws=draws)
     counts = VoteCounts.of(known)
-    tables = metric.finish(counts, level, seed)
-    widest = tables["bounds"][0]
+    tables = Votes(sizes=sizes, draws=draws, agree=agree).finish(counts, level, seed)
+    ends = _Ends.of(tables, check_agree(agree, counts.judges))
     gold: Interval = tables["accuracy"]
-    rows = _judged(tables, counts, known, level)
-    more, skipped = _baselines(known, reference, tables, gamma, level, seed)
+    rows = _judged(tables, ends, known, level)
+    more, skipped = _baselines(known, reference, ends, gamma, level, seed)
     warnings = [f"{unlabelled} rows have no known truth and were left out"] if unlabelled else []
     if counts.judges == 1:
         warnings.append("there is one judge: both bounds are its share, and no width is left to hold the truth")
@@ -169,14 +173,31 @@ def vote_study(
         judges=counts.judges,
         gold=gold,
         methods=(*rows, *more),
-        inside=widest["inside"],
-        width=widest["width"],
+        inside=ends.both["inside"],
+        width=ends.both["width"],
         tables={k: v for k, v in tables.items() if k not in ("judges", "rows", "accuracy")},
         skipped=tuple(skipped),
         warnings=tuple(warnings),
         level=level,
         seed=seed,
     )
+
+
+class _Ends(NamedTuple):
+    """What is said of the rows that count for the lower bound, of those for the upper one, and of both bounds."""
+
+    lower: Mapping[str, Any]
+    upper: Mapping[str, Any]
+    both: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, tables: Mapping[str, Any], least: int) -> _Ends:
+        ladder, judges = tables["ladder"], tables["judges"]
+        return cls(ladder[least - 1], ladder[judges - least], tables["bounds"][judges - least])
+
+    def measures(self, end: str) -> dict[str, Interval | None]:
+        """Recall and precision of Correct and Incorrect of a bound, "lower" or "upper"."""
+        return {name: getattr(self, end)[name] for name in MEASURES}
 
 
 def _labelled(data: Any) -> tuple[str, Predictions, int]:
@@ -202,22 +223,16 @@ def _labelled(data: Any) -> tuple[str, Predictions, int]:
     return source.name, known, len(record) - len(known)
 
 
-def _judged(tables: Mapping[str, Any], counts: VoteCounts, known: Predictions, level: float) -> list[StudyRow]:
+def _judged(tables: Mapping[str, Any], ends: _Ends, known: Predictions, level: float) -> list[StudyRow]:
     """The rows from votes: the first judge, the bounds, their mean."""
-    rules = {row["rule"]: row for row in tables["rules"]}
-
-    def measures(rule: str) -> dict[str, Interval | None]:
-        return {k: v for k, v in rules[rule].items() if k not in ("rule", "accepted")}
-
+    first = next(row for row in tables["rules"] if row["rule"] == "single")
     assert known.votes is not None
-    single = known.votes[0] > 0
-    widest = tables["bounds"][0]
-    error = _error(known.verdicts, single, level)
+    error = _error(known.verdicts, known.votes[0] > 0, level)
     return [
-        StudyRow("single", rules["single"]["accepted"], error, measures("single")),
-        StudyRow("lower", widest["lower"], None, measures("any-incorrect")),
-        StudyRow("upper", widest["upper"], None, measures("any-correct")),
-        StudyRow("mean", widest["mean"], widest["error"]),
+        StudyRow("single", first["accepted"], error, {name: first[name] for name in MEASURES}),
+        StudyRow("lower", ends.both["lower"], None, ends.measures("lower")),
+        StudyRow("upper", ends.both["upper"], None, ends.measures("upper")),
+        StudyRow("mean", ends.both["mean"], ends.both["error"]),
     ]
 
 
@@ -229,7 +244,7 @@ def _error(verdicts: Array, said: Array, level: float, fitted: bool = False) -> 
 
 
 def _baselines(
-    known: Predictions, reference: Any, tables: Mapping[str, Any], gamma: float, level: float, seed: int
+    known: Predictions, reference: Any, ends: _Ends, gamma: float, level: float, seed: int
 ) -> tuple[list[StudyRow], list[Skipped]]:
     """The rows from confidence, and those that could not be made."""
     options: dict[str, Any] = {"level": level, "seed": seed}
@@ -250,7 +265,7 @@ def _baselines(
     except NotApplicable as error:
         skipped.append(Skipped("atc", str(error)))
     try:
-        rows += _oracle(known, tables, scores, level)
+        rows += _oracle(known, ends, scores, level)
     except NotApplicable as error:
         skipped.append(Skipped("max-prob-oracle", str(error)))
     return rows, skipped
@@ -273,10 +288,9 @@ def _thresholded(method: Estimator, known: Predictions, reference: Any, scores: 
     return StudyRow("atc", found.interval, _error(known.verdicts, credit(scores, cut), level, fitted=True))
 
 
-def _oracle(known: Predictions, tables: Mapping[str, Any], scores: Array, level: float) -> list[StudyRow]:
+def _oracle(known: Predictions, ends: _Ends, scores: Array, level: float) -> list[StudyRow]:
     """The bounds of thresholds that recall as much as the judges' bounds do, and their mean."""
-    rules = {row["rule"]: row for row in tables["rules"]}
-    correct, incorrect = rules["any-correct"]["correct_recall"], rules["any-incorrect"]["incorrect_recall"]
+    correct, incorrect = ends.upper["correct_recall"], ends.lower["incorrect_recall"]
     if correct is None or incorrect is None:
         raise NotApplicable("needs right rows and wrong ones")
     found = max_prob_oracle(scores, known.verdicts, correct.value, incorrect.value, level=level)
