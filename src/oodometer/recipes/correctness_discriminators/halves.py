@@ -16,32 +16,30 @@ from ..base import Progress, Workspace
 from .data import TaskData
 from .new_parser import new_parser
 
-__all__ = ["FOLDS", "SHARE", "collect_unseen", "likelihood_judges", "train_halves"]
+__all__ = ["FOLDS", "SHARE", "collect_unseen", "likelihood_judges", "train_half"]
 
 FOLDS = 2
 SHARE = 0.5  # of the negatives that come from sentences that a parser has not seen
 SEEDS = 11  # added to the seed of the parser, so that neither half begins from its weights
 
 
-def train_halves(data: TaskData, workspace: Workspace, home: str, progress: Progress) -> None:
-    """Train a parser on each half; a sentence that stands in the training set twice is in one half.
+def train_half(data: TaskData, workspace: Workspace, home: str, progress: Progress, *, fold: int) -> None:
+    """Train a parser on all of the training set but a fold; it is written to ``<home>/halves/fold-<fold>``.
 
-    Parser i has not seen fold i; it is written to ``<home>/halves/fold-<i>``.
+    A sentence that stands in the training set twice is in one fold.
     """
     use_threads(1)
-    config, checkpoint = data.task.config, workspace / f"{home}/checkpoints/halves"
-    inputs, targets = data.train.inputs, data.train.targets
-    folds = _folds(data, inputs)
-    for fold in range(FOLDS):
-        rows = np.flatnonzero(folds != fold)
-        judge = LikelihoodDiscriminator(new_parser(data, config.seed + SEEDS + fold))
-
-        def tell(done: int, of: int, fold: int = fold) -> None:
-            progress(fold * of + done, FOLDS * of)
-
-        learnt = [inputs[row] for row in rows], [targets[row] for row in rows]
-        judge.fit(*learnt, [True] * len(rows), checkpoint=checkpoint / str(fold), progress=tell)
-        judge.save(workspace / f"{home}/halves/fold-{fold}")
+    config, checkpoint = data.task.config, workspace / f"{home}/checkpoints/half-{fold}"
+    rows = np.flatnonzero(_folds(data, data.train.inputs) != fold)
+    judge = LikelihoodDiscriminator(new_parser(data, config.seed + SEEDS + fold))
+    judge.fit(
+        [data.train.inputs[row] for row in rows],
+        [data.train.targets[row] for row in rows],
+        [True] * len(rows),
+        checkpoint=checkpoint,
+        progress=progress,
+    )
+    judge.save(workspace / f"{home}/halves/fold-{fold}")
     shutil.rmtree(checkpoint, ignore_errors=True)
 
 

@@ -29,17 +29,18 @@ def pretrained_of(task: Task, step: str) -> dict[str, Callable[[], Any]]:
 
     >>> from .tasks import tasks_of
     >>> amr = next(task for task in tasks_of("paper") if task.metric is not None)
-    >>> [list(pretrained_of(amr, step)) for step in ("parser", "panel", "ask-dev", "metric")]
+    >>> [list(pretrained_of(amr, step)) for step in ("parser", "judge-0", "ask-dev", "metric")]
     [['t5-base'], ['t5-base'], [], ['roberta-base']]
     """
     config = task.config
     models = {
         "parser": config.parser,
         "self-training": config.parser,
-        "panel": config.judge,
+        "half": config.parser,
+        "judge": config.judge,
         "metric": config.metric_judge,
     }
-    source = models.get(step, {}).get("source")
+    source = models.get(step, models.get(step.rpartition("-")[0], {})).get("source")
     return {} if source is None else {str(source): partial(check_pretrained, str(source))}
 
 
@@ -49,6 +50,6 @@ def needs_of(tasks: Sequence[Task]) -> Iterator[tuple[str, Callable[[], Any]]]:
     for task in tasks:
         for load in (task.train, task.dev, *(test.load for test in task.tests)):
             yield task.title, load
-        for step in ("parser", "panel", *(["metric"] if task.metric is not None else [])):
+        for step in ("parser", "judge-0", *(["metric"] if task.metric is not None else [])):
             models |= pretrained_of(task, step)
     yield from models.items()

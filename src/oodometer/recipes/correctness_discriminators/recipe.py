@@ -29,6 +29,7 @@ class CorrectnessDiscriminators(Recipe):
     title = "Between which bounds does a sequence model's accuracy lie?"
     citation = "yao2024"
     row_key = "form"
+    side_by_side = True
 
     def __init__(self, lineup: Callable[[str], tuple[Task, ...]] = tasks_of) -> None:
         self.lineup = lineup

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, final
 
 from ...verbs.discriminate.thresholding import PROBABILITY
 from ..base import Progress, Step, Workspace
 from .data import TaskData
-from .halves import FOLDS, SHARE, collect_unseen, train_halves
+from .halves import FOLDS, SHARE, collect_unseen, train_half
 from .metric import learn_metric
 from .needs import pretrained_of
 from .self_training import self_train
 from .study import FORM, study_task
 from .tasks import Task
-from .work import PARTS, ask, collect_mistakes, pretrain_judges, train_ensemble, train_parser
+from .work import PARTS, ask, collect_mistakes, pretrain_judges, train_judge, train_parser
 
 __all__ = ["steps_of"]
 
@@ -88,16 +89,20 @@ class _Steps:
     def halve(self) -> None:
         """Parsers of two halves, and their mistakes on what they have not seen."""
         config = self.task.config
-        files = [f"halves/fold-{fold}/{one}" for fold in range(FOLDS) for one in (_MODEL[0], *_NETWORK)]
         made: dict[str, Any] = {"parser": config.parser, "plan": config.parser_plan, "tokens": config.tokens}
         made |= {"seed": config.seed, "longest_output": config.longest_output, "data": self.both["train"]}
         made["folds"] = [FOLDS, config.data_seed]
-        self.add("halves", "training parsers on two halves", files, train_halves, [], 0.3, **made)
+        halves = []
+        for fold in range(FOLDS):
+            halves.append(f"half-{fold}")
+            files = [f"halves/fold-{fold}/{one}" for one in (_MODEL[0], *_NETWORK)]
+            about = f"training a parser without fold {fold}"
+            self.add(halves[-1], about, files, partial(train_half, fold=fold), [], 0.15, **made)
         files = ["unseen/train.parquet", "unseen/statistics.json"]
         drawn: dict[str, Any] = {"rows": config.example_rows, "balance": config.balance * SHARE, "beams": config.beams}
         drawn["brackets"] = self.task.brackets
         about = "collecting their mistakes on what they have not seen"
-        self.add("unseen", about, files, collect_unseen, ["halves"], 0.1, **drawn)
+        self.add("unseen", about, files, collect_unseen, halves, 0.1, **drawn)
 
     def judge(self) -> None:
         """The judges, which may have learnt right outputs before."""
@@ -110,14 +115,20 @@ class _Steps:
             about = "its judges learn right outputs"
             first |= {**same, "seed": config.data_seed}
             self.add("pretraining", about, files, pretrain_judges, [], 0.2, **first)
-        how: dict[str, Any] = {"plan": config.judge_plan, "judges": config.judges}
+        how: dict[str, Any] = {"plan": config.judge_plan, **same}
         if config.halves:
             how["unseen"] = SHARE
-        self.add("panel", "training its judges", ["panel.json"], train_ensemble, needs, 0.3, **how, **same)
+        for place in range(config.judges):
+            files = [f"judges/judge-{place}.json", f"judges/judge-{place}/{_MODEL[0]}"]
+            about, work = f"training judge {place + 1} of {config.judges}", partial(train_judge, place=place)
+            self.add(f"judge-{place}", about, files, work, needs, 0.3 / config.judges, **how)
 
     def ask(self) -> list[str]:
         """Outputs of every set with the votes of the judges; returns the names of the steps."""
         asked = []
+        config = self.task.config
+        judges = [f"judge-{place}" for place in range(config.judges)]
+        halves = [f"half-{fold}" for fold in range(FOLDS)] if config.halves else []
         for name in ("dev", *(test.name for test in self.task.tests)):
 
             def answer(data: TaskData, name: str = name, **given: Any) -> None:
@@ -125,11 +136,11 @@ class _Steps:
 
             asked.append(f"ask-{name}")
             files = [f"predictions/{name}.parquet", f"predictions/{name}.json"]
-            how: dict[str, Any] = {"data": self.data.fingerprint(name), "beams": self.task.config.beams}
+            how: dict[str, Any] = {"data": self.data.fingerprint(name), "beams": config.beams}
             how["columns"] = PROBABILITY
             share = 0.15 / (len(self.task.tests) + 1)
             about = f"parsing and judging {name}"
-            needs = ["parser", "panel", *(["halves"] if self.task.config.halves else [])]
+            needs = ["parser", *judges, *halves]
             self.add(asked[-1], about, files, answer, needs, share, **how, brackets=self.task.brackets)
         return asked
 
@@ -154,11 +165,14 @@ class _Steps:
 
     def study(self, asked: Sequence[str], more: dict[str, str]) -> None:
         """What the votes say of each test set, beside the truth."""
+        more_steps, home = [name.replace("_", "-") for name in more], f"{self.task.name}/"
+        timed = [step.name.removeprefix(home) for step in self.steps if step.name.startswith(home)]
+        told = [name for name in timed if name not in more_steps]
 
         def study(data: TaskData, **given: Any) -> None:
-            study_task(data, more=more, **given)
+            study_task(data, steps=told, more=more, **given)
 
-        needs = [*asked, *(name.replace("_", "-") for name in more)]
+        needs = [*asked, *more_steps]
         tests = self.task.tests
         titles = [(test.name, test.title, test.domain, test.paper, test.resembles) for test in tests]
         how: dict[str, Any] = {"form": FORM, "draws": self.task.config.draws, "titles": titles}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,18 +25,25 @@ __all__ = ["FORM", "study_task"]
 FORM = 3  # raise it where the form of the result changes: then the step is done again
 LEVEL = 0.95
 _BOTH = ("methods", "inside", "width", "bounds", "subsets")  # told for the paper's thresholds, one half, as well
-_STEPS = ("parser", "examples", "panel")
 _MIXED = ("judges", *_BOTH)
 
 
-def study_task(data: TaskData, workspace: Workspace, home: str, more: Mapping[str, str], progress: Progress) -> None:
+def study_task(
+    data: TaskData,
+    workspace: Workspace,
+    home: str,
+    steps: Sequence[str],
+    more: Mapping[str, str],
+    progress: Progress,
+) -> None:
     """Judge the votes on every test set; writes ``<home>/result.json``, which holds no text of the data.
 
     The judges accept from their thresholds on, which the development set gives; what they say at one half, as in the
     paper, stands beside it (``at_half``), what they say together with confidence and parsers of halves, of which one
     may disagree (``mixed``), and the bounds under each choice of voters and thresholds (``choices``).
 
-    ``more`` names further parts of the result with the files that hold them (pseudo-labels, another metric).
+    ``steps`` are those whose times are told, ``more`` names further parts of the result with the files that hold them
+    (pseudo-labels, another metric).
     """
     task = data.task
     reference = read_judged(workspace.folder / home, "dev")
@@ -61,9 +68,6 @@ def study_task(data: TaskData, workspace: Workspace, home: str, more: Mapping[st
             "cut": workspace.read_json(f"{home}/predictions/{test.name}.json"),
         }
         progress(done, len(task.tests))
-    start = [] if task.config.pretraining is None or task.first != home else ["pretraining"]
-    halves = ["halves", "unseen"] if task.config.halves else []
-    steps = [*_STEPS, *halves, *start, *(f"ask-{name}" for name in ("dev", *sets))]
     stamps = {name: workspace.stamp(f"{home}/{name}") for name in steps}
     result: dict[str, Any] = {
         "form": FORM,
@@ -78,7 +82,7 @@ def study_task(data: TaskData, workspace: Workspace, home: str, more: Mapping[st
         "data": data.counts(),
         "parser": workspace.read_json(f"{home}/parser.json"),
         "examples": workspace.read_json(f"{home}/examples/statistics.json"),
-        "panel": workspace.read_json(f"{home}/panel.json"),
+        "panel": {"judges": task.config.judges, **workspace.read_json(f"{home}/judges/judge-0.json")},
         "replicate_of": task.replicate_of,
         "seed": task.config.seed,
         "thresholds": rounded(points.to_dict(reference)),

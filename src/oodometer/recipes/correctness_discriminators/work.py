@@ -18,6 +18,7 @@ from ...discriminators import (
     GenerativeDiscriminator,
     Panel,
     collect,
+    load_discriminator,
     pretrain,
 )
 from ...models.seq2seq import EncoderDecoder, snapshot_folders
@@ -40,8 +41,9 @@ __all__ = [
     "collect_mistakes",
     "examples",
     "make_judge",
+    "panel_of",
     "pretrain_judges",
-    "train_ensemble",
+    "train_judge",
     "train_parser",
 ]
 
@@ -135,36 +137,37 @@ def pretrain_judges(data: TaskData, workspace: Workspace, home: str, progress: P
     shutil.rmtree(checkpoint, ignore_errors=True)
 
 
-def train_ensemble(data: TaskData, workspace: Workspace, home: str, progress: Progress) -> None:
-    """Train the judges one after the other; finished ones are kept when the training is interrupted."""
+def train_judge(data: TaskData, workspace: Workspace, home: str, progress: Progress, *, place: int) -> None:
+    """Train a member of the panel and write it to ``<home>/judges/judge-<place>``; members differ by their seed."""
     use_threads(1)
-    config, checkpoint = data.task.config, workspace / f"{home}/checkpoints/panel"
+    config, checkpoint = data.task.config, workspace / f"{home}/checkpoints/judge-{place}"
     pairs, dev = examples(workspace, home, "train"), examples(workspace, home, "dev")
     if config.halves:
         pairs = pairs.mixed(examples(workspace, home, "train", "unseen"), SHARE, config.seed)
     start = None if config.pretraining is None else workspace.folder / data.task.first / "pretrained"
-    panel = Panel.train(
-        lambda seed: make_judge(config, seed, start),
-        range(config.seed, config.seed + config.judges),
+    judge = make_judge(config, config.seed + place, start).fit(
         *data.seen(pairs.inputs, pairs.outputs),
         pairs.correct.tolist(),
         dev=(*data.seen(dev.inputs, dev.outputs), dev.correct.tolist()),
         checkpoint=checkpoint,
         progress=progress,
     )
-    panel.save(workspace / f"{home}/panel")
-    first = panel.members[0]
-    workspace.write_json(
-        f"{home}/panel.json",
-        {
-            "judges": len(panel),
-            "kind": first.kind,
-            "parameters": first.parameters,
-            "negatives": int((~pairs.correct).sum()),
-            "unseen": int(pairs.counts.get("mixed", 0)),
-        },
-    )
+    judge.save(workspace / f"{home}/judges/judge-{place}")
+    told = {"kind": judge.kind, "parameters": judge.parameters, **_counted(pairs)}
+    workspace.write_json(f"{home}/judges/judge-{place}.json", told)
     shutil.rmtree(checkpoint, ignore_errors=True)
+
+
+def _counted(pairs: Examples) -> dict[str, int]:
+    """Pairs that a judge learnt from: right, wrong, and of the wrong ones those on unseen sentences."""
+    right = int(pairs.correct.sum())
+    return {"correct": right, "incorrect": len(pairs) - right, "unseen": int(pairs.counts.get("mixed", 0))}
+
+
+def panel_of(data: TaskData, workspace: Workspace, home: str) -> Panel:
+    """The trained judges."""
+    places = range(data.task.config.judges)
+    return Panel([load_discriminator(workspace / f"{home}/judges/judge-{place}") for place in places])
 
 
 def ask(data: TaskData, name: str, workspace: Workspace, home: str, progress: Progress) -> None:
@@ -173,7 +176,7 @@ def ask(data: TaskData, name: str, workspace: Workspace, home: str, progress: Pr
     The votes are those of the trained judges; what the parsers of halves say stands beside it.
     """
     use_threads(1)
-    parser, judges = EncoderDecoder.load(workspace / f"{home}/parser"), Panel.load(workspace / f"{home}/panel")
+    parser, judges = EncoderDecoder.load(workspace / f"{home}/parser"), panel_of(data, workspace, home)
     others = likelihood_judges(data, workspace, home)
     rows: Dataset = data.dev if name == "dev" else data.test(name)
     parts = 3 if others else 2
