@@ -19,7 +19,7 @@ LEAD = "The tasks of Yao and Koller (2024) as this run has them; numbers and cla
 
 def names() -> tuple[str, ...]:
     """Names of the files, relative to the workspace."""
-    return kit.figure_files(("bounds", "bounds-at-half", "figure-4-samples", "k-of-n"))
+    return kit.figure_files(("bounds", "bounds-of-judges", "bounds-at-half", "figure-4-samples", "k-of-n"))
 
 
 def draw(workspace: Workspace, progress: Progress) -> None:
@@ -30,7 +30,9 @@ def draw(workspace: Workspace, progress: Progress) -> None:
 def drawings(result: Mapping[str, Any]) -> list[Drawing]:
     """One figure of all data sets, and two with a panel for each of them."""
     bounds = "Bar: lower to upper bound; dark mark: their mean; orange: gold; grey: baselines."
-    half = "The same where judges accept at P ≥ 0.5, as in the paper."
+    half = "The same of the judges alone, which accept at P ≥ 0.5, as in the paper."
+    judges = "The same of the judges alone, each at its threshold."
+    every = "mixed" if sets_of(result, at="mixed") else "thresholds"
     samples = "Bounds (blue) and gold (orange) in samples of the test set (Figure 4)."
     agreement = "Width of the bounds and share of the samples that hold the truth."
     sets = sets_of(result)
@@ -42,7 +44,8 @@ def drawings(result: Mapping[str, Any]) -> list[Drawing]:
         return [make(one, place) for one, place in zip(sets, places, strict=True)]
 
     return [
-        Drawing("bounds", "Bounds and truth", bounds, [_bounds(result, "thresholds")], width=520),
+        Drawing("bounds", "Bounds and truth", bounds, [_bounds(result, every)], width=520),
+        Drawing("bounds-of-judges", "Bounds and truth, judges", judges, [_bounds(result, "thresholds")], width=520),
         Drawing("bounds-at-half", "Bounds and truth, P ≥ 0.5", half, [_bounds(result, "half")], width=520),
         Drawing("figure-4-samples", "Samples of every size", samples, each(_samples), **size),
         Drawing("k-of-n", "Fewer judges that must agree", agreement, each(_agreement), **size),

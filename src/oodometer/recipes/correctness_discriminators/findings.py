@@ -21,14 +21,19 @@ INSIDE = 0.8  # of the draws of a small sample have the truth inside
 NORMAL = "normal, on the rows"
 SPREADS = "normal, errors added"  # two numbers from the same rows, however they depend on each other
 Sets = Sequence[Mapping[str, Any]]
-PROCEDURES = {"half": "P ≥ 0.5, as in the paper", "thresholds": "thresholds of the judges"}
+PROCEDURES = {
+    "half": "P ≥ 0.5, as in the paper",
+    "thresholds": "thresholds of the judges",
+    "mixed": "judges, parsers of halves and confidence, at thresholds, one may disagree",
+}
+_BESIDE = {"half": "at_half", "mixed": "mixed"}  # where what differs from the thresholds of the judges stands
 
 
 def sets_of(result: Mapping[str, Any], domain: str | None = None, at: str = "thresholds") -> list[dict[str, Any]]:
     """The test sets of all finished tasks, each with its task, its rows by method, and the width of the oracle.
 
-    ``at`` is the procedure: from which P(Correct) the judges accept. Where a task was trained from several seeds, the
-    numbers are means over them.
+    ``at`` is the procedure: who votes, and from which P(Correct) on. Where a task was trained from several seeds, the
+    numbers are means over them. Sets without that procedure are left out.
     """
     out = []
     for key, task in result["tasks"].items():
@@ -37,9 +42,13 @@ def sets_of(result: Mapping[str, Any], domain: str | None = None, at: str = "thr
             if domain is not None and first["domain"] != domain:
                 continue
             one = pooled([run["sets"][name] for run in runs if name in run["sets"]])
-            if at == "half":
-                one = {**one, **one["at_half"]}
             by_method = {row["method"]: row for row in one["methods"]}
+            if at in _BESIDE:
+                if _BESIDE[at] not in one:
+                    continue
+                beside = one[_BESIDE[at]]
+                by_method |= {row["method"]: row for row in beside["methods"]}
+                one = {**one, **beside}
             ends = [by_method.get(f"max-prob-oracle-{end}") for end in ("lower", "upper")]
             known = [end["value"]["value"] for end in ends if end is not None]
             oracle = known[1] - known[0] if len(known) == 2 else None
@@ -59,8 +68,10 @@ def claims_of(result: Mapping[str, Any]) -> list[Claim]:
     out = []
     for at, words in PROCEDURES.items():
         every, away = sets_of(result, at=at), sets_of(result, "out", at)
+        if not every:
+            continue
         found = [
-            _single(every),
+            *([_single(every)] if at != "mixed" else []),  # the first judge is the same as at thresholds
             _recalls(every),
             _inside(every, "any distribution", "inside"),
             _inside(away, "another distribution", "inside_out"),

@@ -24,9 +24,11 @@ def choices_table(result: Mapping[str, Any]) -> str:
         after = "In the last row each task has the choice that was the narrowest of those with the truth inside on at "
         after += f"least {100 * ENOUGH:.0f} % of the sets of the OTHER tasks ({told})."
     heads = ["choice", "gold inside", "in distribution", "mean width", "AE of the mean", "out of distribution"]
-    text = "**The bounds under each choice, %.** `confidence` is the parser's, thresholded as ATC does, as one more "
-    text += "judge; slack: strict thresholds for the lower bound, lenient ones for the upper, each off by what so few "
-    text += "development rows leave open."
+    text = "**The bounds under each choice, %.** `confidence` is the parser's, thresholded as ATC does; parsers of "
+    text += (
+        "halves vote by how probable they find an output; slack: strict thresholds for the lower bound, lenient ones "
+    )
+    text += "for the upper, each off by what so few development rows leave open."
     return section(text, heads, rows, after)
 
 
@@ -44,13 +46,17 @@ def seeds_table(result: Mapping[str, Any]) -> str:
             continue
         for key, first in task["sets"].items():
             cells = [first["title"]]
-            for of in (_gold, _bounds, _error):
-                cells.append("; ".join(of(run["sets"][key]) for run in runs))
+            told = [run["sets"][key] for run in runs if key in run["sets"]]
+            cells.append("; ".join(map(_gold, told)))
+            for found in (told, [one["mixed"] for one in told if "mixed" in one]):
+                cells += ["; ".join(of(one) for one in found) or "-" for of in (_bounds, _error)]
             rows.append(cells)
     if not rows:
         return ""
-    heads = ["data", "gold", "bounds with thresholds", "AE of the mean"]
-    text = "**Seeds, %.** The same rows, trained again from other seeds: parser, its mistakes and judges; in the order "
+    heads = ["data", "gold", "judges at thresholds: bounds", "AE of the mean", "all voters: bounds", "AE of the mean"]
+    text = (
+        "**Seeds, %.** The same rows, trained again from other seeds: parsers, their mistakes and judges; in the order "
+    )
     return section(f"{text}of the seeds.", heads, rows)
 
 

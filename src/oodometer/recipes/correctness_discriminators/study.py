@@ -12,20 +12,20 @@ from ...metrics.vote_bounds import bounds_by_agreement
 from ...metrics.vote_counts import VoteCounts, share
 from ...predictions import Predictions
 from ...results import Interval
-from ...verbs.discriminate.vote_study import vote_study
+from ...verbs.discriminate.vote_study import VoteStudy, vote_study
 from ...version import __version__
 from ..base import Progress, Workspace
 from ..kit.tables import rounded
 from .data import TaskData
 from .files import read_judged
-from .judge_thresholds import JudgeThresholds
+from .judge_thresholds import JudgeThresholds, said_of
 
 __all__ = ["FORM", "study_task"]
 
-FORM = 3  # raise it where the form of the result changes: then the step is done again
+FORM = 4  # raise it where the form of the result changes: then the step is done again
 LEVEL = 0.95
-_BOTH = ("methods", "inside", "width", "bounds", "subsets")  # told for the paper's thresholds, one half, as well
-_MIXED = ("judges", *_BOTH)
+_TOLD = ("rows", "judges", "gold", "methods", "inside", "width", "bounds", "subsets", "skipped", "warnings")
+_BASELINES = ("max-prob", "ac", "atc")
 
 
 def study_task(
@@ -54,14 +54,14 @@ def study_task(
         given: dict[str, Any] = {"reference": reference, "draws": task.config.draws, "level": LEVEL}
         given["seed"] = task.config.data_seed
         voted = points.voted(record)
-        found, at_half = (_short(vote_study(one, **given).to_dict()) for one in (voted, record))
+        found = _short(vote_study(voted, **given))
         sets[test.name] = {
             "title": test.title,
             "domain": test.domain,
             "paper": test.paper,
             "resembles": test.resembles,
             **found,
-            "at_half": {key: at_half[key] for key in _BOTH},
+            "at_half": _beside(_short(vote_study(record, **given)), len(said_of(record))),
             **_mixed(points, record, given),
             "choices": points.choices(record),
             "types": _by_type(voted),
@@ -100,8 +100,8 @@ def _mixed(points: JudgeThresholds, record: Predictions, given: Mapping[str, Any
         return {}
     voters = len(voted.votes)
     agree = max(voters - 1, voters // 2 + 1)
-    found = _short(vote_study(voted, agree=agree, **{**given, "reference": reference}).to_dict())
-    return {"mixed": {"agree": agree, **{key: found[key] for key in _MIXED}}}
+    found = _short(vote_study(voted, agree=agree, **{**given, "reference": reference}))
+    return {"mixed": {"agree": agree, **_beside(found, agree)}}
 
 
 def _accuracy(record: Predictions) -> Interval:
@@ -111,11 +111,23 @@ def _accuracy(record: Predictions) -> Interval:
     return found
 
 
-def _short(study: Mapping[str, Any]) -> dict[str, Any]:
-    """A study without what is in every one of them."""
-    kept = {k: v for k, v in study.items() if k not in ("command", "version", "name", "seed")}
-    short: dict[str, Any] = rounded(kept)
+def _short(study: VoteStudy) -> dict[str, Any]:
+    """What the tables and the claims need of a study."""
+    told = study.to_dict()
+    short: dict[str, Any] = rounded({name: told[name] for name in _TOLD})
     return short
+
+
+def _beside(found: Mapping[str, Any], agree: int) -> dict[str, Any]:
+    """What another procedure adds: its own rows, the bounds of its own k, the smallest and the largest samples."""
+    rows = [row for row in found["methods"] if row["method"] not in _BASELINES]
+    bounds = [row for row in found["bounds"] if row["agree"] == agree]
+    samples = [
+        {**one, "bounds": [row for row in one["bounds"] if row["agree"] == agree]}
+        for one in (found["subsets"][0], *found["subsets"][1:][-1:])
+    ]
+    kept = {name: found[name] for name in ("judges", "inside", "width")}
+    return {**kept, "methods": rows, "bounds": bounds, "subsets": samples}
 
 
 def _by_type(record: Predictions) -> list[dict[str, Any]]:

@@ -58,7 +58,9 @@ def _short(one: Mapping[str, Any]) -> dict[str, Any]:
     """What is told of a training from another seed: no types and no samples."""
     sets = {}
     for name, found in one["sets"].items():
-        half = {key: value for key, value in found["at_half"].items() if key in _TOLD}
-        sets[name] = {**{key: found[key] for key in _TOLD}, "at_half": half}
+        sets[name] = {key: found[key] for key in _TOLD}
+        for other in ("at_half", "mixed"):
+            if other in found:
+                sets[name][other] = {key: value for key, value in found[other].items() if key != "subsets"}
     more = {"self_training": one["self_training"]} if "self_training" in one else {}
     return {**{key: one[key] for key in _OF_TRAINING}, "sets": sets, **more}
