@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from oodometer.arrays import Ragged
-from oodometer.discriminators import Examples, collect
+from oodometer.discriminators import Examples, collect, folds_of
 from oodometer.errors import InputError, UsageError
 from oodometer.models.seq2seq import Beams, squeeze
 
@@ -200,3 +200,64 @@ def test_beams_of_folders_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (home / "weights").write_text("two")
     collect([home], INPUTS, GOLDS, beams=3, checkpoint=tmp_path / "kept")
     assert loaded.asked == 6
+
+
+def test_folds_keep_equal_inputs_together() -> None:
+    rng = np.random.default_rng(0)
+    inputs = [f"sentence {i}" for i in rng.integers(60, size=200)]
+    for folds in (2, 5):
+        found = folds_of(inputs, folds, seed=1)
+        of = {one: {int(fold) for fold, other in zip(found, inputs, strict=True) if other == one} for one in inputs}
+        assert all(len(one) == 1 for one in of.values())
+        sizes = Counter(next(iter(one)) for one in of.values())
+        assert max(sizes.values()) - min(sizes.values()) <= 1
+        assert set(sizes) == set(range(folds))
+    assert folds_of(inputs).tolist() == folds_of(inputs).tolist() != folds_of(inputs, seed=1).tolist()
+    with pytest.raises(UsageError, match="expected 2 folds or more of 2 different inputs, got 3"):
+        folds_of(["a", "b", "a"], 3)
+
+
+def test_cross_fitting_by_hand() -> None:
+    """Each model is asked for its own fold alone; best outputs that are wrong come first, then lower beams."""
+    first = Parser({"1": ["B", "A", "C"], "3": ["C", "A", "B"]})
+    second = Parser({"2": ["B", "A", ""]})
+    found = collect([first, second], INPUTS, GOLDS, folds=np.array([0, 1, 0]), beams=3, balance=None)
+    assert (first.asked, second.asked) == (2, 1)
+    assert pairs(found, True) == [("1", "A"), ("2", "B"), ("3", "C")]
+    assert pairs(found, False)[0] == ("1", "B")  # the only best output that is wrong
+    assert sorted(pairs(found, False)[1:]) == [("2", "A"), ("3", "A")]
+    assert found.origin[~found.correct].tolist()[0] == "fold-1"
+    fewer = collect([first, second], INPUTS, GOLDS, folds=np.array([0, 1, 0]), beams=3, balance=1 / 3)
+    assert pairs(fewer, False) == [("1", "B")]
+    counts = found.statistics()["checkpoints"]
+    assert [(one["rows"], one["accuracy"]) for one in counts] == [(2, 0.5), (1, 1.0)]
+
+
+def test_wrong_folds() -> None:
+    with pytest.raises(UsageError, match="expected a model for each fold, folds 0 to 1, got the folds"):
+        collect([EARLY, LATE], INPUTS, GOLDS, folds=np.array([0, 1, 2]))
+    with pytest.raises(UsageError, match="expected a model for each fold"):
+        collect([EARLY, LATE], INPUTS, GOLDS, folds=np.array([0, 0, 0]))
+    with pytest.raises(UsageError, match="expected folds as 3 whole numbers, one a row"):
+        collect([EARLY, LATE], INPUTS, GOLDS, folds=np.array([0, 1]))
+
+
+def test_mixed_examples() -> None:
+    rng = np.random.default_rng(0)
+    inputs = [str(i) for i in range(100)]
+    early = collect([Parser({one: [f"e{rng.integers(9)}"] for one in inputs})], inputs, ["gold"] * 100, beams=1)
+    parsers = [Parser({one: [f"u{i}", "gold"] for i, one in enumerate(inputs)}) for _ in range(2)]
+    unseen = collect(parsers, inputs, ["gold"] * 100, folds=np.arange(100) % 2, beams=2, balance=0.5)
+    found = early.mixed(unseen, 0.5, seed=3)
+    assert pairs(found, True) == pairs(early, True)
+    wrong = pairs(found, False)
+    assert len(wrong) == 100
+    assert [one[1][0] for one in wrong] == ["e"] * 50 + ["u"] * 50
+    assert set(wrong[:50]) <= set(pairs(early, False))
+    assert wrong[50:] == pairs(unseen, False)  # the first of them, in their order
+    assert found.counts["mixed"] == 50
+    few = early.mixed(collect(parsers, inputs, ["gold"] * 100, folds=np.arange(100) % 2, beams=2, balance=0.1))
+    assert (few.counts["mixed"], len(few)) == (10, 200)  # as many as there are
+    assert early.mixed(early).counts["mixed"] == 0  # what is there already does not come again
+    with pytest.raises(UsageError, match="expected a share of the incorrect pairs from 0 to 1, got 2"):
+        early.mixed(unseen, 2)

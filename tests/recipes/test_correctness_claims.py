@@ -74,7 +74,8 @@ def result(**sets: dict[str, Any]) -> dict[str, Any]:
             "form": 1, "task": name, "title": name, "family": family, "sets": {"test": one},
             "dev_accuracy": number(0.9), "cpu_seconds": {"parser": 60.0}, "seconds": {"parser": 60.0},
             "parser": {"parameters": 1000},
-            "panel": {"judges": 3, "kind": "classifier", "parameters": 500}, "data": {"train": {"rows": 10}},
+            "panel": {"judges": 3, "kind": "classifier", "parameters": 500, "correct": 5, "incorrect": 4, "unseen": 2},
+            "data": {"train": {"rows": 10}},
             "examples": {"train": {"correct": 5, "incorrect": 4,
                                    "checkpoints": [{"name": "step-000200", "accuracy": 0.25}]}},
         }  # fmt: skip
@@ -276,3 +277,24 @@ def test_every_task_of_the_paper_has_a_place() -> None:
             json.dumps(task.config.to_dict())
     with pytest.raises(UsageError, match="unknown scale 'huge'"):
         tasks_of("huge")
+
+
+def test_voters_of_three_kinds_are_a_procedure_of_their_own() -> None:
+    """Judged where they are there; what is not theirs, such as the baselines, stays."""
+    plain = {f"t{i}": study(f"T{i}", 0.5, (0.6, 0.7)) for i in range(5)}
+    assert not [one for one in claims_of(result(**plain)) if one.name.endswith("_at_mixed")]
+    better = study("T", 0.5, (0.45, 0.55))
+    beside = {key: better[key] for key in ("judges", "inside", "width", "bounds", "subsets")}
+    beside["methods"] = [row for row in better["methods"] if row["method"] in ("single", "lower", "upper", "mean")]
+    sets = {name: {**one, "mixed": {"agree": 5, **beside, "judges": 6}} for name, one in plain.items()}
+    made = result(**sets)
+    found = verdicts(made, "mixed")
+    assert (found["inside"], found["mean_beats_atc"]) == ("holds", "holds")
+    assert verdicts(made)["inside"] == "does not hold"
+    assert "single_close" not in found  # the first judge is the same as at thresholds
+    one = sets_of(made, at="mixed")[0]
+    assert (one["judges"], one["by_method"]["atc"]["value"]["value"]) == (6, 0.99)
+    text = markdown(made)
+    assert "all voters at thresholds: bounds" in text
+    assert "5, 4 (2 unseen)" in text
+    assert "all voters" not in markdown(result(**plain)).replace("of all voters", "")

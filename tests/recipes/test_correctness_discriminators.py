@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import numpy as np
 import pytest
 
 from oodometer.errors import InputError, UsageError
-from oodometer.recipes import find_recipe, reproduce
+from oodometer.recipes import find_recipe
+from oodometer.recipes import reproduce as reproduce_beside
 from oodometer.recipes.base import Workspace
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -28,7 +30,10 @@ from oodometer.recipes.correctness_discriminators import RECIPE  # noqa: E402
 from oodometer.recipes.correctness_discriminators.self_training import halves  # noqa: E402
 
 PAPER = "correctness-discriminators"
-STEPS = ["parser", "examples", "pretraining", "panel", "ask-dev", "ask-gen", "ask-test"]
+reproduce = partial(reproduce_beside, workers=1)  # another process would not see the tiny tasks
+HALVES = ["half-0", "half-1", "unseen"]
+JUDGES = ["judge-0", "judge-1", "judge-2"]
+STEPS = ["parser", "examples", *HALVES, "pretraining", *JUDGES, "ask-dev", "ask-gen", "ask-test"]
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +67,8 @@ def test_leaves_its_files_and_reports_to_the_end(finished: Any) -> None:
         "result.json",
         "result.md",
         "cogs/result.json",
-        "cogs/panel/member-2",
+        "cogs/judges/judge-2",
+        "cogs/halves/fold-1",
         "figures/k-of-n.vl.json",
     ):
         assert (found.folder / name).exists()
@@ -79,7 +85,7 @@ def test_leaves_its_files_and_reports_to_the_end(finished: Any) -> None:
 def test_predictions_are_files_like_any_other(finished: Any) -> None:
     from oodometer import read
     from oodometer.recipes.correctness_discriminators.files import read_judged
-    from oodometer.recipes.correctness_discriminators.judge_thresholds import said_of
+    from oodometer.recipes.correctness_discriminators.judge_thresholds import said_of, said_of_parsers
 
     found, _ = finished
     record = read(found.folder / "cogs/predictions/gen.parquet")
@@ -89,6 +95,7 @@ def test_predictions_are_files_like_any_other(finished: Any) -> None:
     said = read_judged(found.folder / "cogs", "gen")
     assert said.votes is not None
     assert ((said_of(said) >= 0.5) == (said.votes > 0)).all()
+    assert said_of_parsers(said).shape == (2, 60)
 
 
 def test_examples_are_gold_and_mistakes(finished: Any) -> None:
@@ -119,14 +126,17 @@ def test_tables_are_the_librarys_numbers(finished: Any) -> None:
     accepted = (said_of(dev) >= cuts[:3, None]).sum(axis=1)
     assert accepted.tolist() == [int((dev.verdicts > 0).sum())] * 3  # as often as the parser is right
     for (name, told), at in itertools.product(task["sets"].items(), ("thresholds", "half")):
-        one = told if at == "thresholds" else {**told, **told["at_half"]}
+        rows = {row["method"]: row for row in told["methods"]}
+        one = told
+        if at == "half":
+            one = {**told, **told["at_half"]}
+            rows |= {row["method"]: row for row in one["methods"]}
         record = read_judged(found.folder / "cogs", name)
         assert record.votes is not None
         assert record.confidence is not None
         votes, right = record.votes > 0, record.verdicts > 0
         if at == "thresholds":
             votes = said_of(record) >= cuts[:3, None]
-        rows = {row["method"]: row for row in one["methods"]}
         lower = sum(all(column) for column in votes.T) / len(right)
         upper = sum(any(column) for column in votes.T) / len(right)
         assert one["gold"]["value"] == pytest.approx(right.mean(), abs=1e-6)
@@ -149,18 +159,20 @@ def test_tables_are_the_librarys_numbers(finished: Any) -> None:
 def test_choices_by_hand(finished: Any) -> None:
     """The bounds of four voters, three of which must agree, with slack: confidence votes as well."""
     from oodometer.recipes.correctness_discriminators.files import read_judged
-    from oodometer.recipes.correctness_discriminators.judge_thresholds import said_of
+    from oodometer.recipes.correctness_discriminators.judge_thresholds import said_of, said_of_parsers
 
     found, _ = finished
     task = found.result["tasks"]["cogs"]
     record = read_judged(found.folder / "cogs", "gen")
     assert record.confidence is not None
-    said = np.vstack([said_of(record), record.confidence])
+    said = np.vstack([said_of(record), said_of_parsers(record), record.confidence])
     cuts = task["thresholds"]["by_judge"]
-    assert [row["judge"] for row in cuts] == ["classifier_0", "classifier_1", "classifier_2", "confidence"]
+    names = ["classifier_0", "classifier_1", "classifier_2", "likelihood_3", "likelihood_4", "confidence"]
+    assert [row["judge"] for row in cuts] == names
     strict, lenient = (said >= np.array([[row[end]] for row in cuts]) for end in ("strict", "lenient"))
-    lower = np.mean([sum(column) >= 3 for column in strict.T])
-    upper = np.mean([sum(column) >= 2 for column in lenient.T])
+    who = [0, 1, 2, 5]
+    lower = np.mean([sum(column) >= 3 for column in strict[who].T])
+    upper = np.mean([sum(column) >= 2 for column in lenient[who].T])
     (row,) = [
         row
         for row in task["sets"]["gen"]["choices"]
@@ -168,7 +180,69 @@ def test_choices_by_hand(finished: Any) -> None:
     ]
     assert (row["lower"], row["upper"]) == (pytest.approx(lower, abs=1e-5), pytest.approx(upper, abs=1e-5))
     assert row["inside"] == (lower <= (record.verdicts > 0).mean() <= upper)
-    assert len(task["sets"]["gen"]["choices"]) == 3 * 2 + 2 * 2
+    assert len(task["sets"]["gen"]["choices"]) == 2 + 2 * (2 + 2 + 2 + 3)
+
+
+def test_voters_of_three_kinds_by_hand(finished: Any) -> None:
+    """Three judges, two parsers of halves and the confidence, at thresholds, of which one may disagree."""
+    from oodometer.recipes.correctness_discriminators.files import read_judged
+    from oodometer.recipes.correctness_discriminators.judge_thresholds import said_of, said_of_parsers
+
+    found, _ = finished
+    task = found.result["tasks"]["cogs"]
+    cuts = np.array([[row["value"]] for row in task["thresholds"]["by_judge"]])
+    for name in ("gen", "test"):
+        record = read_judged(found.folder / "cogs", name)
+        votes = (np.vstack([said_of(record), said_of_parsers(record), record.confidence]) >= cuts).sum(axis=0)
+        right = record.verdicts.mean()
+        told = task["sets"][name]["mixed"]
+        rows = {row["method"]: row for row in told["methods"]}
+        lower, upper = (votes >= 5).mean(), (votes >= 2).mean()
+        assert (told["judges"], told["agree"], told["inside"]) == (6, 5, lower <= right <= upper)
+        assert rows["lower"]["value"]["value"] == pytest.approx(lower, abs=1e-6)
+        assert rows["upper"]["value"]["value"] == pytest.approx(upper, abs=1e-6)
+        assert rows["mean"]["error"]["value"] == pytest.approx(abs((lower + upper) / 2 - right), abs=1e-6)
+        assert [row["agree"] for row in told["bounds"]] == [5]
+        assert told["subsets"][-1]["lower"]["value"] == pytest.approx(lower, abs=1e-6)  # all rows drawn
+
+
+def test_parsers_of_halves_have_not_seen_what_they_answer(finished: Any) -> None:
+    """Each mistake on unseen sentences is one of the parser whose fold the sentence is in."""
+    from oodometer.datasets import cogs
+    from oodometer.discriminators import LikelihoodDiscriminator, folds_of
+    from oodometer.recipes.correctness_discriminators.files import read_judged, read_pairs
+
+    found, _ = finished
+    home = found.folder / "cogs"
+    inputs = cogs("train").inputs
+    fold = dict(zip(inputs, folds_of(inputs).tolist(), strict=True))
+    record = read_pairs(home, "train", "unseen")
+    wrong = record.verdicts == 0
+    assert wrong.any()
+    origin = np.asarray(record.columns["origin"]).astype(str)[wrong]
+    assert origin.tolist() == [f"fold-{fold[one] + 1}" for one in record.input[wrong]]
+    told = json.loads((home / "judges/judge-0.json").read_text())
+    assert 0 < told["unseen"] <= wrong.sum()
+    judge = LikelihoodDiscriminator.load(home / "halves/fold-0")
+    gen = read_judged(home, "gen")
+    texts = [one if one.strip() else "." for one in gen.output]
+    said = np.exp(judge.model.logprobs(gen.input.tolist(), texts).sums())
+    kept = np.asarray(gen.columns["p_correct_likelihood_3"])
+    full = np.array([bool(one.strip()) for one in gen.output])
+    np.testing.assert_allclose(kept[full], said[full], rtol=1e-4)
+    assert (kept[~full] == 0).all()
+
+
+def test_trainings_from_other_seeds_share_the_pretraining(tiny: Any) -> None:
+    alone = [step.name for step in RECIPE.steps("small", ["cogs-seed-1"])]
+    assert "cogs/pretraining" in alone
+    assert "cogs/judge-0" not in alone
+    both = RECIPE.steps("small", ["cogs", "cogs-seed-1"])
+    assert [step.name for step in both].count("cogs/pretraining") == 1
+    marks = {step.name: step.described() for step in RECIPE.steps("small", ["cogs"])}
+    assert all(marks.get(step.name, step.described()) == step.described() for step in both if "cogs/" in step.name)
+    needs = {step.name: step.needs for step in both}
+    assert {"cogs/pretraining", "cogs-seed-1/unseen"} < set(needs["cogs-seed-1/judge-1"])
 
 
 def test_a_task_without_thresholds(finished: Any) -> None:
@@ -180,8 +254,9 @@ def test_a_task_without_thresholds(finished: Any) -> None:
     dev = read_judged(found.folder / "cogs", "dev")
     right = dev.take(np.flatnonzero(dev.verdicts > 0))
     points = JudgeThresholds(right, 0.95)
-    assert points.to_dict(("a", "b", "c")) is None
+    assert points.to_dict(right) is None
     assert points.voted(right) is right
+    assert points.mixed(right).votes.shape == (6, len(right))
     assert [row["accept"] for row in points.choices(right)] == ["half", "half"]
 
 
@@ -287,13 +362,16 @@ def test_tasks_join_the_tables(finished: Any, tmp_path: Path) -> None:
     shutil.copytree(found.folder, home)
 
     def stop(what: str, share: float) -> None:
-        if what == "POS-COGS: training its judges":
+        if what == "POS-COGS: training judge 2 of 3":
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         reproduce(PAPER, out=home, tasks=["pos-cogs"], report=stop)
     later = reproduce(PAPER, out=home, tasks=["pos-cogs"])
-    assert {run.name: run.kept for run in later.steps}["pos-cogs/parser"]
+    kept = {run.name: run.kept for run in later.steps}
+    assert kept["pos-cogs/parser"]
+    assert kept["pos-cogs/judge-0"]
+    assert not kept["pos-cogs/judge-1"]
     assert list(later.result["tasks"]) == ["cogs", "pos-cogs"]
     assert later.result["tasks"]["cogs"] == found.result["tasks"]["cogs"]
     assert later.result["missing"] == []
@@ -342,6 +420,7 @@ def test_figures_are_valid_vega_lite(finished: Any) -> None:
     paths = sorted((found.folder / "figures").glob("*.vl.json"))
     assert [path.name for path in paths] == [
         "bounds-at-half.vl.json",
+        "bounds-of-judges.vl.json",
         "bounds.vl.json",
         "figure-4-samples.vl.json",
         "k-of-n.vl.json",

@@ -169,3 +169,27 @@ def test_faults() -> None:
         vote_study(TARGET, level=95)
     with pytest.raises(UsageError, match="level of confidence"):
         vote_study(TARGET, gamma=50)
+
+
+def test_bounds_of_which_some_judges_may_disagree() -> None:
+    """Four of five agree: every row that is about bounds is that of four, against plain loops."""
+    study = vote_study(TARGET, reference=REFERENCE, sizes=[50, 700], agree=4)
+    votes, right = TARGET.votes.sum(axis=0), TARGET.correct > 0
+    lower, upper = (votes >= 4), (votes >= 2)
+    assert study["lower"].value.value == pytest.approx(lower.mean())
+    assert study["upper"].value.value == pytest.approx(upper.mean())
+    assert study["mean"].error.value == pytest.approx(abs((lower.mean() + upper.mean()) / 2 - right.mean()))
+    assert study["lower"].measures["incorrect_recall"].value == pytest.approx((~lower)[~right].mean())
+    assert study["upper"].measures["correct_recall"].value == pytest.approx(upper[right].mean())
+    assert study.width.value == pytest.approx(upper.mean() - lower.mean())
+    assert study.inside == (lower.mean() <= right.mean() <= upper.mean())
+    every = study.tables["subsets"][-1]
+    assert every["lower"].value == pytest.approx(lower.mean())
+    assert every["upper"].value == pytest.approx(upper.mean())
+    assert study["single"].value == STUDY["single"].value
+    oracle = max_prob_oracle(TARGET.confidence, right, upper[right].mean(), (~lower)[~right].mean())
+    assert study["max-prob-oracle-mean"].value.value == pytest.approx(oracle.mean.value)
+    whole = vote_study(TARGET, reference=REFERENCE, sizes=[50, 700], agree=5)
+    assert whole.to_dict() == STUDY.to_dict()
+    with pytest.raises(UsageError, match="expected agree to be a majority of the 5 judges, 3 to 5, got 2"):
+        vote_study(TARGET, agree=2)
