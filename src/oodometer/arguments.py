@@ -228,7 +228,9 @@ def _ranker(name: str, value: Any) -> Any:
 
 
 def judges_or_folder(name: str, value: Any) -> Any:
-    """A check that something is a panel of judges, or the folder of one."""
+    """A check that something is a panel of judges, the folder of one, or several folders."""
+    if isinstance(value, list | tuple) and value:
+        return [_place(name, one) for one in value]
     return value if hasattr(value, "members") else _place(name, value)
 
 
@@ -272,7 +274,7 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("tolerance", "optimal_parameters", "learning_rate", "balance", "margin"), _number),
     "threshold": _threshold,
     **dict.fromkeys(("diagnosis", "expected_widths", "average", "features", "keep_input"), _truth),
-    **dict.fromkeys(("unlabelled", "all_judges"), _truth),
+    **dict.fromkeys(("unlabelled", "all_judges", "with_confidence"), _truth),
     **dict.fromkeys(("out", "path", "prior", "cache", "pseudo_labels", "folder"), _place),
     **dict.fromkeys(("models",), _several),
     **dict.fromkeys(

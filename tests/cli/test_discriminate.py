@@ -209,7 +209,7 @@ def test_an_interruption_says_how_to_go_on(
         ('{"input": "a", "output": "x", "gold": 5}', (), "row 1: column gold"),
         ('{"input": "a", "output": "x", "gold": "A"}', (), "at least 10 different inputs"),
         ('{"input": "a", "output": "x", "gold": "A"}', ("--judges", "0"), "at least 1 judge"),
-        ('{"input": "a", "output": "x", "gold": "A"}', ("--kind", "tree"), "encoder or encoder-decoder"),
+        ('{"input": "a", "output": "x", "gold": "A"}', ("--kind", "tree"), "encoder, encoder-decoder or likelihood"),
         ('{"input": "a", "output": "x", "gold": "A"}', ("--metric", "rouge"), "exact, token-f1, bleu"),
         ('{"input": "a", "output": "x", "gold": "A"}', ("--map", "x"), "expected --map theirs=ours"),
         ('{"input": "a"', (), "expected a JSON object on the line"),
@@ -268,7 +268,7 @@ def test_a_missing_library_is_named(
 def test_the_folder_may_be_left_out_beside_an_existing_judge(tmp_path: Path) -> None:
     (tmp_path / "judges").mkdir()
     assert _parted(["a.jsonl", "b.jsonl"], True) == (None, ["a.jsonl", "b.jsonl"])
-    assert _parted([str(tmp_path / "judges"), "b.jsonl"], True) == (str(tmp_path / "judges"), ["b.jsonl"])
+    assert _parted([str(tmp_path / "judges"), "b.jsonl"], True) == ([str(tmp_path / "judges")], ["b.jsonl"])
     assert _places(str(tmp_path), ["x/a.jsonl", "b.csv"]) == [
         str(tmp_path / "a.jsonl"),
         str(tmp_path / "b.csv"),
@@ -277,3 +277,28 @@ def test_the_folder_may_be_left_out_beside_an_existing_judge(tmp_path: Path) -> 
         _places(str(tmp_path), ["x/a.jsonl", "y/a.jsonl"])
     with pytest.raises(UsageError, match="lie in"):
         _places(str(tmp_path), [str(tmp_path / "a.jsonl"), "b.jsonl"])
+
+
+def test_judges_of_two_kinds_vote_together(judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A model that is trained on right pairs says how probable it finds an output; both folders are asked at once."""
+    dev, new = bracketed(tmp_path / "dev.jsonl", 100, 5), bracketed(tmp_path / "new.jsonl", 60, 6)
+    pairs = judges.parent / "early.jsonl"
+    how = ("--kind", "likelihood", "--judges", "1", "--epochs", "12", "--learning-rate", "0.005", "--all-judges")
+    assert run("train", pairs, "--dev", dev, "--out", tmp_path / "parser", *how, "--json", tmp_path / "train.json") == 0
+    told = json.loads((tmp_path / "train.json").read_text())
+    assert told["settings"]["kind"] == "likelihood"
+    assert [row["judge"] for row in told["thresholds"]["by_judge"]] == ["likelihood_0"]
+    both = ("predict", judges, tmp_path / "parser", new, "--calibrate", dev, "--json", tmp_path / "found.json")
+    assert run(*both, "--out", tmp_path / "judged.jsonl") == 0
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["judges"] == ["classifier_0", "classifier_1", "likelihood_2"]
+    assert abs(found["estimate"]["value"] - found["truth"]["gold"]["value"]) < 0.1
+    row = json.loads((tmp_path / "judged.jsonl").read_text().splitlines()[0])
+    assert {"p_correct_classifier_0", "p_correct_likelihood_2"} <= set(row)
+    capsys.readouterr()
+    assert run("predict", judges, tmp_path / "parser") == 2
+    assert "expected FOLDER OUTPUTS..." in capsys.readouterr().err
+    assert run("predict", judges, tmp_path / "parser", new) == 0  # one folder has thresholds, the other has none
+    assert "at P >= 0.5" not in capsys.readouterr().out
+    assert run("train", pairs, "--out", tmp_path / "no", "--kind", "likelihood", "--metric", "bleu") == 2
+    assert "leave out --kind likelihood" in capsys.readouterr().err

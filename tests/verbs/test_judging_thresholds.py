@@ -128,3 +128,28 @@ def test_ten_rows_leave_wide_slack() -> None:
     found = judge_outputs(KIND, new, calibrate=dev)
     assert found.estimate.lower < found.lower.value - 0.1
     assert found.estimate.upper > found.upper.value + 0.1
+
+
+def test_confidence_votes_as_well(tmp_path: Path) -> None:
+    """From the threshold on that labelled outputs give it; a third voter, of which one may disagree."""
+    dev, new = made(300, 0, 0.5), made(500, 1, 0.4)
+    rng = np.random.default_rng(5)
+    for data in (dev, new):
+        right = np.array(data["correct"])
+        data["confidence"] = np.clip(rng.normal(0.75, 0.1, len(right)) + 0.15 * right, 0, 1).round(4).tolist()
+    found = judge_outputs(KIND, new, calibrate=dev, with_confidence=True, agree=2, out=tmp_path / "new.jsonl")
+    assert found.judges == ("rule_0", "rule_1", "confidence")
+    own = np.array(dev["confidence"])
+    cut = np.sort(own)[::-1][sum(dev["correct"]) - 1]
+    accepted = np.array(new["confidence"]) >= cut
+    assert found.by_judge[2].value == pytest.approx(accepted.mean(), abs=0.01)
+    kept = [json.loads(line)["p_correct_confidence"] for line in (tmp_path / "new.jsonl").read_text().splitlines()]
+    assert kept == new["confidence"]
+    judge_outputs(KIND, dev, calibrate=dev, with_confidence=True, out=tmp_path / "dev.jsonl")
+    again = judge_outputs(None, tmp_path / "new.jsonl", calibrate=tmp_path / "dev.jsonl", agree=2, with_confidence=True)
+    assert (again.judges, again.lower, again.upper) == (found.judges, found.lower, found.upper)
+    with pytest.raises(UsageError, match="--with-confidence needs --calibrate FILE"):
+        judge_outputs(KIND, new, with_confidence=True)
+    bare = {name: column for name, column in new.items() if name != "confidence"}
+    with pytest.raises(InputError, match="expected a confidence of the model"):
+        judge_outputs(KIND, bare, calibrate=dev, with_confidence=True)

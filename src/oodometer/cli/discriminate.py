@@ -52,7 +52,11 @@ def train(
     ] = None,
     judges: Annotated[int, typer.Option(help="How many judges.")] = 5,
     kind: Annotated[
-        str, typer.Option(help="encoder (cheap), or encoder-decoder (answers Correct or Incorrect).")
+        str,
+        typer.Option(
+            help="encoder (cheap), encoder-decoder (answers Correct or Incorrect), or likelihood (a model of its own, "
+            "trained on the right pairs: how probable it finds an output; give --dev)."
+        ),
     ] = "encoder",
     source: Annotated[
         str | None,
@@ -131,8 +135,9 @@ def predict(
         list[str],
         typer.Argument(
             metavar="FOLDER OUTPUTS...",
-            help="The folder of the judges (may be left out with --judge, and for rows that hold p_correct_ columns), "
-            "then rows of input and output, one file or several; gold or correct where known.",
+            help="The folder of the judges, or several, whose judges vote together (may be left out with --judge, and "
+            "for rows that hold p_correct_ columns), then rows of input and output, one file or several; gold or "
+            "correct where known.",
         ),
         places.READ,
     ],
@@ -159,6 +164,10 @@ def predict(
             help="Accept from this P(Correct) on; the paper's is 0.5, and the default without labelled outputs."
         ),
     ] = None,
+    with_confidence: Annotated[
+        bool,
+        typer.Option("--with-confidence", help="The rows' own confidence votes as well; its threshold is calibrated."),
+    ] = False,
     pseudo_labels: Annotated[
         str | None,
         typer.Option(
@@ -197,7 +206,7 @@ def predict(
     from ..verbs.discriminate import judge_outputs
 
     output.check_page(report)
-    folder, files = _parted(paths, bool(judge))
+    folders, files = _parted(paths, bool(judge))
     if len(files) > 1 and pseudo_labels is not None:
         raise UsageError("pseudo-labels are of one file of outputs; run the command once for each")
     places = _places(out, files)
@@ -206,12 +215,13 @@ def predict(
         for file, place in zip(files, places, strict=True):
             found.append(
                 judge_outputs(
-                    folder,
+                    folders,
                     file,
                     out=place,
                     agree=agree,
                     calibrate=calibrate,
                     threshold=threshold,
+                    with_confidence=with_confidence,
                     pseudo_labels=pseudo_labels,
                     existing=judge or (),
                     judge_labels=judge_label or (),
@@ -233,17 +243,21 @@ def predict(
             show_judged(one)
 
 
-def _parted(paths: Sequence[str], others: bool) -> tuple[str | None, list[str]]:
-    """The folder of the judges, None where the first path is a file of rows; and the files of outputs."""
+def _parted(paths: Sequence[str], others: bool) -> tuple[list[str] | None, list[str]]:
+    """The folders of judges, None where the first path is a file of rows; and the files of outputs."""
     from ..errors import UsageError
+    from ..verbs.discriminate.folder import holds_judges
 
     if Path(paths[0]).is_file() or (others and not Path(paths[0]).is_dir()):
         return None, list(paths)
-    if len(paths) < 2:
+    folders = 1
+    while folders < len(paths) and holds_judges(paths[folders]):
+        folders += 1
+    if folders == len(paths):
         raise UsageError(
-            f"expected FOLDER OUTPUTS..., got {paths[0]} alone; name the judges' folder, then the rows to judge"
+            f"expected FOLDER OUTPUTS..., got {' '.join(paths)} alone; name the judges' folder, then the rows to judge"
         )
-    return paths[0], list(paths[1:])
+    return list(paths[:folders]), list(paths[folders:])
 
 
 def _places(out: str | None, files: Sequence[str]) -> list[str | None]:

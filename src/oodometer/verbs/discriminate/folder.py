@@ -23,6 +23,7 @@ __all__ = [
     "HELD_OUT",
     "finish",
     "finished",
+    "holds_judges",
     "noting_cuts",
     "open_judges",
     "revived",
@@ -93,6 +94,16 @@ def noting_cuts(folder: Path | None) -> Iterator[list[str]]:
                 write_atomic(folder / CUTS, json.dumps(said) + "\n")
     for one in others:
         warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+
+
+def holds_judges(folder: str | os.PathLike[str]) -> bool:
+    """Whether a folder holds what `open_judges` takes.
+
+    >>> holds_judges("no-such-folder")
+    False
+    """
+    home = Path(folder)
+    return home.is_dir() and ((home / _PANEL).is_file() or described(home) is not None)
 
 
 def open_judges(folder: str | os.PathLike[str]) -> tuple[Panel, dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,17 @@ import numpy as np
 
 from ...arguments import checked, judges_or_folder, texts
 from ...arrays import Array
-from ...discriminators import HALF, Discriminator, Panel
-from ...errors import InputError, UsageError
+from ...discriminators import HALF, Panel
+from ...errors import InputError
 from ...metrics.vote_rules import check_agree
 from ...predictions import Predictions
 from ...store import refuse_clashes, when_written, write_predictions
 from ...store.files import format_of
 from ..opening import Opener
-from .asking import asking, existing_judges, forget, judging_home, stamp
-from .folder import open_judges, revived
+from .asking import asking, forget, judging_home
 from .judged import JudgedOutputs, metric_numbers, vote_numbers, with_slack
+from .jury import CONFIDENCE, Jury, jury_of
+from .jury import with_confidence as jury_with_confidence
 from .options import JudgingOptions
 from .pairs import METRICS
 from .pseudo_labels import PseudoLabels
@@ -31,17 +32,14 @@ from .pseudo_labels import pseudo_labels as accepted_outputs
 from .range import outside
 from .rows import TextRows, read_texts
 from .thresholding import (
-    Acceptance,
     calibrated,
     check_labelled,
     labelled,
     probability_columns,
     shortest,
-    thresholds_of_folder,
     with_probabilities,
 )
 from .vote_study import vote_study
-from .worth import judge_names
 
 __all__ = ["judge_outputs"]
 
@@ -54,13 +52,14 @@ _STUDY = ("rows", "gold", "inside", "methods", "rules", "ladder", "by_judge", "b
     judge_labels=texts,
 )
 def judge_outputs(
-    judges: Panel | str | os.PathLike[str] | None,
+    judges: Panel | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None,
     outputs: Any,
     *,
     out: str | os.PathLike[str] | None = None,
     agree: int | None = None,
     calibrate: Any = None,
     threshold: float | None = None,
+    with_confidence: bool = False,
     pseudo_labels: str | os.PathLike[str] | None = None,
     existing: Sequence[str] = (),
     judge_labels: Sequence[str] = (),
@@ -76,7 +75,8 @@ def judge_outputs(
     Parameters
     ----------
     judges :
-        The folder that `train_judges` wrote, or a `Panel`; None where ``existing`` ones are enough, or where the rows
+        The folder that `train_judges` wrote, several of them (judges of different kinds that vote together), or a
+        `Panel`; None where ``existing`` ones are enough, or where the rows
         hold columns ``p_correct_<judge>`` from an earlier call: then nobody is asked.
     outputs :
         File, frame, mapping of arrays or record with ``input`` and ``output``; ``gold`` or ``correct`` where known. An
@@ -93,6 +93,9 @@ def judge_outputs(
         thresholds that the folder keeps (``dev`` of `train_judges`), else 0.5, as in the paper.
     threshold :
         One number for all judges in their place; 0.5 is the paper's.
+    with_confidence :
+        Whether the rows' own confidence votes as well, from the threshold on that ``calibrate`` gives it (ATC): a judge
+        of another kind, which fails on other rows.
     pseudo_labels :
         File for (input, gold) rows, gold being the outputs that ``agree`` judges accept, to train a model on.
     existing, judge_labels :
@@ -117,6 +120,7 @@ def judge_outputs(
         agree=agree,
         calibrate=calibrate,
         threshold=threshold,
+        with_confidence=with_confidence,
         pseudo=pseudo_labels,
         existing=existing,
         labels=judge_labels,
@@ -129,14 +133,17 @@ def judge_outputs(
     )
     refuse_clashes({"out": out, "pseudo_labels": pseudo_labels}, [outputs, *([] if calibrate is None else [calibrate])])
     rows, labels = _rows(outputs, options)
-    jury = _jury(judges, options, rows)
+    jury = jury_of(judges, options, rows)
     record, further, warnings = _without(rows.record, jury)
-    check_agree(agree, len(jury.names) + further)
+    voters = {*jury.names, *([CONFIDENCE] if with_confidence else [])}
+    check_agree(agree, len(voters) + further)
     home = None if out is None else judging_home(out)
     with asking(jury.members, *_pairs(rows, labels), home=home, progress=progress) as asked:
         for judge, told in asked.unanswered():
             asked.take(judge.probabilities(asked.inputs, asked.outputs, progress=told))
     said = _said(jury, asked.said, labels)
+    if with_confidence:
+        jury, said = jury_with_confidence(jury, said, rows, labels)
     accept = jury.accept if labels is None else calibrated(said[:, len(rows.inputs) :], labels, level)
     said = said[:, : len(rows.inputs)]
     empty = sum(not (one or "").strip() for one in rows.outputs or ())
@@ -170,21 +177,6 @@ def judge_outputs(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Jury:
-    """Judges with a text that tells them apart, their names, what they judge and were worth on held-out pairs.
-
-    ``accept`` is how they accept; ``said`` are the answers that the rows hold already, None where judges are asked.
-    """
-
-    members: list[tuple[Discriminator, str]]
-    names: tuple[str, ...]
-    metric: str
-    held: Mapping[str, Any]
-    accept: Acceptance
-    said: Array | None = None
-
-
 def _rows(outputs: Any, options: JudgingOptions) -> tuple[TextRows, TextRows | None]:
     """The rows to be judged, and the labelled ones; `InputError` where they have no outputs."""
     opener = Opener(options.mapping)
@@ -201,48 +193,13 @@ def _rows(outputs: Any, options: JudgingOptions) -> tuple[TextRows, TextRows | N
     return rows, labels
 
 
-def _jury(judges: Panel | str | os.PathLike[str] | None, options: JudgingOptions, rows: TextRows) -> _Jury:
-    found: list[tuple[Discriminator, str]] = []
-    metric, accept = "exact", Acceptance()
-    held: Mapping[str, Any] = {}
-    if isinstance(judges, Panel):
-        found += [(one, f"{place} {one.options()}") for place, one in enumerate(judges.members)]
-    elif judges is not None:
-        panel, about = open_judges(judges)
-        metric, mark, held = str(about["metric"]), stamp(Path(judges)), revived(about.get("held_out", {}))
-        found += [(one, f"{place} {mark}") for place, one in enumerate(panel.members)]
-        accept = thresholds_of_folder(about)
-    existing = existing_judges(options.existing, options.labels, max_length=options.max_length, device=options.device)
-    for one in existing:
-        found.append((one, f"{len(found)} {one.options()}"))
-    if options.threshold is not None:
-        accept = Acceptance(number=options.threshold)
-    elif existing and options.calibrate is None:
-        accept = Acceptance()  # the folder keeps none for these
-    if not found:
-        names, said = probability_columns(rows)
-        if not names:
-            raise UsageError(
-                f"expected FOLDER OUTPUTS..., or rows with columns p_correct_<judge>, got {rows.name} alone; "
-                "name a folder of judges, then the rows to judge, or an existing classifier with --judge"
-            )
-        return _Jury([], names, metric, held, accept, said)
-    if existing and metric != "exact":
-        raise UsageError(f"existing classifiers judge right and wrong, the judges of the folder predict {metric}")
-    if metric != "exact" and (options.calibrate is not None or options.threshold is not None):
-        raise UsageError(f"thresholds are for judges of right and wrong; these predict {metric}")
-    if metric != "exact" and options.pseudo is not None:
-        raise UsageError(f"pseudo-labels need judges of right and wrong; these predict {metric}")
-    return _Jury(found, judge_names([one for one, _ in found]), metric, held, accept)
-
-
 def _pairs(rows: TextRows, labels: TextRows | None) -> tuple[list[str], list[str]]:
     """Inputs and outputs of the rows and, behind them, of the labelled ones: all are asked about in one go."""
     both = [rows] if labels is None else [rows, labels]
     return [text for one in both for text in one.inputs], [text or "" for one in both for text in one.outputs or ()]
 
 
-def _said(jury: _Jury, answers: Array, labels: TextRows | None) -> Array:
+def _said(jury: Jury, answers: Array, labels: TextRows | None) -> Array:
     """P(Correct), axes (judge, sample), the labelled rows behind the others: as asked now, or as the rows hold it."""
     if jury.said is not None:
         return jury.said if labels is None else np.hstack([jury.said, _held_by(labels, jury.names)])
@@ -263,7 +220,7 @@ def _held_by(labels: TextRows, names: Sequence[str]) -> Array:
 
 
 def _judged(
-    record: Predictions, rows: TextRows, said: Array, jury: _Jury, options: JudgingOptions
+    record: Predictions, rows: TextRows, said: Array, jury: Jury, options: JudgingOptions
 ) -> tuple[Predictions, dict[str, Any], list[str]]:
     """The record with what the judges said, the numbers that it amounts to, and warnings."""
     if jury.metric != "exact":
@@ -294,7 +251,7 @@ def _judged(
     return record, numbers, warnings
 
 
-def _without(record: Predictions, jury: _Jury) -> tuple[Predictions, int, list[str]]:
+def _without(record: Predictions, jury: Jury) -> tuple[Predictions, int, list[str]]:
     """The record without the votes of judges that vote anew, the number of others, a warning."""
     if record.votes is None:
         return record, 0, []

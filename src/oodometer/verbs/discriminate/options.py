@@ -13,15 +13,17 @@ from ...discriminators import (
     ClassifierDiscriminator,
     Discriminator,
     GenerativeDiscriminator,
+    LikelihoodDiscriminator,
     RegressionDiscriminator,
 )
 from ...errors import UsageError
 from ...intervals import check_level
+from ...models.seq2seq import EncoderDecoder
 from ...models.torch.training import TrainingConfig
 
 __all__ = ["KINDS", "JudgingOptions", "TrainingOptions"]
 
-KINDS = ("encoder", "encoder-decoder")
+KINDS = ("encoder", "encoder-decoder", "likelihood")
 _ENDINGS = (".jsonl", ".csv", ".parquet", ".arrow", ".feather", ".npz")
 
 Progress = Callable[[int, int], None]
@@ -60,9 +62,9 @@ class TrainingOptions:
         if self.pretraining and (self.source is not None or self.kind != "encoder"):
             raise UsageError("--pretraining is for encoders from scratch; leave it out, or --source and --kind")
         if self.kind not in KINDS:
-            raise UsageError(f"expected a kind of {' or '.join(KINDS)}, got {self.kind!r}")
-        if self.kind == "encoder-decoder" and self.metric != "exact":
-            raise UsageError(f"a judge that predicts {self.metric} is an encoder; leave out --kind encoder-decoder")
+            raise UsageError(f"expected a kind of {', '.join(KINDS[:-1])} or {KINDS[-1]}, got {self.kind!r}")
+        if self.kind != "encoder" and self.metric != "exact":
+            raise UsageError(f"a judge that predicts {self.metric} is an encoder; leave out --kind {self.kind}")
         if self.max_length < 8:
             raise UsageError(f"expected max_length of at least 8 tokens, got {self.max_length}")
         if self.source is not None and self.config is not None:
@@ -79,6 +81,10 @@ class TrainingOptions:
 
     def _judge(self, how: TrainingConfig | None, source: str | None) -> Any:
         more: dict[str, Any] = {"training": how, "max_length": self.max_length, "device": self.device}
+        if self.kind == "likelihood":
+            sizes, longest = None if source is not None else dict(self.config or {}), self.max_length
+            model = EncoderDecoder(source, config=sizes, tokens="pieces", max_output_length=longest, **more)
+            return LikelihoodDiscriminator(model)
         if self.kind == "encoder-decoder":
             sizes = None if source is not None else dict(self.config or {})
             return GenerativeDiscriminator(source, config=sizes, tokens="pieces", **more)
@@ -97,6 +103,7 @@ class JudgingOptions:
     agree: int | None = None
     calibrate: Any = None
     threshold: float | None = None
+    with_confidence: bool = False
     pseudo: str | os.PathLike[str] | None = None
     existing: Sequence[str] = ()
     labels: Sequence[str] = ()
@@ -113,6 +120,8 @@ class JudgingOptions:
             raise UsageError(f"expected a threshold of P(Correct) from 0 to 1, got {self.threshold:g}")
         if self.threshold is not None and self.calibrate is not None:
             raise UsageError("give --calibrate or --threshold, not both: the first sets the judges' thresholds")
+        if self.with_confidence and self.calibrate is None:
+            raise UsageError("--with-confidence needs --calibrate FILE: what a confidence means is learnt from labels")
         for path in (self.out, self.pseudo):
             if path is not None:
                 _check_place(path)

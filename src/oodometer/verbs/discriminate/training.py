@@ -132,7 +132,9 @@ def train_judges(
     judges :
         How many, which differ in their first weights and in the order of the data.
     kind :
-        "encoder" (a classifier of pairs) or "encoder-decoder" (answers Correct or Incorrect, as in the paper).
+        "encoder" (a classifier of pairs), "encoder-decoder" (answers Correct or Incorrect, as in the paper), or
+        "likelihood" (a model of its own, trained on the right pairs, that says how probable it finds an output; wrong
+        pairs only show what it is worth, and its threshold should be set on ``dev``).
     source, config :
         Hub name or path of a pretrained model, or sizes of one from scratch; a small one by default.
     head :
