@@ -1,4 +1,4 @@
-"""Judges of other kinds: the committed tables are those of the committed bounds."""
+"""What judges learn from: the committed table is that of the committed areas."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # benchmarks is no part of the package
@@ -19,27 +20,13 @@ def result() -> Any:
     return json.loads((judges.RESULTS / "judges.json").read_text(encoding="utf-8"))
 
 
-def test_tables_are_those_of_the_bounds(result: Any) -> None:
-    rows = result["bounds"]
+def test_the_table_is_that_of_the_areas(result: Any) -> None:
+    rows = result["areas"]
     assert {row["task"] for row in rows} == {"COGS", "AMR", "POS-COGS", "POS-UD", "POS-WSJ", "Syn-GUM"}
-    for name, found in result["fares"].items():
-        mine = [row for row in rows if row["choice"] == name]
-        assert len(mine) == 13
-        assert found == judges.fare(mine)
-        assert found["inside"] == sum(row["lower"] <= row["truth"] <= row["upper"] for row in mine)
-    assert result["on_other_tasks"] == judges.on_other_tasks(rows)
+    assert len(rows) == 13
+    assert all(0 <= area <= 1 for row in rows for kind in judges.TITLES for area in row[kind])
+    for domain, count in (("out", 7), ("in", 6)):
+        chosen = [np.mean(row["both"]) for row in rows if row["domain"] == domain]
+        assert len(chosen) == count
+        assert result["means"][domain]["both"] == pytest.approx(np.mean(chosen), abs=1e-4)
     assert (judges.RESULTS / "judges.md").read_text(encoding="utf-8") == judges.table(result)
-
-
-def test_a_choice_is_made_without_its_own_task() -> None:
-    rows = [
-        {"task": task, "domain": "out", "choice": choice, "lower": 0.5 - width, "upper": 0.5 + width, "error": 0.0,
-         "inside": choice == "wide" or task == "a"}
-        for task in "abc" for choice, width in (("wide", 0.4), ("narrow", 0.1))
-    ]  # fmt: skip
-    assert judges.on_other_tasks(rows)["chosen"] == {"a": "wide", "b": "wide", "c": "wide"}
-    for row in rows:
-        row["inside"] = row["choice"] == "wide" or row["task"] != "a"
-    found = judges.on_other_tasks(rows)
-    assert found["chosen"] == {"a": "narrow", "b": "wide", "c": "wide"}
-    assert (found["inside"], found["sets"]) == (2, 3)
