@@ -5,7 +5,8 @@ python -m benchmarks.judges RUN [--task NAME ...] [--members N]     writes resul
 RUN is the folder of `oodometer reproduce correctness-discriminators`. The recipe's judges learn from wrong lower beams
 of early checkpoints and, in equal parts, from mistakes of parsers of halves on sentences that they have not seen. Here
 judges of the same kind and size learn from the one alone and from the other alone (kept in `tried/` of each task), and
-the table says how well each kind of voter ranks right outputs above wrong ones: the area under the ROC curve.
+the table says how well each kind of voter ranks right outputs above wrong ones: the area under the ROC curve. MiniLM is
+the packaged sentence encoder, frozen, with a linear layer that learns from 8,000 of the recipe's pairs.
 """
 
 from __future__ import annotations
@@ -20,21 +21,26 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from oodometer.discriminators import Panel
+from oodometer.discriminators import ClassifierDiscriminator, Discriminator, Panel
+from oodometer.models import FrozenEncoder
 from oodometer.recipes.base import Workspace
 from oodometer.recipes.correctness_discriminators.data import TaskData
 from oodometer.recipes.correctness_discriminators.files import read_judged
+from oodometer.recipes.correctness_discriminators.halves import SHARE
 from oodometer.recipes.correctness_discriminators.judge_thresholds import said_of, said_of_parsers
 from oodometer.recipes.correctness_discriminators.tasks import tasks_of
 from oodometer.recipes.correctness_discriminators.work import examples, make_judge
+from oodometer.recipes.kit.sources import packaged_minilm
 from oodometer.scores import natural_confidence
 
 RESULTS = Path(__file__).parent / "results"
 ORIGINS = {"early": "examples", "unseen": "unseen"}
+FEW = 8_000  # pairs that the sentence encoder learns from
 TITLES = {
     "early": "judges, early mistakes",
     "unseen": "judges, unseen sentences",
     "both": "judges, both (the recipe's)",
+    "minilm": "MiniLM, both",
     "parsers": "parser of a half",
     "confidence": "confidence",
 }
@@ -54,19 +60,29 @@ class Trial:
         dev = examples(self.workspace, self.task.name, "dev")
         held = *self.data.seen(dev.inputs, dev.outputs), dev.correct.tolist()
         start = None if self.task.config.pretraining is None else self.run / "pretrained"
-        for origin, folder in ORIGINS.items():
-            pairs = examples(self.workspace, self.task.name, "train", folder)
-            for seed in range(self.members):
+        early, unseen = (examples(self.workspace, self.task.name, "train", one) for one in ORIGINS.values())
+        both = early.mixed(unseen, SHARE, self.task.config.seed)
+        for origin, pairs in (("early", early), ("unseen", unseen), ("minilm", both)):
+            rows: Any = np.arange(len(pairs))
+            if origin == "minilm":
+                rows = np.sort(np.random.default_rng(0).permutation(rows)[:FEW])
+            seen = self.data.seen([pairs.inputs[row] for row in rows], [pairs.outputs[row] for row in rows])
+            for seed in range(1 if origin == "minilm" else self.members):
                 if all(self._place(origin, seed, test.name).is_file() for test in self.task.tests):
                     continue
                 judge = make_judge(self.task.config, self.task.config.seed + seed, start)
-                judge.fit(*self.data.seen(pairs.inputs, pairs.outputs), pairs.correct.tolist(), dev=held)
-                for test in self.task.tests:
-                    record = read_judged(self.run, test.name)
-                    given, found = record.input.tolist(), record.output.tolist()
-                    inputs, outputs = self.data.seen(given, found)
-                    outputs = [new if old.strip() else "" for new, old in zip(outputs, found, strict=True)]
-                    np.save(self._place(origin, seed, test.name), Panel([judge]).probabilities(inputs, outputs)[0])
+                if origin == "minilm":
+                    judge = ClassifierDiscriminator(model=FrozenEncoder(packaged_minilm()))
+                judge.fit(*seen, pairs.correct[rows].tolist(), dev=held)
+                self._ask(judge, origin, seed)
+
+    def _ask(self, judge: Discriminator, origin: str, seed: int) -> None:
+        for test in self.task.tests:
+            record = read_judged(self.run, test.name)
+            given, found = record.input.tolist(), record.output.tolist()
+            inputs, outputs = self.data.seen(given, found)
+            outputs = [new if old.strip() else "" for new, old in zip(outputs, found, strict=True)]
+            np.save(self._place(origin, seed, test.name), Panel([judge]).probabilities(inputs, outputs)[0])
 
     def areas(self) -> Iterator[dict[str, Any]]:
         """The area under the ROC curve of each voter on each set, by kind."""
@@ -77,6 +93,7 @@ class Trial:
                 for origin in ORIGINS
             }
             said |= {"both": said_of(record), "parsers": said_of_parsers(record)}
+            said["minilm"] = [np.load(self._place("minilm", 0, test.name))]
             said["confidence"] = natural_confidence(record)(record)[None]
             right = record.verdicts > 0
             row = {"task": self.task.title, "set": test.title, "domain": test.domain, "rows": len(record)}

@@ -192,6 +192,7 @@ class _Ends(NamedTuple):
 
     @classmethod
     def of(cls, tables: Mapping[str, Any], least: int) -> _Ends:
+        """Those of k-of-n voting with k = ``least``."""
         ladder, judges = tables["ladder"], tables["judges"]
         return cls(ladder[least - 1], ladder[judges - least], tables["bounds"][judges - least])
 
