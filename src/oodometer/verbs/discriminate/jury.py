@@ -85,7 +85,7 @@ def jury_of(judges: Any, options: JudgingOptions, rows: TextRows) -> Jury:
 def with_confidence(jury: Jury, said: Array, rows: TextRows, labels: TextRows | None) -> tuple[Jury, Array]:
     """The jury with the rows' own confidence as a further voter, and what all say; the labelled rows stand behind.
 
-    Raises `InputError` where rows have no confidence, and where it is outside [0, 1].
+    Raises `InputError` where rows have no confidence.
     """
     if CONFIDENCE in jury.names:  # the rows hold what it said
         return jury, said
@@ -100,16 +100,7 @@ def with_confidence(jury: Jury, said: Array, rows: TextRows, labels: TextRows | 
                 remedy="leave out --with-confidence or give the column",
                 file=one.name,
             ) from error
-    own = np.concatenate(found).astype(np.float64)
-    if not ((own >= 0) & (own <= 1)).all():
-        raise InputError(
-            "confidences from 0 to 1",
-            got=f"{float(own[np.argmax((own < 0) | (own > 1))]):g}",
-            remedy="give probabilities",
-            file=rows.name,
-            column="confidence",
-        )
-    return replace(jury, names=(*jury.names, CONFIDENCE)), np.vstack([said, own])
+    return replace(jury, names=(*jury.names, CONFIDENCE)), np.vstack([said, np.concatenate(found)])
 
 
 def _of_folders(folders: Sequence[str | os.PathLike[str]]) -> Opened:
