@@ -33,6 +33,8 @@ def drawings(result: Mapping[str, Any]) -> list[Drawing]:
     half = "The same of the judges alone, which accept at P ≥ 0.5, as in the paper."
     judges = "The same of the judges alone, each at its threshold."
     every = "mixed" if sets_of(result, at="mixed") else "thresholds"
+    if every == "mixed":
+        bounds = f"Judges, parsers of halves and confidence at thresholds; one may disagree. {bounds}"
     samples = "Bounds (blue) and gold (orange) in samples of the test set (Figure 4)."
     agreement = "Width of the bounds and share of the samples that hold the truth."
     sets = sets_of(result)
