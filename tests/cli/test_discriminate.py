@@ -282,7 +282,9 @@ def test_the_folder_may_be_left_out_beside_an_existing_judge(tmp_path: Path) -> 
 def test_judges_of_two_kinds_vote_together(judges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A model that is trained on right pairs says how probable it finds an output; both folders are asked at once."""
     dev, new = bracketed(tmp_path / "dev.jsonl", 100, 5), bracketed(tmp_path / "new.jsonl", 60, 6)
-    pairs = judges.parent / "early.jsonl"
+    pairs = tmp_path / "gold.jsonl"  # a likelihood judge needs no outputs to learn from
+    early = [json.loads(line) for line in (judges.parent / "early.jsonl").read_text().splitlines()]
+    pairs.write_text("".join(json.dumps({"input": row["input"], "gold": row["gold"]}) + "\n" for row in early))
     how = ("--kind", "likelihood", "--judges", "1", "--epochs", "12", "--learning-rate", "0.005", "--all-judges")
     assert run("train", pairs, "--dev", dev, "--out", tmp_path / "parser", *how, "--json", tmp_path / "train.json") == 0
     told = json.loads((tmp_path / "train.json").read_text())
@@ -302,3 +304,5 @@ def test_judges_of_two_kinds_vote_together(judges: Path, tmp_path: Path, capsys:
     assert "at P >= 0.5" not in capsys.readouterr().out
     assert run("train", pairs, "--out", tmp_path / "no", "--kind", "likelihood", "--metric", "bleu") == 2
     assert "leave out --kind likelihood" in capsys.readouterr().err
+    assert run("train", pairs, "--out", tmp_path / "no", "--kind", "likelihood") == 2  # nothing would set its threshold
+    assert "expected a column output" in capsys.readouterr().err

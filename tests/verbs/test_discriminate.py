@@ -214,7 +214,7 @@ def test_bad_rows_are_one_line(given: dict[str, Any], message: str, tmp_path: Pa
     ("options", "message"),
     [
         ({"judges": 0}, "at least 1 judge"),
-        ({"kind": "rule"}, "expected a kind of encoder or encoder-decoder"),
+        ({"kind": "rule"}, "expected a kind of encoder, encoder-decoder or likelihood"),
         ({"metric": "rouge"}, "expected a metric of exact, token-f1, bleu"),
         ({"metric": "bleu", "kind": "encoder-decoder"}, "is an encoder"),
         ({"balance": -1}, r"expected (a )?balance"),

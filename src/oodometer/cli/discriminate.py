@@ -55,7 +55,7 @@ def train(
         str,
         typer.Option(
             help="encoder (cheap), encoder-decoder (answers Correct or Incorrect), or likelihood (a model of its own, "
-            "trained on the right pairs: how probable it finds an output; give --dev)."
+            "trained on gold: how probable it finds an output; with --dev FILE, PAIRS need no outputs)."
         ),
     ] = "encoder",
     source: Annotated[

@@ -69,13 +69,15 @@ class Pairs:
         return {**found.statistics(), "mean": float(self.targets.mean()), "words": found.summary()}
 
 
-def pairs_of(files: Sequence[TextRows], *, metric: str = "exact", balance: float = 1.0, seed: int = 0) -> Pairs:
+def pairs_of(
+    files: Sequence[TextRows], *, metric: str = "exact", balance: float = 1.0, seed: int = 0, all_right: bool = False
+) -> Pairs:
     """Right and wrong pairs of all rows.
 
     Every gold output is a right pair. An output is right where it equals a gold output of its input, or where `correct`
     says so; it is wrong otherwise. Empty outputs are counted and left out, as they are judged Incorrect without asking.
     A pair is there once. Of the wrong ones at most ``balance`` for each right one are drawn, 0 for all. With a
-    ``metric`` the target of an output is the metric against the row's gold.
+    ``metric`` the target of an output is the metric against the row's gold. ``all_right``: no pair need be wrong.
 
     Raises `InputError` for a row whose correctness is unknown, for an empty gold output, for an output that equals gold
     and is said to be wrong, and where all pairs are right or all wrong.
@@ -86,13 +88,13 @@ def pairs_of(files: Sequence[TextRows], *, metric: str = "exact", balance: float
         raise UsageError(f"expected a balance of 0 or more, got {balance}; 1 is as many wrong pairs as right ones")
     for rows in files:
         _check(rows, metric)
-    if all(rows.outputs is None for rows in files):
+    if all(rows.outputs is None for rows in files) and not all_right:
         raise files[0].lacks("a column output", "output", why="judges learn from what a model wrote; ")
     found = _gathered(files, METRICS[metric])
     once, counts = _once(found, files)
     right = once.correct
     wrong = np.flatnonzero(~right)
-    if not len(wrong) or len(wrong) == len(once):
+    if (not len(wrong) and not all_right) or len(wrong) == len(once):
         raise _one_class(replace(once, counts=counts), files)
     if balance:
         most = max(1, int(balance * right.sum()))

@@ -133,8 +133,8 @@ def train_judges(
         How many, which differ in their first weights and in the order of the data.
     kind :
         "encoder" (a classifier of pairs), "encoder-decoder" (answers Correct or Incorrect, as in the paper), or
-        "likelihood" (a model of its own, trained on the right pairs, that says how probable it finds an output; wrong
-        pairs only show what it is worth, and its threshold should be set on ``dev``).
+        "likelihood" (a model of its own, trained on the right pairs, that says how probable it finds an output; with
+        ``dev``, which gives it a threshold, ``pairs`` need no outputs).
     source, config :
         Hub name or path of a pretrained model, or sizes of one from scratch; a small one by default.
     head :
@@ -242,7 +242,8 @@ def _data(pairs: Any, dev: Any, options: TrainingOptions) -> _Data:
         raise UsageError("give at least one file of pairs")
     away = None if dev is None else read_texts(dev, opener, options.mapping, needs=_NEEDS)
     opener.check()
-    learnt = pairs_of(files, metric=metric, balance=balance, seed=seed)
+    alone = options.kind == "likelihood" and away is not None  # it learns from right pairs, and others say its worth
+    learnt = pairs_of(files, metric=metric, balance=balance, seed=seed, all_right=alone)
     warnings = []
     if learnt.counts["contradictions"]:
         count = learnt.counts["contradictions"]
