@@ -35,6 +35,7 @@ from oodometer.scores import natural_confidence
 
 RESULTS = Path(__file__).parent / "results"
 ORIGINS = {"early": "examples", "unseen": "unseen"}
+DOMAINS = {"out": "out of distribution", "in": "in distribution"}
 FEW = 8_000  # pairs that the sentence encoder learns from
 TITLES = {
     "early": "judges, early mistakes",
@@ -122,7 +123,7 @@ def table(result: dict[str, Any]) -> str:
         )
     for domain, found in result["means"].items():
         cells = [f"{100 * found[kind]:.1f}" for kind in TITLES]
-        lines.append(f"| mean | {domain} of distribution |  | {' | '.join(cells)} |".replace("in of", "in"))
+        lines.append(f"| mean | {DOMAINS[domain]} |  | {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 
 

@@ -226,7 +226,7 @@ def test_cross_fitting_by_hand() -> None:
     assert pairs(found, True) == [("1", "A"), ("2", "B"), ("3", "C")]
     assert pairs(found, False)[0] == ("1", "B")  # the only best output that is wrong
     assert sorted(pairs(found, False)[1:]) == [("2", "A"), ("3", "A")]
-    assert found.origin[~found.correct].tolist()[0] == "fold-1"
+    assert found.origin[~found.correct].tolist()[0] == "fold-0"
     fewer = collect([first, second], INPUTS, GOLDS, folds=np.array([0, 1, 0]), beams=3, balance=1 / 3)
     assert pairs(fewer, False) == [("1", "B")]
     counts = found.statistics()["checkpoints"]

@@ -220,7 +220,7 @@ def test_parsers_of_halves_have_not_seen_what_they_answer(finished: Any) -> None
     wrong = record.verdicts == 0
     assert wrong.any()
     origin = np.asarray(record.columns["origin"]).astype(str)[wrong]
-    assert origin.tolist() == [f"fold-{fold[one] + 1}" for one in record.input[wrong]]
+    assert origin.tolist() == [f"fold-{fold[one]}" for one in record.input[wrong]]
     told = json.loads((home / "judges/judge-0.json").read_text())
     assert 0 < told["unseen"] <= wrong.sum()
     judge = LikelihoodDiscriminator.load(home / "halves/fold-0")

@@ -158,7 +158,8 @@ class _Search:
     ) -> dict[str, Any]:
         """Rows and outputs of a model's mistakes, and counts."""
         home = Path(model) if isinstance(model, str | os.PathLike) else None
-        name = home.name if home is not None else f"{'fold' if self.cross_fitted else 'checkpoint'}-{place + 1}"
+        usual = f"fold-{place}" if self.cross_fitted else f"checkpoint-{place + 1}"
+        name = usual if home is None else home.name
         outputs = self._outputs(model, home, rows, kept, tell)
         return {"name": name, **self._mistakes(outputs, rows, place)}
 

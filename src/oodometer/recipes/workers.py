@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -81,12 +80,6 @@ class Workers:
             raise MissingExtraError("several steps at a time (--workers)", "joblib", extra="hf") from error
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(self._threads))
         self._executor = get_reusable_executor(self.many, env=threads, reuse=False, timeout=600)
-        with warnings.catch_warnings():
-            # loky begins a new process where one has grown by 300 MB, as after a training; that is no news to anybody.
-            warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
-            yield from self._opened()
-
-    def _opened(self) -> Iterator[Workers]:
         try:
             yield self
         except BaseException:

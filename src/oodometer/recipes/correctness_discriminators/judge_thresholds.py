@@ -97,29 +97,27 @@ class JudgeThresholds:
 
 def voters_of(record: Predictions) -> tuple[str, ...]:
     """Names of the judges, of the parsers of halves, and of the confidence."""
-    return (*(name.removeprefix(PROBABILITY) for name in _columns(record)), "confidence")
+    return (*record.names["judge"], *_parsers(record), "confidence")
 
 
 def said_of(record: Predictions) -> Array:
     """P(Correct) of the judges that vote, float64, axes (judge, sample)."""
-    return np.array([_said(record, name) for name in _columns(record)[: _judges(record)]])
+    return np.array([_said(record, name) for name in record.names["judge"]])
 
 
 def said_of_parsers(record: Predictions) -> Array:
     """What the parsers of halves say, float64, axes (parser, sample); none where there are none."""
-    return np.array([_said(record, name) for name in _columns(record)[_judges(record) :]])
+    return np.array([_said(record, name) for name in _parsers(record)])
 
 
-def _columns(record: Predictions) -> list[str]:
-    return [name for name in record.columns if name.startswith(PROBABILITY)]
+def _parsers(record: Predictions) -> list[str]:
+    """Names of those that say P(Correct) and are no judges that vote."""
+    known = [name.removeprefix(PROBABILITY) for name in record.columns if name.startswith(PROBABILITY)]
+    return [name for name in known if name not in record.names["judge"]]
 
 
-def _judges(record: Predictions) -> int:
-    return len(record.names["judge"])
-
-
-def _said(record: Predictions, column: str) -> Array:
-    return np.asarray(record.columns[column], dtype=np.float64)
+def _said(record: Predictions, name: str) -> Array:
+    return np.asarray(record.columns[f"{PROBABILITY}{name}"], dtype=np.float64)
 
 
 def _of_all(record: Predictions) -> Array:

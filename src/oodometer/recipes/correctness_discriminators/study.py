@@ -18,6 +18,7 @@ from ..base import Progress, Workspace
 from ..kit.tables import rounded
 from .data import TaskData
 from .files import read_judged
+from .findings import BASELINES
 from .judge_thresholds import JudgeThresholds, said_of
 
 __all__ = ["FORM", "study_task"]
@@ -25,7 +26,6 @@ __all__ = ["FORM", "study_task"]
 FORM = 4  # raise it where the form of the result changes: then the step is done again
 LEVEL = 0.95
 _TOLD = ("rows", "judges", "gold", "methods", "inside", "width", "bounds", "subsets", "skipped", "warnings")
-_BASELINES = ("max-prob", "ac", "atc")
 
 
 def study_task(
@@ -120,7 +120,7 @@ def _short(study: VoteStudy) -> dict[str, Any]:
 
 def _beside(found: Mapping[str, Any], agree: int) -> dict[str, Any]:
     """What another procedure adds: its own rows, the bounds of its own k, the smallest and the largest samples."""
-    rows = [row for row in found["methods"] if row["method"] not in _BASELINES]
+    rows = [row for row in found["methods"] if row["method"] not in BASELINES]
     bounds = [row for row in found["bounds"] if row["agree"] == agree]
     samples = [
         {**one, "bounds": [row for row in one["bounds"] if row["agree"] == agree]}

@@ -23,8 +23,7 @@ from ...store.files import format_of
 from ..opening import Opener
 from .asking import asking, forget, judging_home
 from .judged import JudgedOutputs, metric_numbers, vote_numbers, with_slack
-from .jury import CONFIDENCE, Jury, jury_of
-from .jury import with_confidence as jury_with_confidence
+from .jury import Jury, jury_of, own_confidence
 from .options import JudgingOptions
 from .pairs import METRICS
 from .pseudo_labels import PseudoLabels
@@ -135,15 +134,12 @@ def judge_outputs(
     rows, labels = _rows(outputs, options)
     jury = jury_of(judges, options, rows)
     record, further, warnings = _without(rows.record, jury)
-    voters = {*jury.names, *([CONFIDENCE] if with_confidence else [])}
-    check_agree(agree, len(voters) + further)
+    check_agree(agree, len(jury.names) + further)
     home = None if out is None else judging_home(out)
     with asking(jury.members, *_pairs(rows, labels), home=home, progress=progress) as asked:
         for judge, told in asked.unanswered():
             asked.take(judge.probabilities(asked.inputs, asked.outputs, progress=told))
-    said = _said(jury, asked.said, labels)
-    if with_confidence:
-        jury, said = jury_with_confidence(jury, said, rows, labels)
+    said = _said(jury, asked.said, rows, labels)
     accept = jury.accept if labels is None else calibrated(said[:, len(rows.inputs) :], labels, level)
     said = said[:, : len(rows.inputs)]
     empty = sum(not (one or "").strip() for one in rows.outputs or ())
@@ -199,11 +195,14 @@ def _pairs(rows: TextRows, labels: TextRows | None) -> tuple[list[str], list[str
     return [text for one in both for text in one.inputs], [text or "" for one in both for text in one.outputs or ()]
 
 
-def _said(jury: Jury, answers: Array, labels: TextRows | None) -> Array:
+def _said(jury: Jury, answers: Array, rows: TextRows, labels: TextRows | None) -> Array:
     """P(Correct), axes (judge, sample), the labelled rows behind the others: as asked now, or as the rows hold it."""
-    if jury.said is not None:
-        return jury.said if labels is None else np.hstack([jury.said, _held_by(labels, jury.names)])
-    return shortest(answers) if jury.metric == "exact" else answers
+    said = jury.said
+    if said is None:
+        said = shortest(answers) if jury.metric == "exact" else answers
+    elif labels is not None:
+        said = np.hstack([said, _held_by(labels, jury.names[:-1] if jury.confidence else jury.names)])
+    return np.vstack([said, own_confidence(rows, labels)]) if jury.confidence else said
 
 
 def _held_by(labels: TextRows, names: Sequence[str]) -> Array:

@@ -21,7 +21,7 @@ from .rows import TextRows
 from .thresholding import Acceptance, probability_columns, thresholds_of_folder
 from .worth import judge_names
 
-__all__ = ["CONFIDENCE", "Jury", "jury_of", "with_confidence"]
+__all__ = ["Jury", "jury_of", "own_confidence"]
 
 CONFIDENCE = "confidence"
 
@@ -33,6 +33,7 @@ class Jury:
     """Judges with a text that tells them apart, their names, what they judge and were worth on held-out pairs.
 
     ``accept`` is how they accept; ``said`` are the answers that the rows hold already, None where judges are asked.
+    ``confidence`` says that the last of ``names`` is the rows' own confidence, which nobody is asked for.
     """
 
     members: list[tuple[Discriminator, str]]
@@ -41,6 +42,7 @@ class Jury:
     held: Mapping[str, Any]
     accept: Acceptance
     said: Array | None = None
+    confidence: bool = False
 
 
 def jury_of(judges: Any, options: JudgingOptions, rows: TextRows) -> Jury:
@@ -70,7 +72,7 @@ def jury_of(judges: Any, options: JudgingOptions, rows: TextRows) -> Jury:
                 f"expected FOLDER OUTPUTS..., or rows with columns p_correct_<judge>, got {rows.name} alone; "
                 "name a folder of judges, then the rows to judge, or an existing classifier with --judge"
             )
-        return Jury([], names, metric, held, accept, said)
+        return _with_confidence(Jury([], names, metric, held, accept, said), options)
     if existing and metric != "exact":
         raise UsageError(f"existing classifiers judge right and wrong, the judges of the folder predict {metric}")
     if metric != "exact" and (options.calibrate is not None or options.threshold is not None):
@@ -79,18 +81,22 @@ def jury_of(judges: Any, options: JudgingOptions, rows: TextRows) -> Jury:
         raise UsageError(f"confidence votes on right and wrong; the judges of the folder predict {metric}")
     if metric != "exact" and options.pseudo is not None:
         raise UsageError(f"pseudo-labels need judges of right and wrong; these predict {metric}")
-    return Jury(found, judge_names([one for one, _ in found]), metric, held, accept)
+    return _with_confidence(Jury(found, judge_names([one for one, _ in found]), metric, held, accept), options)
 
 
-def with_confidence(jury: Jury, said: Array, rows: TextRows, labels: TextRows | None) -> tuple[Jury, Array]:
-    """The jury with the rows' own confidence as a further voter, and what all say; the labelled rows stand behind.
+def _with_confidence(jury: Jury, options: JudgingOptions) -> Jury:
+    """The jury with the confidence as its last voter where that was asked for, and the rows do not hold its answers."""
+    if not options.with_confidence or CONFIDENCE in jury.names:
+        return jury
+    return replace(jury, names=(*jury.names, CONFIDENCE), confidence=True)
 
-    Raises `InputError` where rows have no confidence.
-    """
-    if CONFIDENCE in jury.names:  # the rows hold what it said
-        return jury, said
+
+def own_confidence(*several: TextRows | None) -> Array:
+    """The confidence of rows, one set behind the other, float64; `InputError` where a set has none."""
     found = []
-    for one in (rows, *([] if labels is None else [labels])):
+    for one in several:
+        if one is None:
+            continue
         try:
             found.append(natural_confidence(one.record)(one.record))
         except NotApplicable as error:
@@ -100,7 +106,8 @@ def with_confidence(jury: Jury, said: Array, rows: TextRows, labels: TextRows | 
                 remedy="leave out --with-confidence or give the column",
                 file=one.name,
             ) from error
-    return replace(jury, names=(*jury.names, CONFIDENCE)), np.vstack([said, np.concatenate(found)])
+    out: Array = np.concatenate(found).astype(np.float64)
+    return out
 
 
 def _of_folders(folders: Sequence[str | os.PathLike[str]]) -> Opened:
