@@ -11,6 +11,7 @@ import pytest
 from oodometer.errors import UsageError
 from oodometer.recipes.correctness_discriminators.choices import fares, left_out
 from oodometer.recipes.correctness_discriminators.findings import claims_of, sets_of
+from oodometer.recipes.correctness_discriminators.later_trainings import farings
 from oodometer.recipes.correctness_discriminators.markdown import PAPER, markdown
 from oodometer.recipes.correctness_discriminators.seeds import pooled
 from oodometer.recipes.correctness_discriminators.tasks import tasks_of
@@ -193,6 +194,27 @@ def test_seeds_are_pooled() -> None:
     text = markdown(made | {"claims": judged(claims_of(made))})
     assert "| A | 50.0; 60.0; 70.0 | 40.0 to 70.0; 20.0 to 70.0; 30.0 to 60.0 (**no**) | 5.0; 15.0; 25.0 |" in text
     assert "means over 3 trainings" in text
+
+
+def test_later_trainings_stand_by_themselves() -> None:
+    """The first training does not count, nor a task that has no other; errors are means over the others."""
+    made = result(
+        a=study("A", 0.5, (0.4, 0.7)), b=study("B", 0.5, (0.8, 0.9)), c=study("C", 0.5, (0.4, 0.7), domain="in")
+    )
+    assert farings(made) == []
+    replicated(made, 1, sets={"test": study("A", 0.6, (0.2, 0.7), baseline=0.9)})  # errors 0.15 and 0.3
+    replicated(made, 2, sets={"test": study("A", 0.7, (0.3, 0.6), baseline=0.9)})  # 0.25 and 0.2
+    one = next(one for one in farings(made) if one.procedure == "thresholds")
+    assert (one.inside, one.looks, one.looks_near, one.away) == (1, 2, 0, 1)
+    assert one.width == pytest.approx(0.4)
+    assert one.error == pytest.approx(0.2)
+    assert one.beside["atc"][0] == pytest.approx(0.25)
+    assert one.beside["atc"][1:] == (1, 0.5)
+    text = markdown(made | {"claims": judged(claims_of(made))})
+    assert "| thresholds of the judges | 1 of 2 | 0 of 0 | 40.0 | 20.0 | 25.0, 1 of 1, 0.500 |" in text
+    made["replicates"] = {"c": {"1": {**made["tasks"]["c"], "seed": 1}}}
+    near = next(one for one in farings(made) if one.procedure == "thresholds")
+    assert (near.inside_near, near.looks_near, near.error, near.beside) == (1, 1, None, {})
 
 
 def test_rows_of_seeds_are_matched_by_name() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from ..kit.claims import claims_table
 from ..kit.tables import bare, paper_tables, percent, section, table, tables_page
 from .findings import BASELINES, sets_of
-from .markdown_of_choices import choices_table, seeds_table
+from .markdown_of_choices import choices_table, later_table, seeds_table
 from .seeds import trainings
 
 __all__ = ["PAPER", "markdown"]
@@ -48,6 +48,7 @@ def markdown(result: Mapping[str, Any]) -> str:
         _procedures(result),
         choices_table(result),
         seeds_table(result),
+        later_table(result),
         _agreement(result),
         _samples(result),
         *_types(result),

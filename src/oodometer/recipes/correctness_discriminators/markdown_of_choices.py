@@ -7,9 +7,11 @@ from typing import Any
 
 from ..kit.tables import section
 from .choices import ENOUGH, Fare, fares, left_out
+from .findings import BASELINES, PROCEDURES
+from .later_trainings import Faring, farings
 from .seeds import trainings
 
-__all__ = ["choices_table", "seeds_table"]
+__all__ = ["choices_table", "later_table", "seeds_table"]
 
 
 def choices_table(result: Mapping[str, Any]) -> str:
@@ -58,6 +60,31 @@ def seeds_table(result: Mapping[str, Any]) -> str:
         "**Seeds, %.** The same rows, trained again from other seeds: parsers, their mistakes and judges; in the order "
     )
     return section(f"{text}of the seeds.", heads, rows)
+
+
+def later_table(result: Mapping[str, Any]) -> str:
+    """How each procedure fared on trainings after the first; empty where each task has one."""
+    found = farings(result)
+    if not found:
+        return ""
+    heads = ["procedure", "gold inside", "in distribution", "mean width", "AE of the mean, out of distribution"]
+    heads += [f"{name}: AE, nearer than it on, p" for name in BASELINES.values()]
+    text = (
+        "**Trainings after the first, %.** Who votes was chosen on parsers of the first seed; these are parsers that "
+    )
+    text += "no choice had seen, on the same rows. Inside is counted for each training; errors are means over the "
+    text += "trainings of a data set, and the paired test is over data sets (p: the mean of the bounds is nearer; for "
+    text += "one look, not corrected)."
+    return section(text, heads, [_later(one) for one in found])
+
+
+def _later(one: Faring) -> list[str]:
+    cells = [PROCEDURES[one.procedure], f"{one.inside} of {one.looks}", f"{one.inside_near} of {one.looks_near}"]
+    cells += [f"{100 * one.width:.1f}", "-" if one.error is None else f"{100 * one.error:.1f}"]
+    for key in BASELINES:
+        told = one.beside.get(key)
+        cells.append("-" if told is None else f"{100 * told[0]:.1f}, {told[1]} of {one.away}, {told[2]:.3f}")
+    return cells
 
 
 def _gold(one: Mapping[str, Any]) -> str:
