@@ -3,8 +3,8 @@
 A method registers itself where it is defined; importing a floor (``oodometer.scores``) fills the table. A
 plugin package names its class under the entry-point group ``oodometer.scores``, ``oodometer.estimators``,
 ``oodometer.metrics``, ``oodometer.calibrators``, ``oodometer.rankers``, ``oodometer.simulations``,
-``oodometer.shifts``, ``oodometer.attributions`` or ``oodometer.factors``. A name may carry an argument after a colon:
-``threshold:margin``.
+``oodometer.shifts``, ``oodometer.attributions``, ``oodometer.factors`` or ``oodometer.engines``. A name may carry an
+argument after a colon: ``threshold:margin``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .errors import UsageError
 __all__ = ["broken", "create", "find", "named", "names", "register"]
 
 MethodKind = Literal[
-    "score", "estimator", "metric", "calibrator", "ranker", "simulation", "shift", "attribution", "factor"
+    "score", "estimator", "metric", "calibrator", "ranker", "simulation", "shift", "attribution", "factor", "engine"
 ]
 METHOD_KINDS: tuple[MethodKind, ...] = get_args(MethodKind)
 # Of the kinds that are not named after their floor.

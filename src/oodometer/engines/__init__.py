@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from ..errors import UsageError
+from ..registry import create
 from .base import Engine
 from .local import LocalEngine
+from .processes import ProcessEngine
+from .ray import RayEngine
+from .spark import SparkEngine
 
-__all__ = ["Engine", "LocalEngine", "create_engine"]
+__all__ = ["Engine", "LocalEngine", "ProcessEngine", "RayEngine", "SparkEngine", "create_engine"]
 
 
 def create_engine(name: str, workers: int | None = None) -> Engine:
-    """The engine under a name: "local" (threads) or "processes"; `UsageError` for an unknown one.
+    """The engine under a name: "local" (threads), "processes", "ray", "spark" or that of another package.
 
-    Separate processes start slower and then share nothing, which pays for many tens of millions of rows; a script that
-    asks for them needs the usual ``if __name__ == "__main__":``.
+    An address follows a colon: ``ray:HOST:PORT``, ``spark:spark://HOST:PORT``. `UsageError` for an unknown one.
 
-    >>> type(create_engine("local")).__name__
-    'LocalEngine'
+    >>> type(create_engine("local")).__name__, create_engine("ray:head:6379").address
+    ('LocalEngine', 'head:6379')
     """
-    if name == "local":
-        return LocalEngine(workers)
-    if name == "processes":
-        return LocalEngine(workers, processes=True)
-    raise UsageError(f"unknown engine {name!r}; expected local or processes")
+    found: Engine = create("engine", name, workers=workers)
+    return found

@@ -1,30 +1,28 @@
-"""The local engine: threads on this machine, or separate processes."""
+"""The local engine: threads of this process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, final
+from concurrent.futures import Executor
+from typing import Any, TypeVar, final
 
-from ..errors import UsageError
 from ..kernels import cores, pool
-from .base import Engine
+from ..registry import register
+from .base import Engine, check_workers, fold_states
 
-if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
-__all__ = ["LocalEngine"]
+__all__ = ["LocalEngine", "fold_in"]
 
 S = TypeVar("S")
 
 
+@register("engine")
 @final
 class LocalEngine(Engine):
-    """Works in this process, or in several workers on this machine.
+    """Works in this process: in threads, or, with one worker, in none.
 
     Parameters
     ----------
-    workers : number of workers; None takes one for each core, at most one a part.
-    processes : separate processes instead of threads (parts and work must be picklable).
+    workers : number of threads; None takes one for each core, at most one a part.
 
     `UsageError` for fewer than one worker.
 
@@ -32,11 +30,10 @@ class LocalEngine(Engine):
     60
     """
 
-    def __init__(self, workers: int | None = None, *, processes: bool = False) -> None:
-        if workers is not None and workers < 1:
-            raise UsageError(f"expected at least one worker, got {workers}")
-        self.workers = workers or cores()
-        self.processes = processes
+    name = "local"
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = check_workers(workers) or cores()
 
     def fold(
         self,
@@ -46,38 +43,24 @@ class LocalEngine(Engine):
         on_done: Callable[[Any], None] | None = None,
     ) -> S:
         """The merged state of all parts."""
-        workers = min(self.workers, len(parts))
-        if workers <= 1:
-            return _fold((work(part) for part in parts), parts, merge, on_done)
-        with self._pool(workers) as pool:
-            try:
-                return _fold(pool.map(work, parts), parts, merge, on_done)
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-
-    def _pool(self, workers: int) -> Executor:
-        if not self.processes:
-            return pool(workers)
-        from concurrent.futures import ProcessPoolExecutor
-        from multiprocessing import get_context
-
-        return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_deaf)
+        return fold_in(pool, self.workers, parts, work, merge, on_done)
 
 
-def _deaf() -> None:
-    """In a worker process: Ctrl-C reaches the whole group, and the parent decides what becomes of the work."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _fold(states: Any, parts: Sequence[Any], merge: Callable[[S, S], S], on_done: Callable[[Any], None] | None) -> S:
-    total: S | None = None
-    for part, state in zip(parts, states, strict=True):
-        total = state if total is None else merge(total, state)
-        if on_done is not None:
-            on_done(part)
-    if total is None:
-        raise UsageError("there is nothing to work on: no parts")
-    return total
+def fold_in(
+    open_pool: Callable[[int], Executor],
+    workers: int,
+    parts: Sequence[Any],
+    work: Callable[[Any], S],
+    merge: Callable[[S, S], S],
+    on_done: Callable[[Any], None] | None,
+) -> S:
+    """The merged state of all parts, in a pool of workers that is opened where there is more than one part."""
+    workers = min(workers, len(parts))
+    if workers <= 1:
+        return fold_states((work(part) for part in parts), parts, merge, on_done)
+    with open_pool(workers) as executor:
+        try:
+            return fold_states(executor.map(work, parts), parts, merge, on_done)
+        except BaseException:
+            executor.shutdown(wait=False, cancel_futures=True)
+            raise

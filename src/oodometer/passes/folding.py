@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 from ..engines import Engine, create_engine
@@ -45,9 +46,13 @@ class Execution:
     workers: int | None = None
     progress: Progress | None = None
 
+    @cached_property
+    def runner(self) -> Engine:
+        """The engine, one for all passes: a cluster is started once."""
+        return create_engine(self.engine, self.workers) if isinstance(self.engine, str) else self.engine
+
     def fold(self, work: Callable[[Any], S], parts: Sequence[Any], merge: Callable[[S, S], S]) -> S:
         """The merged state of all parts: ``work(part)`` gives the state of one, ``merge(a, b)`` joins two."""
-        runner = create_engine(self.engine, self.workers) if isinstance(self.engine, str) else self.engine
         done = 0
 
         def on_done(_: Any) -> None:
@@ -56,4 +61,4 @@ class Execution:
             if self.progress is not None:
                 self.progress(done, len(parts))
 
-        return runner.fold(parts, work, merge, on_done)
+        return self.runner.fold(parts, work, merge, on_done)

@@ -1,0 +1,62 @@
+"""Separate processes on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from typing import Any, TypeVar, final
+
+from ..kernels import cores
+from ..registry import register
+from .base import Engine, check_workers
+from .local import fold_in
+
+__all__ = ["ProcessEngine"]
+
+S = TypeVar("S")
+
+
+@register("engine")
+@final
+class ProcessEngine(Engine):
+    """Works in separate processes, which start slower than threads and then share nothing.
+
+    Parameters
+    ----------
+    workers : number of processes; None takes one for each core, at most one a part.
+
+    Parts and work must be picklable, and a script needs the usual ``if __name__ == "__main__":``. `UsageError` for
+    fewer than one worker.
+
+    >>> ProcessEngine(workers=1).fold([1, 2, 3], lambda part: part * 10, lambda a, b: a + b)
+    60
+    """
+
+    name = "processes"
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = check_workers(workers) or cores()
+
+    def fold(
+        self,
+        parts: Sequence[Any],
+        work: Callable[[Any], S],
+        merge: Callable[[S, S], S],
+        on_done: Callable[[Any], None] | None = None,
+    ) -> S:
+        """The merged state of all parts."""
+        return fold_in(_pool, self.workers, parts, work, merge, on_done)
+
+
+def _pool(workers: int) -> Executor:
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_deaf)
+
+
+def _deaf() -> None:
+    """In a worker process: Ctrl-C reaches the whole group, and the parent decides what becomes of the work."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

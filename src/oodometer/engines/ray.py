@@ -1,0 +1,142 @@
+"""The Ray engine: tasks on a cluster of Ray, or on one that is started here for as long as it is needed."""
+
+from __future__ import annotations
+
+import pickle
+import socket
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar, final
+from urllib.parse import urlsplit
+
+from ..errors import MissingExtraError, UsageError
+from ..kernels import cores
+from ..registry import register
+from .base import Engine, check_workers, fold_states
+from .remote import order_of, received, run_part, why_lost
+
+__all__ = ["RayEngine"]
+
+S = TypeVar("S")
+_RETRIES = 3  # of a part whose worker died
+_STORE = 256 * 1024 * 1024  # bytes of shared memory of a cluster started here: states are small
+_PATIENCE = 5.0  # seconds for an address to answer
+
+
+@register("engine")
+@final
+class RayEngine(Engine):
+    """Works in tasks of Ray, one a part; the driver holds no more states than there are tasks under way.
+
+    Parameters
+    ----------
+    workers :
+        Tasks at a time; None takes as many as the cluster has cores.
+    address :
+        Of a cluster: ``HOST:PORT``, ``ray://HOST:PORT`` or ``auto``. None takes the session that this process is in,
+        or starts a cluster on this machine and ends it with this object.
+
+    Parts name files by their paths, so every machine must see the files there. A part whose worker dies is done
+    again, three times at most. `UsageError` for fewer than one worker, an address that does not answer and workers
+    with another version of this package; `WorkError` for a part that is lost for good; `MissingExtraError` without
+    Ray.
+
+    >>> RayEngine(workers=2, address="10.0.0.1:6379").address
+    '10.0.0.1:6379'
+    """
+
+    name = "ray"
+
+    def __init__(self, workers: int | None = None, address: str | None = None) -> None:
+        self.workers, self.address = check_workers(workers), address
+
+    @classmethod
+    def from_argument(cls, argument: str, *, workers: int | None = None) -> RayEngine:
+        """The engine on the cluster at an address: ``ray:HOST:PORT``.
+
+        >>> RayEngine.from_argument("ray://head:10001").address
+        'ray://head:10001'
+        """
+        return cls(workers, argument)
+
+    def fold(
+        self,
+        parts: Sequence[Any],
+        work: Callable[[Any], S],
+        merge: Callable[[S, S], S],
+        on_done: Callable[[Any], None] | None = None,
+    ) -> S:
+        """The merged state of all parts."""
+        try:
+            import ray
+        except ImportError:
+            raise MissingExtraError("the engine ray", "ray", extra="ray") from None
+        self._join(ray)
+        return fold_states(self._states(ray, parts, work), parts, merge, on_done)
+
+    def _states(self, ray: Any, parts: Sequence[Any], work: Callable[[Any], S]) -> Iterator[S]:
+        """States in the order of the parts, no more of them under way than the window holds."""
+        order = ray.put(order_of(work, ray.cloudpickle.dumps))
+        task = ray.remote(num_cpus=1, max_retries=_RETRIES)(run_part)
+        window = self.workers or 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        under_way: deque[Any] = deque()
+        rest = iter(parts)
+        try:
+            for part in rest:
+                under_way.append(task.remote(order, pickle.dumps(part)))
+                if len(under_way) >= window:
+                    yield self._first(ray, under_way)
+            while under_way:
+                yield self._first(ray, under_way)
+        finally:
+            for one in under_way:
+                ray.cancel(one, force=True)
+
+    def _first(self, ray: Any, under_way: deque[Any]) -> Any:
+        """The state of the first part that is under way."""
+        try:
+            answer = ray.get(under_way.popleft())
+        except ray.exceptions.RayError as error:
+            raise why_lost("Ray", error) from error
+        return received(answer)
+
+    def _join(self, ray: Any) -> None:
+        """Be in a session: the one there is, that of the address, or one of our own."""
+        if ray.is_initialized():
+            return
+        given = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
+        if self.address is None:
+            ray.init(num_cpus=self.workers or cores(), object_store_memory=_STORE, **given)
+        else:
+            _check_answers(self.address)
+            try:
+                ray.init(address=self.address, log_to_driver=False, configure_logging=False)
+            except (ConnectionError, TimeoutError, ValueError, RuntimeError) as error:
+                raise _no_answer(self.address, error) from error
+        weakref.finalize(self, ray.shutdown)
+
+
+def _check_answers(address: str) -> None:
+    """Look whether anything listens there; Ray itself would ask for a minute."""
+    place = urlsplit(address if "://" in address else f"//{address}")
+    try:
+        host, port = place.hostname, place.port
+    except ValueError:
+        host, port = None, None
+    if address in ("auto", "local"):
+        return
+    if not host or not port:
+        raise UsageError(f"expected an address of Ray as HOST:PORT, ray://HOST:PORT or auto, got {address!r}")
+    try:
+        socket.create_connection((host, port), timeout=_PATIENCE).close()
+    except OSError as error:
+        raise _no_answer(address, error) from error
+
+
+def _no_answer(address: str, error: BaseException) -> UsageError:
+    said = " ".join(str(error).split())[:200]
+    return UsageError(
+        f"no Ray cluster answers at {address} ({type(error).__name__}: {said}); start one with `ray start --head`, or "
+        "leave the address out to start one here"
+    )

@@ -1,0 +1,157 @@
+"""The Spark engine: parts as rows of a Spark job, in the session there is, at an address, or one started here."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import sys
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, final
+
+from ..errors import MissingExtraError, UsageError
+from ..kernels import cores
+from ..registry import register
+from .base import Engine, check_workers, fold_states
+from .remote import order_of, received, run_part, why_lost
+
+__all__ = ["SparkEngine"]
+
+S = TypeVar("S")
+_LOGGING = Path(__file__).with_name("spark_log4j2.properties")
+_ROUNDS = 4  # parts for each core in one job: enough that a slow part does not leave the others waiting long
+
+
+@register("engine")
+@final
+class SparkEngine(Engine):
+    """Works in jobs of Spark, one task a part; the driver holds the states of one job at a time.
+
+    Parameters
+    ----------
+    workers :
+        Threads of a Spark that is started here, None for one a core; of another session, tasks at a time.
+    address :
+        A master (``spark://HOST:PORT``, ``yarn``, ``local[4]``) or a Connect server (``sc://HOST:PORT``). None takes
+        the session that this process is in, or starts one on this machine and ends it with this object.
+
+    Parts name files by their paths, so every machine must see the files there. Spark does a task again whose executor
+    died, as often as its own settings say. `UsageError` for fewer than one worker, for an address that does not
+    answer, where there is no Java, and for workers with another version of this package; `WorkError` for a part that
+    is lost for good; `MissingExtraError` without pyspark.
+
+    >>> SparkEngine(workers=2, address="spark://head:7077").address
+    'spark://head:7077'
+    """
+
+    name = "spark"
+
+    def __init__(self, workers: int | None = None, address: str | None = None) -> None:
+        self.workers, self.address = check_workers(workers), address
+
+    @classmethod
+    def from_argument(cls, argument: str, *, workers: int | None = None) -> SparkEngine:
+        """The engine on a master or a Connect server: ``spark:spark://HOST:PORT``.
+
+        >>> SparkEngine.from_argument("sc://head:15002").address
+        'sc://head:15002'
+        """
+        return cls(workers, argument)
+
+    def fold(
+        self,
+        parts: Sequence[Any],
+        work: Callable[[Any], S],
+        merge: Callable[[S, S], S],
+        on_done: Callable[[Any], None] | None = None,
+    ) -> S:
+        """The merged state of all parts."""
+        try:
+            import pyspark
+        except ImportError:
+            raise MissingExtraError("the engine spark", "pyspark", extra="spark") from None
+        session = self._session(pyspark)
+        return fold_states(self._states(session, parts, work), parts, merge, on_done)
+
+    def _states(self, session: Any, parts: Sequence[Any], work: Callable[[Any], S]) -> Iterator[S]:
+        """States in the order of the parts, job after job."""
+        from pyspark import cloudpickle
+
+        order = order_of(work, cloudpickle.dumps)
+        each = _ROUNDS * (self.workers or _parallelism(session))
+        for start in range(0, len(parts), each):
+            some = [pickle.dumps(part) for part in parts[start : start + each]]
+            yield from map(received, _answers(session, order, some))
+
+    def _session(self, pyspark: Any) -> Any:
+        from pyspark.sql import SparkSession
+
+        found = SparkSession.getActiveSession()
+        if found is not None:
+            return found
+        builder = SparkSession.builder.appName("oodometer")
+        if self.address is not None and self.address.startswith("sc://"):
+            builder = builder.remote(self.address)
+        else:
+            _check_java()
+            builder = builder.master(self.address or f"local[{self.workers or cores()}]")
+            builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
+            if self.address is None:  # a Spark of our own: it works with this Python, and writes errors alone
+                builder = builder.config("spark.pyspark.python", sys.executable)
+                builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_LOGGING}")
+                builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config(
+                    "spark.driver.host", "127.0.0.1"
+                )
+        try:
+            session = builder.getOrCreate()
+        except Exception as error:  # Java's errors have no common root on this side
+            said = " ".join(str(error).split())[:200]
+            raise UsageError(
+                f"no Spark answers at {self.address or 'this machine'} ({type(error).__name__}: {said}); "
+                "start one, or leave the address out to start one here"
+            ) from error
+        weakref.finalize(self, session.stop)
+        return session
+
+
+def _answers(session: Any, order: Any, parts: Sequence[bytes]) -> list[bytes]:
+    """What the workers answered, in the order of the parts; one task a part."""
+
+    def answer(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for batch in batches:
+            places = batch.column("id").to_pylist()
+            found = [run_part(order, parts[place]) for place in places]
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(places, pa.int64()), pa.array(found, pa.binary())], ["id", "answer"]
+            )
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of the release of pandas, which no frame of ours meets
+        rows = session.range(0, len(parts), 1, len(parts)).mapInArrow(answer, "id long, answer binary")
+    try:
+        found = rows.collect()
+    except Exception as error:  # Java's errors have no common root on this side
+        raise why_lost("Spark", error) from error
+    return [bytes(row["answer"]) for row in sorted(found, key=lambda row: row["id"])]
+
+
+def _parallelism(session: Any) -> int:
+    """Cores of the session, or those of this machine where it does not tell."""
+    try:
+        return max(1, int(session.sparkContext.defaultParallelism))
+    except Exception:  # a Connect session has no context
+        return cores()
+
+
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if not shutil.which("java") and not (home and os.path.exists(os.path.join(home, "bin", "java"))):
+        raise UsageError(
+            "the engine spark needs Java 17 or later, which was not found; run: sudo apt-get install "
+            "default-jre-headless, or set JAVA_HOME"
+        )
