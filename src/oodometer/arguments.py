@@ -184,7 +184,7 @@ def _bound(name: str, value: Any) -> Any:
 
 def _engine(name: str, value: Any) -> Any:
     if not isinstance(value, str) and not callable(getattr(value, "fold", None)):
-        raise _wrong(name, "local, processes or an Engine", value)
+        raise _wrong(name, "local, processes, ray, spark or an Engine", value)
     return value
 
 

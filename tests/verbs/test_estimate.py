@@ -663,7 +663,7 @@ def test_one_worker_and_two_give_the_same() -> None:
         assert as_json(estimate(REFERENCE, UNLABELLED, workers=workers, by="group")) == as_json(one)
     with pytest.raises(UsageError, match=r"at least one worker.* got 0"):
         estimate(REFERENCE, UNLABELLED, workers=0)
-    with pytest.raises(UsageError, match=r"unknown engine 'cloud'; expected local"):
+    with pytest.raises(UsageError, match=r"unknown engine 'cloud'; `oodometer methods` lists them"):
         estimate(REFERENCE, UNLABELLED, engine="cloud")
 
 

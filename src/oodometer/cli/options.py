@@ -58,7 +58,13 @@ Target = Annotated[
 
 Classes = Annotated[str | None, typer.Option(help="Class names in the order of the probabilities: a,b,c.")]
 Device = Annotated[str | None, typer.Option(help="cpu or cuda; by default a GPU where one is there.")]
-Engine = Annotated[str, typer.Option(help="Where the passes run: local (threads) or processes.")]
+Engine = Annotated[
+    str,
+    typer.Option(
+        help="Where the passes run: local (threads), processes, ray or spark; an address follows a colon: "
+        "ray:HOST:PORT, spark:spark://HOST:PORT."
+    ),
+]
 Features = Annotated[
     str | None,
     typer.Option(

@@ -20,12 +20,13 @@ class Engine(ABC):
     order of the parts, whatever the order in which they arrive, so that the result does not depend on the
     number of workers, nor on the engine.
 
-    A subclass has a ``name`` and takes ``workers`` (None: as many as there are). One that can reach machines by an
-    address takes it in ``from_argument(argument, workers=)``, which ``name:argument`` calls. A package brings its own
-    under the entry-point group ``oodometer.engines``.
+    A subclass has a ``name``, says in ``requires`` what must be installed, and takes ``workers`` (None: as many as
+    there are). One that can reach machines by an address takes it in ``from_argument(argument, workers=)``, which
+    ``name:argument`` calls. A package brings its own under the entry-point group ``oodometer.engines``.
     """
 
     name: ClassVar[str]
+    requires: ClassVar[str] = ""
 
     @abstractmethod
     def fold(

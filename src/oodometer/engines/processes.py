@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Any, TypeVar, final
 
+from ..errors import WorkError
 from ..kernels import cores
 from ..registry import register
 from .base import Engine, check_workers
@@ -26,7 +27,7 @@ class ProcessEngine(Engine):
     workers : number of processes; None takes one for each core, at most one a part.
 
     Parts and work must be picklable, and a script needs the usual ``if __name__ == "__main__":``. `UsageError` for
-    fewer than one worker.
+    fewer than one worker, `WorkError` where a worker died.
 
     >>> ProcessEngine(workers=1).fold([1, 2, 3], lambda part: part * 10, lambda a, b: a + b)
     60
@@ -45,7 +46,14 @@ class ProcessEngine(Engine):
         on_done: Callable[[Any], None] | None = None,
     ) -> S:
         """The merged state of all parts."""
-        return fold_in(_pool, self.workers, parts, work, merge, on_done)
+        from concurrent.futures.process import BrokenProcessPool
+
+        try:
+            return fold_in(_pool, self.workers, parts, work, merge, on_done)
+        except BrokenProcessPool as error:
+            raise WorkError(
+                "a worker process died, often of too little memory; take fewer workers, or the engine local"
+            ) from error
 
 
 def _pool(workers: int) -> Executor:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import socket
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, final
@@ -15,6 +14,7 @@ from ..kernels import cores
 from ..registry import register
 from .base import Engine, check_workers, fold_states
 from .remote import order_of, received, run_part, why_lost
+from .session import Session, join
 
 __all__ = ["RayEngine"]
 
@@ -47,9 +47,11 @@ class RayEngine(Engine):
     """
 
     name = "ray"
+    requires = "Ray"
 
     def __init__(self, workers: int | None = None, address: str | None = None) -> None:
         self.workers, self.address = check_workers(workers), address
+        self._session: Session | None = None  # kept alive while this is
 
     @classmethod
     def from_argument(cls, argument: str, *, workers: int | None = None) -> RayEngine:
@@ -103,18 +105,21 @@ class RayEngine(Engine):
 
     def _join(self, ray: Any) -> None:
         """Be in a session: the one there is, that of the address, or one of our own."""
-        if ray.is_initialized():
-            return
-        given = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
-        if self.address is None:
-            ray.init(num_cpus=self.workers or cores(), object_store_memory=_STORE, **given)
-        else:
+
+        def start() -> Any:
+            quiet = {"log_to_driver": False, "configure_logging": False}
+            if self.address is None:
+                cpus = self.workers or cores()
+                ray.init(num_cpus=cpus, object_store_memory=_STORE, include_dashboard=False, **quiet)
+                return ray.shutdown
             _check_answers(self.address)
             try:
-                ray.init(address=self.address, log_to_driver=False, configure_logging=False)
+                ray.init(address=self.address, **quiet)
             except (ConnectionError, TimeoutError, ValueError, RuntimeError) as error:
                 raise _no_answer(self.address, error) from error
-        weakref.finalize(self, ray.shutdown)
+            return ray.shutdown
+
+        self._session = join("ray", self.address, ray.is_initialized, start)
 
 
 def _check_answers(address: str) -> None:

@@ -7,7 +7,6 @@ import pickle
 import shutil
 import sys
 import warnings
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, final
@@ -17,11 +16,13 @@ from ..kernels import cores
 from ..registry import register
 from .base import Engine, check_workers, fold_states
 from .remote import order_of, received, run_part, why_lost
+from .session import Session, join
 
 __all__ = ["SparkEngine"]
 
 S = TypeVar("S")
 _LOGGING = Path(__file__).with_name("spark_log4j2.properties")
+_TRIES = 4  # of a part whose worker died, in a Spark that is started here
 _ROUNDS = 4  # parts for each core in one job: enough that a slow part does not leave the others waiting long
 
 
@@ -48,9 +49,11 @@ class SparkEngine(Engine):
     """
 
     name = "spark"
+    requires = "Spark, Java"
 
     def __init__(self, workers: int | None = None, address: str | None = None) -> None:
         self.workers, self.address = check_workers(workers), address
+        self._session: Session | None = None  # kept alive while this is
 
     @classmethod
     def from_argument(cls, argument: str, *, workers: int | None = None) -> SparkEngine:
@@ -70,11 +73,10 @@ class SparkEngine(Engine):
     ) -> S:
         """The merged state of all parts."""
         try:
-            import pyspark
+            import pyspark  # noqa: F401
         except ImportError:
             raise MissingExtraError("the engine spark", "pyspark", extra="spark") from None
-        session = self._session(pyspark)
-        return fold_states(self._states(session, parts, work), parts, merge, on_done)
+        return fold_states(self._states(self._join(), parts, work), parts, merge, on_done)
 
     def _states(self, session: Any, parts: Sequence[Any], work: Callable[[Any], S]) -> Iterator[S]:
         """States in the order of the parts, job after job."""
@@ -86,35 +88,35 @@ class SparkEngine(Engine):
             some = [pickle.dumps(part) for part in parts[start : start + each]]
             yield from map(received, _answers(session, order, some))
 
-    def _session(self, pyspark: Any) -> Any:
+    def _join(self) -> Any:
+        """Be in a session: the one there is, that of the address, or one of our own."""
         from pyspark.sql import SparkSession
 
-        found = SparkSession.getActiveSession()
-        if found is not None:
-            return found
+        self._session = join("spark", self.address, lambda: SparkSession.getActiveSession() is not None, self._start)
+        return SparkSession.getActiveSession()
+
+    def _start(self) -> Any:
+        from pyspark.sql import SparkSession
+
         builder = SparkSession.builder.appName("oodometer")
         if self.address is not None and self.address.startswith("sc://"):
             builder = builder.remote(self.address)
         else:
             _check_java()
-            builder = builder.master(self.address or f"local[{self.workers or cores()}]")
+            builder = builder.master(self.address or f"local[{self.workers or cores()},{_TRIES}]")
             builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
-            if self.address is None:  # a Spark of our own: it works with this Python, and writes errors alone
-                builder = builder.config("spark.pyspark.python", sys.executable)
-                builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_LOGGING}")
-                builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config(
-                    "spark.driver.host", "127.0.0.1"
-                )
+        if self.address is None:  # a Spark of our own: it works with this Python, and writes errors alone
+            builder = builder.config("spark.pyspark.python", sys.executable)
+            builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_LOGGING}")
+            builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
         try:
-            session = builder.getOrCreate()
+            return builder.getOrCreate().stop
         except Exception as error:  # Java's errors have no common root on this side
             said = " ".join(str(error).split())[:200]
             raise UsageError(
                 f"no Spark answers at {self.address or 'this machine'} ({type(error).__name__}: {said}); "
                 "start one, or leave the address out to start one here"
             ) from error
-        weakref.finalize(self, session.stop)
-        return session
 
 
 def _answers(session: Any, order: Any, parts: Sequence[bytes]) -> list[bytes]:

@@ -126,7 +126,7 @@ def evaluate(
         What a row of each true class brings for each predicted one, {truth: {prediction: value}}, costs below 0; or a
         .json or .csv file with such a table. Gives the metric `expected_value`.
     engine, workers :
-        Where the passes run.
+        Where the passes run, as in `estimate`.
     progress :
         Called with (parts done, parts in all), file by file.
 

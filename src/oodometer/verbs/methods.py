@@ -25,6 +25,8 @@ def _needs(cls: Any, what: MethodKind) -> str:
         return (why or "").removeprefix("needs ")
     if what == "shift":
         return _shifted(cls)
+    if what == "engine":
+        return str(cls.requires)
     if cls.__name__ == "Threshold":
         return "what the score needs"
     return ", ".join(need.replace("|", " or ") for need in cls.needs if need != "class")

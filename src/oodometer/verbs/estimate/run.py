@@ -141,7 +141,8 @@ def estimate(
         What an alarm is judged by: "value" (the estimate lies below, by more than chance), "likely" (so it does with 80
         % or more) or "upper" (the whole interval does).
     engine, workers :
-        Where the passes over the target run.
+        Where the passes over the target run: "local", "processes", "ray" or "spark", with an address after a colon,
+        or an `Engine`; how many work at a time.
     seed :
         Seed of the bootstrap in some intervals.
     progress :

@@ -1,0 +1,67 @@
+"""Sessions: a cluster that is started here lives as long as any engine that uses it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+__all__ = ["Session", "join"]
+
+
+class Session:
+    """A cluster that was started here; ``stop`` is called when the last engine that holds this is gone.
+
+    >>> session = Session(lambda: print("stopped"))
+    >>> del session
+    stopped
+    """
+
+    def __init__(self, stop: Callable[[], object]) -> None:
+        weakref.finalize(self, stop)
+
+
+_started: weakref.WeakValueDictionary[tuple[str, str | None], Session] = weakref.WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def join(
+    name: str, address: str | None, is_there: Callable[[], bool], start: Callable[[], Callable[[], object]]
+) -> Session | None:
+    """The session that was started here for this engine and address, or a new one; None in a session of somebody else.
+
+    ``start`` starts one and gives what stops it.
+
+    >>> first = join("toy", None, lambda: False, lambda: lambda: print("stopped"))
+    >>> join("toy", None, lambda: True, lambda: print("never called")) is first
+    True
+    >>> del first
+    stopped
+    """
+    with _lock:
+        found = _started.get((name, address))
+        if found is not None:
+            return found
+        if is_there():
+            return None
+        with _signals_kept():
+            session = Session(start())
+        _started[name, address] = session
+        return session
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Clusters set handlers of signals, which belong to the program that we are a guest in."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set any
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:
+                signal.signal(number, handler)

@@ -1,0 +1,121 @@
+"""Everything that runs on an engine, as JSON: ``python everything.py ENGINE FOLDER``, started once an engine.
+
+A process of its own, since clusters leave much behind in the one that starts them.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from oodometer import audit, diagnose, estimate, evaluate
+from oodometer.engines import create_engine
+from oodometer.errors import OodometerError
+
+
+def add(a: int, b: int) -> int:
+    return a * 10 + b
+
+
+def square(part: int) -> int:
+    return part * part
+
+
+def refuse(part: int) -> int:
+    if part == 2:
+        raise ValueError(f"part {part} is odd")
+    return part
+
+
+def die_once(place: str, part: int) -> int:
+    """End the whole worker at the third part, the first time that anybody is asked for it."""
+    if part == 2 and not os.path.exists(place):
+        Path(place).touch()
+        os._exit(1)
+    return part
+
+
+def die(part: int) -> int:
+    if part == 2:
+        os._exit(1)
+    return part
+
+
+def said(call: Any) -> str:
+    """How a call failed, in one line."""
+    try:
+        call()
+    except OodometerError as error:
+        return f"{type(error).__name__}: {error}"
+    except Exception as error:
+        return f"not ours: {type(error).__name__}: {error}"
+    return "nothing"
+
+
+def verbs(engine: str, folder: Path) -> dict[str, Any]:
+    """What each verb answers."""
+    reference, target = folder / "reference.parquet", folder / "target.parquet"
+    on: dict[str, Any] = {"engine": create_engine(engine, 2), "workers": 2}
+    return {
+        "estimate": estimate(reference, target, by="site", metrics=["f1"], backtest=None, **on).to_dict(),
+        "chunks": estimate(reference, target, every="700rows", backtest=None, **on).to_dict(),
+        "evaluate": evaluate(reference, by="site", **on).to_dict(),
+        "diagnose": diagnose(reference, target, engine=engine, workers=2).to_dict(),
+        "audit": audit(reference, target, labels=folder / "labels.csv", **on).to_dict(),
+        "damaged": said(lambda: estimate(reference, folder / "damaged.parquet", backtest=None, **on)),
+        "partial": said(lambda: evaluate(folder / "empty.parquet", **on)),
+    }
+
+
+def folds(engine: str, folder: Path) -> dict[str, Any]:
+    """Order, errors, and workers that die."""
+    runner, done = create_engine(engine, 2), []
+    return {
+        "order": runner.fold(range(7), square, add, done.append),
+        "done": done,
+        "error": said(lambda: runner.fold(range(5), refuse, add)),
+        "none": said(lambda: runner.fold([], square, add)),
+        "lost once": said(
+            lambda: runner.fold(range(5), functools.partial(die_once, str(folder / f"died-{engine}")), add)
+        ),
+        "lost": said(lambda: runner.fold(range(5), die, add)),
+        "after": runner.fold(range(3), square, add),
+    }
+
+
+def guest(engine: str) -> dict[str, Any]:
+    """What is left of a cluster when its engine is gone."""
+    gc.collect()
+    if engine == "ray":
+        import ray
+
+        return {"left": ray.is_initialized()}
+    if engine == "spark":
+        from pyspark.sql import SparkSession
+
+        return {"left": SparkSession.getActiveSession() is not None}
+    return {"left": False}
+
+
+def main(engine: str, folder: Path) -> None:
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT), dict(os.environ)
+    found = {"verbs": verbs(engine, folder)}
+    if engine != "local":
+        found["folds"] = folds(engine, folder)
+    found["guest"] = guest(engine)
+    after = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT), dict(os.environ)
+    found["guest"] |= {
+        "signals": before[:2] == after[:2],
+        "environment": sorted(key for key in {**before[2], **after[2]} if before[2].get(key) != after[2].get(key)),
+    }
+    (folder / f"{engine}.json").write_text(json.dumps(found, default=str, sort_keys=True))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))
