@@ -62,9 +62,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def done_on(engine: str, folder: Path) -> dict[str, Any]:
-    """What `everything.py` found on an engine."""
+    """What `everything.py` found on an engine, where the first ``python3`` on the path is not this one."""
     command = [sys.executable, str(SCRIPT), engine, str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    here = str(Path(sys.executable).parent)
+    env = {**os.environ, "PATH": os.pathsep.join(p for p in os.get_exec_path() if p != here)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=env)
     assert done.returncode == 0, done.stderr[-3000:]
     found: dict[str, Any] = json.loads((folder / f"{engine}.json").read_text())
     return found

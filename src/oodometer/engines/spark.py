@@ -105,12 +105,14 @@ class SparkEngine(Engine):
             _check_java()
             builder = builder.master(self.address or f"local[{self.workers or cores()},{_TRIES}]")
             builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
-        if self.address is None:  # a Spark of our own: it works with this Python, and writes errors alone
-            builder = builder.config("spark.pyspark.python", sys.executable)
+        if self.address is None:  # a Spark of our own writes errors alone
             builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_LOGGING}")
             builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
         try:
-            return builder.getOrCreate().stop
+            session = builder.getOrCreate()
+            if (self.address or "local").startswith("local"):
+                session.sparkContext.pythonExec = sys.executable  # or its workers are the first python3 on the path
+            return session.stop
         except Exception as error:  # Java's errors have no common root on this side
             said = " ".join(str(error).split())[:200]
             raise UsageError(

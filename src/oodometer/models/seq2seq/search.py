@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any, NamedTuple
 
 from ..torch.library import torch as load_torch
@@ -61,17 +62,17 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain
     )
     done = torch.zeros(rows, dtype=torch.bool, device=device)
     last = torch.full((rows, 1), int(settings.decoder_start_token_id), device=device)
-    cache = None
+    cache, cache_name = None, _cache_name(net)
     for step in range(cap):
         given = net(
             encoder_outputs=kind(last_hidden_state=hidden),
             attention_mask=mask,
             decoder_input_ids=last,
-            past_key_values=cache,
             use_cache=True,
             return_dict=True,
+            **{cache_name: cache},
         )
-        cache = given.past_key_values
+        cache = given[cache_name]
         best, parent, token, value = _continuations(torch, given.logits[:, -1].float(), totals, 2 * beams)
         grown = (
             torch.cat([_rows(ids, parent), token[..., None]], -1),
@@ -102,6 +103,11 @@ def search(net: Any, states: Any, mask: Any, *, beams: int, cap: int, least_gain
         last = ids[..., -1].reshape(-1, 1)
     out.take(place, *kept)
     return out.found(end)
+
+
+def _cache_name(net: Any) -> str:
+    """What transformers calls the cache of a decoder: ``cache`` since version 5.24, ``past_key_values`` before."""
+    return "cache" if "cache" in signature(net.forward).parameters else "past_key_values"
 
 
 def _continuations(torch: Any, logits: Any, totals: Any, most: int) -> tuple[Any, Any, Any, Any]:
