@@ -28,7 +28,7 @@ from oodometer.recipes.correctness_discriminators.data import TaskData
 from oodometer.recipes.correctness_discriminators.files import read_judged
 from oodometer.recipes.correctness_discriminators.halves import SHARE
 from oodometer.recipes.correctness_discriminators.judge_thresholds import said_of, said_of_parsers
-from oodometer.recipes.correctness_discriminators.tasks import tasks_of
+from oodometer.recipes.correctness_discriminators.tasks import replicates_of, tasks_of
 from oodometer.recipes.correctness_discriminators.work import examples, make_judge
 from oodometer.recipes.kit.sources import packaged_minilm
 from oodometer.scores import natural_confidence
@@ -113,7 +113,7 @@ def means(rows: list[dict[str, Any]], domain: str) -> dict[str, float]:
 
 def table(result: dict[str, Any]) -> str:
     """The result as Markdown."""
-    lines = ["# What judges learn from", "", f"`{result['command']}`; one training of each parser.", ""]
+    lines = ["# What judges learn from", "", f"`{result['command']}`", ""]
     lines += ["**Area under the ROC curve, right against wrong outputs, %**, mean over the voters of a kind.", ""]
     lines += [f"| task | set | right, % | {' | '.join(TITLES.values())} |", f"|{'---|' * (3 + len(TITLES))}"]
     for row in result["areas"]:
@@ -135,14 +135,17 @@ def main() -> int:
     parser.add_argument("--members", type=int, default=1, help="judges of each origin")
     given = parser.parse_args()
     rows: list[dict[str, Any]] = []
-    for task in tasks_of("small"):
+    for task in (one for first in tasks_of("small") for one in (first, *replicates_of(first))):
         if not (given.run / task.name / "result.json").is_file() or task.name not in (given.task or [task.name]):
             continue
         trial, began = Trial(given.run, task, given.members), time.process_time()
         trial.train()
         print(f"{task.title}: {time.process_time() - began:.0f} s of processor time", flush=True)
         rows += trial.areas()
-    result = {"command": "python -m benchmarks.judges RUN", "areas": rows}
+    result = {
+        "command": " ".join(["python -m benchmarks.judges RUN", *(f"--task {name}" for name in given.task or [])]),
+        "areas": rows,
+    }
     result["means"] = {
         domain: means(rows, domain) for domain in ("out", "in") if any(r["domain"] == domain for r in rows)
     }
