@@ -68,6 +68,7 @@ def verbs(engine: str, folder: Path) -> dict[str, Any]:
         "evaluate": evaluate(reference, by="site", **on).to_dict(),
         "diagnose": diagnose(reference, target, engine=engine, workers=2).to_dict(),
         "audit": audit(reference, target, labels=folder / "labels.csv", **on).to_dict(),
+        "frame": frame(engine, folder),
         "damaged": said(lambda: estimate(reference, folder / "damaged.parquet", backtest=None, **on)),
         "partial": said(lambda: evaluate(folder / "empty.parquet", **on)),
     }
@@ -87,6 +88,22 @@ def folds(engine: str, folder: Path) -> dict[str, Any]:
         "lost": said(lambda: runner.fold(range(5), die, add)),
         "after": runner.fold(range(3), square, add),
     }
+
+
+def frame(engine: str, folder: Path) -> Any:
+    """The estimate of a frame of the cluster; its copy on disk must go with it."""
+    if engine == "ray":
+        import ray.data
+
+        data: Any = ray.data.read_parquet(str(folder / "target.parquet"))
+    elif engine == "spark":
+        from pyspark.sql import SparkSession
+
+        data = SparkSession.getActiveSession().read.parquet(str(folder / "target.parquet"))
+    else:
+        data = folder / "target.parquet"
+    on: dict[str, Any] = {"engine": create_engine(engine, 2), "workers": 2}
+    return estimate(folder / "reference.parquet", data, by="site", backtest=None, **on).to_dict()["slices"]
 
 
 def guest(engine: str) -> dict[str, Any]:

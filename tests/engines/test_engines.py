@@ -84,7 +84,7 @@ def test_every_verb_gives_the_same_to_the_last_bit_and_lost_workers_are_said(
     if why_not(engine):
         pytest.skip(why_not(engine))
     found = done_on(engine, folder)
-    assert set(found["verbs"]) == {"estimate", "chunks", "evaluate", "diagnose", "audit", "damaged", "partial"}
+    assert set(found["verbs"]) == {"estimate", "chunks", "evaluate", "diagnose", "audit", "damaged", "frame", "partial"}
     for verb, answer in local["verbs"].items():
         assert found["verbs"][verb] == answer, verb
     assert answer_of(local, "damaged").startswith("InputError: ")

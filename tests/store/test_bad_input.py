@@ -168,7 +168,7 @@ def test_cut_off(tmp_path: Path, form: str, keep: int) -> None:
 
 def test_what_is_no_predictions_file(tmp_path: Path, put: Put) -> None:
     (tmp_path / "folder.parquet").mkdir()
-    assert "a folder" in str(refused(tmp_path / "folder.parquet"))
+    assert "predictions files in the folder" in str(refused(tmp_path / "folder.parquet"))
     assert "no such file" in str(refused(tmp_path / "none.csv"))
     assert "pickle is never read" in str(refused(put("model.pkl", pickle.dumps([1]))))
     assert "pickle is never read" in str(refused(put("model.csv", pickle.dumps([1]))))

@@ -13,7 +13,8 @@ from .arrow_sizes import check_messages
 from .columns import Kind
 from .files import translated
 from .parquet import stated_classes
-from .reader import Reader, TableReader
+from .places import local_copy
+from .reader import Piece, Reader, TableReader
 
 __all__ = ["ArrowReader", "MemoryReader", "StreamReader", "open_arrow", "write"]
 
@@ -33,7 +34,7 @@ class ArrowReader(TableReader):
     @staticmethod
     def open(path: str) -> ArrowReader:
         """Read the schema and the length of each record batch (no column is read)."""
-        with translated(path, "arrow"), pa.OSFile(path) as source:
+        with translated(path, "arrow"), pa.OSFile(local_copy(path)) as source:
             schema = pa.ipc.open_file(source).schema
             columns, classes = tuple(schema.names), stated_classes(schema)
             # The footer does not tell how long the batches are: read the smallest column.
@@ -46,7 +47,7 @@ class ArrowReader(TableReader):
         """Read the named columns; every batch is validated, since the format itself checks nothing."""
         included = sorted(self.columns.index(name) for name in kinds)
         with translated(self.file, self.form):
-            source = pa.OSFile(self.file)
+            source = pa.OSFile(local_copy(self.file))
             file = pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=included, use_threads=False))
         with source:
             for number in range(self.start, self.start + len(self.batch_rows)):
@@ -56,15 +57,15 @@ class ArrowReader(TableReader):
                 for at in range(0, batch.num_rows, rows):
                     yield batch.slice(at, rows)
 
-    def split(self, target_rows: int) -> list[tuple[Reader, int]]:
+    def split(self, target_rows: int) -> list[Piece]:
         """Ranges of record batches with about ``target_rows`` rows."""
-        out: list[tuple[Reader, int]] = []
+        out: list[Piece] = []
         before = first = 0
         for last in range(len(self.batch_rows)):
             rows = sum(self.batch_rows[first : last + 1])
             if rows >= target_rows or last == len(self.batch_rows) - 1:
                 piece = replace(self, rows=rows, batch_rows=self.batch_rows[first : last + 1], start=self.start + first)
-                out.append((piece, before))
+                out.append(Piece(piece, before, before))
                 before, first = before + rows, last + 1
         return out
 
@@ -90,7 +91,7 @@ class StreamReader(TableReader):
         """Read the named columns, validated."""
         included = sorted(self.columns.index(name) for name in kinds)
         with translated(self.file, self.form):
-            source = pa.OSFile(self.file)
+            source = pa.OSFile(local_copy(self.file))
             stream = pa.ipc.open_stream(source, options=pa.ipc.IpcReadOptions(included_fields=included))
         with source:
             while True:
@@ -105,8 +106,8 @@ class StreamReader(TableReader):
 
 def open_arrow(path: str) -> Reader:
     """The reader that fits: a file that starts with ARROW1 can be read in any order, a stream cannot."""
-    check_messages(path)
-    with translated(path, "arrow"), pa.OSFile(path) as source:
+    check_messages(local_copy(path))
+    with translated(path, "arrow"), pa.OSFile(local_copy(path)) as source:
         if source.read(6) == b"ARROW1":
             return ArrowReader.open(path)
         source.seek(0)
@@ -138,10 +139,10 @@ class MemoryReader(TableReader):
         positions = [self.columns.index(name) for name in kinds]
         yield from self.table.select(positions).to_batches(max_chunksize=rows)
 
-    def split(self, target_rows: int) -> list[tuple[Reader, int]]:
+    def split(self, target_rows: int) -> list[Piece]:
         """Slices of ``target_rows`` rows."""
         starts = range(0, self.rows, target_rows)
-        return [(MemoryReader(self.table.slice(at, target_rows)), at) for at in starts]
+        return [Piece(MemoryReader(self.table.slice(at, target_rows)), at, at) for at in starts]
 
     def __getstate__(self) -> bytes:
         # As an IPC stream, which holds the slice alone and not the whole table behind it.

@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..fields import FIELDS
 from .columns import AXES, class_names
 
-__all__ = ["Axes", "Order", "check_kind", "listed_classes", "name_order", "order_along", "order_of"]
+__all__ = ["Axes", "Order", "check_kind", "listed_classes", "name_order", "only_counts", "order_along", "order_of"]
 
 Order = tuple[int, ...]
 _Name = TypeVar("_Name", bound=int | str)
@@ -200,3 +200,8 @@ def _by_name(
 
 def _shown(names: Sequence[int | str]) -> str:
     return ", ".join(map(str, names[:_SHOWN])) + (f", ... ({len(names)} in all)" if len(names) > _SHOWN else "")
+
+
+def only_counts(own: ClassNames, classes: ClassNames) -> bool:
+    """Whether classes that only count from 0 are to have names that are strings: the numbers then tell positions."""
+    return own == tuple(range(len(own))) and all(isinstance(name, str) for name in classes)

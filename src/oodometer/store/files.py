@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, OodometerError
+from .places import is_remote, local_copy, look_at, open_remote
 
 __all__ = ["ENDINGS", "Stamp", "check_file", "format_of", "opened", "translated"]
 
@@ -95,6 +96,11 @@ class Stamp:
     @staticmethod
     def of(path: str) -> Stamp:
         """The stamp of the file as it is now."""
+        if is_remote(path):
+            there = look_at(path)
+            if there is None:
+                raise FileNotFoundError(path)
+            return Stamp(there.size, there.changed)
         found = os.stat(path)
         return Stamp(found.st_size, found.st_mtime_ns)
 
@@ -113,14 +119,16 @@ class Stamp:
             )
 
 
-def check_file(path: Path, given: str | None = None) -> tuple[str, Stamp]:
+def check_file(path: str | Path, given: str | None = None) -> tuple[str, Stamp]:
     """Check that the path is a file that may be read and that its first bytes fit its format; format and stamp."""
     name = str(path)
+    if is_remote(name):
+        return _check_remote(name, given)
     try:
         found = os.stat(path)
         head = b""
         if stat.S_ISREG(found.st_mode):
-            with path.open("rb") as file:
+            with Path(path).open("rb") as file:
                 head = file.read(4096)
     except FileNotFoundError:
         raise InputError("a file", got="no such file", remedy="check the path", file=name) from None
@@ -131,16 +139,30 @@ def check_file(path: Path, given: str | None = None) -> tuple[str, Stamp]:
     except (OSError, ValueError) as error:
         raise InputError("a path that can be read", got=str(error), remedy="check the path") from None
     if stat.S_ISDIR(found.st_mode):
-        raise InputError("a file", got="a folder", remedy="name one predictions file in it", file=name)
+        raise InputError("a file", got="a folder", remedy="name one file in it", file=name)
     if not stat.S_ISREG(found.st_mode):
         raise InputError(
             "a regular file", got="a pipe or device", file=name, remedy="give - and pipe CSV or JSONL to standard input"
         )
-    form = format_of(path, given)
+    form = format_of(Path(path), given)
     if not head:
         raise InputError("predictions", got="an empty file", remedy="check what wrote it", file=name)
     _check_head(head, form, name)
     return form, Stamp(found.st_size, found.st_mtime_ns)
+
+
+def _check_remote(url: str, given: str | None) -> tuple[str, Stamp]:
+    """As `check_file`, in an object store."""
+    try:
+        stamp = Stamp.of(url)
+    except FileNotFoundError:
+        raise InputError("a file", got="no such file", remedy="check the URL", file=url) from None
+    form = format_of(Path(url.partition("?")[0]), given)
+    if not stamp.size:
+        raise InputError("predictions", got="an empty file", remedy="check what wrote it", file=url)
+    with open_remote(url) as file:
+        _check_head(bytes(file.read(4096)), form, url)
+    return form, stamp
 
 
 def _check_head(head: bytes, form: str, name: str) -> None:
@@ -172,6 +194,7 @@ def opened(path: str) -> Any:
     """The file's bytes as a stream, unpacked where it is packed by gzip, xz or bzip2, as its first bytes say."""
     import pyarrow as pa
 
+    path = local_copy(path)
     with open(path, "rb") as file:
         head = file.read(16)
     packed = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import re
 import shutil
 import sys
@@ -23,7 +24,7 @@ from .arrow import MemoryReader
 from .columns import AXES, Layout
 from .reader import Reader
 
-__all__ = ["forget_spooled", "reader_of", "spooled_stdin", "with_lone"]
+__all__ = ["are_paths", "forget_spooled", "is_cluster_frame", "reader_of", "spooled_stdin", "with_lone"]
 
 _SPOOL = "oodometer-stdin-"
 _spooled: list[Path] = []
@@ -49,6 +50,26 @@ def reader_of(data: Any, mapping: Mapping[str, str] | None) -> Reader:
             raise UsageError("a streamed data set can be read only once; write it to a Parquet file and name that")
         return MemoryReader(_of_data_set(data))
     return MemoryReader(_of_frame(data))
+
+
+def are_paths(data: Any) -> bool:
+    """Whether this is a path, or a list of paths.
+
+    >>> are_paths("a.csv"), are_paths([Path("a.csv"), "b.csv"]), are_paths([0.5])
+    (True, True, False)
+    """
+    paths = data if isinstance(data, (list, tuple)) and data else [data]
+    return all(isinstance(one, (str, os.PathLike)) for one in paths)
+
+
+def is_cluster_frame(data: Any) -> bool:
+    """Whether this is a frame of Spark or a data set of Ray; neither library is imported to tell.
+
+    >>> is_cluster_frame({"label": [0]})
+    False
+    """
+    homes = {base.__module__.partition(".")[0] for base in type(data).__mro__}
+    return ("pyspark" in homes and hasattr(data, "mapInArrow")) or ("ray" in homes and hasattr(data, "iter_batches"))
 
 
 def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Reader:

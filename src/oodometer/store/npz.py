@@ -23,7 +23,8 @@ from .array_table import axes_remedy, column_of, ndim_of, sample_axis
 from .bounds import check_unpacked
 from .columns import AXES, Kind, Layout, offsets_of
 from .files import translated
-from .reader import Reader, TableReader
+from .places import local_copy
+from .reader import Piece, Reader, TableReader
 
 __all__ = ["Member", "NpzReader", "write"]
 
@@ -68,7 +69,7 @@ class NpzReader(TableReader):
     @staticmethod
     def open(path: str) -> NpzReader:
         """Read the headers of the arrays, and the small arrays that name classes and models."""
-        with translated(path, "npz"), zipfile.ZipFile(path) as archive, open(path, "rb") as raw:
+        with translated(path, "npz"), zipfile.ZipFile(local_copy(path)) as archive, open(local_copy(path), "rb") as raw:
             infos = [info for info in archive.infolist() if info.filename.endswith(".npy")]
             members = {info.filename[:-4]: _member(archive, info, raw, path) for info in infos}
         columns = tuple(info.filename[:-4] for info in infos if info.filename[:-4] not in _APART)
@@ -101,6 +102,8 @@ class NpzReader(TableReader):
                     remedy="write the file again",
                 )
         for name, kind in layout.kinds(layout.feeds.values()).items():
+            if name not in self.members:  # said by a folder's name
+                continue
             shape = self.members[name].shape
             if name in offsets:
                 shape = (self.members[offsets[name]].shape[0] - 1,)
@@ -136,7 +139,7 @@ class NpzReader(TableReader):
                     _check_sum(self.file, self.members[n])
             starts = [self.offsets[n] for n in kinds if n in self.offsets]
             held = {n: self._whole(self.members[n]) for n in (*kinds, *starts) if n in starts or self._packed(n)}
-        with open(self.file, "rb") as raw:
+        with open(local_copy(self.file), "rb") as raw:
             for at in range(self.first, self.first + self.rows, rows):
                 stop = min(at + rows, self.first + self.rows)
                 try:
@@ -151,16 +154,17 @@ class NpzReader(TableReader):
         """Whether the array has one axis, the sample's."""
         return self.members[column].shape == (self.rows,)
 
-    def split(self, target_rows: int) -> list[tuple[Reader, int]]:
+    def split(self, target_rows: int) -> list[Piece]:
         """Ranges of ``target_rows`` rows."""
         total = self.rows or 0
-        return [(replace(self, first=at, rows=min(target_rows, total - at)), at) for at in range(0, total, target_rows)]
+        starts = range(0, total, target_rows)
+        return [Piece(replace(self, first=at, rows=min(target_rows, total - at)), at, at) for at in starts]
 
     def _packed(self, name: str) -> bool:
         return self.members[name].start is None
 
     def _whole(self, member: Member) -> Array:
-        with zipfile.ZipFile(self.file) as archive, archive.open(f"{member.name}.npy") as file:
+        with zipfile.ZipFile(local_copy(self.file)) as archive, archive.open(f"{member.name}.npy") as file:
             check_unpacked(
                 archive.getinfo(f"{member.name}.npy").compress_size,
                 prod(member.shape) * member.dtype.itemsize,
@@ -260,14 +264,15 @@ def _check_sum(path: str, member: Member) -> None:
 
     Ranges are read past the archive's own check, and a flipped bit in a number is seen by nothing else.
     """
-    found = os.stat(path)
+    place = local_copy(path)
+    found = os.stat(place)
     key = (path, found.st_size, found.st_mtime_ns, member.name)
     with _summing:  # several parts begin at once: one of them sums
         if key in _sound:
             return
         start, left = member.span
         total = 0
-        with open(path, "rb", buffering=0) as raw:
+        with open(place, "rb", buffering=0) as raw:
             raw.seek(start)
             while left and (piece := raw.read(min(left, _PIECE))):
                 total, left = zlib.crc32(piece, total), left - len(piece)

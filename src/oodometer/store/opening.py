@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Collection
+import os
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..errors import UsageError
 from .files import Stamp, check_file
+from .listing import files_of
+from .places import path_of
 from .reader import Reader
 
-__all__ = ["open_reader"]
+__all__ = ["open_all", "open_reader"]
 
 _OPENERS = {
     "parquet": ("parquet", "ParquetReader.open"),
@@ -21,7 +25,30 @@ _OPENERS = {
 }
 
 
-def open_reader(path: Path, names: Collection[str], format: str | None = None) -> tuple[Reader, Stamp]:
+def open_all(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], names: Collection[str], format: str | None = None
+) -> tuple[Reader, Stamp | None]:
+    """The reader of a file, of the files of a folder, of those that a pattern matches, or of a list of them.
+
+    As `open_reader`, and raises `InputError` as `files_of` and `open_files` do.
+    """
+    if isinstance(path, (str, os.PathLike)):
+        name = path_of(os.fspath(path))
+        files = files_of(name)
+    else:
+        given = [path_of(os.fspath(one)) for one in path]
+        files = [file for one in given for file in files_of(one) or [one]]
+        if not files:
+            raise UsageError("expected at least one path, got an empty list")
+        name = given[0] if len(given) == 1 else f"{given[0]} and {len(given) - 1} more"
+    if files is None:
+        return open_reader(name, names, format)
+    from .many_files import open_files
+
+    return open_files(files, name, lambda one: open_reader(one, names, format), names), None
+
+
+def open_reader(path: str | Path, names: Collection[str], format: str | None = None) -> tuple[Reader, Stamp]:
     """The reader of a file, and what tells the file from a later one in its place.
 
     ``names`` are columns that will be asked for: in JSONL a name may come first far down. Raises `InputError` for a

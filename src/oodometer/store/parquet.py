@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any
@@ -13,8 +12,9 @@ import pyarrow as pa
 from ..classes import ClassNames
 from .bounds import check_unpacked
 from .columns import Kind
-from .files import translated
-from .reader import Reader, TableReader
+from .files import Stamp, translated
+from .places import is_remote, open_remote
+from .reader import Piece, TableReader
 
 __all__ = ["GROUP_ROWS", "META", "ParquetReader", "stated_classes", "write"]
 
@@ -66,7 +66,7 @@ class ParquetReader(TableReader):
         """No page and no row among those read unfolds to more than `check_unpacked` allows, as the footer tells it."""
         schema = meta.schema
         lists = [i for i in range(meta.num_columns) if schema.column(i).max_repetition_level]
-        size = os.path.getsize(self.file)
+        size = Stamp.of(self.file).size
         for number in numbers:
             group = meta.row_group(number)
             swollen = group.total_byte_size > _TIMES * size  # then some column is, perhaps one that is read
@@ -79,9 +79,9 @@ class ParquetReader(TableReader):
                     unpacked = max(cells if place in lists else 0, column.total_uncompressed_size)
                     check_unpacked(column.total_compressed_size, unpacked, self.file, name)
 
-    def split(self, target_rows: int) -> list[tuple[Reader, int]]:
+    def split(self, target_rows: int) -> list[Piece]:
         """Ranges of row groups with about ``target_rows`` rows."""
-        out: list[tuple[Reader, int]] = []
+        out: list[Piece] = []
         before = first = 0
         for last in range(len(self.groups)):
             rows = sum(self.groups[first : last + 1])
@@ -89,7 +89,7 @@ class ParquetReader(TableReader):
                 piece = ParquetReader(
                     self.file, self.columns, rows, self.groups[first : last + 1], self.start + first, self.classes
                 )
-                out.append((piece, before))
+                out.append(Piece(piece, before, before))
                 before, first = before + rows, last + 1
         return out
 
@@ -98,6 +98,8 @@ def _opened(path: str) -> Any:
     import pyarrow.parquet as pq  # with its file systems: other formats need none of it
 
     with translated(path, "parquet"):
+        if is_remote(path):  # few large requests in place of many small ones
+            return pq.ParquetFile(open_remote(path), pre_buffer=True)
         return pq.ParquetFile(path, memory_map=False, pre_buffer=False, buffer_size=_BUFFER)
 
 

@@ -75,16 +75,19 @@ def _of_reader(source: ReaderSource, rows: Array) -> Iterator[tuple[int, Any]]:
     """Batches with the number of rows before each; pieces without a wanted row are not read."""
     reader = source.reader
     kinds = _kinds(reader.columns, source.layout, reader.text, reader.form == "npz")
-    for piece, start in reader.split(BATCH_ROWS):
-        if piece.rows is not None and not ((rows >= start) & (rows < start + piece.rows)).any():
+    before = 0
+    for piece, start, in_file, stamp in reader.split(BATCH_ROWS):
+        before = before if start is None else start
+        if piece.rows is not None and not ((rows >= before) & (rows < before + piece.rows)).any():
             continue
-        before = start
         try:
             for batch in piece.tables(kinds, BATCH_ROWS):
                 yield before, batch.select(list(kinds))
                 before += batch.num_rows
         except InputError as error:
-            raise error.at(file=source.path, row_offset=start) from None
+            raise error.at(file=piece.file, row_offset=in_file) from None
+        if stamp is not None and piece.file is not None:
+            stamp.verify(piece.file)
     if source.stamp is not None and source.path is not None:
         source.stamp.verify(source.path)
 

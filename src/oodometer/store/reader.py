@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,12 +17,12 @@ from ..errors import InputError
 from ..fields import FIELDS
 from .axes import Order
 from .columns import AXES, Feed, Kind, Layout, class_names
-from .files import translated
+from .files import Stamp, translated
 
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
 
-__all__ = ["MOST_CELLS", "Plan", "Reader", "TableReader", "seen_classes", "two_classes"]
+__all__ = ["MOST_CELLS", "Piece", "Plan", "Reader", "TableReader", "seen_classes", "two_classes"]
 
 # A batch holds at most about so many numbers, however many classes a row has.
 MOST_CELLS = 8_000_000
@@ -52,6 +52,18 @@ class Plan:
         """Names of the axes of the fields that are read."""
         axes = {AXES[f.field] for f in self.feeds if f.field in AXES}
         return {axis: names for axis, names in self.named.items() if axis in axes}
+
+
+class Piece(NamedTuple):
+    """Consecutive rows of one file: their reader, the rows before them in all and in the file, the file's stamp.
+
+    ``before`` is None where only a pass over the files before it can tell.
+    """
+
+    reader: Reader
+    before: int | None
+    in_file: int
+    stamp: Stamp | None = None
 
 
 class Reader(ABC):
@@ -91,9 +103,17 @@ class Reader(ABC):
         """Whether the column has one cell a row."""
         return True
 
-    def split(self, target_rows: int) -> list[tuple[Reader, int]]:
+    def split(self, target_rows: int) -> list[Piece]:
         """Readers of consecutive pieces, each with the number of rows before it."""
-        return [(self, 0)]
+        return [Piece(self, 0, 0)]
+
+    def files_whole(self) -> list[Piece]:
+        """Each file in one piece."""
+        return [Piece(self, 0, 0)]
+
+    def placed(self, error: InputError) -> InputError:
+        """The error, whose row counts from the first one here, in the file that holds it."""
+        return error.at(file=self.file)
 
 
 class TableReader(Reader):

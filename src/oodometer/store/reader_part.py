@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import InputError, OodometerError
@@ -11,7 +11,7 @@ from .base import BATCH_ROWS, Part, no_rows
 from .files import Stamp
 from .reader import Plan, Reader
 
-__all__ = ["ReaderPart"]
+__all__ = ["ChainedParts", "ReaderPart", "in_order"]
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,11 @@ class ReaderPart(Part):
     name: str | None
     first_row: int = 0
     stamp: Stamp | None = None
+    in_file: int = 0  # rows of the same file before the first
 
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
         """Read, decode and check batch after batch; rows in errors count from the file's start."""
-        layout, file, done = self.plan.layout, self.name, 0
+        layout, file, done = self.plan.layout, self.reader.file, 0
         plan = replace(self.plan, feeds=layout.select(fields), rows=max(1, rows))
         self._verify()
         chunks = self.reader.chunks(plan) if plan.feeds else iter(())
@@ -38,19 +39,21 @@ class ReaderPart(Part):
             except OodometerError as error:
                 self._verify()  # a file that changed meanwhile is the better explanation
                 if isinstance(error, InputError):
-                    raise error.at(file=file, row_offset=self.first_row) from None
+                    raise error.at(file=file, row_offset=self.in_file) from None
                 raise
             try:
                 record = Predictions.from_arrays(
                     classes=plan.classes,
                     names=plan.names,
                     source=file,
-                    first_row=self.first_row + done,
+                    first_row=self.in_file + done,
                     positions=self.plan.positions,
                     **arrays,
                 )
             except InputError as error:
                 raise layout.placed(error) from None
+            if file != self.name or self.in_file != self.first_row:  # of several files
+                record = replace(record, source=self.name, first_row=self.first_row + done)
             done += record.rows
             yield record
         self._verify()
@@ -61,9 +64,35 @@ class ReaderPart(Part):
                 file=file,
                 remedy="add the column, or rename one with --map theirs=ours",
             )
-        if not done and not self.first_row:
+        if not done and not self.first_row and file == self.name:
             raise no_rows(file)
 
     def _verify(self) -> None:
         if self.stamp is not None and self.reader.file is not None:
             self.stamp.verify(self.reader.file)
+
+
+@dataclass(frozen=True)
+class ChainedParts(Part):
+    """Parts of which only a pass tells how many rows they have, read one after another."""
+
+    parts: tuple[ReaderPart, ...]
+    name: str | None
+
+    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
+        """Part after part; ``first_row`` counts through all."""
+        return in_order(self.parts, self.name, fields, rows)
+
+
+def in_order(
+    parts: Sequence[ReaderPart], name: str | None, fields: Iterable[str] | None, rows: int
+) -> Iterator[Predictions]:
+    """The batches of parts that follow one another, however long they are; `InputError` where they have no row."""
+    done = 0
+    wanted = None if fields is None else tuple(fields)
+    for part in parts:
+        for record in replace(part, first_row=done).batches(wanted, rows):
+            done += record.rows
+            yield record
+    if not done:
+        raise no_rows(name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..arguments import checked
@@ -13,14 +12,14 @@ from ..classes import ClassNames, named_classes
 from ..errors import InputError
 from ..fields import FIELDS, refuse_classes_beside_positions
 from ..predictions import Predictions
-from .axes import Axes, Order, check_kind, listed_classes, order_along, order_of
+from .axes import Axes, Order, check_kind, listed_classes, only_counts, order_along, order_of
 from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_column, no_rows
 from .columns import AXES, Layout
 from .files import Stamp
 from .memory import RecordSource, realigned
-from .opening import open_reader
-from .reader import Plan, Reader, seen_classes, two_classes
-from .reader_part import ReaderPart
+from .opening import open_all
+from .reader import Piece, Plan, Reader, seen_classes, two_classes
+from .reader_part import ChainedParts, ReaderPart, in_order
 
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
@@ -29,7 +28,7 @@ __all__ = ["ReaderSource", "as_source", "open_predictions", "read_predictions"]
 
 
 def open_predictions(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     classes: Sequence[int | str] | None = None,
     mapping: Mapping[str, str] | None = None,
@@ -37,7 +36,11 @@ def open_predictions(
     axes: Axes | None = None,
     format: str | None = None,
 ) -> Source:
-    """Open a predictions file: Parquet, CSV, JSONL, Arrow/Feather or NPZ, told by its ending or by ``format``.
+    """Open predictions: Parquet, CSV, JSONL, Arrow/Feather or NPZ, told by the ending or by ``format``.
+
+    ``path`` is a file, a folder of files, a pattern such as ``lake/day=2026-11-*/*.parquet``, a URL of an object store
+    (``s3://bucket/folder``), or a list of these. Files of a folder are read in the order of their names, and names of
+    folders such as ``day=2026-11-24`` become columns.
 
     Nothing but the head or footer is read until rows are asked for. ``classes`` are class names in the order wanted:
     columns are matched to them by name, and they name the entries of lists that come without names. ``axes`` are those
@@ -46,15 +49,15 @@ def open_predictions(
 
     Raises `InputError` naming file, row and column, `UsageError` for a column that is not there.
 
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "p.csv"
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "p.csv"
     >>> _ = path.write_text("prob_cat,prob_dog,label\\n0.9,0.1,cat\\n0.4,0.6,cat\\n")
     >>> source = open_predictions(path)
     >>> source.classes, source.fields, source.read().accuracy
     (('cat', 'dog'), ('label', 'probabilities'), 0.5)
     """
     extra = tuple(extra_columns)
-    reader, stamp = open_reader(Path(path), {*(mapping or {}), *extra}, format)
+    reader, stamp = open_all(path, {*(mapping or {}), *extra}, format)
     return ReaderSource.over(reader, _wanted(classes, axes), mapping, extra, stamp=stamp)
 
 
@@ -79,9 +82,10 @@ def as_source(
 ) -> Source:
     """A source from whatever holds predictions.
 
-    Takes a path, ``"-"`` (standard input: CSV or JSONL), a `Predictions` record, a `Source`, a frame (pandas, polars
-    or another that narwhals knows), a pyarrow table, a Hugging Face data set, or a mapping of arrays with the axes of
-    an NPZ file. Parameters as in `open_predictions`.
+    Takes a path (a file, a folder, a pattern, a URL) or a list of paths, ``"-"`` (standard input: CSV or JSONL), a
+    `Predictions` record, a `Source`, a frame (pandas, polars or another that narwhals knows), a pyarrow table, a
+    Hugging Face data set, a frame of Spark or Ray (fetched batch by batch into a temporary file), or a mapping of
+    arrays with the axes of an NPZ file. Parameters as in `open_predictions`.
 
     >>> as_source({"probabilities": [[0.9, 0.1], [0.2, 0.8]], "label": [0, 0]}).read().accuracy
     0.5
@@ -95,11 +99,22 @@ def as_source(
 
     if isinstance(data, str) and data == "-":
         data = frames.spooled_stdin()
-    if isinstance(data, (str, os.PathLike)):
+    if frames.are_paths(data):
         return open_predictions(data, mapping=mapping, extra_columns=extra_columns, axes=wanted)
+    if frames.is_cluster_frame(data):
+        return _of_cluster(data, wanted, mapping, extra_columns)
     if isinstance(data, Mapping):
         mapping = frames.with_lone(data, mapping)
     return ReaderSource.over(frames.reader_of(data, mapping), wanted, mapping, extra_columns)
+
+
+def _of_cluster(data: Any, wanted: Axes | None, mapping: Mapping[str, str] | None, extra: Iterable[str]) -> Source:
+    from .cluster_frames import ClusterFrame
+
+    held = ClusterFrame(data)
+    source = ReaderSource.over(open_all(held.path, ())[0], wanted, mapping, extra)
+    source._held, source.name = held, held.name
+    return source
 
 
 def _wanted(classes: Sequence[int | str] | None, axes: Axes | None) -> Axes | None:
@@ -117,8 +132,10 @@ class ReaderSource(Source):
         wanted: Axes | None,
         stamp: Stamp | None,
         encoding: FeatureEncoding | None = None,
+        held: Any = None,
     ) -> None:
         self.reader, self.stamp, self.encoding = reader, stamp, encoding
+        self._held = held  # what must live as long as this: the temporary file of a frame
         self.raw_text, self.decimal_comma = reader.text, reader.comma
         self.path = reader.file
         self.name = reader.file or reader.form
@@ -181,7 +198,7 @@ class ReaderSource(Source):
             try:
                 found.append(key_cells(batch.column(theirs), theirs))
             except InputError as error:
-                raise error.at(file=self.path, row_offset=done) from None
+                raise self.reader.placed(error.at(row_offset=done)) from None
             done += batch.num_rows
         self._rows = done
         return joined(found)
@@ -213,7 +230,7 @@ class ReaderSource(Source):
     def encoded(self, encoding: FeatureEncoding) -> ReaderSource:
         """The same file, its features made of its own columns."""
         layout = self.layout.with_inputs([self._theirs(user.name) for user in encoding.users])
-        return ReaderSource(self.reader, layout, self._wanted, self.stamp, encoding)
+        return ReaderSource(self.reader, layout, self._wanted, self.stamp, encoding, self._held)
 
     @property
     def axes(self) -> Axes:
@@ -238,23 +255,27 @@ class ReaderSource(Source):
             return self
         if self._wanted is not None:  # lists that were given names keep them
             axes = replace(axes, listed={**axes.listed, **self._wanted.listed})
-        return ReaderSource(self.reader, self.layout, axes, self.stamp, self.encoding)
+        return ReaderSource(self.reader, self.layout, axes, self.stamp, self.encoding, self._held)
 
     def parts(self, target_rows: int = PART_ROWS) -> list[Part]:
         """Ranges of row groups, record batches or rows; CSV and JSONL are one part."""
         pieces = self.reader.split(max(1, target_rows))
-        return [self._part(reader, before) for reader, before in pieces]
+        parts = [self._part(piece) for piece in pieces]
+        if any(piece.before is None for piece in pieces):
+            return [ChainedParts(tuple(parts), self.path)]
+        return list(parts)
 
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
         """One pass over everything."""
         done = 0
-        for record in self._part(self.reader, 0).batches(fields, rows):
+        for record in in_order(list(map(self._part, self.reader.files_whole())), self.path, fields, rows):
             done += record.rows
             yield record
         self._rows = done
 
-    def _part(self, reader: Reader, before: int) -> ReaderPart:
-        return ReaderPart(reader, self._plan, self.path, before, self.stamp)
+    def _part(self, piece: Piece) -> ReaderPart:
+        stamp = self.stamp if piece.stamp is None else piece.stamp
+        return ReaderPart(piece.reader, self._plan, self.path, piece.before or 0, stamp, piece.in_file)
 
     def _check_names(self) -> None:
         wanted = None if self._wanted is None else self._wanted.classes
@@ -268,7 +289,7 @@ class ReaderSource(Source):
             except InputError as error:
                 if self.stamp is not None and self.path is not None:
                     self.stamp.verify(self.path)
-                raise error.at(file=self.path) from None
+                raise self.reader.placed(error) from None
         return self._settled
 
     def _settle(self) -> Plan:
@@ -300,7 +321,7 @@ class ReaderSource(Source):
                     column=column,
                     remedy="use the same classes in the reference and the target",
                 )
-            if own is None or _only_counts(own, classes):
+            if own is None or only_counts(own, classes):
                 own = listed_classes(width, replace(wanted, classes=classes), self.path, column)
             order = order_of(own, classes, self.path)
             orders |= {} if order == tuple(range(width)) else {"class": order}
@@ -376,8 +397,3 @@ class ReaderSource(Source):
             if own is not None:
                 named[axis] = own
         return replace(layout, feeds=feeds), named
-
-
-def _only_counts(own: ClassNames, classes: ClassNames) -> bool:
-    """Whether classes that only count from 0 are to have names that are strings: the numbers then tell positions."""
-    return own == tuple(range(len(own))) and all(isinstance(name, str) for name in classes)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from ...backtests.run import BacktestOptions, run_backtest
 from ...backtests.trials import LEAST_REFERENCE
@@ -119,12 +119,15 @@ def _reference_warnings(
         warnings.append(f"the reference has no {kind}: what separates right from wrong cannot be learnt from it")
     warnings += decisions_said(record, "reference")
     warnings += label_warnings("the reference", [record], record.accuracy)
-    if (
-        target is not None
-        and target.path is not None
-        and any(s.path and Path(s.path).samefile(target.path) for s in sources)
-    ):
+    if target is not None and target.path is not None and any(_same(s.path, target.path) for s in sources):
         warnings.append("reference and target are the same file")
     if record.label is not None and len(record) and (record.label == record.label[0]).all():
         warnings.append("all reference labels are of one class")
     return warnings
+
+
+def _same(reference: str | None, target: str) -> bool:
+    """Whether two paths are one place; of patterns, lists and object stores, whether they are written alike."""
+    if reference is None or reference == target:
+        return reference == target
+    return os.path.exists(reference) and os.path.exists(target) and os.path.samefile(reference, target)

@@ -1,0 +1,233 @@
+"""Many files: the files of a folder, a pattern or a list read as one, each error in the file it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from ..classes import ClassNames
+from ..errors import InputError
+from ..fields import FIELDS
+from .base import no_rows
+from .columns import WIDE, Kind, Layout
+from .files import Stamp
+from .listing import partition_of
+from .reader import Piece, Reader, TableReader
+
+__all__ = ["ManyFiles", "PartitionReader", "open_files"]
+
+_AT_ONCE = 16  # files whose heads are read side by side: an object store answers each after some time
+_FEW = 8
+
+
+@dataclass(frozen=True)
+class PartitionReader(TableReader):
+    """A file, with what its folders say of its rows (``day=2026-11-24``) as further columns."""
+
+    inner: Reader
+    values: Mapping[str, Any]  # columns that the file lacks itself
+
+    def __post_init__(self) -> None:
+        own = {name: getattr(self.inner, name) for name in ("form", "file", "rows", "text", "comma", "classes")}
+        own |= {"binding": self.inner.binding, "stated_names": dict(self.inner.stated_names)}
+        own["columns"] = (*self.inner.columns, *self.values)
+        for name, value in own.items():
+            object.__setattr__(self, name, value)
+
+    def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
+        """The file's columns, and one value in every row of the others."""
+        own = {name: kind for name, kind in kinds.items() if name not in self.values}
+        for batch in self.inner.tables(own or {self.inner.columns[0]: "any"}, rows):
+            columns = [
+                pa.repeat(pa.scalar(self.values[name], _type_of(self.values[name])), batch.num_rows)
+                if name in self.values
+                else batch.column(name)
+                for name in kinds
+            ]
+            yield pa.RecordBatch.from_arrays(columns, names=list(kinds))
+
+    def bound(self, layout: Layout) -> Reader:
+        """The same of the file."""
+        return replace(self, inner=self.inner.bound(layout))
+
+    def holds_cells(self, column: str) -> bool:
+        """Whether the column has one cell a row."""
+        return column in self.values or self.inner.holds_cells(column)
+
+    def split(self, target_rows: int) -> list[Piece]:
+        """The pieces of the file."""
+        return [one._replace(reader=replace(self, inner=one.reader)) for one in self.inner.split(target_rows)]
+
+
+def _type_of(value: Any) -> Any:
+    return pa.int64() if isinstance(value, int) else pa.string()
+
+
+@dataclass(frozen=True)
+class _File:
+    reader: Reader
+    stamp: Stamp | None
+
+
+@dataclass(frozen=True)
+class ManyFiles(TableReader):
+    """Files of the same columns, one after another."""
+
+    file: str
+    columns: tuple[str, ...]  # those that all files have
+    files: tuple[_File, ...]
+    counts: dict[str, int] = field(default_factory=dict, compare=False)  # rows of files, as passes find them out
+    form = "files"
+
+    def __post_init__(self) -> None:
+        first, counts = self.files[0].reader, [one.reader.rows for one in self.files]
+        object.__setattr__(self, "rows", None if None in counts else sum(n for n in counts if n is not None))
+        for name in ("text", "comma", "classes", "binding"):
+            object.__setattr__(self, name, getattr(first, name))
+        object.__setattr__(self, "stated_names", dict(first.stated_names))
+
+    def bound(self, layout: Layout) -> Reader:
+        """Every file by itself."""
+        return replace(self, files=tuple(replace(one, reader=one.reader.bound(layout)) for one in self.files))
+
+    def holds_cells(self, column: str) -> bool:
+        """Whether the column has one cell a row."""
+        return self.files[0].reader.holds_cells(column)
+
+    def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
+        """File after file."""
+        for one in self.files:
+            path, done = str(one.reader.file), 0
+            try:
+                for batch in one.reader.tables(kinds, rows):
+                    done += batch.num_rows
+                    yield batch
+            except InputError as error:
+                raise error.at(file=path) from None
+            if one.stamp is not None:
+                one.stamp.verify(path)
+            self.counts[path] = done
+
+    def split(self, target_rows: int) -> list[Piece]:
+        """The pieces of each file; none holds rows of two."""
+        return self._pieces(lambda one: one.split(target_rows))
+
+    def files_whole(self) -> list[Piece]:
+        """Each file in one piece."""
+        return self._pieces(lambda one: one.files_whole())
+
+    def _pieces(self, of: Callable[[Reader], list[Piece]]) -> list[Piece]:
+        out, before = [], 0 if self.rows is not None else None
+        for one in self.files:
+            for piece in of(one.reader):
+                start = None if before is None else before + piece.in_file
+                out.append(piece._replace(before=start, stamp=one.stamp))
+            before = None if before is None else before + (one.reader.rows or 0)
+        return out
+
+    def placed(self, error: InputError) -> InputError:
+        """The error in the file that holds its row."""
+        before = 0
+        for one in self.files if error.row is not None and error.file is None else ():
+            path = str(one.reader.file)
+            rows = one.reader.rows if one.reader.rows is not None else self.counts.get(path)
+            if rows is None:
+                break
+            if error.row is not None and error.row <= before + rows:
+                return error.at(file=path, row_offset=-before)
+            before += rows
+        return error.at(file=self.file)
+
+
+def open_files(
+    paths: Sequence[str], name: str, opener: Callable[[str], tuple[Reader, Stamp]], asked: Collection[str] = ()
+) -> Reader:
+    """Files as one; ``name`` is what errors call them all, ``opener`` gives the reader of one.
+
+    The folders' ``name=value`` become columns. Raises `InputError` where files differ in the columns that fields are
+    made of, or in the order of their classes, where a column that is ``asked`` for is not in all of them, and where no
+    file has rows.
+    """
+    if len(paths) > _FEW:
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            opened = list(pool.map(opener, paths))
+    else:
+        opened = [opener(path) for path in paths]
+    readers = _with_partitions([reader for reader, _ in opened])
+    files = [_File(one, stamp) for one, (_, stamp) in zip(readers, opened, strict=True)]
+    _check_columns(readers, asked)
+    _check_classes(readers)
+    filled = tuple(one for one in files if one.reader.rows != 0)
+    if not filled:
+        raise no_rows(name)
+    shared = set.intersection(*(set(one.columns) for one in readers))
+    return ManyFiles(name, tuple(c for c in readers[0].columns if c in shared), filled)
+
+
+def _with_partitions(readers: Sequence[Reader]) -> list[Reader]:
+    found = [partition_of(str(reader.file)) for reader in readers]
+    numbers = {
+        name
+        for name in found[0]
+        if all((value := one.get(name)) is not None and value.isdecimal() and str(int(value)) == value for one in found)
+    }
+    out: list[Reader] = []
+    for reader, values in zip(readers, found, strict=True):
+        typed = {
+            name: int(value) if name in numbers and value is not None else value
+            for name, value in values.items()
+            if name not in reader.columns
+        }
+        out.append(PartitionReader(reader, typed) if typed else reader)
+    return out
+
+
+def _is_field(column: str, asked: Collection[str]) -> bool:
+    return column in FIELDS or column in asked or column.startswith(tuple(WIDE))
+
+
+def _check_columns(readers: Sequence[Reader], asked: Collection[str]) -> None:
+    """Every file has the columns that count: a missing class or label would otherwise become a hole."""
+    first = readers[0]
+    for reader in readers[1:]:
+        for lacking, other in ((reader, first), (first, reader)):
+            missing = [c for c in other.columns if c not in lacking.columns and _is_field(c, asked)]
+            if missing:
+                raise InputError(
+                    f"the columns of the other files, such as {other.file}",
+                    got=f"no {', '.join(missing[:4])}" + (" and more" if len(missing) > 4 else ""),
+                    column=missing[0],
+                    file=lacking.file,
+                    remedy="write all files with the same columns, or name those that have them by a pattern",
+                )
+        if reader.comma != first.comma:
+            raise InputError(
+                f"numbers written as in {first.file}",
+                got="another decimal sign",
+                file=reader.file,
+                remedy="write all files in one way",
+            )
+
+
+def _check_classes(readers: Sequence[Reader]) -> None:
+    first = readers[0]
+    for reader in readers[1:]:
+        differing = [("classes", _named(first.classes), _named(reader.classes))]
+        axes = {*first.stated_names, *reader.stated_names}
+        differing += [(a, _named(first.stated_names.get(a)), _named(reader.stated_names.get(a))) for a in sorted(axes)]
+        for what, expected, got in differing:
+            if expected != got:
+                raise InputError(
+                    f"the names of {what} as in {first.file} ({expected})",
+                    got=got,
+                    file=reader.file,
+                    remedy="write all files with the same names in the same order",
+                )
+
+
+def _named(names: ClassNames | Sequence[str] | None) -> str:
+    return "none" if names is None else ", ".join(map(str, names[:12]))

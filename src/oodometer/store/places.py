@@ -1,0 +1,185 @@
+"""Places: where a file lies, on this machine or in an object store, and how its bytes are reached."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import InputError
+
+__all__ = ["Found", "is_remote", "list_remote", "local_copy", "look_at", "open_remote", "path_of"]
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_DENIED = ("ACCESS_DENIED", "AccessDenied", "Forbidden", "403", "Permission denied", "InvalidAccessKeyId")
+_ABSENT = ("NO_SUCH_BUCKET", "NoSuchBucket", "does not exist", "NOT_FOUND", "No such file")
+_REMEDY = {
+    "permission denied": "check the keys and what they may read (s3: AWS_ACCESS_KEY_ID, AWS_PROFILE)",
+    "no such bucket": "check its name, and the endpoint (s3: AWS_ENDPOINT_URL)",
+}
+
+
+class Found(NamedTuple):
+    """A file of an object store: its URL, its size in bytes and its time of change in nanoseconds."""
+
+    url: str
+    size: int
+    changed: int
+
+
+def is_remote(path: str) -> bool:
+    """Whether a path is a URL of another place than this machine.
+
+    >>> is_remote("s3://bucket/a.parquet"), is_remote("file:///a.parquet"), is_remote("a.parquet")
+    (True, False, False)
+    """
+    return _URL.match(path) is not None and not path.lower().startswith("file://")
+
+
+def path_of(path: str) -> str:
+    """The path that a ``file://`` URL means; any other path as it is.
+
+    >>> path_of("file:///data/a%20b.parquet"), path_of("a.parquet"), path_of("s3://b/a.parquet")
+    ('/data/a b.parquet', 'a.parquet', 's3://b/a.parquet')
+    """
+    if not path.lower().startswith("file://"):
+        return path
+    from urllib.parse import unquote, urlsplit
+
+    return unquote(urlsplit(path).path)
+
+
+@lru_cache(maxsize=64)
+def _file_system(scheme: str, host: str, query: str) -> tuple[Any, str]:
+    """The file system of URLs of one bucket or host, and what their paths begin with there."""
+    import pyarrow as pa
+    import pyarrow.fs as pafs
+
+    begin = f"{scheme}://{host}"
+    try:
+        return pafs.FileSystem.from_uri(f"{begin}{query}")  # type: ignore[no-any-return]
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        try:
+            from fsspec.core import url_to_fs
+
+            files, root = url_to_fs(f"{begin}/")
+            return pafs.PyFileSystem(pafs.FSSpecHandler(files)), root.rstrip("/")
+        except (ImportError, ValueError) as other:
+            said = " ".join(str(other if "rotocol" in str(other) or "nstall" in str(other) else error).split())[:200]
+            raise InputError(
+                "a URL that pyarrow or fsspec can read, such as s3://, gs://, hdfs:// or abfs://",
+                got=f"{begin} ({said})",
+                remedy=f"pip install the library of fsspec for {scheme}://, or name a file of this machine",
+            ) from None
+
+
+def _reached(url: str) -> tuple[Any, str]:
+    """The file system of a URL, and the path there; a query (``?endpoint_override=...``) is about the file system."""
+    bare, _, query = url.partition("?")
+    scheme, _, rest = bare.partition("://")
+    host, _, path = rest.partition("/")
+    with _said(url):
+        files, root = _file_system(scheme.lower(), host, f"?{query}" if query else "")
+    return files, f"{root.rstrip('/')}/{path}" if path else root
+
+
+@contextmanager
+def _said(url: str) -> Iterator[None]:
+    """What file systems raise as one `InputError`."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        text = " ".join(str(error).split())
+        got = next((g for g, marks in zip(_REMEDY, (_DENIED, _ABSENT), strict=True) if _any(marks, text)), None)
+        got = "permission denied" if isinstance(error, PermissionError) else got
+        raise InputError(
+            "a place that can be read",
+            got=got or (text if len(text) <= 200 else text[:197] + "..."),
+            remedy=_REMEDY.get(got or "", "check the URL and the connection"),
+            file=url,
+        ) from error
+
+
+def _any(marks: tuple[str, ...], text: str) -> bool:
+    return any(mark in text for mark in marks)
+
+
+def look_at(url: str) -> Found | None:
+    """The file at a URL; None where there is none, or a folder."""
+    import pyarrow.fs as pafs
+
+    files, path = _reached(url)
+    with _said(url):
+        info = files.get_file_info(path)
+    return _found(url, info) if info.type == pafs.FileType.File else None
+
+
+def list_remote(url: str) -> list[Found]:
+    """All files below a URL, sorted; none where nothing is there."""
+    import pyarrow.fs as pafs
+
+    files, path = _reached(url)
+    bare, mark, query = url.partition("?")
+    bucket = path.partition("/")[0]
+    with _said(url):
+        infos = files.get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True))
+        if not infos and bucket and files.get_file_info(bucket).type == pafs.FileType.NotFound:
+            raise OSError(_ABSENT[0])
+    cut = len(path.rstrip("/")) + 1
+    here = [
+        _found(f"{bare.rstrip('/')}/{info.path[cut:]}{mark}{query}", info)
+        for info in infos
+        if info.type == pafs.FileType.File
+    ]
+    return sorted(here)
+
+
+def _found(url: str, info: Any) -> Found:
+    return Found(url, int(info.size or 0), int(info.mtime_ns or 0))
+
+
+def open_remote(url: str) -> Any:
+    """A file of an object store that can be read in any order."""
+    files, path = _reached(url)
+    with _said(url):
+        return files.open_input_file(path)
+
+
+@lru_cache(maxsize=1)
+def _copies() -> str:
+    folder = tempfile.mkdtemp(prefix="oodometer-copies-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@lru_cache(maxsize=256)
+def _copied(url: str, size: int, changed: int) -> str:
+    out = Path(tempfile.mkdtemp(dir=_copies())) / url.partition("?")[0].rpartition("/")[2]
+    with open_remote(url) as source, out.open("wb") as file, _said(url):
+        shutil.copyfileobj(source, file, 1 << 22)
+    return str(out)
+
+
+def local_copy(path: str) -> str:
+    """A path on this machine with the same bytes; a file of an object store is fetched once in each process.
+
+    For formats of which every pass reads everything; of Parquet only the columns that are asked for are fetched.
+    """
+    if not is_remote(path):
+        return path
+    found = look_at(path)
+    if found is None:
+        raise InputError("a file", got="no such file", remedy="check the URL", file=path)
+    if os.path.exists(copy := _copied(*found)):
+        return copy
+    _copied.cache_clear()
+    return _copied(*found)
