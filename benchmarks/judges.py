@@ -60,7 +60,7 @@ class Trial:
         """Train the judges that are not there yet, and keep what they say of each set."""
         dev = examples(self.workspace, self.task.name, "dev")
         held = *self.data.seen(dev.inputs, dev.outputs), dev.correct.tolist()
-        start = None if self.task.config.pretraining is None else self.run / "pretrained"
+        start = None if self.task.config.pretraining is None else self.run.parent / self.task.first / "pretrained"
         early, unseen = (examples(self.workspace, self.task.name, "train", one) for one in ORIGINS.values())
         both = early.mixed(unseen, SHARE, self.task.config.seed)
         for origin, pairs in (("early", early), ("unseen", unseen), ("minilm", both)):
