@@ -275,7 +275,7 @@ CHECKS: dict[str, Check] = {
     "threshold": _threshold,
     **dict.fromkeys(("diagnosis", "expected_widths", "average", "features", "keep_input"), _truth),
     **dict.fromkeys(("unlabelled", "all_judges", "with_confidence"), _truth),
-    **dict.fromkeys(("out", "path", "prior", "cache", "pseudo_labels", "folder"), _place),
+    **dict.fromkeys(("out", "path", "prior", "cache", "pseudo_labels", "folder", "run_folder"), _place),
     **dict.fromkeys(("models",), _several),
     **dict.fromkeys(
         ("reference", "target", "labels", "sources", "data", "pairs", "dev", "calibrate", "outputs", "axes", "payoff"),

@@ -97,6 +97,7 @@ def estimate(
     engine: options.Engine = "local",
     workers: options.Workers = None,
     seed: options.IntervalSeed = 0,
+    run_folder: options.RunFolder = None,
     json: options.Json = None,
     report: options.Report = None,
     out: options.Out = None,
@@ -134,6 +135,7 @@ def estimate(
             engine=engine,
             workers=workers,
             seed=seed,
+            run_folder=run_folder,
             progress=progress,
         )
     found = replace(found, argv=output.command_line())

@@ -28,6 +28,7 @@ __all__ = [
     "Reference",
     "Rename",
     "Report",
+    "RunFolder",
     "Save",
     "Target",
     "TargetAccuracies",
@@ -155,6 +156,15 @@ Truth = Annotated[
         metavar="FILE",
     ),
     places.READ,
+]
+RunFolder = Annotated[
+    str | None,
+    typer.Option(
+        help="Keep finished parts here: a run that was killed goes on, and of a folder that has grown only new files "
+        "are read.",
+        metavar="FOLDER",
+    ),
+    places.FOLDER,
 ]
 Workers = Annotated[int | None, typer.Option(help="Number of workers; by default one for each core.")]
 ClassMetrics = Annotated[

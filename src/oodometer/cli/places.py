@@ -144,6 +144,7 @@ def _check(run: Callable[..., Any], given: Mapping[str, Any]) -> None:
     from ..errors import UsageError
     from ..store.atomic import refuse_clashes
 
+    _check_folders_read(writes | dict(named[FOLDER]), reads)
     places: dict[str, str] = {}
     for name, path in writes.items():
         if Path(path).is_dir():  # the results of several files go into it under their names
@@ -159,3 +160,15 @@ def _check(run: Callable[..., Any], given: Mapping[str, Any]) -> None:
                 raise UsageError(
                     f"{name} {path} lies in the folder of {folder}, which holds files of its own; choose another place"
                 )
+
+
+def _check_folders_read(outputs: Mapping[str, str], reads: list[str]) -> None:
+    """Nothing may be written into a folder whose files are predictions: the next run would read it as one of them."""
+    from ..errors import UsageError
+
+    homes = [(one, Path(one).resolve()) for one in reads if one != "-" and Path(one).is_dir()]
+    for name, path in outputs.items():
+        place = Path(path).resolve()
+        for given, home in homes:
+            if home in place.parents or home == place:
+                raise UsageError(f"{name} {path} lies in the folder {given} that is read; choose another place")

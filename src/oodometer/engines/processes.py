@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from threading import Thread
+from time import sleep
 from typing import Any, TypeVar, final
+from weakref import ref
 
 from ..errors import WorkError
 from ..kernels import cores
@@ -15,6 +18,8 @@ from .local import fold_in
 __all__ = ["ProcessEngine"]
 
 S = TypeVar("S")
+_PAUSE = 0.2  # seconds between two looks at the workers
+_GRACE = 2.0
 
 
 @register("engine")
@@ -60,7 +65,28 @@ def _pool(workers: int) -> Executor:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_deaf)
+    executor = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_deaf)
+    Thread(target=_watch, args=(ref(executor),), daemon=True).start()
+    return executor
+
+
+def _watch(executor: Callable[[], Any]) -> None:
+    """End a pool that waits for the rest of an answer whose sender was killed.
+
+    The pool itself does not see this: it holds a sender's end of the pipe open, too, and would read on for ever.
+    """
+    while (pool := executor()) is not None and not pool._shutdown_thread:
+        workers = list((pool._processes or {}).values())
+        if any(one.exitcode is not None for one in workers):
+            sleep(_GRACE)  # in which the pool sees most deaths by itself
+            if not pool._broken and not pool._shutdown_thread:
+                for one in workers:
+                    one.kill()
+                    one.join()
+                pool._result_queue._writer.close()  # nobody can send any more: reading ends
+            return
+        del pool, workers
+        sleep(_PAUSE)
 
 
 def _deaf() -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..engines import Engine, create_engine
+
+if TYPE_CHECKING:
+    from .run_folder import RunFolder
 
 __all__ = ["Execution", "Progress", "enter_phase"]
 
@@ -38,6 +41,8 @@ def enter_phase(progress: Progress | None, name: str) -> Progress | None:
 class Execution:
     """Where a pass runs and who hears of it: engine (or its name), workers, ``progress(parts done, parts in all)``.
 
+    ``folder`` keeps the states of finished parts, None for nowhere.
+
     >>> Execution(workers=1).fold(lambda part: part * 10, [1, 2, 3], lambda a, b: a + b)
     60
     """
@@ -45,6 +50,7 @@ class Execution:
     engine: str | Engine = "local"
     workers: int | None = None
     progress: Progress | None = None
+    folder: RunFolder | None = None
 
     @cached_property
     def runner(self) -> Engine:
@@ -61,4 +67,7 @@ class Execution:
             if self.progress is not None:
                 self.progress(done, len(parts))
 
+        if self.folder is not None:
+            found: S = self.folder.fold(self.runner, work, parts, merge, on_done)
+            return found
         return self.runner.fold(parts, work, merge, on_done)

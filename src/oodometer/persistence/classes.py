@@ -24,6 +24,8 @@ FLOORS = (
     "headline.natural_shifts",
     "inference",
     "metrics",
+    "passes.chunking",
+    "passes.guarding",
     "passes.metrics",
     "passes.plan",
     "predictions",

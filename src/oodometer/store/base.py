@@ -28,6 +28,14 @@ class Part(ABC):
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
         """The part's rows as records of at most ``rows`` rows; ``first_row`` counts from the source's start."""
 
+    def identity(self) -> str | None:
+        """What tells these rows from any others, as long as their file is what it is; None for rows in memory."""
+        return None
+
+    def span(self) -> tuple[int, int] | None:
+        """The first row and the one after the last, from the source's start; None where only a pass can tell."""
+        return None
+
 
 class Source(ABC):
     """Predictions that can be read again and again, whole, in batches or in parts.

@@ -12,6 +12,7 @@ from ..classes import ClassNames
 from ..errors import InputError, UsageError
 from ..fields import FIELDS
 from ..predictions import Predictions
+from .artifact_cache import checksum
 from .axes import Axes
 from .base import BATCH_ROWS, PART_ROWS, Part, Source
 
@@ -73,6 +74,15 @@ class DecidedPart(Part):
     part: Part
     threshold: float
     positive: int | str | None
+
+    def identity(self) -> str | None:
+        """The part within, and the decision."""
+        told = self.part.identity()
+        return None if told is None else checksum(told, repr((self.threshold, self.positive)))
+
+    def span(self) -> tuple[int, int] | None:
+        """Those of the part within."""
+        return self.part.span()
 
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
         """The part's batches, decided."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import InputError, OodometerError
 from ..predictions import Predictions
+from .artifact_cache import checksum
 from .base import BATCH_ROWS, Part, no_rows
 from .files import Stamp
+from .places import is_remote
 from .reader import Plan, Reader
 
 __all__ = ["ChainedParts", "ReaderPart", "in_order"]
@@ -67,6 +70,18 @@ class ReaderPart(Part):
         if not done and not self.first_row and file == self.name:
             raise no_rows(file)
 
+    def identity(self) -> str | None:
+        """The file as it is, the rows in it, and how its columns are understood."""
+        if self.stamp is None or self.reader.file is None:
+            return None
+        file = self.reader.file if is_remote(self.reader.file) else os.path.abspath(self.reader.file)
+        pieces = (self.reader.form, self.reader.rows, self.first_row, self.in_file, self.stamp.size, self.stamp.changed)
+        return checksum(file, repr(pieces), repr(self.plan))
+
+    def span(self) -> tuple[int, int] | None:
+        """As the reader counts them."""
+        return None if self.reader.rows is None else (self.first_row, self.first_row + self.reader.rows)
+
     def _verify(self) -> None:
         if self.stamp is not None and self.reader.file is not None:
             self.stamp.verify(self.reader.file)
@@ -78,6 +93,11 @@ class ChainedParts(Part):
 
     parts: tuple[ReaderPart, ...]
     name: str | None
+
+    def identity(self) -> str | None:
+        """All files as they are."""
+        told = [part.identity() for part in self.parts]
+        return None if None in told else checksum(*map(str, told))
 
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
         """Part after part; ``first_row`` counts through all."""

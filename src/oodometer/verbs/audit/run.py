@@ -149,8 +149,10 @@ def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
     sampled = collect(parts, rows.score, options.seed) if parts else None
     # faults of the labels have been told by now, before the work that takes long
     asked: dict[str, Any] = {"methods": options.methods, "level": options.level, "seed": options.seed}
+    where = options.execution
+    on: dict[str, Any] = {"engine": where.engine, "workers": where.workers, "progress": where.progress}
     homes, away = with_features(sources, target, options.features, [options.key])
-    found = estimate(homes, away, **asked, **vars(options.execution))
+    found = estimate(homes, away, **asked, **on)
     warnings = [w for w in found.warnings if "the target holds labels" not in w]
     warnings += [line for part in parts for line in part.said]
     said = None if sampled is None else _said(sampled, rows.score, learnt.slope, found.headline, options)

@@ -41,7 +41,8 @@ def learn(
     gathered = [gather_reference(s) for s in sources]
     values = PART_ROWS * width(gathered[0].parts[0][1])
     there = [] if target is None else target.parts(PART_ROWS)
-    ahead = ReadingAhead(there, batch_rows(len(sources[0].classes or ())), values)
+    kept = options.execution.folder is not None  # then it is not known yet which parts will be read
+    ahead = ReadingAhead([] if kept else there, batch_rows(len(sources[0].classes or ())), values)
     try:
         read = [gathered.pop(0).joined() for _ in range(len(gathered))]  # pieces are let go one by one
         record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
@@ -61,9 +62,10 @@ def learn(
         trials = trials_of(record, options, asked) if options.diagnosis else None
     finally:
         ahead.stop()
+    parts = there if kept else ahead.parts
     plan = replace(_with_exact_source(plan, read), argmax=record.is_argmax)
     unmade = [Skipped(*one) for one in broken("estimator").items()] if options.methods is None else []
-    return Fitted(plan, sources[0].name, read, record, trials, skipped, warnings, len(record), unmade), ahead.parts
+    return Fitted(plan, sources[0].name, read, record, trials, skipped, warnings, len(record), unmade), parts
 
 
 def trials_of(record: Predictions, options: EstimateOptions, metrics: MetricsAsked | None = None) -> Backtest | None:

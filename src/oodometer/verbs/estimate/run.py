@@ -21,6 +21,8 @@ from ...passes.below_chance import FIELDS_NEEDED, label_warnings
 from ...passes.decisions import check_rule
 from ...passes.folding import Execution, enter_phase
 from ...passes.plan import EstimationPlan, batch_rows, rounding
+from ...passes.run_folder import places_of_run
+from ...passes.run_folder import run_folder as in_run_folder
 from ...passes.slicing import WHOLE
 from ...predictions import Predictions
 from ...results import Skipped
@@ -75,6 +77,7 @@ def estimate(
     engine: str | Engine = "local",
     workers: int | None = None,
     seed: int = 0,
+    run_folder: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Estimation:
     """Estimate the accuracy of a model on unlabelled data, by every method that the data can feed.
@@ -145,6 +148,11 @@ def estimate(
         or an `Engine`; how many work at a time.
     seed :
         Seed of the bootstrap in some intervals.
+    run_folder :
+        Folder that keeps the state of each finished part of the target. A run that was killed goes on from there, and
+        of a target that has grown (a folder of Parquet, Arrow or NPZ files) only new files are read; the result is that
+        of a run from the start. Parts are read anew where their file, the reference, the options that shape what is
+        learnt, or the version of this package has changed.
     progress :
         Called with (parts done, parts in all).
 
@@ -183,7 +191,9 @@ def estimate(
         seed=seed,
         execution=Execution(engine, workers, progress),
     )
-    with limited_to(workers):
+    about = {} if run_folder is None else {"verb": "estimate", **places_of_run(reference=reference, target=target)}
+    with limited_to(workers), in_run_folder(run_folder, about) as folder:
+        options = replace(options, execution=replace(options.execution, folder=folder))
         return _estimate(reference, target, options)
 
 

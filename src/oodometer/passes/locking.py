@@ -1,0 +1,78 @@
+"""Locking: one process at a time in a folder; the system lets go of the lock of a process that was killed."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ..errors import UsageError
+
+__all__ = ["Lock", "is_locked"]
+
+
+class Lock:
+    """Held from entering to leaving; `UsageError` where another holder is in ``home``.
+
+    >>> import tempfile
+    >>> home = Path(tempfile.mkdtemp())
+    >>> with Lock(home / "lock", home):
+    ...     is_locked(home / "lock")
+    True
+    >>> is_locked(home / "lock")
+    False
+    """
+
+    def __init__(self, path: Path, home: Path) -> None:
+        self.path, self.home = path, home
+        self._file: Any = None
+
+    def __enter__(self) -> Lock:
+        try:
+            self._file = self.path.open("a+b")
+        except OSError as error:
+            said = error.strerror or error
+            raise UsageError(f"{self.home} cannot be written: {said}; choose another folder") from None
+        if not _take(self._file):
+            self._file.seek(0)
+            holder = self._file.read(100).decode(errors="replace").strip()
+            self._file.close()
+            raise UsageError(
+                f"{self.home} is in use by another run (process {holder or 'unknown'}); wait until it has ended, or "
+                "give this one a folder of its own"
+            )
+        self._file.truncate(0)
+        self._file.write(f"{os.getpid()}\n".encode())
+        self._file.flush()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()  # which lets go of it
+
+
+def is_locked(path: Path) -> bool:
+    """Whether somebody holds the lock now."""
+    try:
+        with path.open("r+b") as file:
+            return not _take(file)
+    except OSError:
+        return False
+
+
+def _take(file: Any) -> bool:
+    """Take the lock of a file without waiting."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        file.seek(1 << 30)  # past what is written, which others may read
+        with suppress(OSError):
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+            return True
+        return False
+    with suppress(OSError):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    return False

@@ -1,0 +1,321 @@
+"""Run folders: a killed run goes on, a grown target is read only where it is new, nothing that is damaged counts."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oodometer import estimate
+from oodometer.errors import OodometerError, UsageError, WorkError
+from oodometer.passes.locking import Lock, is_locked
+from oodometer.passes.run_folder import MANIFEST, read_manifest, run_folder
+from oodometer.predictions import Predictions
+from oodometer.store import write_predictions
+
+ROWS = 150
+
+
+def record(seed: int, day: int, rows: int = ROWS) -> Predictions:
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet([1.0, 1.0, 0.5], rows)
+    label = (p.cumsum(axis=1) > rng.random((rows, 1))).argmax(axis=1)
+    time = np.datetime64(f"2026-11-{day:02}", "us") + np.arange(rows) * np.timedelta64(1, "m")
+    site = np.array(["north", "south"])[rng.integers(0, 2, rows)]
+    return Predictions.from_probabilities(p, label=label, time=time, columns={"site": site})
+
+
+def put(folder: Path, day: int) -> Path:
+    place = folder / "target" / f"day={day:02}"
+    place.mkdir(parents=True)
+    return write_predictions(record(day, day).without_labels(), place / "part.parquet")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A reference and a target of four days."""
+    write_predictions(record(0, 1, 600), tmp_path / "reference.parquet")
+    for day in range(1, 5):
+        put(tmp_path, day)
+    return tmp_path
+
+
+def asked(folder: Path, kept: bool = True, **more: Any) -> dict[str, Any]:
+    """An estimate as a dict, with or without the run folder."""
+    options: dict[str, Any] = {"every": "1d", "backtest": None, **more}
+    home = folder / "run" if kept else None
+    return estimate(folder / "reference.parquet", folder / "target", run_folder=home, **options).to_dict()
+
+
+def told(folder: Path) -> dict[str, Any]:
+    found = read_manifest(folder / "run")
+    assert found is not None
+    return found
+
+
+def states(folder: Path) -> list[Path]:
+    return sorted((folder / "run" / "parts").iterdir())
+
+
+def test_a_second_run_reads_nothing_and_a_grown_target_only_what_is_new(folder: Path) -> None:
+    first = asked(folder)
+    assert (told(folder)["status"], told(folder)["parts"], told(folder)["read"]) == ("finished", 4, 4)
+    before = {path: path.stat().st_mtime_ns for path in states(folder)}
+    assert asked(folder) == first == asked(folder, kept=False)
+    assert (told(folder)["read"], told(folder)["done"]) == (0, 4)
+    put(folder, 5)
+    grown = asked(folder)
+    assert (told(folder)["read"], told(folder)["done"]) == (1, 5)
+    assert grown == asked(folder, kept=False)
+    assert len(grown["chunks"]) == 5
+    assert {path: path.stat().st_mtime_ns for path in states(folder) if path in before} == before
+
+
+def test_a_second_run_opens_no_file_for_its_rows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the first batch, by which methods are chosen."""
+    from oodometer.store.reader_part import ReaderPart
+
+    asked(folder)
+    read: list[int] = []
+    batches = ReaderPart.batches
+    monkeypatch.setattr(
+        ReaderPart, "batches", lambda self, *a, **k: (read.append(self.first_row), batches(self, *a, **k))[1]
+    )
+    asked(folder)
+    assert {row for row in read if row} == set()  # 0: the reference, and the target's first part
+
+
+def test_what_changes_is_read_again(folder: Path) -> None:
+    asked(folder)
+    write_predictions(record(77, 2).without_labels(), folder / "target" / "day=02" / "part.parquet")
+    assert asked(folder) == asked(folder, kept=False)
+    assert told(folder)["read"] == 1
+    assert len(states(folder)) == 4  # the state of the file that was there before is gone
+    asked(folder, every=None, by="site")
+    assert told(folder)["read"] == 4
+    write_predictions(record(9, 1, 600), folder / "reference.parquet")
+    assert asked(folder, every=None, by="site") == asked(folder, kept=False, every=None, by="site")
+    assert told(folder)["read"] == 4
+    asked(folder, every=None, by="site", level=0.9)
+    assert told(folder)["read"] == 4
+
+
+def test_a_threshold_and_labels_are_part_of_what_is_kept(folder: Path) -> None:
+    for day in range(1, 5):
+        p = np.random.default_rng(day).random(50)
+        place = folder / "target" / f"day={day:02}" / "part.parquet"
+        write_predictions(Predictions.from_probabilities(np.stack([1 - p, p], 1)), place)
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    reference = Predictions.from_probabilities(np.stack([1 - p, p], 1), label=(rng.random(300) < p).astype(int))
+    write_predictions(reference, folder / "reference.parquet")
+    one = asked(folder, every=None, threshold=0.6)
+    other = asked(folder, every=None, threshold=0.7)
+    assert told(folder)["read"] == 4
+    assert one != other
+    assert other == asked(folder, kept=False, every=None, threshold=0.7)
+    truth: list[int | None] = [None] * 120 + [1] * 80
+    asked(folder, every=None, labels={"label": truth})
+    truth[160] = 0
+    answer = asked(folder, every=None, labels={"label": truth})
+    assert told(folder)["read"] == 1  # the labels of the last file have changed
+    assert answer == asked(folder, kept=False, every=None, labels={"label": truth})
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "foreign"])
+def test_a_damaged_state_is_made_anew(folder: Path, damage: str) -> None:
+    first = asked(folder)
+    path = states(folder)[1]
+    content = path.read_bytes()
+    if damage == "cut":
+        path.write_bytes(content[: len(content) // 2])
+    elif damage == "flipped":
+        path.write_bytes(content[:500] + bytes([content[500] ^ 1]) + content[501:])
+    elif damage == "empty":
+        path.write_bytes(b"")
+    else:
+        path.write_bytes(content.replace(b"oodometer", b"oodometre"))
+    with pytest.warns(UserWarning, match=r"\(a state\) is damaged or of another version; it is made anew"):
+        assert asked(folder) == first
+    assert asked(folder) == first  # and mended
+
+
+KILLED = """
+import os, signal, sys
+from oodometer import estimate
+def progress(done, total):
+    if done == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+estimate(sys.argv[1], sys.argv[2], run_folder=sys.argv[3], every="1d", backtest=None, workers=1, progress=progress)
+"""
+
+
+def test_a_run_that_was_killed_goes_on(folder: Path) -> None:
+    places = [str(folder / name) for name in ("reference.parquet", "target", "run")]
+    done = subprocess.run([sys.executable, "-c", KILLED, *places], capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert told(folder)["status"] == "running"  # nobody was left to say otherwise
+    assert not is_locked(folder / "run" / "lock")
+    kept = len(states(folder))
+    assert kept in (2, 3)
+    assert asked(folder) == asked(folder, kept=False)
+    assert (told(folder)["status"], told(folder)["read"]) == ("finished", 4 - kept)
+
+
+def test_an_error_loses_no_finished_part(folder: Path) -> None:
+    path = folder / "target" / "day=04" / "part.parquet"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:200] + b"\0" * 400 + whole[600:])
+    with pytest.raises(OodometerError, match=r"day=04/part\.parquet"):
+        asked(folder, workers=1)
+    assert told(folder)["status"] == "failed"
+    assert "day=04/part.parquet" in told(folder)["why"]
+    kept = len(states(folder))
+    assert kept >= 2
+    path.write_bytes(whole)
+    asked(folder)
+    assert told(folder)["read"] == 4 - kept
+
+
+def test_a_file_that_vanishes_is_one_line(folder: Path) -> None:
+    def vanish(done: int, total: int) -> None:
+        if done == 1:
+            (folder / "target" / "day=04" / "part.parquet").unlink(missing_ok=True)
+
+    with pytest.raises(OodometerError, match=r"day=04/part\.parquet: expected a file that stays the same") as caught:
+        asked(folder, workers=1, progress=vanish)
+    assert "\n" not in str(caught.value)
+    assert len(states(folder)) >= 2
+    answer = asked(folder)
+    assert told(folder)["read"] <= 1
+    assert answer == asked(folder, kept=False)
+
+
+def test_a_worker_that_dies_loses_no_finished_part(folder: Path) -> None:
+    """With processes there is nobody who would do its part again; the next run does."""
+
+    def kill(done: int, total: int) -> None:
+        if done == 2:
+            for child in multiprocessing.active_children():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(child.pid or 0), signal.SIGKILL)
+
+    for day in range(5, 31):
+        put(folder, day)
+    with pytest.raises(WorkError) as caught:
+        asked(folder, engine="processes", workers=2, progress=kill)
+    assert "\n" not in str(caught.value)
+    assert told(folder)["status"] == "failed"
+    kept = len(states(folder))
+    assert kept >= 2
+    assert asked(folder) == asked(folder, kept=False)
+    assert told(folder)["read"] == 30 - kept
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own with little room, where one may be mounted."""
+    home = tmp_path / "small"
+    home.mkdir()
+    mount = shutil.which("mount")
+    command = [str(mount), "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(home)]
+    if mount is None or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("a file system of its own may not be mounted here")
+    yield home
+    subprocess.run(["umount", str(home)], check=True)
+
+
+def test_a_full_disk_is_one_line_and_loses_no_finished_part(folder: Path, small_disk: Path) -> None:
+    for day in range(5, 31):
+        put(folder, day)
+    with pytest.raises(WorkError, match="No space left on device; free some space") as caught:
+        estimate(folder / "reference.parquet", folder / "target", run_folder=small_disk / "run", backtest=None)
+    assert "\n" not in str(caught.value)
+    parts = small_disk / "run" / "parts"
+    kept = len(list(parts.glob("*.state")))
+    assert kept >= 1
+    assert sorted(parts.iterdir()) == sorted(parts.glob("*.state"))  # nothing half-written
+    shutil.copytree(small_disk / "run", folder / "run")
+    answer = asked(folder, every=None)
+    assert answer == asked(folder, kept=False, every=None)
+    assert told(folder)["read"] == 30 - kept
+
+
+def test_two_runs_in_one_folder_are_refused(folder: Path) -> None:
+    asked(folder)
+    with Lock(folder / "run" / "lock", folder / "run"), pytest.raises(UsageError) as caught:
+        asked(folder)
+    assert str(caught.value) == (
+        f"{folder}/run is in use by another run (process {os.getpid()}); wait until it has ended, or give this one a "
+        "folder of its own"
+    )
+    said: list[str] = []
+    with run_folder(folder / "other", {"verb": "x"}):
+        thread = threading.Thread(target=lambda: said.append(refusal(folder / "other")))
+        thread.start()
+        thread.join()
+    assert "is in use by another run" in said[0]
+
+
+def refusal(home: Path) -> str:
+    try:
+        with run_folder(home, {"verb": "x"}):
+            return "no refusal"
+    except UsageError as error:
+        return str(error)
+
+
+def test_a_folder_of_another_job_is_refused(folder: Path) -> None:
+    asked(folder)
+    shutil.copytree(folder / "target", folder / "elsewhere")
+    with pytest.raises(UsageError, match=r"is of a run with the target .*/target, not .*/elsewhere; give each job"):
+        estimate(folder / "reference.parquet", folder / "elsewhere", run_folder=folder / "run")
+    (folder / "mine").mkdir()
+    (folder / "mine" / "notes.txt").write_text("mine")
+    with pytest.raises(
+        UsageError, match=r"mine holds other files and no run\.json; give --run-folder an empty or a new"
+    ):
+        estimate(folder / "reference.parquet", folder / "target", run_folder=folder / "mine")
+    assert [one.name for one in (folder / "mine").iterdir()] == ["notes.txt"]
+    with pytest.raises(UsageError, match="a run folder is for files, and the target is a dict in memory"):
+        estimate(folder / "reference.parquet", {"probabilities": [[0.9, 0.1]]}, run_folder=folder / "new")
+    (folder / "file").write_text("")
+    with pytest.raises(UsageError, match="--run-folder needs a folder that can be written"):
+        estimate(folder / "reference.parquet", folder / "target", run_folder=folder / "file")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("{", "expected the manifest of a run"), ('{"format": 9, "about": {}}', "got format 9; remove")]
+)
+def test_a_manifest_that_is_none(folder: Path, text: str, said: str) -> None:
+    asked(folder)
+    (folder / "run" / MANIFEST).write_text(text)
+    with pytest.raises(OodometerError, match=said):
+        asked(folder)
+
+
+def test_from_the_shell_with_an_alarm(folder: Path) -> None:
+    command = [sys.executable, "-m", "oodometer", "estimate", "reference.parquet", "target", "--every", "1d"]
+    more = ["--run-folder", "run", "--fail-below", "0.99", "--json", "out.json", "--backtest", "none"]
+    for read in (4, 0):
+        done = subprocess.run([*command, *more], cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 3, done.stderr
+        assert told(folder)["read"] == read
+    assert len(json.loads((folder / "out.json").read_text())["chunks"]) == 4
+    inside = subprocess.run(
+        [*command, "--json", "target/out.json"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert inside.returncode == 2
+    assert "--json target/out.json lies in the folder target that is read; choose another place" in inside.stderr
