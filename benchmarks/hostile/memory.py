@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -166,7 +167,7 @@ _dict("None for everything", "`{'probabilities': None}`", REFUSED, (), lambda a:
 _dict("a name that is no field", "`{'probs': ...}`", REFUSED, "probs", lambda a: {"probs": a["probabilities"]})
 _dict("a number for the data", "`estimate(reference, 3)`", REFUSED, "int", lambda a: 3)
 _dict("a list of numbers for the data", "`estimate(reference, [1, 2])`", REFUSED, (), lambda a: [1, 2])
-_dict("a folder for the data", "`estimate(reference, '/tmp')`", REFUSED, "folder", lambda a: "/tmp")
+_dict("a folder without data", "`estimate(reference, 'src')`", REFUSED, "folder", lambda a: str(Path(__file__).parent))
 _dict("a file that is not there", "`estimate(reference, 'none.csv')`", REFUSED, "none.csv", lambda a: "none.csv")
 
 

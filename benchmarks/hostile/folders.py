@@ -1,0 +1,158 @@
+"""Classes of folders, buckets and run folders: what does not belong together, is not there, or is another's."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from .base import REFUSED, SAME, Call, Kit, trial
+
+FOLDERS = "Folders, buckets and run folders"
+FORMS = ("csv", "parquet", "jsonl")
+
+
+def _in_two(kit: Kit, form: str, second: Any = None) -> Path:
+    """The target in two files of a folder, the second one changed."""
+    columns = kit.target()
+    half = len(columns["label"]) // 2
+    home = kit.path("lake")
+    (home / "b").mkdir(parents=True, exist_ok=True)
+    kit.put(f"lake/a.{form}", {name: cells[:half] for name, cells in columns.items()})
+    rest = {name: cells[half:] for name, cells in columns.items()}
+    kit.put(f"lake/b/b.{form}", rest if second is None else second(rest))
+    return home
+
+
+@trial(FOLDERS, "a folder in the place of a file", "two files, one in a folder of it", SAME, (), FORMS)
+def _(kit: Kit, form: str) -> Call:
+    return kit.estimate(None, _in_two(kit, form))
+
+
+@trial(FOLDERS, "what Spark leaves beside its files", "`_SUCCESS`, `.part-0.crc`, `_temporary/`", SAME, (), FORMS)
+def _(kit: Kit, form: str) -> Call:
+    home = _in_two(kit, form)
+    (home / "_temporary").mkdir(exist_ok=True)
+    for name in ("_SUCCESS", f".a.{form}.crc", f"_temporary/half.{form}"):
+        (home / name).write_bytes(b"no predictions")
+    return kit.estimate(None, home)
+
+
+@trial(FOLDERS, "a pattern", "`lake/**/*.csv`", SAME, (), FORMS)
+def _(kit: Kit, form: str) -> Call:
+    return kit.estimate(None, f"{_in_two(kit, form)}/**/*.{form}")
+
+
+def _differs(name: str, came: str, words: Any, second: Any) -> None:
+    @trial(FOLDERS, name, came, REFUSED, words, FORMS)
+    def _(kit: Kit, form: str) -> Call:
+        return kit.estimate(None, _in_two(kit, form, second))
+
+
+def _without(column: str) -> Any:
+    return lambda rest: {name: cells for name, cells in rest.items() if name != column}
+
+
+_differs("a file without a column of the others", "no `prob_a` in `b/b.csv`", ("b/b.", "prob_"), _without("prob_cat"))
+_differs("a file without labels", "no `label` in `b/b.csv`", ("b/b.", "column label"), _without("label"))
+_differs(
+    "a file with a class of its own",
+    "`prob_whale` in `b/b.csv` alone",
+    ("prob_whale", "b/b."),
+    lambda rest: {**rest, "prob_whale": [0.0] * len(rest["label"])},
+)
+_differs(
+    "a wrong cell in the second file",
+    "a probability of 7",
+    ("b/b.", "row 3"),
+    lambda rest: {**rest, "prob_cat": [*rest["prob_cat"][:2], 7.0, *rest["prob_cat"][3:]]},
+)
+
+
+@trial(FOLDERS, "an empty folder", "nothing in it", REFUSED, "predictions files in the folder")
+def _(kit: Kit, form: str) -> Call:
+    home = kit.path("empty")
+    home.mkdir(exist_ok=True)
+    return kit.estimate(None, home)
+
+
+@trial(FOLDERS, "a folder of other files", "`notes.txt`", REFUSED, "predictions files in the folder")
+def _(kit: Kit, form: str) -> Call:
+    home = kit.path("notes")
+    home.mkdir(exist_ok=True)
+    (home / "notes.txt").write_text("no predictions")
+    return kit.estimate(None, home)
+
+
+@trial(FOLDERS, "files of two formats", "a.csv, b.parquet", REFUSED, ("1 csv", "1 parquet", "**/*"))
+def _(kit: Kit, form: str) -> Call:
+    home = kit.path("mixed")
+    home.mkdir(exist_ok=True)
+    kit.put("mixed/a.csv", kit.target())
+    kit.put("mixed/b.parquet", kit.target())
+    return kit.estimate(None, home)
+
+
+@trial(FOLDERS, "a pattern that matches nothing", "`lake/*.nothing`", REFUSED, "matches")
+def _(kit: Kit, form: str) -> Call:
+    return kit.estimate(None, f"{_in_two(kit, 'csv')}/*.nothing")
+
+
+@trial(FOLDERS, "a URL of a store that nobody knows", "`moon://bucket/p.csv`", REFUSED, "moon://bucket")
+def _(kit: Kit, form: str) -> Call:
+    return kit.estimate(None, "moon://bucket/p.csv")
+
+
+@trial(
+    FOLDERS, "a result in the folder that is read", "`--json lake/answer.json`", REFUSED, "that is read", ("estimate",)
+)
+def _(kit: Kit, form: str) -> Call:
+    home = _in_two(kit, "csv")
+    return kit.estimate(None, home, "--json", str(home / "answer.json"))
+
+
+# ------------------------------------------------------------------------------------------ run folders
+
+
+def _run(name: str, came: str, words: Any, fill: Any) -> None:
+    @trial(FOLDERS, name, came, REFUSED, words, ("estimate",))
+    def _(kit: Kit, form: str) -> Call:
+        home = kit.path("run")
+        home.mkdir(exist_ok=True)
+        fill(home)
+        return kit.estimate(None, None, "--run-folder", str(home))
+
+
+def _manifest(home: Path, **told: Any) -> None:
+    (home / "run.json").write_text(json.dumps(told))
+
+
+_run(
+    "a run folder of another target",
+    "its `run.json` names another",
+    ("is of a run with the reference", "--run-folder"),
+    lambda home: _manifest(home, format=1, about={"verb": "estimate", "reference": "/a", "target": "/b"}),
+)
+_run(
+    "a run folder of another version",
+    "`run.json` of format 9",
+    ("format 9", "run.json"),
+    lambda home: _manifest(home, format=9, about={}),
+)
+_run(
+    "a run folder with a damaged manifest",
+    "half of `run.json`",
+    "run.json",
+    lambda home: (home / "run.json").write_text('{"format": 1, "ab'),
+)
+_run(
+    "a folder with other files as run folder",
+    "`thesis.tex` in it",
+    "holds other files",
+    lambda home: (home / "thesis.tex").write_text("mine"),
+)
+
+
+@trial(FOLDERS, "a file as run folder", "`--run-folder answer.txt`", REFUSED, "--run-folder", ("estimate",))
+def _(kit: Kit, form: str) -> Call:
+    return kit.estimate(None, None, "--run-folder", str(kit.path("answer.txt", "42")))
