@@ -34,6 +34,7 @@ from . import (
     predict,
     rank,
     reproduce,
+    runs,
     shift,
     stress,
 )
@@ -91,6 +92,7 @@ for command in (
     shift,
     stress,
     reproduce,
+    runs,
     methods,
     cite,
     demo,

@@ -24,12 +24,12 @@ from ..store.places import is_remote
 from ..version import __version__
 from .locking import Lock
 
-__all__ = ["MANIFEST", "RunFolder", "places_of_run", "read_manifest", "run_folder"]
+__all__ = ["LOCK", "MANIFEST", "RunFolder", "places_of_run", "read_manifest", "run_folder"]
 
 MANIFEST = "run.json"
 _FORMAT = 1
 _PARTS = "parts"
-_LOCK = "lock"
+LOCK = "lock"
 _ENDING = ".state"
 _PAUSE = 1.0  # seconds between two notes of how far a run is
 
@@ -196,9 +196,9 @@ def run_folder(path: str | os.PathLike[str] | None, about: Mapping[str, str]) ->
         raise UsageError(
             f"--run-folder needs a folder that can be written, {home}: {error.strerror or error}"
         ) from None
-    if not (home / MANIFEST).exists() and any(one.name not in (_LOCK, _PARTS) for one in home.iterdir()):
+    if not (home / MANIFEST).exists() and any(one.name not in (LOCK, _PARTS) for one in home.iterdir()):
         raise UsageError(f"{home} holds other files and no {MANIFEST}; give --run-folder an empty or a new folder")
-    with Lock(home / _LOCK, home):
+    with Lock(home / LOCK, home):
         folder = RunFolder(home, about)
         folder.begin()
         try:

@@ -1,0 +1,108 @@
+"""The verb `runs`: the run folders below a place, how far each came, and why it ended."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from ..passes.locking import is_locked
+from ..passes.run_folder import LOCK, MANIFEST, read_manifest
+
+__all__ = ["Run", "Runs", "runs"]
+
+_DEEP = 6  # folders in folders that are looked through
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder: where it is, what the run is, and how it stands.
+
+    ``status`` is "running", "finished", "failed" or "killed" (it ended without a word); ``parts`` of the last run's
+    target, how many of them are ``done``, and how many it had to ``read``; ``why`` it failed, or what is wrong with the
+    folder ("unreadable").
+    """
+
+    folder: str
+    status: str
+    verb: str = ""
+    reference: str = ""
+    target: str = ""
+    began: str = ""
+    ended: str | None = None
+    parts: int = 0
+    done: int = 0
+    read: int = 0
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class Runs:
+    """All run folders that were found, the one that began last at the end."""
+
+    runs: tuple[Run, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"runs": [asdict(one) for one in self.runs]}
+
+
+def runs(folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ".") -> Runs:
+    """The run folders (``estimate(run_folder=...)``) that these folders are, or hold, up to six folders deep.
+
+    Raises `InputError` for a folder that is not there. A folder whose manifest is damaged or of another version is
+    listed as unreadable, with the reason.
+
+    >>> import tempfile
+    >>> runs(tempfile.mkdtemp()).runs
+    ()
+    """
+    given = [folders] if isinstance(folders, (str, os.PathLike)) else folders
+    found: dict[str, Run] = {}
+    for one in given:
+        if not os.path.isdir(one):
+            raise InputError("a folder", got="no such folder", remedy="check the path", file=os.fspath(one))
+        for home in _homes(Path(one)):
+            found.setdefault(os.path.realpath(home), _run(home))
+    return Runs(tuple(sorted(found.values(), key=lambda run: (run.began, run.folder))))
+
+
+def _homes(top: Path) -> list[Path]:
+    """Folders with a manifest; what lies in them is theirs."""
+    out = []
+    deepest = len(top.parts) + _DEEP
+    for place, names, files in os.walk(top):
+        if MANIFEST in files and (LOCK in files or _is_ours(Path(place))):
+            out.append(Path(place))
+            names.clear()
+        elif len(Path(place).parts) >= deepest:
+            names.clear()
+        names[:] = [name for name in names if not name.startswith(".")]
+    return out
+
+
+def _is_ours(home: Path) -> bool:
+    """Whether the manifest is one of ours: other programs have files of this name, too."""
+    try:
+        return read_manifest(home) is not None
+    except InputError:
+        return False
+
+
+def _run(home: Path) -> Run:
+    try:
+        told = read_manifest(home)
+    except InputError as error:
+        return Run(str(home), "unreadable", why=str(error))
+    assert told is not None
+    status = str(told.get("status"))
+    if status == "running" and not is_locked(home / LOCK):
+        status = "killed"
+    about: Mapping[str, Any] = told["about"]
+    values: dict[str, Any] = {name: str(about.get(name, "")) for name in ("verb", "reference", "target")}
+    values |= {name: int(told.get(name) or 0) for name in ("parts", "done", "read")}
+    values |= {"began": str(told.get("began", "")), "ended": told.get("ended"), "why": told.get("why")}
+    return Run(str(home), status, **values)
