@@ -209,7 +209,7 @@ def test_places(images: Path, arrays: Path, tmp_path: Path, capsys: pytest.Captu
         (images, tmp_path / "full", "it is there already and not empty"),
         (arrays, tmp_path / "table.csv", "it is there already and not empty"),
         (arrays, tmp_path / "out", "end the name in .npz"),
-        (images, images / "out", "lie in one another"),
+        (images, images / "out", "lies in the folder"),
         (images, images, "would write over the input"),
         (images, tmp_path / "no" / "out", "there is no folder"),
         (tmp_path / "nowhere", tmp_path / "out", "expected a folder of images or an NPZ file, got no such file"),
@@ -220,6 +220,11 @@ def test_places(images: Path, arrays: Path, tmp_path: Path, capsys: pytest.Captu
         assert said in capsys.readouterr().err
         assert not (tmp_path / "out").exists()
     assert (tmp_path / "full" / "mine.txt").read_text() == "mine"
+
+
+def test_the_verb_writes_nothing_among_what_it_reads(images: Path) -> None:
+    with pytest.raises(UsageError, match="lie in one another"):
+        oodometer.shift_image(images, kind="fog", severity=1, out=images / "out")
 
 
 def test_the_verb_takes_one_or_several(arrays: Path, tmp_path: Path) -> None:
