@@ -170,5 +170,5 @@ def _check_folders_read(outputs: Mapping[str, str], reads: list[str]) -> None:
     for name, path in outputs.items():
         place = Path(path).resolve()
         for given, home in homes:
-            if home in place.parents or home == place:
+            if home in place.parents:
                 raise UsageError(f"{name} {path} lies in the folder {given} that is read; choose another place")
