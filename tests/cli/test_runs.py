@@ -30,6 +30,8 @@ def home(tmp_path: Path) -> Path:
     manifest = tmp_path / "deep/er/killed/run.json"
     told = json.loads(manifest.read_text())
     manifest.write_text(json.dumps({**told, "status": "running", "parts": 5, "done": 2, "read": 2, "ended": None}))
+    for number in range(2):
+        (tmp_path / "deep/er/killed/parts" / f"{number}.state").touch()
     (tmp_path / "broken" / "run.json").write_text("{")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "run.json").write_text('{"script": "npm start"}')

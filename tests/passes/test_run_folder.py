@@ -24,6 +24,7 @@ from oodometer.passes.locking import Lock, is_locked
 from oodometer.passes.run_folder import MANIFEST, read_manifest, run_folder
 from oodometer.predictions import Predictions
 from oodometer.store import write_predictions
+from oodometer.verbs.runs import runs
 
 ROWS = 150
 
@@ -170,6 +171,7 @@ def test_a_run_that_was_killed_goes_on(folder: Path) -> None:
     assert not is_locked(folder / "run" / "lock")
     kept = len(states(folder))
     assert kept in (2, 3)
+    assert [(one.status, one.done, one.parts) for one in runs(folder).runs] == [("killed", kept, 4)]
     assert asked(folder) == asked(folder, kept=False)
     assert (told(folder)["status"], told(folder)["read"]) == ("finished", 4 - kept)
 

@@ -24,11 +24,11 @@ from ..store.places import is_remote
 from ..version import __version__
 from .locking import Lock
 
-__all__ = ["LOCK", "MANIFEST", "RunFolder", "places_of_run", "read_manifest", "run_folder"]
+__all__ = ["LOCK", "MANIFEST", "PARTS", "RunFolder", "places_of_run", "read_manifest", "run_folder"]
 
 MANIFEST = "run.json"
 _FORMAT = 1
-_PARTS = "parts"
+PARTS = "parts"
 LOCK = "lock"
 _ENDING = ".state"
 _PAUSE = 1.0  # seconds between two notes of how far a run is
@@ -75,7 +75,7 @@ class RunFolder:
                 f"{self.home} is of a run with the {other} {was.get(other)}, not {now.get(other)}; give each job a "
                 "folder of its own with --run-folder"
             )
-        (self.home / _PARTS).mkdir(exist_ok=True)
+        (self.home / PARTS).mkdir(exist_ok=True)
         self._told = {
             "format": _FORMAT,
             "oodometer": __version__,
@@ -94,7 +94,7 @@ class RunFolder:
         """Note how the run ended; of one that was finished, only the parts that it used stay."""
         self._told |= {"status": status, "why": why, "ended": _now()}
         if status == "finished" and self._used:
-            for one in (self.home / _PARTS).iterdir():
+            for one in (self.home / PARTS).iterdir():
                 if one.name not in self._used:
                     one.unlink(missing_ok=True)
         self._write()
@@ -109,11 +109,12 @@ class RunFolder:
     ) -> Any:
         """As `Engine.fold`; only parts whose state is not here are worked on."""
         files = list(_files_of(work, parts))
-        there = [one is not None and (self.home / _PARTS / one).is_file() for one in files]
+        there = [one is not None and (self.home / PARTS / one).is_file() for one in files]
         self._used |= {one for one in files if one is not None}
         fresh = [(i, part) for i, part in enumerate(parts) if not there[i]]
         held: dict[int, Any] = {}  # states of parts that no file can stand for
         self._told |= {"parts": self._told["parts"] + len(parts), "done": self._told["done"] + sum(there)}
+        self._write()
         for i, part in enumerate(parts):
             if there[i]:
                 on_done(part)
@@ -145,12 +146,12 @@ class RunFolder:
             tree = encoder.encode(state, "the state")
         except NotKept:  # of a plugin
             return False
-        write_archive(self.home / _PARTS / name, {"content": "state"}, {"state": tree}, encoder.arrays)
+        write_archive(self.home / PARTS / name, {"content": "state"}, {"state": tree}, encoder.arrays)
         return True
 
     def _recall(self, name: str | None, work: Callable[[Any], Any], part: Any) -> Any:
         """The state in a file; made anew where the file is damaged."""
-        path = self.home / _PARTS / str(name)
+        path = self.home / PARTS / str(name)
         try:
             archive = Archive.open(path)
             return decoded(archive.section("state"), archive.arrays)
@@ -196,7 +197,7 @@ def run_folder(path: str | os.PathLike[str] | None, about: Mapping[str, str]) ->
         raise UsageError(
             f"--run-folder needs a folder that can be written, {home}: {error.strerror or error}"
         ) from None
-    if not (home / MANIFEST).exists() and any(one.name not in (LOCK, _PARTS) for one in home.iterdir()):
+    if not (home / MANIFEST).exists() and any(one.name not in (LOCK, PARTS) for one in home.iterdir()):
         raise UsageError(f"{home} holds other files and no {MANIFEST}; give --run-folder an empty or a new folder")
     with Lock(home / LOCK, home):
         folder = RunFolder(home, about)

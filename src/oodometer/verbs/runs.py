@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..passes.locking import is_locked
-from ..passes.run_folder import LOCK, MANIFEST, read_manifest
+from ..passes.run_folder import LOCK, MANIFEST, PARTS, read_manifest
 
 __all__ = ["Run", "Runs", "runs"]
 
@@ -104,5 +104,7 @@ def _run(home: Path) -> Run:
     about: Mapping[str, Any] = told["about"]
     values: dict[str, Any] = {name: str(about.get(name, "")) for name in ("verb", "reference", "target")}
     values |= {name: int(told.get(name) or 0) for name in ("parts", "done", "read")}
+    if status == "killed":  # before it could note its last parts
+        values["done"] = min(values["parts"], sum(one.suffix == ".state" for one in (home / PARTS).iterdir()))
     values |= {"began": str(told.get("began", "")), "ended": told.get("ended"), "why": told.get("why")}
     return Run(str(home), status, **values)
