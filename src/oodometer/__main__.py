@@ -11,6 +11,9 @@ from types import FrameType
 __all__ = ["main"]
 
 
+_LOCKING = {"cb", "_get_module_lock", "acquire", "release", "__enter__", "__exit__", "__init__"}
+
+
 class Terminated(KeyboardInterrupt):
     """The end by a signal that asks for it: handled like Ctrl-C, with the exit code of the signal."""
 
@@ -22,7 +25,15 @@ class Terminated(KeyboardInterrupt):
 def _stop(number: int, frame: FrameType | None) -> None:
     for one in (signal.SIGINT, signal.SIGTERM):  # a second one does not wait, and ends in no traceback
         signal.signal(one, _leave_now)
+    if _in_import_lock(frame):
+        _leave(128 + number)
     raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
+
+
+def _in_import_lock(frame: FrameType | None) -> bool:
+    """Whether Python is at its locks of modules, where an exception is lost and the next import waits for ever."""
+    code = None if frame is None else frame.f_code
+    return code is not None and code.co_filename == "<frozen importlib._bootstrap>" and code.co_name in _LOCKING
 
 
 def _leave_now(number: int, frame: FrameType | None) -> None:

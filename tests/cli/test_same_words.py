@@ -16,10 +16,12 @@ from oodometer.cli.main import app
 from oodometer.recipes import reproduce
 from oodometer.verbs.demo import demo
 from oodometer.verbs.discriminate import judge_outputs, train_judges
+from oodometer.verbs.runs import runs
 
 VERBS: dict[str, Callable[..., Any]] = {
     "demo": demo,
     "reproduce": reproduce,
+    "runs": runs,
     "discriminate train": train_judges,
     "discriminate predict": judge_outputs,
     "shift image": oodometer.shift_image,

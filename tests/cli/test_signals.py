@@ -91,3 +91,27 @@ def test_a_signal_while_libraries_are_loaded_ends_with_one_line_or_none(tmp_path
         assert said.count(b"\n") <= 1
         assert b"Traceback" not in said
         assert not [one for one in tmp_path.iterdir() if one.name.endswith(".part")]
+
+
+AT_THE_LOCKS = """
+import os, signal, sys
+import oodometer.__main__ as command
+signal.signal(signal.SIGTERM, command._stop)
+code = compile("def cb(): os.kill(os.getpid(), signal.SIGTERM); [0 for _ in range(100)]", sys.argv[1], "exec")
+exec(code)
+try:
+    cb()
+except KeyboardInterrupt:
+    print("raised")
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "said"), [("<frozen importlib._bootstrap>", 143, ""), ("own.py", 0, "raised\n")]
+)
+def test_a_signal_at_the_locks_of_modules_ends_at_once(file: str, code: int, said: str) -> None:
+    """An exception would be lost there, and the process would wait for ever."""
+    done = subprocess.run(
+        [sys.executable, "-c", AT_THE_LOCKS, file], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (code, said), done.stderr

@@ -18,7 +18,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def runs(
-    folder: Annotated[
+    folders: Annotated[
         list[str] | None,
         typer.Argument(help="Run folders, or folders that hold some; by default this one.", metavar="FOLDER"),
         places.READ,
@@ -28,7 +28,7 @@ def runs(
     """List run folders: what each run is, how far it came, and why it ended."""
     from ..verbs.runs import runs as run
 
-    found = run(folder or ["."])
+    found = run(folders or ["."])
     output.deliver(found.to_dict(), json=json)
     if json == "-":
         return
