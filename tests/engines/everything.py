@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,12 @@ def die(part: int) -> int:
     if part == 2:
         os._exit(1)
     return part
+
+
+def die_sending(part: int) -> bytes:
+    """End the worker from outside, most often while it sends its long answer."""
+    threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGKILL)).start()
+    return bytes(200_000_000)
 
 
 def said(call: Any) -> str:
@@ -86,6 +93,9 @@ def folds(engine: str, folder: Path) -> dict[str, Any]:
             lambda: runner.fold(range(5), functools.partial(die_once, str(folder / f"died-{engine}")), add)
         ),
         "lost": said(lambda: runner.fold(range(5), die, add)),
+        "lost in sending": said(lambda: runner.fold(range(6), die_sending, lambda a, b: a))
+        if engine == "processes"
+        else "",
         "after": runner.fold(range(3), square, add),
     }
 

@@ -95,7 +95,9 @@ def test_every_verb_gives_the_same_to_the_last_bit_and_lost_workers_are_said(
     assert folds["error"] == "not ours: ValueError: part 2 is odd"
     assert folds["none"] == "UsageError: there is nothing to work on: no parts"
     assert folds["lost"].startswith("WorkError: ")
-    if engine != "processes":  # there is nobody who would do it again
+    if engine == "processes":
+        assert folds["lost in sending"].startswith("WorkError: a worker process died")
+    else:  # there is nobody who would do it again
         assert folds["lost once"] == "nothing"
     assert folds["after"] == 14
     assert found["guest"]["left"] is False

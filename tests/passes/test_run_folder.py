@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import multiprocessing
 import os
 import shutil
 import signal
@@ -19,6 +17,7 @@ import numpy as np
 import pytest
 
 from oodometer import estimate
+from oodometer.engines import Engine
 from oodometer.errors import OodometerError, UsageError, WorkError
 from oodometer.passes.locking import Lock, is_locked
 from oodometer.passes.run_folder import MANIFEST, read_manifest, run_folder
@@ -205,25 +204,24 @@ def test_a_file_that_vanishes_is_one_line(folder: Path) -> None:
     assert answer == asked(folder, kept=False)
 
 
+class Dying(Engine):
+    """Loses a worker at the third part."""
+
+    name = "dying"
+
+    def fold(self, parts: Any, work: Any, merge: Any, on_done: Any = None) -> Any:
+        total = work(parts[0])
+        total = merge(total, work(parts[1]))
+        raise WorkError("a worker process died")
+
+
 def test_a_worker_that_dies_loses_no_finished_part(folder: Path) -> None:
-    """With processes there is nobody who would do its part again; the next run does."""
-
-    def kill(done: int, total: int) -> None:
-        if done == 2:
-            for child in multiprocessing.active_children():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(child.pid or 0), signal.SIGKILL)
-
-    for day in range(5, 31):
-        put(folder, day)
-    with pytest.raises(WorkError) as caught:
-        asked(folder, engine="processes", workers=2, progress=kill)
-    assert "\n" not in str(caught.value)
-    assert told(folder)["status"] == "failed"
-    kept = len(states(folder))
-    assert kept >= 2
-    assert asked(folder) == asked(folder, kept=False)
-    assert told(folder)["read"] == 30 - kept
+    with pytest.raises(WorkError, match="a worker process died"):
+        asked(folder, engine=Dying())
+    assert (told(folder)["status"], told(folder)["why"]) == ("failed", "a worker process died")
+    assert len(states(folder)) == 2
+    assert asked(folder, engine="processes", workers=2) == asked(folder, kept=False)
+    assert told(folder)["read"] == 2
 
 
 @pytest.fixture
