@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,10 @@ def _run(name: str, came: str, words: Any, fill: Any) -> None:
         return kit.estimate(None, None, "--run-folder", str(home))
 
 
-def _manifest(home: Path, **told: Any) -> None:
+def _manifest(home: Path, states: Sequence[str] = (), **told: Any) -> None:
+    (home / "parts").mkdir(exist_ok=True)
+    for name in states:
+        (home / "parts" / name).write_bytes(b"a state")
     (home / "run.json").write_text(json.dumps(told))
 
 
@@ -131,7 +135,9 @@ _run(
     "a run folder of another target",
     "its `run.json` names another",
     ("is of a run with the reference", "--run-folder"),
-    lambda home: _manifest(home, format=1, about={"verb": "estimate", "reference": "/a", "target": "/b"}),
+    lambda home: _manifest(
+        home, ["of-another.state"], format=1, about={"verb": "estimate", "reference": "/a", "target": "/b"}
+    ),
 )
 _run(
     "a run folder of another version",

@@ -282,6 +282,9 @@ def test_a_folder_of_another_job_is_refused(folder: Path) -> None:
     shutil.copytree(folder / "target", folder / "elsewhere")
     with pytest.raises(UsageError, match=r"is of a run with the target .*/target, not .*/elsewhere; give each job"):
         estimate(folder / "reference.parquet", folder / "elsewhere", run_folder=folder / "run")
+    with pytest.raises(OodometerError, match="no such file"):
+        estimate(folder / "refrence.parquet", folder / "target", run_folder=folder / "typo", backtest=None)
+    estimate(folder / "reference.parquet", folder / "target", run_folder=folder / "typo", backtest=None)  # no trap
     (folder / "mine").mkdir()
     (folder / "mine" / "notes.txt").write_text("mine")
     with pytest.raises(

@@ -68,7 +68,8 @@ class RunFolder:
     def begin(self) -> None:
         """Note that a run begins; `UsageError` where the folder is of another one."""
         before = read_manifest(self.home)
-        if before is not None and before["about"] != self.about:
+        kept = any((self.home / PARTS).glob(f"*{_ENDING}"))  # where nothing is, a path may have been mistyped
+        if before is not None and kept and before["about"] != self.about:
             was, now = before["about"], self.about
             other = next(name for name in {**was, **now} if was.get(name) != now.get(name))
             raise UsageError(
