@@ -45,7 +45,8 @@ class Predictions:
     ``classes`` names the class axis, ``names`` the model, view and judge axes, ``columns`` holds further
     columns to slice by, ``source`` and ``first_row`` say where the rows came from, ``calibrated`` names a
     calibrator that was applied, ``rounded`` says to how many decimal digits the probabilities came rounded, where that
-    moved sums of rows by more than 0.001 (they were divided by their sum).
+    moved sums of rows by more than 0.001 (they were divided by their sum). ``rows_in_all`` of a batch is how many rows
+    the whole data set has, where that is known; rows that are picked from it no longer have it.
 
     >>> p = Predictions.from_probabilities([[0.9, 0.1], [0.4, 0.6]], label=["cat", "cat"], classes=["cat", "dog"])
     >>> len(p), p.accuracy, p.predicted.tolist()
@@ -77,6 +78,7 @@ class Predictions:
     first_row: int = 0
     calibrated: str | None = None
     rounded: int | None = None
+    rows_in_all: int | None = None
     _cache: dict[str, Any] = field(default_factory=dict, repr=False)
 
     # ---------------------------------------------------------------- constructors (the door)
@@ -312,8 +314,8 @@ class Predictions:
             else:
                 changes[name] = value[(slice(None),) * known.sample + (pick,)]
         columns = {k: v[pick] for k, v in self.columns.items()}
-        cache = picked_cache(self._cache, pick)
-        return replace(self, rows=rows, columns=columns, first_row=first_row, _cache=cache, **changes)
+        changes |= {"columns": columns, "_cache": picked_cache(self._cache, pick), "rows_in_all": None}
+        return replace(self, rows=rows, first_row=first_row, **changes)
 
     def slice(self, start: int, stop: int) -> Predictions:
         """Rows ``start`` to ``stop``, without copying."""
@@ -394,5 +396,5 @@ class Predictions:
         shared = set.intersection(*(set(p.columns) for p in parts))
         columns = {k: np.concatenate([p.columns[k] for p in parts]) for k in sorted(shared)}
         cache = joined_cache([p._cache for p in parts])
-        rounded = next((p.rounded for p in parts if p.rounded is not None), None)
-        return replace(first, rows=sum(p.rows for p in parts), columns=columns, rounded=rounded, _cache=cache, **joined)
+        joined |= {"rounded": next((p.rounded for p in parts if p.rounded is not None), None), "rows_in_all": None}
+        return replace(first, rows=sum(p.rows for p in parts), columns=columns, _cache=cache, **joined)

@@ -322,3 +322,34 @@ def test_from_the_shell_with_an_alarm(folder: Path) -> None:
     )
     assert inside.returncode == 2
     assert "--json target/out.json lies in the folder target that is read; choose another place" in inside.stderr
+
+
+def test_of_a_large_target_states_keep_few_rows_and_serve_one_that_has_grown(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With samples of 40 rows, so that 600 rows are many."""
+    from oodometer.estimators import cot, dis2, sld
+    from oodometer.inference import row_sample
+    from oodometer.verbs.estimate import run
+
+    monkeypatch.setattr(run, "_MANY_ROWS", 64)
+    monkeypatch.setattr(row_sample, "_MOST_VALUES", 120)
+    for room in (sld, cot):
+        monkeypatch.setattr(room, "rows_to_keep", lambda classes: 40)
+    monkeypatch.setattr(dis2, "_MOST_ROWS", 40)
+    first = asked(folder)
+    assert {path.stem.partition("-")[2] for path in states(folder)} == {"9"}  # 2^9 <= 600 < 2^10
+    assert first == asked(folder, kept=False)
+    monkeypatch.setattr(run, "_MANY_ROWS", 1 << 40)
+    whole = asked(folder, kept=False)
+    assert whole == first
+    monkeypatch.setattr(run, "_MANY_ROWS", 64)
+    for day in range(5, 10):  # now 1,350 rows
+        put(folder, day)
+    grown = asked(folder)
+    assert told(folder)["read"] == 5
+    assert grown == asked(folder, kept=False)
+    for day in range(2, 10):
+        shutil.rmtree(folder / "target" / f"day={day:02}")
+    assert asked(folder) == asked(folder, kept=False)  # what was kept holds too few rows of it
+    assert told(folder)["read"] == 1

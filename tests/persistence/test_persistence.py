@@ -261,7 +261,7 @@ def test_a_forged_file_runs_nothing_and_fails_in_one_way(place: int, flip: int) 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        (b'"format": 1', b'"format": 2', "format 2"),
+        (b'"format": 2', b'"format": 3', "format 3"),
         (b'"oodometer": "0.', b'"oodometer": "9.', "one of oodometer 9."),
     ],
 )

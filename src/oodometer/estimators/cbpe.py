@@ -19,7 +19,7 @@ from ..scores import Score, natural_confidence
 from .base import Estimator, Sums
 from .class_counts import confusion_of, count_classes, counts_of_truth
 from .class_order import class_order
-from .confidence import confidence_bins, confidence_gap, total_confidence
+from .confidence import confidence_bins, confidence_gap, counts_by_class_and_bin, total_confidence
 from .expected_classes import Expectation, class_rates, drawn_by_rates, expected_by_rates
 from .expected_confusion import ClassRates, confusion_counts, count_off_diagonal, expected_metrics, fit_class_rates
 
@@ -104,7 +104,10 @@ class CBPE(Estimator):
     def summarize(self, batch: Predictions) -> Sums:
         """Counts by (predicted class, bin) of its probability, and what `expected_confusion` needs of the others."""
         kinds, predicted = max(self._classes, 1), self._predicted(batch)
-        top = count_bins(predicted, confidence_bins(batch, self._score, kinds), kinds)
+        if self._classes:
+            top = counts_by_class_and_bin(batch, self._score, kinds)
+        else:
+            top = count_bins(predicted, confidence_bins(batch, self._score, kinds), kinds)
         state = Sums(rows=len(batch), confidence=total_confidence(batch, self._score), top=top)
         if self._classes and self._extended:
             assert batch.probabilities is not None

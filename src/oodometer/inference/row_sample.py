@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ from ..kernels import row_hash
 from ..predictions import Predictions
 from .folds import scramble
 
-__all__ = ["RowSample", "sample_limit"]
+__all__ = ["RowSample", "key_bound", "sample_limit"]
 
 _MOST_ROWS = 20_000
 _MOST_VALUES = 4_000_000
@@ -35,7 +36,8 @@ class RowSample:
     """A uniform sample without replacement of at most ``limit`` rows; adding two gives the sample of both.
 
     Each row has a scrambled form of its number in the data set; the rows with the smallest are kept, so that batches,
-    files and machines give the same sample in any order. With at most ``limit`` rows it holds them all.
+    files and machines give the same sample in any order. With at most ``limit`` rows it holds them all. A batch that
+    knows how many rows its data set has (`Predictions.rows_in_all`) keeps its share of the sample alone.
 
     Parameters
     ----------
@@ -110,14 +112,36 @@ class RowSample:
 
 
 def _lowest(batch: Predictions, limit: int) -> tuple[Array, Array]:
-    """The smallest ``limit`` scrambled row numbers of a batch, ascending, and their places in it."""
-    keys = scramble(np.arange(batch.first_row, batch.first_row + len(batch)))
-    if limit >= len(keys):
+    """The smallest ``limit`` scrambled row numbers of a batch, ascending, and their places in it.
+
+    Of a data set of known size only those that can be among its smallest: a batch of a large one then keeps few rows.
+    """
+    keys: Array = batch.derived("row keys", lambda: scramble(np.arange(batch.first_row, batch.first_row + len(batch))))
+    bound = None if batch.rows_in_all is None else key_bound(limit, batch.rows_in_all)
+    if bound is not None:
+        order = np.flatnonzero(keys < bound)
+        order = order[np.argsort(keys[order])][:limit]
+    elif limit >= len(keys):
         order = np.argsort(keys)
     else:
         order = np.argpartition(keys, limit)[:limit]
         order = order[np.argsort(keys[order])]
     return keys[order], order
+
+
+def key_bound(limit: int, rows: int) -> np.uint64 | None:
+    """A key below which the ``limit`` smallest of so many rows lie; None where that leaves out next to nothing.
+
+    Keys are uniform, so that below it lie limit + 12 sqrt(limit) + 100 of them in expectation, at the least; that fewer
+    than ``limit`` do happens once in 10^30 data sets. ``rows`` count as the power of two below them: what was kept of
+    a data set serves one that has grown, and few rows are added to it.
+
+    >>> key_bound(20_000, 30_000) is None, key_bound(20_000, 1 << 30) == key_bound(20_000, (1 << 31) - 1)
+    (True, True)
+    """
+    few = limit + 12 * math.sqrt(limit) + 100
+    share = few / (1 << max(rows.bit_length() - 1, 0))
+    return None if share > 0.75 else np.uint64(share * 2.0**64)
 
 
 def _sample_first(batch: Predictions, name: str) -> Array:

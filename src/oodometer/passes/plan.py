@@ -59,7 +59,8 @@ class EstimationPlan(Pass):
     argmax : whether the reference's predictions are the class of highest probability, as the target's must be then, or
         decisions; None where nobody asks.
     metrics : what is asked for besides the accuracy, or None.
-    rows : rows in a batch; first_row : the target's own first row, from which labels are counted.
+    rows : rows in a batch; first_row : the target's own first row, from which labels are counted; rows_in_all : of the
+        target, where they are known beforehand, so that each batch keeps only its share of a sample of rows.
     """
 
     choice: Choice
@@ -71,6 +72,7 @@ class EstimationPlan(Pass):
     labels: Predictions | None = None
     rows: int = field(default=65_536)
     first_row: int = 0
+    rows_in_all: int | None = None
     shift_statistics: ShiftStatistics | None = None
     diagnostician: Diagnostician | None = None
     argmax: bool | None = None
@@ -136,6 +138,8 @@ class EstimationPlan(Pass):
             batch = self.with_labels(batch)
         if self.argmax is not None:
             check_rule(batch, self.argmax)
+        if self.rows_in_all is not None:
+            batch = replace(batch, rows_in_all=self.rows_in_all)
         calibrated = self.choice.apply(batch)
         whole = {name: _seen(name, method, calibrated) for name, method in self.methods.items()}
         whole["truth"] = _truth(batch)

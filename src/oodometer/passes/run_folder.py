@@ -109,7 +109,10 @@ class RunFolder:
         on_done: Callable[[Any], None],
     ) -> Any:
         """As `Engine.fold`; only parts whose state is not here are worked on."""
-        files = list(_files_of(work, parts))
+        kept = _kept(self.home / PARTS)
+        named = [(one, kept.get(one or "", ())) for one in _files_of(work, parts)]
+        scale = _scale(work)
+        files = [_that_serves(one, scale, scales) for one, scales in named]
         there = [one is not None and (self.home / PARTS / one).is_file() for one in files]
         self._used |= {one for one in files if one is not None}
         fresh = [(i, part) for i, part in enumerate(parts) if not there[i]]
@@ -265,9 +268,9 @@ def _now() -> str:
 def _files_of(work: Any, parts: Sequence[Any]) -> Iterator[str | None]:
     """The name of each part's state; None for parts in memory, and for works that cannot be told from others."""
     labels: Predictions | None = getattr(work, "labels", None)
-    bare = (
-        replace(work, labels=None) if is_dataclass(work) and not isinstance(work, type) and labels is not None else work
-    )
+    bare = work
+    if is_dataclass(work) and not isinstance(work, type):  # labels count part by part, the number of rows by its scale
+        bare = replace(work, **{name: None for name in ("labels", "rows_in_all") if hasattr(work, name)})
     encoder = Encoder()
     try:
         tree = encoder.encode(bare, "the work")
@@ -277,7 +280,35 @@ def _files_of(work: Any, parts: Sequence[Any]) -> Iterator[str | None]:
     base = checksum(__version__, type(work).__qualname__, json.dumps(tree, sort_keys=True), *encoder.arrays)
     for part in parts:
         told = part.identity() if isinstance(part, Part) else None
-        yield None if told is None else f"{checksum(base, told, _truth(labels, work, part))}{_ENDING}"
+        yield None if told is None else checksum(base, told, _truth(labels, work, part))
+
+
+def _scale(work: Any) -> int:
+    """The power of two below the number of rows in all, 0 where nobody knows: what states keep of rows follows it."""
+    rows = getattr(work, "rows_in_all", None)
+    return 0 if rows is None else max(int(rows).bit_length() - 1, 0)
+
+
+def _kept(home: Path) -> dict[str, list[int]]:
+    """What is kept: what it is the state of, and the scales at which it was made."""
+    found: dict[str, list[int]] = {}
+    for one in home.glob(f"*{_ENDING}"):
+        base, _, scale = one.name.removesuffix(_ENDING).partition("-")
+        if not scale or scale.isdecimal():
+            found.setdefault(base, []).append(int(scale or 0))
+    return found
+
+
+def _that_serves(name: str | None, scale: int, scales: Sequence[int]) -> str | None:
+    """The file of a state: one that is there and holds enough rows, which is of no larger data set; else a new one.
+
+    >>> _that_serves("a", 20, [17, 21]), _that_serves("a", 20, [21]), _that_serves("a", 0, [])
+    ('a-17.state', 'a-20.state', 'a.state')
+    """
+    if name is None:
+        return None
+    serving = max((one for one in scales if one <= scale), default=scale)
+    return f"{name}-{serving}{_ENDING}" if serving else f"{name}{_ENDING}"
 
 
 def _truth(labels: Predictions | None, work: Any, part: Any) -> str:

@@ -19,7 +19,7 @@ from .decoding import Damaged
 __all__ = ["ENDING", "FORMAT", "Archive", "write_archive"]
 
 ENDING = ".oodo"
-FORMAT = 1  # raise it when a file of before can no longer be read, or what it holds means something else
+FORMAT = 2  # raise it when a file of before can no longer be read, or what it holds means something else
 _HEADER = "oodometer.json"
 _SIGN = b"oodometer blake2b "
 _DIGEST = 20  # bytes

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ..classes import ClassNames
 from .arrow_sizes import check_messages
+from .base import rows_of_a_part
 from .columns import Kind
 from .files import translated
 from .parquet import stated_classes
@@ -61,6 +62,7 @@ class ArrowReader(TableReader):
         """Ranges of record batches with about ``target_rows`` rows."""
         out: list[Piece] = []
         before = first = 0
+        target_rows = rows_of_a_part(target_rows, self.rows)
         for last in range(len(self.batch_rows)):
             rows = sum(self.batch_rows[first : last + 1])
             if rows >= target_rows or last == len(self.batch_rows) - 1:

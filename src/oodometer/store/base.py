@@ -15,10 +15,24 @@ from .axes import Axes
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
 
-__all__ = ["BATCH_ROWS", "PART_ROWS", "Part", "Source"]
+__all__ = ["BATCH_ROWS", "PART_ROWS", "Part", "Source", "rows_of_a_part"]
 
 BATCH_ROWS = 65_536
 PART_ROWS = 1_000_000
+
+_MANY = 128  # parts of one file: enough for many workers, and few states to keep and to merge
+_LONGEST = 1 << 20
+
+
+def rows_of_a_part(target_rows: int, rows: int) -> int:
+    """Rows in a part of a file of so many: ``target_rows``, and of large files more, up to a million.
+
+    It depends on the file alone, so that the parts of old files stay what they are when new ones come.
+
+    >>> [rows_of_a_part(1 << 17, rows) for rows in (1_000_000, 100_000_000, 10**10)]
+    [131072, 781250, 1048576]
+    """
+    return max(1, target_rows, min(_LONGEST, rows // _MANY))
 
 
 class Part(ABC):

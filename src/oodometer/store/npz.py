@@ -20,6 +20,7 @@ from ..classes import ClassNames, named_classes
 from ..errors import InputError
 from ..fields import FIELDS
 from .array_table import axes_remedy, column_of, ndim_of, sample_axis
+from .base import rows_of_a_part
 from .bounds import check_unpacked
 from .columns import AXES, Kind, Layout, offsets_of
 from .files import translated
@@ -157,6 +158,7 @@ class NpzReader(TableReader):
     def split(self, target_rows: int) -> list[Piece]:
         """Ranges of ``target_rows`` rows."""
         total = self.rows or 0
+        target_rows = rows_of_a_part(target_rows, total)
         starts = range(0, total, target_rows)
         return [Piece(replace(self, first=at, rows=min(target_rows, total - at)), at, at) for at in starts]
 

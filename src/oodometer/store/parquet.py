@@ -10,6 +10,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from ..classes import ClassNames
+from .base import rows_of_a_part
 from .bounds import check_unpacked
 from .columns import Kind
 from .files import Stamp, translated
@@ -25,6 +26,8 @@ META = b"oodometer.classes"
 _BUFFER = 1 << 20
 _TIMES = 100
 _FEWEST = 1024  # rows of a batch, however wide
+_MOST_FOOTERS = 16
+_footers: dict[tuple[str, Stamp], Any] = {}  # by the file as it was; a file that changed has another stamp
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ class ParquetReader(TableReader):
         """Ranges of row groups with about ``target_rows`` rows."""
         out: list[Piece] = []
         before = first = 0
+        target_rows = rows_of_a_part(target_rows, self.rows)
         for last in range(len(self.groups)):
             rows = sum(self.groups[first : last + 1])
             if rows >= target_rows or last == len(self.groups) - 1:
@@ -95,12 +99,21 @@ class ParquetReader(TableReader):
 
 
 def _opened(path: str) -> Any:
+    """The file, to read from; its footer is read once a process, since that of a large file takes as long as a part."""
     import pyarrow.parquet as pq  # with its file systems: other formats need none of it
 
     with translated(path, "parquet"):
+        now = Stamp.of(path)
+        known = _footers.get((path, now))
         if is_remote(path):  # few large requests in place of many small ones
-            return pq.ParquetFile(open_remote(path), pre_buffer=True)
-        return pq.ParquetFile(path, memory_map=False, pre_buffer=False, buffer_size=_BUFFER)
+            file = pq.ParquetFile(open_remote(path), pre_buffer=True, metadata=known)
+        else:
+            file = pq.ParquetFile(path, memory_map=False, pre_buffer=False, buffer_size=_BUFFER, metadata=known)
+    if known is None:
+        if len(_footers) >= _MOST_FOOTERS:
+            _footers.clear()
+        _footers[path, now] = file.metadata
+    return file
 
 
 def stated_classes(schema: Any) -> ClassNames | None:

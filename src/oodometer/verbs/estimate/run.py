@@ -42,6 +42,7 @@ from .reference_figures import reference_figures
 
 __all__ = ["estimate"]
 
+_MANY_ROWS = 1 << 18  # of a target, from which on a batch keeps its share of samples alone
 _SLOW = {"threshold-distance": 200_000}  # target rows above which a method must be asked for by name
 
 
@@ -260,9 +261,9 @@ def _for_target(
 ) -> Fitted:
     """The plan as this target can feed it, and what was left out; ``beginning`` is the target's first batch."""
     rows = batch_rows(fitted.record.num_classes)
-    plan = replace(
-        fitted.plan, by=options.by, every=options.chunks, labels=truth, rows=rows, first_row=beginning.first_row
-    )
+    many = target.rows if target.rows is not None and target.rows >= _MANY_ROWS else None
+    plan = replace(fitted.plan, by=options.by, every=options.chunks, labels=truth, rows=rows, rows_in_all=many)
+    plan = replace(plan, first_row=beginning.first_row)
     check_rule(beginning, bool(plan.argmax))
     plan, unfed = plan.restricted_to(beginning)
     plan, slow = _without_slow(plan, target.rows, options.methods)
