@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, is_dataclass, replace
@@ -14,7 +15,7 @@ from typing import Any
 
 from ..engines import Engine
 from ..errors import InputError, OodometerError, UsageError
-from ..persistence import Archive, Damaged, Encoder, NotKept, decoded, write_archive
+from ..persistence import Archive, Damaged, Encoder, NotKept, archive_of, decoded
 from ..plugins import FAILURES
 from ..predictions import Predictions
 from ..store import Part
@@ -31,6 +32,7 @@ _FORMAT = 1
 PARTS = "parts"
 LOCK = "lock"
 _ENDING = ".state"
+_EFFORT = 1  # of packing: most of a state is counts of few rows, which the quickest way packs to a sixth
 _PAUSE = 1.0  # seconds between two notes of how far a run is
 
 
@@ -150,16 +152,17 @@ class RunFolder:
             tree = encoder.encode(state, "the state")
         except NotKept:  # of a plugin
             return False
-        write_archive(self.home / PARTS / name, {"content": "state"}, {"state": tree}, encoder.arrays)
+        content = archive_of({"content": "state"}, {"state": tree}, encoder.arrays)
+        write_atomic(self.home / PARTS / name, zlib.compress(content, _EFFORT))
         return True
 
     def _recall(self, name: str | None, work: Callable[[Any], Any], part: Any) -> Any:
         """The state in a file; made anew where the file is damaged."""
         path = self.home / PARTS / str(name)
         try:
-            archive = Archive.open(path)
+            archive = Archive(str(path), zlib.decompress(path.read_bytes()))
             return decoded(archive.section("state"), archive.arrays)
-        except (InputError, Damaged):
+        except (InputError, Damaged, OSError, zlib.error):
             made_anew(path, "what was kept there (a state) is damaged or of another version")
         state = work(part)
         self._keep(name, state)

@@ -16,7 +16,7 @@ from ..store.atomic import write_result
 from ..version import __version__
 from .decoding import Damaged
 
-__all__ = ["ENDING", "FORMAT", "Archive", "write_archive"]
+__all__ = ["ENDING", "FORMAT", "Archive", "archive_of", "write_archive"]
 
 ENDING = ".oodo"
 FORMAT = 2  # raise it when a file of before can no longer be read, or what it holds means something else
@@ -30,9 +30,14 @@ _REMEDY = "write it again with `oodometer fit REFERENCE --out FILE.oodo`"
 def write_archive(
     path: str | PathLike[str], about: Mapping[str, Any], sections: Mapping[str, Any], arrays: Sequence[bytes]
 ) -> Path:
-    """Write a fitted file: what it is ``about`` first, then sections of JSON, then arrays as `.npy`.
+    """Write `archive_of` these to a file. Raises `WorkError` where it cannot be written."""
+    return write_result(path, archive_of(about, sections, arrays))
 
-    The zip's comment is a checksum of all bytes before it. Raises `WorkError` where the file cannot be written.
+
+def archive_of(about: Mapping[str, Any], sections: Mapping[str, Any], arrays: Sequence[bytes]) -> bytes:
+    """The bytes of a fitted file: what it is ``about`` first, then sections of JSON, then arrays as `.npy`.
+
+    The zip's comment is a checksum of all bytes before it.
     """
     header = {"oodometer": __version__, "format": FORMAT, "arrays": len(arrays), **about}
     file = BytesIO()
@@ -44,7 +49,7 @@ def write_archive(
             _add(archive, _array_name(i), content)
         archive.comment = _SIGN + bytes(2 * _DIGEST)
     body = file.getvalue()[: -2 * _DIGEST]
-    return write_result(path, body + _checksum(body))
+    return body + _checksum(body)
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
