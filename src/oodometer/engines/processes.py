@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from functools import partial
 from threading import Thread
 from time import sleep
 from typing import Any, TypeVar, final
@@ -12,8 +14,9 @@ from weakref import ref
 from ..errors import WorkError
 from ..kernels import cores
 from ..registry import register
-from .base import Engine, check_workers
+from .base import Engine, check_workers, fold_states
 from .local import fold_in
+from .remote import Order, order_of, work_of
 
 __all__ = ["ProcessEngine"]
 
@@ -53,19 +56,23 @@ class ProcessEngine(Engine):
         """The merged state of all parts."""
         from concurrent.futures.process import BrokenProcessPool
 
+        if min(self.workers, len(parts)) <= 1:
+            return fold_states(map(work, parts), parts, merge, on_done)
+        order = order_of(work, pickle.dumps)
         try:
-            return fold_in(_pool, self.workers, parts, work, merge, on_done)
+            found: S = fold_in(partial(_pool, order), self.workers, parts, _work_on, merge, on_done)
+            return found
         except BrokenProcessPool as error:
             raise WorkError(
                 "a worker process died, often of too little memory; take fewer workers, or the engine local"
             ) from error
 
 
-def _pool(workers: int) -> Executor:
+def _pool(order: Order, workers: int) -> Executor:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    executor = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_deaf)
+    executor = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin, initargs=order)
     Thread(target=_watch, args=(ref(executor),), daemon=True).start()
     return executor
 
@@ -89,8 +96,19 @@ def _watch(executor: Callable[[], Any]) -> None:
         sleep(_PAUSE)
 
 
-def _deaf() -> None:
+_order: Order | None = None  # of a worker process, which is sent it once and not with every part
+
+
+def _begin(*order: Any) -> None:
     """In a worker process: Ctrl-C reaches the whole group, and the parent decides what becomes of the work."""
     import signal
 
+    global _order
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _order = Order(*order)
+
+
+def _work_on(part: Any) -> Any:
+    """In a worker process: the state of a part."""
+    assert _order is not None
+    return work_of(_order)(part)

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from functools import lru_cache
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from ..errors import OodometerError, UsageError, WorkError
 from ..version import __version__
 
-__all__ = ["Order", "order_of", "received", "run_part", "why_lost"]
+__all__ = ["Order", "order_of", "received", "run_part", "why_lost", "work_of"]
+
+
+_MOST_WORKS = 2  # that a worker holds unpickled: the one of this pass, and that of the one before
+_works: dict[str, Callable[[Any], Any]] = {}
 
 
 class Order(NamedTuple):
-    """What every worker is sent: the work, pickled, and the version of the sender's code."""
+    """What every worker is sent: the work, pickled, its checksum, and the version of the sender's code."""
 
     version: str
+    checksum: str
     work: bytes
 
 
 def order_of(work: Callable[[Any], Any], dumps: Callable[[Any], bytes]) -> Order:
     """The order for a work; `UsageError` where it cannot be pickled, as a plugin's open file cannot."""
     try:
-        return Order(__version__, dumps(work))
+        pickled = dumps(work)
+        return Order(__version__, blake2b(pickled, digest_size=16).hexdigest(), pickled)
     except Exception as error:
         said = f"{type(error).__name__}: {error}"
         raise UsageError(f"the work cannot be sent to other machines ({said}); take the engine local") from error
@@ -41,7 +47,7 @@ def run_part(order: Order, part: bytes) -> bytes:
                 f"expected workers with oodometer {order.version}, as here, got {__version__} on {_host()}; "
                 "install the same version on all machines"
             )
-        found: Any = _unpickled(order.work)(pickle.loads(part))
+        found: Any = work_of(order)(pickle.loads(part))
         return pickle.dumps((True, found), pickle.HIGHEST_PROTOCOL)
     except Exception as error:
         return pickle.dumps((False, _portable(error)), pickle.HIGHEST_PROTOCOL)
@@ -67,10 +73,14 @@ def why_lost(engine: str, error: BaseException) -> OodometerError:
     )
 
 
-@lru_cache(maxsize=2)
-def _unpickled(work: bytes) -> Callable[[Any], Any]:
-    """The work, which many parts share; a worker that goes on to the next pass lets it go."""
-    found: Callable[[Any], Any] = pickle.loads(work)
+def work_of(order: Order) -> Callable[[Any], Any]:
+    """The work, which many parts share; a worker that goes on to later passes lets it go."""
+    found = _works.get(order.checksum)
+    if found is None:
+        found = pickle.loads(order.work)
+        while len(_works) >= _MOST_WORKS:
+            _works.pop(next(iter(_works)), None)
+        _works[order.checksum] = found
     return found
 
 

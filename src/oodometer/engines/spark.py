@@ -7,7 +7,9 @@ import pickle
 import shutil
 import sys
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar, final
 
@@ -15,7 +17,7 @@ from ..errors import MissingExtraError, UsageError
 from ..kernels import cores
 from ..registry import register
 from .base import Engine, check_workers, fold_states
-from .remote import order_of, received, run_part, why_lost
+from .remote import Order, order_of, received, run_part, why_lost
 from .session import Session, join
 
 __all__ = ["SparkEngine"]
@@ -23,13 +25,15 @@ __all__ = ["SparkEngine"]
 S = TypeVar("S")
 _LOGGING = Path(__file__).with_name("spark_log4j2.properties")
 _TRIES = 4  # of a part whose worker died, in a Spark that is started here
-_ROUNDS = 4  # parts for each core in one job: enough that a slow part does not leave the others waiting long
+_ROUNDS = 2  # tasks for each core in one job
+_JOBS = 2  # at a time
+_TASK = 8  # parts in a task at most: Spark needs a tenth of a second for each task, and a part may take less
 
 
 @register("engine")
 @final
 class SparkEngine(Engine):
-    """Works in jobs of Spark, one task a part; the driver holds the states of one job at a time.
+    """Works in jobs of Spark, a few parts a task; the driver holds the states of two jobs at a time.
 
     Parameters
     ----------
@@ -79,14 +83,26 @@ class SparkEngine(Engine):
         return fold_states(self._states(self._join(), parts, work), parts, merge, on_done)
 
     def _states(self, session: Any, parts: Sequence[Any], work: Callable[[Any], S]) -> Iterator[S]:
-        """States in the order of the parts, job after job."""
+        """States in the order of the parts; two jobs at a time, so that no core waits for the last part of one."""
         from pyspark import cloudpickle
 
-        order = order_of(work, cloudpickle.dumps)
-        each = _ROUNDS * (self.workers or _parallelism(session))
-        for start in range(0, len(parts), each):
-            some = [pickle.dumps(part) for part in parts[start : start + each]]
-            yield from map(received, _answers(session, order, some))
+        order = _Sent(session, order_of(work, cloudpickle.dumps))
+        tasks = _ROUNDS * (self.workers or _parallelism(session))
+        each = tasks * max(1, min(_TASK, len(parts) // (2 * tasks)))
+        jobs = [parts[start : start + each] for start in range(0, len(parts), each)]
+        under_way: deque[Future[list[bytes]]] = deque()
+        with ThreadPoolExecutor(_JOBS) as threads:
+            try:
+                for some in jobs:
+                    under_way.append(threads.submit(_answers, session, order, list(map(pickle.dumps, some)), tasks))
+                    if len(under_way) > _JOBS:
+                        yield from map(received, under_way.popleft().result())
+                while under_way:
+                    yield from map(received, under_way.popleft().result())
+            finally:
+                for one in under_way:
+                    one.cancel()
+                order.forget()
 
     def _join(self) -> Any:
         """Be in a session: the one there is, that of the address, or one of our own."""
@@ -121,22 +137,41 @@ class SparkEngine(Engine):
             ) from error
 
 
-def _answers(session: Any, order: Any, parts: Sequence[bytes]) -> list[bytes]:
-    """What the workers answered, in the order of the parts; one task a part."""
+class _Sent:
+    """The order for a work as it travels: once to each machine, or, to a Connect server, with every job."""
+
+    def __init__(self, session: Any, order: Order) -> None:
+        try:
+            self._broadcast = session.sparkContext.broadcast(tuple(order))
+        except Exception:  # a Connect session has no context
+            self._broadcast, self._order = None, order
+
+    def __call__(self) -> Order:
+        """The order, on a worker."""
+        return self._order if self._broadcast is None else Order(*self._broadcast.value)
+
+    def forget(self) -> None:
+        """Let the machines forget it."""
+        if self._broadcast is not None:
+            self._broadcast.unpersist()
+
+
+def _answers(session: Any, order: _Sent, parts: Sequence[bytes], tasks: int) -> list[bytes]:
+    """What the workers answered, in the order of the parts; so many tasks, each with consecutive parts."""
 
     def answer(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         for batch in batches:
             places = batch.column("id").to_pylist()
-            found = [run_part(order, parts[place]) for place in places]
+            found = [run_part(order(), parts[place]) for place in places]
             yield pa.RecordBatch.from_arrays(
                 [pa.array(places, pa.int64()), pa.array(found, pa.binary())], ["id", "answer"]
             )
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of the release of pandas, which no frame of ours meets
-        rows = session.range(0, len(parts), 1, len(parts)).mapInArrow(answer, "id long, answer binary")
+        rows = session.range(0, len(parts), 1, min(tasks, len(parts))).mapInArrow(answer, "id long, answer binary")
     try:
         found = rows.collect()
     except Exception as error:  # Java's errors have no common root on this side
