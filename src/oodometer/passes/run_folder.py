@@ -32,6 +32,7 @@ _FORMAT = 1
 PARTS = "parts"
 LOCK = "lock"
 _ENDING = ".state"
+_DRAFT = "draft"  # a state that is being written
 _EFFORT = 1  # of packing: most of a state is counts of few rows, which the quickest way packs to a sixth
 _PAUSE = 1.0  # seconds between two notes of how far a run is
 
@@ -153,7 +154,7 @@ class RunFolder:
         except NotKept:  # of a plugin
             return False
         content = archive_of({"content": "state"}, {"state": tree}, encoder.arrays)
-        write_atomic(self.home / PARTS / name, zlib.compress(content, _EFFORT))
+        write_atomic(self.home / PARTS / name, zlib.compress(content, _EFFORT), draft=self.home / _DRAFT)
         return True
 
     def _recall(self, name: str | None, work: Callable[[Any], Any], part: Any) -> Any:
@@ -204,7 +205,7 @@ def run_folder(path: str | os.PathLike[str] | None, about: Mapping[str, str]) ->
         raise UsageError(
             f"--run-folder needs a folder that can be written, {home}: {error.strerror or error}"
         ) from None
-    if not (home / MANIFEST).exists() and any(one.name not in (LOCK, PARTS) for one in home.iterdir()):
+    if not (home / MANIFEST).exists() and any(one.name not in (LOCK, PARTS, _DRAFT) for one in home.iterdir()):
         raise UsageError(f"{home} holds other files and no {MANIFEST}; give --run-folder an empty or a new folder")
     with Lock(home / LOCK, home):
         folder = RunFolder(home, about)
