@@ -46,12 +46,35 @@ class _Finished:
 
 @dataclass(frozen=True)
 class _Numbered:
-    """Work on parts with their places, so that a state says whose it is."""
+    """Work on parts with their places, so that a state says whose it is; it is packed where the work is done."""
 
     work: Callable[[Any], Any]
 
     def __call__(self, numbered: tuple[int, Any]) -> _Finished:
-        return _Finished(((numbered[0], self.work(numbered[1])),))
+        i, part = numbered
+        return _Finished(((i, _packed(self.work(part))),))
+
+
+@dataclass(frozen=True)
+class _Packed:
+    """A state as the bytes of its file."""
+
+    content: bytes
+
+    def state(self) -> Any:
+        """The state again; `InputError`, `Damaged` or `zlib.error` where these are other bytes."""
+        archive = Archive("a state", zlib.decompress(self.content))
+        return decoded(archive.section("state"), archive.arrays)
+
+
+def _packed(state: Any) -> Any:
+    """A state as bytes; the state itself where it is of a plugin, whose classes nobody knows how to read again."""
+    encoder = Encoder()
+    try:
+        tree = encoder.encode(state, "the state")
+    except NotKept:
+        return state
+    return _Packed(zlib.compress(archive_of({"content": "state"}, {"state": tree}, encoder.arrays), _EFFORT))
 
 
 class RunFolder:
@@ -129,7 +152,7 @@ class RunFolder:
         def keep(found: _Finished) -> _Finished:
             for i, state in found.states:
                 if not self._keep(files[i], state):
-                    held[i] = state
+                    held[i] = state.state() if isinstance(state, _Packed) else state
                 self._note_part()
             return _Finished(())
 
@@ -146,28 +169,21 @@ class RunFolder:
 
     def _keep(self, name: str | None, state: Any) -> bool:
         """Write a state to its file; False where it can have none."""
-        if name is None:
+        if name is None or not isinstance(state, _Packed):
             return False
-        encoder = Encoder()
-        try:
-            tree = encoder.encode(state, "the state")
-        except NotKept:  # of a plugin
-            return False
-        content = archive_of({"content": "state"}, {"state": tree}, encoder.arrays)
-        write_atomic(self.home / PARTS / name, zlib.compress(content, _EFFORT), draft=self.home / _DRAFT)
+        write_atomic(self.home / PARTS / name, state.content, draft=self.home / _DRAFT)
         return True
 
     def _recall(self, name: str | None, work: Callable[[Any], Any], part: Any) -> Any:
         """The state in a file; made anew where the file is damaged."""
         path = self.home / PARTS / str(name)
         try:
-            archive = Archive(str(path), zlib.decompress(path.read_bytes()))
-            return decoded(archive.section("state"), archive.arrays)
+            return _Packed(path.read_bytes()).state()
         except (InputError, Damaged, OSError, zlib.error):
             made_anew(path, "what was kept there (a state) is damaged or of another version")
-        state = work(part)
+        state = _packed(work(part))
         self._keep(name, state)
-        return state
+        return state.state() if isinstance(state, _Packed) else state
 
     def _note_part(self) -> None:
         self._told["done"] += 1
