@@ -2,8 +2,9 @@
 
     python -m benchmarks.scale [--rows 1 20 100] [--rounds 3] [--only WORD] [--clean]
 
-Writes results/scale.json and results/scale.md. Every figure is of a whole process in a fresh interpreter, but for the
-engines, which are kept for three calls, as a service keeps them. Ratios are taken within a round; medians over rounds.
+Writes results/scale.json and results/scale.md, and the tables of docs/scale.md. Every figure is of a whole process in a
+fresh interpreter, but for the engines, which are kept for three calls, as a service keeps them. Ratios are taken within
+a round; medians over rounds.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from typing import Any
 
 from . import data
 from .processes import measured
-from .tables import to_markdown
+from .tables import to_markdown, with_tables
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 ROOT = RESULTS.parent.parent
+PAGE = ROOT / "docs" / "scale.md"
 FIVE = ("source", "ac", "doc", "atc", "cbpe")
 SCANS = ("stream", "threads", "table")
 ENGINES = ("local", "processes", "ray", "spark")
@@ -55,6 +57,8 @@ def main() -> None:
         out = RESULTS if given.only is None else work.parent
         (out / "scale.json").write_text(json.dumps(result, indent=1) + "\n")
         (out / "scale.md").write_text(to_markdown(result))
+        if given.only is None:
+            PAGE.write_text(with_tables(PAGE.read_text(), result))
         print(out / "scale.md")
     finally:
         shutil.rmtree(work, ignore_errors=True)

@@ -7,8 +7,11 @@ import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .paper import on_paper
+
 Round = dict[str, dict[str, Any]]
 MEGA = 1e6
+START, END = "<!-- tables: start -->", "<!-- tables: end -->"
 STATE_ROWS = (
     ("parts", "parts of the file", "{:,.0f}"),
     ("plan_bytes", "bytes of the fitted methods, sent once to each process or machine", "{:,.0f}"),
@@ -16,11 +19,19 @@ STATE_ROWS = (
     ("state_bytes", "bytes of a state, sent back for each part", "{:,.0f}"),
     ("kept_bytes", "bytes of a state in a run folder", "{:,.0f}"),
     ("merge_ms", "ms to merge a state", "{:.2f}"),
-    ("keep_ms", "ms to keep a state", "{:.2f}"),
-    ("recall_ms", "ms to recall a state, with everything that a run does besides", "{:.2f}"),
+    ("pack_ms", "ms to pack a state for a run folder, on the worker", "{:.2f}"),
+    ("unpack_ms", "ms to unpack it, here", "{:.2f}"),
     ("open_ms", "ms to open the head of a file of a folder, 16 at a time", "{:.2f}"),
-    ("cut_ms", "ms to make a part of a file", "{:.3f}"),
+    ("held_bytes_a_file", "bytes that the driver holds of a file", "{:,.0f}"),
+    ("held_bytes_a_part", "bytes that the driver holds of a part", "{:,.0f}"),
 )
+
+
+def with_tables(page: str, result: dict[str, Any]) -> str:
+    """A page of the documentation with these tables between its marks."""
+    before, _, rest = page.partition(START)
+    after = rest.partition(END)[2]
+    return f"{before}{START}\n{to_markdown(result).partition(chr(10))[2].strip()}\n{END}{after}"
 
 
 def to_markdown(result: dict[str, Any]) -> str:
@@ -39,6 +50,7 @@ def to_markdown(result: dict[str, Any]) -> str:
         _throughput(rounds, sizes),
         _engines(rounds, sizes),
         _states(rounds),
+        _on_paper(rounds, sizes),
     ]
     return "\n".join(one for one in sections if one)
 
@@ -189,3 +201,11 @@ def _states(rounds: Sequence[Round]) -> str:
         if found is not None:
             lines.append(f"| {said} | {form.format(found)} |")
     return "\n".join(lines) + "\n" if len(lines) > 3 else ""
+
+
+def _on_paper(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
+    speed = median(rounds, rate("estimate all", sizes[0], sizes[-1], " 2"))
+    if speed is None or "states" not in rounds[0]:
+        return ""
+    told = on_paper(speed * MEGA / 2, lambda key: median(rounds, lambda one: float(one["states"][key])) or 0.0)
+    return f"## On paper: 1e9 and 1e11 rows\n\n{told}"

@@ -25,7 +25,17 @@ from ..store.places import is_remote
 from ..version import __version__
 from .locking import Lock
 
-__all__ = ["LOCK", "MANIFEST", "PARTS", "RunFolder", "places_of_run", "read_manifest", "run_folder"]
+__all__ = [
+    "LOCK",
+    "MANIFEST",
+    "PARTS",
+    "PackedState",
+    "RunFolder",
+    "pack_state",
+    "places_of_run",
+    "read_manifest",
+    "run_folder",
+]
 
 MANIFEST = "run.json"
 _FORMAT = 1
@@ -52,11 +62,11 @@ class _Numbered:
 
     def __call__(self, numbered: tuple[int, Any]) -> _Finished:
         i, part = numbered
-        return _Finished(((i, _packed(self.work(part))),))
+        return _Finished(((i, pack_state(self.work(part))),))
 
 
 @dataclass(frozen=True)
-class _Packed:
+class PackedState:
     """A state as the bytes of its file."""
 
     content: bytes
@@ -67,14 +77,14 @@ class _Packed:
         return decoded(archive.section("state"), archive.arrays)
 
 
-def _packed(state: Any) -> Any:
+def pack_state(state: Any) -> Any:
     """A state as bytes; the state itself where it is of a plugin, whose classes nobody knows how to read again."""
     encoder = Encoder()
     try:
         tree = encoder.encode(state, "the state")
     except NotKept:
         return state
-    return _Packed(zlib.compress(archive_of({"content": "state"}, {"state": tree}, encoder.arrays), _EFFORT))
+    return PackedState(zlib.compress(archive_of({"content": "state"}, {"state": tree}, encoder.arrays), _EFFORT))
 
 
 class RunFolder:
@@ -152,7 +162,7 @@ class RunFolder:
         def keep(found: _Finished) -> _Finished:
             for i, state in found.states:
                 if not self._keep(files[i], state):
-                    held[i] = state.state() if isinstance(state, _Packed) else state
+                    held[i] = state.state() if isinstance(state, PackedState) else state
                 self._note_part()
             return _Finished(())
 
@@ -169,7 +179,7 @@ class RunFolder:
 
     def _keep(self, name: str | None, state: Any) -> bool:
         """Write a state to its file; False where it can have none."""
-        if name is None or not isinstance(state, _Packed):
+        if name is None or not isinstance(state, PackedState):
             return False
         write_atomic(self.home / PARTS / name, state.content, draft=self.home / _DRAFT)
         return True
@@ -178,12 +188,12 @@ class RunFolder:
         """The state in a file; made anew where the file is damaged."""
         path = self.home / PARTS / str(name)
         try:
-            return _Packed(path.read_bytes()).state()
+            return PackedState(path.read_bytes()).state()
         except (InputError, Damaged, OSError, zlib.error):
             made_anew(path, "what was kept there (a state) is damaged or of another version")
-        state = _packed(work(part))
+        state = pack_state(work(part))
         self._keep(name, state)
-        return state.state() if isinstance(state, _Packed) else state
+        return state.state() if isinstance(state, PackedState) else state
 
     def _note_part(self) -> None:
         self._told["done"] += 1
