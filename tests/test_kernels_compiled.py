@@ -308,6 +308,32 @@ def test_libraries_of_linear_algebra_are_looked_for_again_only_after_an_import(m
         assert looked == [1]
 
 
+LOADED_INSIDE = """
+from oodometer import kernels
+from threadpoolctl import threadpool_info
+def most():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+with kernels.one_thread():
+    before = len(most())
+    import scipy.linalg
+    assert len(most()) > before, "no library of its own came with SciPy"
+    with kernels.one_thread():
+        print(most())
+print(most())
+"""
+
+
+def test_a_library_that_is_loaded_inside_keeps_to_one_thread_too() -> None:
+    pytest.importorskip("threadpoolctl")
+    free = {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "2")}
+    done = subprocess.run([sys.executable, "-c", LOADED_INSIDE], capture_output=True, text=True, env=free, check=False)
+    if "no library of its own" in done.stderr:
+        pytest.skip("NumPy and SciPy share a library of linear algebra here")
+    assert done.stderr == ""
+    inside, after = done.stdout.split("\n")[:2]
+    assert (set(inside), set(after)) == (set("[1, ]"), set("[2, ]"))
+
+
 @given(seed=st.integers(0, 999), bins=st.sampled_from([2, 5, 64]), columns=st.integers(1, 4), is_root=st.booleans())
 def test_cells_and_splits_are_the_plain_ones(seed: int, bins: int, columns: int, is_root: bool) -> None:
     rng = np.random.default_rng(seed)

@@ -19,10 +19,10 @@ def measured(command: Sequence[str], environment: dict[str, str] | None = None) 
 
     ``peak_mb`` is the command's own process, ``worker_mb`` the largest other Python process below it (without Java).
     """
+    settings = {**os.environ, **(environment or {})}
+    settings.pop("PYTHONDONTWRITEBYTECODE", None)  # compiled modules are kept, as where a package is installed
     start = time.perf_counter()
-    child = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
-    )
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=settings)
     peaks: dict[int, float] = {}
     over = threading.Event()
 

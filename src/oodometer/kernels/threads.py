@@ -72,17 +72,26 @@ class _LinearAlgebra:
     def __init__(self) -> None:
         self.lock = Lock()
         self.asking = 0
-        self.limit: Any = None
+        self._limits: list[Any] = []
+        self._limited = 0  # modules that were there when the last limit was set
         self._found: tuple[int, Any] = 0, None
 
-    def to_one_thread(self) -> Any:
-        """Set the limit on every library of linear algebra; what comes back can lift it."""
+    def to_one_thread(self) -> None:
+        """Set the limit on every library of linear algebra; on one that was loaded since, too: SciPy brings its own."""
         from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
         modules = len(sys.modules)
+        if self._limits and self._limited == modules:
+            return
         if self._found[0] != modules:
             self._found = modules, ThreadpoolController()
-        return self._found[1].limit(limits=1)
+        self._limited = modules
+        self._limits.append(self._found[1].limit(limits=1))
+
+    def lift(self) -> None:
+        """Let every library have the threads that it had."""
+        while self._limits:
+            self._limits.pop().restore_original_limits()
 
 
 _linear_algebra = _LinearAlgebra()
@@ -93,15 +102,14 @@ def one_thread() -> Iterator[None]:
     """Context in which linear algebra uses one thread: for fits so small that threads would mostly wait for each other.
 
     The limit is the whole process's: the first who asks sets it, the last who leaves lifts it, so that none lifts it
-    for the others, and who asks inside another's context pays nothing.
+    for the others, and who asks inside another's context pays nothing unless a library was loaded in between.
 
     >>> with one_thread():
     ...     float(np.ones(3) @ np.ones(3))
     3.0
     """
     with _linear_algebra.lock:
-        if not _linear_algebra.asking:
-            _linear_algebra.limit = _linear_algebra.to_one_thread()
+        _linear_algebra.to_one_thread()
         _linear_algebra.asking += 1
     try:
         yield
@@ -109,8 +117,7 @@ def one_thread() -> Iterator[None]:
         with _linear_algebra.lock:
             _linear_algebra.asking -= 1
             if not _linear_algebra.asking:
-                _linear_algebra.limit.restore_original_limits()
-                _linear_algebra.limit = None
+                _linear_algebra.lift()
 
 
 def pool(workers: int) -> ThreadPoolExecutor:
