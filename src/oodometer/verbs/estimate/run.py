@@ -20,6 +20,7 @@ from ...passes.base import State
 from ...passes.below_chance import FIELDS_NEEDED, label_warnings
 from ...passes.decisions import check_rule
 from ...passes.folding import Execution, enter_phase
+from ...passes.needed_fields import needed_fields
 from ...passes.plan import EstimationPlan, batch_rows, rounding
 from ...passes.run_folder import places_of_run
 from ...passes.run_folder import run_folder as in_run_folder
@@ -270,6 +271,7 @@ def _for_target(
     skipped = [*fitted.skipped, *unfed, *fitted.unmade, *slow]
     if not plan.methods:
         raise none_applies(skipped, "data that at least one method can use", target)
+    plan = replace(plan, fields=needed_fields(plan, beginning))
     said = [] if beginning.rounded is None else [rounding(beginning.rounded, "the target's")]
     return replace(fitted, plan=plan, skipped=skipped, warnings=[*fitted.warnings, *said])
 
