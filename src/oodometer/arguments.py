@@ -266,7 +266,9 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(
         ("target_accuracies", "require", "weights", "energy", "parameters", "didma_weights", "nidma_weights"), _numbers
     ),
-    **dict.fromkeys(("by", "every", "key", "assume", "fail_when", "positive", "suggest_by", "calibrator", "job", "alarms"), _text),
+    **dict.fromkeys(
+        ("by", "every", "key", "assume", "fail_when", "positive", "suggest_by", "calibrator", "job", "alarms"), _text
+    ),
     **dict.fromkeys(("score", "grid", "energy_unit", "kind", "head", "source", "metric", "label", "id"), _text),
     **dict.fromkeys(("device", "paper", "scale", "method", "format"), _text),
     **dict.fromkeys(("repeats", "suggest", "steps", "judges", "pretraining", "epochs", "last"), _whole),
@@ -279,7 +281,17 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("models",), _several),
     **dict.fromkeys(
         (
-            "reference", "target", "labels", "sources", "data", "pairs", "dev", "calibrate", "outputs", "axes", "payoff",
+            "reference",
+            "target",
+            "labels",
+            "sources",
+            "data",
+            "pairs",
+            "dev",
+            "calibrate",
+            "outputs",
+            "axes",
+            "payoff",
             "store",
         ),
         _anything,

@@ -96,9 +96,9 @@ def _alarm(alarms: tuple[PastAlarm, ...]) -> str:
 
     >>> from ..results.history import PastAlarm
     >>> _alarm((PastAlarm("below", 0.93, 0.93, "2026-11-24T20:00:00+00:00", True),)), _alarm(())
-    ('ALARM since 2026-11-24', '')
+    ('since 2026-11-24', '')
     """
     standing = sorted(str(one.since)[:10] for one in alarms if one.stands)
     if standing:
-        return f"ALARM since {standing[0]}"
+        return f"since {standing[0]}"
     return "ended" if alarms else ""

@@ -1,4 +1,4 @@
-"""Store of past runs: what every kind of it can do; SQLite and PostgreSQL only open a transaction and name their errors."""
+"""Store of past runs: what every kind of it can do; SQLite and PostgreSQL open a transaction and name their errors."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Store(ABC):
     # ------------------------------------------------------------------------------ what all of them do
 
     def check(self) -> None:
-        """See before long work that a run can be added after it: one is added and taken back.
+        """See before long work that a run can be added after it: one is added and taken back; older stores are renewed.
 
         Raises `InputError` as `session` does, and for a store of a newer schema.
         """
@@ -72,11 +72,16 @@ class Store(ABC):
             return
         try:
             with self.session(write=True) as session:
+                older = 0 < self._version(session) < VERSION
                 self._renew(session)
+                if older:
+                    return  # and that stays: what older runs raised is read before the new one is added
                 empty: dict[str, Cell] = dict.fromkeys(("job", "verb", "version", "cut", "answer"), "")
                 counts: dict[str, Cell] = dict.fromkeys(("alarms", "new_alarms", "exit_code"), 0)
                 at = "1970-01-01T00:00:00+00:00"
-                _insert(session, RunRecord({**empty, **counts, "at": at, "options": "{}", "result": "{}"}, (), ()), None)
+                _insert(
+                    session, RunRecord({**empty, **counts, "at": at, "options": "{}", "result": "{}"}, (), ()), None
+                )
                 raise _TakeBack
         except _TakeBack:
             pass

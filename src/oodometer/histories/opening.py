@@ -25,9 +25,7 @@ def open_store(place: Any, argv: str | None = None) -> Store:
     if isinstance(place, Store):
         return place
     if not isinstance(place, (str, os.PathLike)) or not os.fspath(place) or "\0" in str(place):
-        raise UsageError(
-            f"--store: expected the path of a file or postgresql://user@host/database, got {place!r}"
-        )
+        raise UsageError(f"--store: expected the path of a file or postgresql://user@host/database, got {place!r}")
     text = os.fspath(place)
     scheme, sign, rest = text.partition("://")
     if sign and scheme in ("postgresql", "postgres"):
@@ -38,8 +36,7 @@ def open_store(place: Any, argv: str | None = None) -> Store:
         text = rest.removeprefix("/")
     elif sign:
         raise UsageError(
-            "--store: expected the path of a file or postgresql://user@host/database, got "
-            f"{without_passwords(text)}"
+            f"--store: expected the path of a file or postgresql://user@host/database, got {without_passwords(text)}"
         )
     from .sqlite import SqliteStore
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from ..errors import UsageError, near_names
@@ -17,8 +18,10 @@ _RUNS = (
     "id, at, job, verb, version, reference, target, rows, value, lower, upper, level, kind, method, trust, why, truth, "
     "reference_accuracy, diagnosis, alarms, new_alarms, exit_code, repeats, CAST(options AS TEXT)"
 )
+_FIELDS = tuple(one.name for one in fields(PastRun))  # in the order of these columns
 _PARTS = (
-    "kind, part, name, metric, begins, ends, run, rows, value, lower, upper, trust, truth, truth_lower, truth_upper, fell"
+    "kind, part, name, metric, begins, ends, run, rows, value, lower, upper, trust, truth, truth_lower, truth_upper, "
+    "fell"
 )
 
 
@@ -63,8 +66,8 @@ def _job(session: Session, name: str, last: int | None) -> Job:
     columns = ", ".join(f"p.{one.strip()}" for one in _PARTS.split(","))
     parts = session.rows(f"SELECT {columns} FROM oodometer_parts p {alike} ORDER BY p.run, p.place", name, cut, since)
     alarms = session.rows(
-        f"SELECT p.kind, p.part, p.metric, p.rule, p.amount, p.bound, p.verdict, p.since FROM oodometer_alarms p {alike} "
-        "ORDER BY p.run",
+        "SELECT p.kind, p.part, p.metric, p.rule, p.amount, p.bound, p.verdict, p.since FROM oodometer_alarms p "
+        f"{alike} ORDER BY p.run",
         name,
         cut,
         since,
@@ -73,7 +76,8 @@ def _job(session: Session, name: str, last: int | None) -> Job:
 
 
 def _run(row: tuple[Any, ...]) -> PastRun:
-    return PastRun(int(row[0]), str(moment(row[1])), *row[2:23], json.loads(row[23]))
+    told = dict(zip(_FIELDS, row, strict=True))
+    return PastRun(**{**told, "at": str(moment(row[1])), "options": json.loads(row[23])})
 
 
 _Part = tuple[str, str, str]

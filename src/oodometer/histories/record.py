@@ -56,7 +56,8 @@ class PartRow:
 @dataclass(frozen=True)
 class VerdictRow:
     """What a rule said of a part: ``verdict`` is "raised", "by chance" or "holds"; ``since`` when it was first raised,
-    without an end in between."""
+    without an end in between.
+    """
 
     kind: str
     part: str

@@ -39,10 +39,12 @@ class Recorder:
     def record(self, found: Estimation, reference: Any = None) -> Estimation:
         """The estimation with alarms that earlier runs raised marked as known; it is added to the store.
 
-        ``reference`` is what was given as such: without a job its name, else the result's, is that of the job. Raises `NotStoredError`, which holds the estimation, where the store does not take it.
+        ``reference`` is what was given as such: without a job its name, else the result's, is that of the job. Raises
+        `NotStoredError`, which holds the estimation, where the store does not take it.
         """
         found = replace(found, argv=found.argv or self.store.argv)
-        job = self.job or _job_of(reference if isinstance(reference, (str, os.PathLike)) else found.reference.get("name"))
+        named = isinstance(reference, (str, os.PathLike))
+        job = self.job or _job_of(reference if named else found.reference.get("name"))
         answer = _answer(found, self.options)
         try:
             with self.store.reading() if not self.store.is_new() else _Nothing() as session:
@@ -100,7 +102,7 @@ def _earlier(session: Session, job: str, answer: str) -> tuple[int | None, dict[
         job,
         2**62 if before is None else before,
     )
-    return repeats, {tuple(row[:5]): str(moment(row[6])) for row in last}  # type: ignore[misc]
+    return repeats, {tuple(row[:5]): str(moment(row[6])) for row in last}
 
 
 def _is_soon(at: str | None) -> bool:
@@ -127,7 +129,7 @@ def part_key(place: Mapping[str, Any]) -> str:
 
     >>> part_key({"name": "2026-10 to 2026-11", "start": "2026-10-01"}), part_key({"name": "rows 1 to 500", "start": 0})
     ('2026-10', 'rows from 0')
-    >>> part_key({"by": "shop", "slice": "north"}), part_key({"by": "shop", "value": "north"}), part_key({"name": "target"})
+    >>> part_key({"by": "shop", "slice": "north"}), part_key({"by": "shop", "value": "north"}), part_key({})
     ('shop=north', 'shop=north', 'target')
     """
     if "by" in place:
@@ -202,21 +204,26 @@ def _parts(found: Estimation) -> Iterator[PartRow]:
 def _part(kind: str, key: str, part: Part, metric: str, headline: Headline, truth: Interval | None) -> PartRow:
     i, fell = headline.interval, part.fell if metric == "accuracy" else None
     return PartRow(
-        kind,
-        key,
-        visible(part.name),
-        metric,
-        part.rows,
-        _text(part.place.get("start")),
-        _text(part.place.get("end")),
-        *map(_number, (i.value, i.lower, i.upper, i.level)),
-        i.kind,
-        headline.method,
-        headline.trust,
-        _text(headline.why),
-        *((None, None, None) if truth is None else map(_number, (truth.value, truth.lower, truth.upper))),
-        None if fell is None else ("alarm" if fell.alarm else fell.verdict),
-        None if fell is None else _number(fell.p),
+        kind=kind,
+        part=key,
+        name=visible(part.name),
+        metric=metric,
+        rows=part.rows,
+        begins=_text(part.place.get("start")),
+        ends=_text(part.place.get("end")),
+        value=_number(i.value),
+        lower=_number(i.lower),
+        upper=_number(i.upper),
+        level=_number(i.level),
+        interval_kind=i.kind,
+        method=headline.method,
+        trust=headline.trust,
+        why=_text(headline.why),
+        truth=None if truth is None else _number(truth.value),
+        truth_lower=None if truth is None else _number(truth.lower),
+        truth_upper=None if truth is None else _number(truth.upper),
+        fell=None if fell is None else "alarm" if fell.alarm else fell.verdict,
+        fell_p=None if fell is None else _number(fell.p),
     )
 
 

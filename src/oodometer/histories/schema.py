@@ -1,4 +1,4 @@
-"""Schema: the tables of a store of past runs, the same words for SQLite and PostgreSQL, and how old ones are renewed."""
+"""Schema: the tables of a store of past runs, in the same words for SQLite and PostgreSQL, and how they are renewed."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ TABLES = ("oodometer_store", "oodometer_runs", "oodometer_parts", "oodometer_ala
 
 # Columns that are written, in the order of the values.
 _COLUMNS = {
-    "oodometer_runs": "id at job verb version reference target rows reference_accuracy value lower upper level kind method "
-    "trust why truth diagnosis alarms new_alarms exit_code cut answer repeats options result",
-    "oodometer_parts": "run place kind part name begins ends rows metric value lower upper level interval_kind method trust "
-    "why truth truth_lower truth_upper fell fell_p",
+    "oodometer_runs": "id at job verb version reference target rows reference_accuracy value lower upper level kind "
+    "method trust why truth diagnosis alarms new_alarms exit_code cut answer repeats options result",
+    "oodometer_parts": "run place kind part name begins ends rows metric value lower upper level interval_kind method "
+    "trust why truth truth_lower truth_upper fell fell_p",
     "oodometer_alarms": "run kind part name metric rule amount bound value p verdict since",
 }
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .shown import Shown
 from .values import plain
 
 __all__ = ["History", "Job", "PastAlarm", "PastPart", "PastRun", "Seen"]
@@ -154,7 +153,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class History(Shown):
+class History:
     """What a store holds, job by job; ``store`` names it without a password.
 
     >>> History("runs.sqlite", ()).to_dict()["jobs"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ...passes.chunking import Chunks, parse_chunks
 from ...passes.folding import Execution
 from ...predictions import FIELDS
 from ...registry import find
-from ...results.alarms import ASKED, AlarmRule, Asked, FailWhen
+from ...results.alarms import ASKED, AlarmRule, FailWhen
 from ...results.backtest import Backtest
 from ...results.estimation import ASSUMPTIONS
 
@@ -129,7 +129,7 @@ class EstimateOptions:
         from ...histories import Recorder, open_store
 
         job = None if self.job is None else visible(self.job.strip())
-        return Recorder(open_store(self.store), job, cast(Asked, self.alarms), self._told())
+        return Recorder(open_store(self.store), job, self.alarms, self._told())
 
     def _told(self) -> dict[str, Any]:
         """What a store keeps of the options."""
