@@ -138,6 +138,6 @@ def one_night(place: str, months: Mapping[str, float | tuple[float, int]], **mor
     asked |= {"methods": ["ac"], "backtest": None, "diagnosis": False, "calibrator": "none", **more}
     if asked["every"] is None and asked.get("by") is None:
         del asked["every"]
-    reference = {"probabilities": [[0.9, 0.1], [0.2, 0.8]] * 60, "label": [0, 1] * 60}
+    reference = {"probabilities": [[0.9, 0.1], [0.2, 0.8]] * 60, "label": ([0, 1] * 4 + [1, 1] + [0, 0]) * 10}
     target = {"probabilities": np.stack([p, 1 - p], axis=1), "time": np.array(times)}
     return oodometer.estimate(reference, target, **asked)

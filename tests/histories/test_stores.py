@@ -29,7 +29,7 @@ def count(store: Store, table: str = "oodometer_runs") -> int:
 
 
 def test_a_run_comes_back_whole(place: str, store: Store, night: Night) -> None:
-    found = night({"2026-01": 0.9, "2026-02": 0.7}, metrics=["f1"], methods=["cbpe"])
+    found = night({"2026-01": 0.9, "2026-02": 0.7}, metrics=["f1"], methods=["ac", "cbpe"])
     job = oodometer.history(place)["shop"]
     (run,) = job.runs
     i = found.headline.interval
