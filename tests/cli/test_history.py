@@ -63,7 +63,8 @@ def test_night_after_night(home: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert main(["history", "runs.sqlite"]) == 0
     runs, chunks = capsys.readouterr().out.rpartition("\nchunk ")[::2]
     assert "reference: 5 runs" in runs
-    assert [line.split()[-1] for line in runs.splitlines() if line[:1].isdigit()] == ["0", "3", "0", "3", "3"]
+    table = runs.partition("reference: 5 runs")[2]
+    assert [line.split()[-1] for line in table.splitlines() if line[:1].isdigit()] == ["0", "3", "0", "3", "3"]
     assert [line.split()[0] for line in chunks.splitlines() if line.startswith("2026")] == [
         "2026-01", "2026-02", "2026-03", "2026-04"
     ]  # fmt: skip

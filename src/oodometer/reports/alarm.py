@@ -32,7 +32,9 @@ def banner(result: Result) -> dict[str, Any] | None:
     counts = [one for one in rows if not (new_only and one.get("known_since"))]
     return {
         "raised": bool(found.get("raised")),
-        "title": _title(found, len({one["name"] for one in counts}), "new " if new_only and rows else ""),
+        "title": _title(
+            found, len({one["name"] for one in counts}), len({one["name"] for one in rows}) if new_only else 0
+        ),
         "rules": [_rule(one) for one in _mappings(found.get("rules"))],
         "when": WHEN.get(str(found.get("when"))),
         "part": str(found.get("of") or "target"),
@@ -49,14 +51,21 @@ def _mappings(given: Any) -> list[Mapping[str, Any]]:
     return [one for one in given or () if isinstance(one, Mapping)]
 
 
-def _title(found: Mapping[str, Any], failing: int, new: str) -> str:
+def _title(found: Mapping[str, Any], failing: int, all_failing: int) -> str:
+    """How many parts raise an alarm; where only new ones count, ``all_failing`` are known or new."""
     part, judged = str(found.get("of") or "target"), found.get("judged")
     everything = (
         "the target" if part == "target" else counted(judged, part) if isinstance(judged, int) else f"all {part}s"
     )
+    known = max(all_failing - failing, 0)
     if not found.get("raised"):
-        return f"No {new}alarm" if part == "target" else f"No {new}alarm in {everything}"
-    return "Alarm" if part == "target" else f"Alarm in {failing} of {everything}"
+        new = "new " if known else ""
+        return f"No {new}alarm" if part == "target" else f"No {new}alarm in {everything}" + _known(known)
+    return "Alarm" if part == "target" else f"Alarm in {failing} of {everything}" + _known(known)
+
+
+def _known(many: int) -> str:
+    return f", {many} known from earlier runs" if many else ""
 
 
 def _rule(one: Mapping[str, Any]) -> str:
