@@ -102,6 +102,20 @@ def test_json_and_page_of_a_history(home: Path, capsys: pytest.CaptureFixture[st
     assert oodometer.history("runs.sqlite", job="loans")["loans"].runs[0].exit_code == 3
 
 
+def test_the_whole_result_of_one_run(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("altair")
+    ask(home, ("2026-01", 0.7), more=("--json", "then.json"))
+    ask(home, ("2026-01", 0.9))
+    capsys.readouterr()
+    assert main(["history", "runs.sqlite", "--run", "1"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads((home / "then.json").read_text())
+    assert main(["history", "runs.sqlite", "--run", "1", "--report", "then.html"]) == 0
+    assert "How good is the model on data without labels?" in (home / "then.html").read_text()
+    assert main(["history", "runs.sqlite", "--run", "3"]) == 2
+    assert "runs.sqlite has no run 3; `oodometer history` lists the runs" in capsys.readouterr().err
+    assert main(["history", "runs.sqlite", "--run", "1", "--last", "1"]) == 2
+
+
 def test_a_store_without_runs(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "empty.sqlite").touch()
     assert main(["history", "empty.sqlite"]) == 0

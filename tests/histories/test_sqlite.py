@@ -38,7 +38,7 @@ def test_files_of_another_kind(tmp_path: Path) -> None:
     before = other.read_bytes()
     refused(str(other), "another kind of file", "choose another path")
     assert other.read_bytes() == before
-    refused(str(tmp_path), "no file that can be opened")
+    refused(str(tmp_path), "a folder; name a file in it")
     refused(str(tmp_path / "none" / "runs.sqlite"), "no such folder", f"make {tmp_path / 'none'} first")
 
 

@@ -43,11 +43,7 @@ def test_charts_show_the_newest_estimates_with_truth_and_alarms(history: dict[st
     assert figure is not None
     assert figure.title.replace("\N{NO-BREAK SPACE}", " ") == "Lowest in 2026-02: 72.0 %; 2 of 3 chunks with an alarm"
     assert figure.caption.endswith("Rings are alarms that stand. Grey rings are alarms that ended.")
-    rows = (
-        figure.spec["layer"][0]["data"]["values"]
-        if "data" in figure.spec["layer"][0]
-        else figure.spec["data"]["values"]
-    )
+    rows = next(one for one in figure.spec["datasets"].values() if "alarm" in one[0])
     assert [(one["value"], one["truth"], one["alarm"], one["ended"]) for one in rows] == [
         (0.90, 0.88, False, True),
         (0.72, 0.70, True, False),

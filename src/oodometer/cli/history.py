@@ -33,14 +33,23 @@ def history(
     ],
     job: Annotated[str | None, typer.Option(help="Only the runs of this job.", metavar="NAME")] = None,
     last: Annotated[int | None, typer.Option(help="Only the newest so many runs of each job.", metavar="N")] = None,
+    run: Annotated[
+        int | None,
+        typer.Option(
+            help="Instead, the whole result of this run, as --json (by default) or --report.", metavar="NUMBER"
+        ),
+    ] = None,
     json: options.Json = None,
     report: options.Report = None,
 ) -> None:
     """Show past runs: how estimates changed, what came true, which alarms stand."""
-    from ..verbs.history import history as run
+    from ..verbs.history import history as read
 
     output.check_page(report)
-    found = replace(run(store, job=job, last=last), argv=output.command_line())
+    if run is not None:
+        _deliver_run(store, run, (job, last), json, report)
+        return
+    found = replace(read(store, job=job, last=last), argv=output.command_line())
     output.deliver(found.to_dict(), json=json, report=report)
     if json == "-":
         return
@@ -49,6 +58,16 @@ def history(
         return
     for one in found.jobs:
         _show(one)
+
+
+def _deliver_run(store: str, run: int, others: tuple[object, ...], json: str | None, report: str | None) -> None:
+    """The result of one run, as the run itself would have written it."""
+    from ..errors import UsageError
+    from ..histories import kept_result, open_store
+
+    if others != (None, None):
+        raise UsageError("--run names one run; leave out --job and --last")
+    output.deliver(kept_result(open_store(store), run), json="-" if json is report is None else json, report=report)
 
 
 def _show(job: Job) -> None:

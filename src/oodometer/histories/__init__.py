@@ -2,6 +2,7 @@
 
 from .base import Store
 from .opening import open_store
+from .reading import kept_result, read_history
 from .recording import Recorder
 
-__all__ = ["Recorder", "Store", "open_store"]
+__all__ = ["Recorder", "Store", "kept_result", "open_store", "read_history"]

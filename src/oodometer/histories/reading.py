@@ -45,7 +45,10 @@ def read_history(store: Store, job: str | None = None, last: int | None = None) 
 
 
 def kept_result(store: Store, number: int) -> dict[str, Any]:
-    """The whole result of a run, as ``--json`` wrote it then; `UsageError` for a number that is not there."""
+    """The whole result of a run, as ``--json`` wrote it then, for `write_report` or a program of your own.
+
+    Raises `UsageError` for a number that is not there, `InputError` as `Store.session` does.
+    """
     with store.reading() as session:
         found = [] if session is None else session.rows(
             "SELECT CAST(result AS TEXT) FROM oodometer_runs WHERE id = %s", number

@@ -57,6 +57,8 @@ class SqliteStore(Store):
     def session(self, *, write: bool) -> Iterator[Session]:
         """A transaction; see `Store.session`."""
         mode = "rwc" if write else "ro"
+        if self._path.is_dir():
+            raise self._error("a folder", "name a file in it, such as runs.sqlite")
         if not write and not self._path.exists():
             raise self._error("no such file", "check the path; `oodometer estimate --store` makes a store")
         try:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..arguments import checked
-from ..histories import open_store
-from ..histories.reading import read_history
+from ..histories import open_store, read_history
 from ..results.history import History
 
 __all__ = ["history"]
