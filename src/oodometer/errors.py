@@ -6,9 +6,9 @@ OodometerError                    the root; catch this one
 ├── UsageError                    a command or a call makes no sense               (exit code 2)
 │   └── UnknownColumnError        a column that was named is not there             (exit code 2)
 ├── NotApplicable                 a method cannot answer on these data (a skip, not a failure)
-├── MissingExtraError             an optional dependency is absent                 (exit code 2)
-└── WorkError                     the work itself failed                           (exit code 1)
-    └── NotStoredError            an answer is there, and its store did not take it; `found` is the answer
+├── WorkError                     the work itself failed                           (exit code 1)
+│   └── NotStoredError            the answer is there, its store did not take it   (exit code 1)
+└── MissingExtraError             an optional dependency is absent                 (exit code 2)
 """
 
 from __future__ import annotations

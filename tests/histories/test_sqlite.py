@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -82,6 +83,27 @@ def test_a_store_without_the_right_to_write(place: str, night: Night) -> None:
     os.chmod(Path(place).parent, 0o500)
     refused(f"{place}.new", "a folder that cannot be written")
     os.chmod(Path(place).parent, 0o700)
+
+
+def test_what_a_killed_writer_left_half_done_is_taken_back_by_a_reader(
+    place: str, night: Night, tmp_path: Path
+) -> None:
+    for rows in (40, 41, 42):
+        night({f"2026-{month:02}": (0.9, rows) for month in range(1, 13)})
+    connection = sqlite3.connect(place, isolation_level=None)
+    connection.execute("PRAGMA cache_size = 1")  # so that pages are written before the end
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("UPDATE oodometer_parts SET value = 0.5, why = 'half done'")
+    connection.execute("DELETE FROM oodometer_runs WHERE id > 1")
+    (tmp_path / "copy").mkdir()
+    for name in ("runs.sqlite", "runs.sqlite-journal"):
+        shutil.copy(tmp_path / name, tmp_path / "copy" / name)
+    connection.execute("ROLLBACK")
+    connection.close()
+    assert b"half done" in (tmp_path / "copy" / "runs.sqlite").read_bytes()
+    job = oodometer.history(tmp_path / "copy" / "runs.sqlite")["shop"]
+    assert len(job.runs) == 3
+    assert all(one.value != 0.5 for part in job.parts for one in part.seen)
 
 
 def test_further_errors_of_the_library_are_one_line(place: str) -> None:

@@ -77,7 +77,11 @@ def test_the_newest_estimate_and_the_truth_that_came_later(place: str, night: Ni
 def test_jobs_stand_beside_each_other(place: str, night: Night) -> None:
     night({"2026-01": 0.9}, job="b")
     night({"2026-01": 0.9}, job="a")
-    assert [one.name for one in oodometer.history(place).jobs] == ["a", "b"]
+    both = oodometer.history(place)
+    assert [one.name for one in both.jobs] == ["a", "b"]
+    assert repr(both).endswith("a: 1 run, 1 chunk\n  b: 1 run, 1 chunk")
+    with pytest.raises(UsageError, match="there is no job 'c'; there is a, b"):
+        both["c"]
     assert [one.name for one in oodometer.history(place, job="b").jobs] == ["b"]
     with pytest.raises(UsageError, match=r"has no job bb; did you mean b\? it has a, b$|has no job bb; it has a, b$"):
         oodometer.history(place, job="bb")

@@ -131,7 +131,7 @@ def _sentence(said: str) -> str:
     """The first thing that was said, without the hints below it.
 
     >>> _sentence("connection failed: FATAL: no such thing DETAIL: it is long HINT: try")
-    'connection failed: FATAL: no such thing'
+    'FATAL: no such thing'
     """
     for sign in (" DETAIL:", " HINT:", " LINE 1:", " CONTEXT:", " Multiple connection attempts", " - multiple"):
         said = said.partition(sign)[0]

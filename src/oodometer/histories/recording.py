@@ -271,7 +271,7 @@ def _rounded(part: PartRow) -> list[float | None]:
 
 
 def _json(told: Any) -> str:
-    return json.dumps(plain(told), allow_nan=False, default=str)  # in ASCII, which every database takes
+    return json.dumps(plain(told), allow_nan=False, default=str, separators=(",", ":"))  # ASCII, which all stores take
 
 
 def _text(value: Any) -> str | None:

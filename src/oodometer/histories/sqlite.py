@@ -56,7 +56,8 @@ class SqliteStore(Store):
     @contextmanager
     def session(self, *, write: bool) -> Iterator[Session]:
         """A transaction; see `Store.session`."""
-        mode = "rwc" if write else "ro"
+        # A reader, too, must be able to take back what a killed writer left half done, where it may.
+        mode = "rwc" if write else "rw" if self._may_write() else "ro"
         if self._path.is_dir():
             raise self._error("a folder", "name a file in it, such as runs.sqlite")
         if not write and not self._path.exists():
@@ -73,6 +74,9 @@ class SqliteStore(Store):
                 connection.execute("COMMIT")
         except sqlite3.Error as error:
             raise self._told(error) from error
+
+    def _may_write(self) -> bool:
+        return os.access(self._path, os.W_OK) and os.access(self._path.parent, os.W_OK)
 
     def has_table(self, session: Session, name: str) -> bool:
         """Whether there is such a table in the file."""

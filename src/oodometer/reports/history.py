@@ -65,7 +65,7 @@ def sentence(job: Result) -> str:
     """What the newest run said, when it was, and which alarms stand.
 
     >>> run = {"number": 3, "at": "2026-11-24T05:15:00+00:00", "value": 0.9, "lower": 0.8, "upper": 0.95, "rows": 1500}
-    >>> sentence({"runs": [run], "parts": []})
+    >>> sentence({"runs": [run], "parts": []}).replace("\N{NO-BREAK SPACE}", " ")
     'The newest of 1 run, of 2026-11-24 05:15 UTC, estimates 90.0 % (80.0–95.0 %) on 1,500 rows. No alarm stands.'
     """
     runs = job["runs"]

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .values import plain
+from ..errors import UsageError
+from .values import counted, plain
 
 __all__ = ["History", "Job", "PastAlarm", "PastPart", "PastRun", "Seen"]
 
@@ -126,13 +127,16 @@ class PastPart:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Job:
     """A series of runs, oldest first, and the parts of its targets along time, as the newest run cuts them."""
 
     name: str
     runs: tuple[PastRun, ...]
     parts: tuple[PastPart, ...]
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {counted(len(self.runs), 'run')}, {counted(len(self.of(self.cut)), self.cut)}"
 
     def of(self, kind: str, metric: str = "accuracy") -> tuple[PastPart, ...]:
         """The parts of one kind ("target", "chunk" or "slice"), one number each."""
@@ -152,20 +156,27 @@ class Job:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class History:
     """What a store holds, job by job; ``store`` names it without a password.
 
-    >>> History("runs.sqlite", ()).to_dict()["jobs"]
-    []
+    >>> History("runs.sqlite", (Job("car_loan", (), ()),))
+    past runs in runs.sqlite
+      car_loan: 0 runs, 0 targets
     """
 
     store: str
     jobs: tuple[Job, ...]
     argv: str | None = None
 
+    def __repr__(self) -> str:
+        return "\n  ".join([f"past runs in {self.store}", *map(repr, self.jobs)])
+
     def __getitem__(self, job: str) -> Job:
-        return next(one for one in self.jobs if one.name == job)
+        for one in self.jobs:
+            if one.name == job:
+                return one
+        raise UsageError(f"there is no job {job!r}; there is {', '.join(one.name for one in self.jobs) or 'none yet'}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
