@@ -85,9 +85,7 @@ def test_a_store_without_the_right_to_write(place: str, night: Night) -> None:
     os.chmod(Path(place).parent, 0o700)
 
 
-def test_what_a_killed_writer_left_half_done_is_taken_back_by_a_reader(
-    place: str, night: Night, tmp_path: Path
-) -> None:
+def test_a_reader_takes_back_what_a_killed_writer_left(place: str, night: Night, tmp_path: Path) -> None:
     for rows in (40, 41, 42):
         night({f"2026-{month:02}": (0.9, rows) for month in range(1, 13)})
     connection = sqlite3.connect(place, isolation_level=None)
