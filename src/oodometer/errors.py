@@ -56,19 +56,29 @@ def _seen(sign: str) -> str:
 
 
 _PASSWORDS = (
+    (re.compile(r"('postgres(?:ql)?://[^\s:/@?']*):[^']*@"), r"\1:***@"),  # as a shell quotes it
+    (re.compile(r"(\bpostgres(?:ql)?://[^\s:/@?]*):\S*@"), r"\1:***@"),
     (re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s:/@?]*):[^\s/]*@", re.IGNORECASE), r"\1:***@"),
-    (re.compile(r"([?&]password=)[^\s&'\"]*", re.IGNORECASE), r"\1***"),
+    (re.compile(r"([?&]password=)[^\s&'\"]*?(?=:?(?:[\s&'\"]|$))", re.IGNORECASE), r"\1***"),
 )
+_WORD = re.compile(r"(postgres(?:ql)?://[^\s:/@?]*):.*@", re.DOTALL)
 
 
-def without_passwords(text: str) -> str:
+def without_passwords(text: str, *, word: bool = False) -> str:
     """Text with every password in a URL hidden: what is said or written of an address must not hold it.
+
+    ``word``: the text is one word of a command, so that a password may hold spaces.
 
     >>> without_passwords("--store postgresql://me:secret@host/db?password=secret&sslmode=require")
     '--store postgresql://me:***@host/db?password=***&sslmode=require'
+    >>> without_passwords("--store=postgresql://me:my secret@host/db", word=True)
+    '--store=postgresql://me:***@host/db'
     """
+    if "://" not in text:
+        return text
+    text = _WORD.sub(r"\1:***@", text) if word else text
     for sign, hidden in _PASSWORDS:
-        text = sign.sub(hidden, text) if "://" in text else text
+        text = sign.sub(hidden, text)
     return text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import json
+import shlex
 import socket
 import time
 from collections.abc import Callable
@@ -14,8 +15,8 @@ import pytest
 
 import oodometer
 from oodometer import Estimation
-from oodometer.cli import main
-from oodometer.errors import InputError, MissingExtraError, UsageError, without_passwords
+from oodometer.cli import main, output
+from oodometer.errors import InputError, MissingExtraError, UsageError
 from oodometer.histories import base, open_store
 from oodometer.predictions import Predictions
 from oodometer.store import write_predictions
@@ -147,13 +148,34 @@ def test_a_server_that_only_reads(database: str, night: Night) -> None:
     assert len(oodometer.history(database).jobs) == 1
 
 
-def test_addresses_that_are_none(database: str) -> None:
-    for address in (f"postgresql://me:{ENCODED}@host:many/db", f"postgresql://me:{ENCODED}@host/db?nothing=1"):
-        with pytest.raises((UsageError, InputError)) as error:
-            open_store(address).check()
-        assert not [one for one in SECRETS if one in str(error.value)]
-    raw = "postgresql://me:s3cr:et@host/db"
-    assert without_passwords(f"--store '{raw}'") == "--store 'postgresql://me:***@host/db'"
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"postgresql://me:{ENCODED}@host:many/db",
+        f"postgresql://me:{ENCODED}@host/db?nothing=1",
+        f"postgresql://me:{PASSWORD}@host:many/db",
+        f"postgresql://me:{ENCODED}@[host/db",
+        f"postgresql://[me:{ENCODED}@host/db",
+        f"postgresql://host:many/db?user=me&password={ENCODED}",
+    ],
+)
+def test_addresses_that_are_none(address: str) -> None:
+    said = "expected an address such as postgresql://user@host:5432/database|[*@dbe]: expected a PostgreSQL server that"
+    with pytest.raises((UsageError, InputError), match=said) as error:
+        open_store(address).check()
+    assert error.value.exit_code == 2
+    assert not [one for one in SECRETS if one in str(error.value)]
+
+
+@pytest.mark.parametrize("password", ["s3cr3t", "s3cr3t@a", "s3cr3t/b", "s3cr3t:c", "s3cr3t d", "'s3cr3t'"])
+def test_commands_and_errors_hide_a_password(password: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = f"postgresql://me:{password}@host/db"
+    monkeypatch.setattr("sys.argv", ["oodometer", "history", address, f"--store={address}"])
+    assert "s3cr" not in output.command_line()
+    assert "s3cr" not in open_store(address).name
+    if "'" not in password:
+        assert "s3cr" not in str(UsageError(f"try: {shlex.join(['oodometer', 'history', address])}"))
+    assert str(UsageError("s3://a@b/c and http://host:80/x@y")) == "s3://a@b/c and http://host:80/x@y"
 
 
 def test_tables_lie_where_the_search_path_says(database: str, night: Night) -> None:

@@ -292,7 +292,7 @@ def command_line() -> str:
     from ..errors import without_passwords
 
     said = _defaults.get()
-    words = [without_passwords(word) for word in sys.argv[1:]]
+    words = [without_passwords(word, word=True) for word in sys.argv[1:]]
     return shlex.join(["oodometer", *words]) + (f"  # {said}" if said else "")
 
 

@@ -35,9 +35,8 @@ def open_store(place: Any, argv: str | None = None) -> Store:
     if sign and scheme == "sqlite":  # as other libraries write it: sqlite:///relative, sqlite:////absolute
         text = rest.removeprefix("/")
     elif sign:
-        raise UsageError(
-            f"--store: expected the path of a file or postgresql://user@host/database, got {without_passwords(text)}"
-        )
+        said = without_passwords(text, word=True)
+        raise UsageError(f"--store: expected the path of a file or postgresql://user@host/database, got {said}")
     from .sqlite import SqliteStore
 
     return SqliteStore(text, argv)

@@ -50,7 +50,7 @@ class PostgresStore(Store):
     kind = "PostgreSQL"
 
     def __init__(self, address: str, argv: str | None = None) -> None:
-        super().__init__(without_passwords(address), argv)
+        super().__init__(without_passwords(address, word=True), argv)
         self._address = address
         self._secrets = _passwords(address)
 
@@ -79,10 +79,10 @@ class PostgresStore(Store):
 
     def _connected(self, psycopg: Any) -> Any:
         """A new connection; poolers need statements that are not prepared."""
-        asked = parse_qs(urlsplit(self._address).query)
         bounds = {"connect_timeout": round(base.WAIT), "tcp_user_timeout": round(1000 * base.WAIT)}
-        bounds = {name: value for name, value in bounds.items() if name not in asked}
         try:
+            asked = parse_qs(urlsplit(self._address).query)
+            bounds = {name: value for name, value in bounds.items() if name not in asked}
             return psycopg.connect(self._address, prepare_threshold=None, application_name="oodometer", **bounds)
         except (psycopg.ProgrammingError, UnicodeError, ValueError):  # what it says may quote a password
             raise UsageError(
