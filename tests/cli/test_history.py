@@ -147,6 +147,21 @@ def test_a_store_that_fails_at_the_end_ends_in_1_with_the_answer(
     monkeypatch.undo()
 
 
+def test_a_store_that_cannot_be_read_any_more_loses_no_answer(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ask(home, ("2026-01", 0.7)) == 3
+    capsys.readouterr()
+    monkeypatch.setattr(Store, "check", lambda self: Path("runs.sqlite").write_text("another program's own file" * 9))
+    assert ask(home, ("2026-01", 0.7), ("2026-02", 0.9), more=("--alarms", "new", "--json", "answer.json")) == 1
+    shown = capsys.readouterr()
+    assert "ALARM 2026-01" in shown.out  # nobody can say that it is known
+    assert json.loads((home / "answer.json").read_text())["alarms"]["new"] == 1
+    (line,) = shown.err.splitlines()
+    assert line.startswith("oodometer: the answer is there, but the store did not take this run: runs.sqlite: expected")
+    assert Path("runs.sqlite").read_text().startswith("another program's")
+
+
 def test_a_store_that_cannot_be_used_is_told_before_the_work(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "runs.sqlite").write_text("no store at all, but long enough to be read as one")
     assert ask(home, ("2026-01", 0.9), more=("--json", "answer.json")) == 2

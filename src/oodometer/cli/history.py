@@ -67,7 +67,9 @@ def _deliver_run(store: str, run: int, others: tuple[object, ...], json: str | N
 
     if others != (None, None):
         raise UsageError("--run names one run; leave out --job and --last")
-    output.deliver(kept_result(open_store(store), run), json="-" if json is report is None else json, report=report)
+    if json is None and report is None:
+        json = "-"
+    output.deliver(kept_result(open_store(store), run), json=json, report=report)
 
 
 def _show(job: Job) -> None:

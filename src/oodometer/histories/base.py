@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from ..errors import InputError, NotStoredError, WorkError
@@ -38,7 +39,7 @@ class Store(ABC):
 
     def __init__(self, name: str, argv: str | None = None) -> None:
         self.name, self.argv = name, argv
-        self._waiting: list[tuple[RunRecord, int | None]] | None = None
+        self._waiting: list[Callable[[], None]] | None = None
 
     # ------------------------------------------------------------------------------ what a kind of store defines
 
@@ -91,15 +92,25 @@ class Store(ABC):
 
         Raises `NotStoredError` where that fails.
         """
-        if self._waiting is not None:
-            self._waiting.append((run, repeats))
-            return
+        self._now_or_later(partial(self._add, run, repeats))
+
+    def refuse(self, error: NotStoredError) -> None:
+        """Raise the error when the run would have been added."""
+        self._now_or_later(partial(_raise, error))
+
+    def _add(self, run: RunRecord, repeats: int | None) -> None:
         try:
             with self.session(write=True) as session:
                 self._renew(session)
                 _insert(session, run, repeats)
         except (InputError, WorkError) as error:
             raise NotStoredError(f"the answer is there, but the store did not take this run: {error}") from error
+
+    def _now_or_later(self, act: Callable[[], None]) -> None:
+        if self._waiting is None:
+            act()
+        else:
+            self._waiting.append(act)
 
     @contextmanager
     def afterwards(self) -> Iterator[Store]:
@@ -110,12 +121,11 @@ class Store(ABC):
         self._waiting = []
         try:
             yield self
-        except BaseException:
+            waiting = self._waiting
+        finally:
             self._waiting = None
-            raise
-        waiting, self._waiting = self._waiting, None
-        for run, repeats in waiting:
-            self.append(run, repeats)
+        for act in waiting:
+            act()
 
     @contextmanager
     def reading(self) -> Iterator[Session | None]:
@@ -164,6 +174,10 @@ class Store(ABC):
 
 class _TakeBack(Exception):
     """Ends a transaction of which nothing is to stay."""
+
+
+def _raise(error: Exception) -> None:
+    raise error
 
 
 def _insert(session: Session, run: RunRecord, repeats: int | None) -> None:

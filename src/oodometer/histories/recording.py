@@ -52,7 +52,10 @@ class Recorder:
         except InputError as error:
             if found.alarms is not None:  # nobody can say what is known, so all of it is new
                 found = replace(found, alarms=found.alarms.compared([None] * len(found.alarms.where), self.asked))
-            raise NotStoredError(f"the answer is there, but the store cannot be read: {error}", found) from error
+            self.store.refuse(
+                NotStoredError(f"the answer is there, but the store did not take this run: {error}", found)
+            )
+            return found
         if found.alarms is not None:
             since = [known.get(_verdict(one, "raised").key) for one in found.alarms.where]
             found = replace(found, alarms=found.alarms.compared(since, self.asked))
