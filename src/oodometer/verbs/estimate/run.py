@@ -80,6 +80,9 @@ def estimate(
     workers: int | None = None,
     seed: int = 0,
     run_folder: str | Path | None = None,
+    store: Any = None,
+    job: str | None = None,
+    alarms: str = "all",
     progress: Callable[[int, int], None] | None = None,
 ) -> Estimation:
     """Estimate the accuracy of a model on unlabelled data, by every method that the data can feed.
@@ -155,11 +158,18 @@ def estimate(
         of a target that has grown (a folder of Parquet, Arrow or NPZ files) only new files are read; the result is that
         of a run from the start. Parts are read anew where their file, the reference, the options that shape what is
         learnt, or the version of this package has changed.
+    store, job :
+        Store of past runs that the answer is added to: the path of a file (SQLite), or
+        ``"postgresql://user@host/database"``; `oodometer.history` reads it. Runs of one ``job`` belong together; by
+        default it is the name of the reference. The store is looked at before the work.
+    alarms :
+        Which alarms count: "all", or with a store "new", those that stood in no earlier run of the job.
     progress :
         Called with (parts done, parts in all).
 
-    Raises `InputError` for input that cannot become a number, `UsageError` for a call that makes no sense; a
-    method that does not apply is skipped with its reason.
+    Raises `InputError` for input that cannot become a number, `UsageError` for a call that makes no sense, and
+    `oodometer.errors.NotStoredError`, which holds the answer, where the store did not take it; a method that does not
+    apply is skipped with its reason.
 
     >>> reference = {"probabilities": [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4]] * 40, "label": [0, 0, 1] * 40}
     >>> found = estimate(reference, {"probabilities": [[0.9, 0.1], [0.6, 0.4]] * 40}, methods=["source", "atc"])
@@ -191,12 +201,19 @@ def estimate(
         fail_drop=fail_drop,
         fail_when=fail_when,
         seed=seed,
+        store=store,
+        job=job,
+        alarms=alarms,
         execution=Execution(engine, workers, progress),
     )
+    recorder = options.recorder
+    if recorder is not None:
+        recorder.store.check()
     about = {} if run_folder is None else {"verb": "estimate", **places_of_run(reference=reference, target=target)}
     with limited_to(workers), in_run_folder(run_folder, about) as folder:
-        options = replace(options, execution=replace(options.execution, folder=folder))
-        return _estimate(reference, target, options)
+        placed = replace(options, execution=replace(options.execution, folder=folder))
+        found = _estimate(reference, target, placed)
+    return found if recorder is None else recorder.record(found, reference)
 
 
 def _estimate(reference: Any, target: Any, options: EstimateOptions) -> Estimation:
