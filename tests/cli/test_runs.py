@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from oodometer.errors import InputError
-from oodometer.passes.locking import Lock
 from oodometer.passes.run_folder import run_folder
+from oodometer.runs import Lock
 from oodometer.verbs.runs import runs
 
 ABOUT = {"verb": "estimate", "reference": "/data/reference.parquet", "target": "/lake/predictions"}

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..passes.locking import is_locked
-from ..passes.run_folder import LOCK, MANIFEST, PARTS, read_manifest
+from ..passes.run_folder import PARTS
+from ..runs import LOCK, MANIFEST, is_locked, read_manifest
 
 __all__ = ["Run", "Runs", "runs"]
 

@@ -21,13 +21,13 @@ from ...passes.below_chance import FIELDS_NEEDED, label_warnings
 from ...passes.decisions import check_rule
 from ...passes.folding import Execution, enter_phase
 from ...passes.plan import EstimationPlan, batch_rows, rounding
-from ...passes.run_folder import places_of_run
 from ...passes.run_folder import run_folder as in_run_folder
 from ...passes.slicing import WHOLE
 from ...predictions import Predictions
 from ...results import Skipped
 from ...results.backtest import Backtest
 from ...results.estimation import Estimation
+from ...runs import places_of_run
 from ...store import Part, Source
 from ..features import check_features, with_features
 from ..fitted import Fitted, FittedSource

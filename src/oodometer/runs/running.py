@@ -1,0 +1,94 @@
+"""Running: a job in its folder, alone there, noted as running, then as finished or failed with its reason."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..errors import OodometerError, UsageError, WorkError
+from ..store.places import is_remote
+from .locking import Lock
+from .manifest import LOCK, MANIFEST, Manifest, cleared
+
+__all__ = ["passing", "places_of_run", "running"]
+
+M = TypeVar("M", bound=Manifest)
+
+
+@contextmanager
+def running(manifest: M) -> Iterator[M]:
+    """Inside, the folder of a run is its own: `UsageError` where another process works there.
+
+    >>> import tempfile
+    >>> home = Path(tempfile.mkdtemp())
+    >>> with running(Manifest(home, {"verb": "stress"})):
+    ...     with running(Manifest(home, {"verb": "stress"})): pass
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: ... is in use by another run (process ...); wait until it has ended, or give this ...
+    """
+    with Lock(manifest.home / LOCK, manifest.home):
+        manifest.begin()
+        try:
+            yield manifest
+        except BaseException as error:
+            said = "interrupted" if isinstance(error, (KeyboardInterrupt, GeneratorExit)) else f"{error}"
+            with suppress(OodometerError):  # the first error is the one to tell
+                manifest.end("failed", " ".join(said.split())[:500])
+            raise
+        manifest.end("finished")
+
+
+@contextmanager
+def passing(home: Path | None, about: Mapping[str, str]) -> Iterator[Manifest | None]:
+    """A folder that lasts as long as its job is not finished, such as the parts of a file; None for None.
+
+    What the job leaves in the folder goes with it in the end; after an error, or a kill, it is there for the next run.
+
+    >>> import tempfile
+    >>> home = Path(tempfile.mkdtemp()) / ".out.parts"
+    >>> with passing(home, {"verb": "predict"}):
+    ...     (home / "run.json").is_file()
+    True
+    >>> home.exists()
+    False
+    """
+    if home is None:
+        yield None
+        return
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkError(f"cannot write {home}: {error.strerror or error}; choose another place") from None
+    with running(Manifest(home, about)) as manifest:
+        yield manifest
+        cleared(home)
+    for name in (MANIFEST, LOCK):
+        (home / name).unlink(missing_ok=True)
+    with suppress(OSError):
+        home.rmdir()
+
+
+def places_of_run(**data: Any) -> dict[str, str]:
+    """Where the data of a run lie, by what they are to it; `UsageError` for what is in memory and found by nobody.
+
+    >>> places_of_run(target="s3://lake/predictions")
+    {'target': 's3://lake/predictions'}
+    >>> places_of_run(target={"label": [0]})
+    Traceback (most recent call last):
+    oodometer.errors.UsageError: a run folder is for files, and the target is a dict in memory; write it to a file, ...
+    """
+    out = {}
+    for name, one in data.items():
+        paths = list(one) if isinstance(one, (list, tuple)) else [one]
+        other = next((path for path in paths if not isinstance(path, (str, os.PathLike)) or path == "-"), None)
+        if other is not None:
+            said = "standard input" if other == "-" else f"a {type(other).__name__} in memory"
+            raise UsageError(
+                f"a run folder is for files, and the {name} is {said}; write it to a file, or leave it out"
+            )
+        places = [os.fspath(path) for path in paths]
+        out[name] = ", ".join(one if is_remote(one) else os.path.abspath(one) for one in places)
+    return out
