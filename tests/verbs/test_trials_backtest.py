@@ -24,6 +24,7 @@ from oodometer.backtests.trial_store import TrialStore, cache_folder, fingerprin
 from oodometer.backtests.trials import Key, Trial, run_trials, trial_keys
 from oodometer.errors import InputError, UsageError
 from oodometer.passes.fitting import fit_plan
+from oodometer.passes.folding import Execution
 from oodometer.passes.plan import EstimationPlan
 from oodometer.registry import create, register, unregister
 from oodometer.results import Skipped
@@ -44,7 +45,7 @@ def fit(part: Predictions) -> EstimationPlan:
 def run(cache: Path | str | None = None, **options: Any) -> Backtest:
     progress = options.pop("progress", None)
     asked = {"methods": METHODS, "families": FAMILIES, "repeats": 3, "cache": cache, **options}
-    return run_backtest(RECORD, BacktestOptions(**asked), progress)
+    return run_backtest(RECORD, BacktestOptions(**asked), Execution(progress=progress))
 
 
 def plain(found: Backtest) -> str:

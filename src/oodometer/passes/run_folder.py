@@ -17,6 +17,8 @@ from ..plugins import FAILURES
 from ..predictions import Predictions
 from ..runs import LOCK, MANIFEST, Manifest, read_manifest, running
 from ..store.artifact_cache import checksum, made_anew
+from ..store.atomic import write_atomic
+from ..store.labelled import checksum_of_truth
 from ..version import __version__
 
 __all__ = ["PARTS", "RunFolder", "run_folder"]
@@ -123,7 +125,7 @@ class RunFolder(Manifest):
             tree = encoder.encode(state, "the state")
         except NotKept:  # of a plugin
             return False
-        write_archive(self.home / PARTS / name, {"content": "state"}, {"state": tree}, encoder.arrays)
+        write_archive(self.home / PARTS / name, {"content": "state"}, {"state": tree}, encoder.arrays, write_atomic)
         return True
 
     def _recall(self, name: str | None, work: Callable[[Any], Any], part: Any) -> Any:
@@ -199,5 +201,4 @@ def _truth(labels: Predictions | None, work: Any, part: Any) -> str:
         return ""
     rows = part.span()
     own = labels if rows is None else labels.slice(rows[0] - work.first_row, rows[1] - work.first_row)
-    arrays = [one for one in (own.label, own.correct) if one is not None]
-    return checksum(repr(labels.classes), str(len(own)), *(one.tobytes() for one in arrays))
+    return checksum_of_truth(own)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from io import BytesIO
 from os import PathLike
@@ -28,11 +28,16 @@ _REMEDY = "write it again with `oodometer fit REFERENCE --out FILE.oodo`"
 
 
 def write_archive(
-    path: str | PathLike[str], about: Mapping[str, Any], sections: Mapping[str, Any], arrays: Sequence[bytes]
+    path: str | PathLike[str],
+    about: Mapping[str, Any],
+    sections: Mapping[str, Any],
+    arrays: Sequence[bytes],
+    write: Callable[[str | PathLike[str], bytes], Path] = write_result,
 ) -> Path:
     """Write a fitted file: what it is ``about`` first, then sections of JSON, then arrays as `.npy`.
 
-    The zip's comment is a checksum of all bytes before it. Raises `WorkError` where the file cannot be written.
+    The zip's comment is a checksum of all bytes before it. ``write`` is `write_atomic` for what is kept on the way,
+    which does not wait for other results. Raises `WorkError` where the file cannot be written.
     """
     header = {"oodometer": __version__, "format": FORMAT, "arrays": len(arrays), **about}
     file = BytesIO()
@@ -44,7 +49,7 @@ def write_archive(
             _add(archive, _array_name(i), content)
         archive.comment = _SIGN + bytes(2 * _DIGEST)
     body = file.getvalue()[: -2 * _DIGEST]
-    return write_result(path, body + _checksum(body))
+    return write(path, body + _checksum(body))
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

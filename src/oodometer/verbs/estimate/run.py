@@ -40,7 +40,7 @@ from .options import EstimateOptions, watched_metrics
 from .recalling import asked_as_fitted, figures_of, recalled
 from .reference_figures import reference_figures
 
-__all__ = ["estimate"]
+__all__ = ["estimate", "estimated"]
 
 _SLOW = {"threshold-distance": 200_000}  # target rows above which a method must be asked for by name
 
@@ -194,10 +194,11 @@ def estimate(
     about = {} if run_folder is None else {"verb": "estimate", **places_of_run(reference=reference, target=target)}
     with limited_to(workers), in_run_folder(run_folder, about) as folder:
         options = replace(options, execution=replace(options.execution, folder=folder))
-        return _estimate(reference, target, options)
+        return estimated(reference, target, options)
 
 
-def _estimate(reference: Any, target: Any, options: EstimateOptions) -> Estimation:
+def estimated(reference: Any, target: Any, options: EstimateOptions) -> Estimation:
+    """The estimate, with options that are checked already; files or opened sources."""
     hearer = options.execution.progress
     enter_phase(hearer, "reading")
     opener = Opener(options.mapping, options.threshold, options.positive)
