@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .locking import Lock, is_locked
 from .manifest import LOCK, MANIFEST, Manifest, cleared, read_manifest
-from .running import passing, places_of_run, running
+from .running import passing, places_of_run, places_said, running
 
 __all__ = [
     "LOCK",
@@ -15,6 +15,7 @@ __all__ = [
     "is_locked",
     "passing",
     "places_of_run",
+    "places_said",
     "read_manifest",
     "running",
 ]

@@ -29,7 +29,7 @@ class Manifest:
     >>> import tempfile
     >>> run = Manifest(Path(tempfile.mkdtemp()), {"verb": "predict", "data": "a.csv"})
     >>> run.begin()
-    >>> run.tell(done=3, parts=7, read=1)
+    >>> run.tell(done=3, parts=7, worked=1)
     >>> run.end("finished")
     >>> told = read_manifest(run.home)
     >>> told["status"], told["done"], told["parts"], told["read"]
@@ -57,11 +57,11 @@ class Manifest:
         }
         self._write()
 
-    def tell(self, done: int, parts: int, read: int = 0) -> None:
-        """How many parts are done and how many there are; ``read`` more of them were worked on by this run."""
+    def tell(self, done: int, parts: int, worked: int = 0) -> None:
+        """How many parts are done and how many there are; ``worked``: so many more of them were done by this run."""
         before = self._told
-        self._told = {**before, "done": done, "parts": parts, "read": before["read"] + read}
-        self._note(before["parts"] != parts)
+        self._told = {**before, "done": done, "parts": max(done, parts), "read": before["read"] + worked}
+        self._note(not before["parts"])
 
     def end(self, status: str, why: str | None = None) -> None:
         """Note how the run ended."""

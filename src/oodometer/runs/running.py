@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import OodometerError, UsageError, WorkError
+from ..store.atomic import when_written
 from ..store.places import is_remote
 from .locking import Lock
-from .manifest import LOCK, MANIFEST, Manifest, cleared
+from .manifest import LOCK, Manifest
 
-__all__ = ["passing", "places_of_run", "running"]
+__all__ = ["passing", "places_of_run", "places_said", "running"]
 
 M = TypeVar("M", bound=Manifest)
 
@@ -64,11 +67,27 @@ def passing(home: Path | None, about: Mapping[str, str]) -> Iterator[Manifest | 
         raise WorkError(f"cannot write {home}: {error.strerror or error}; choose another place") from None
     with running(Manifest(home, about)) as manifest:
         yield manifest
-        cleared(home)
-    for name in (MANIFEST, LOCK):
-        (home / name).unlink(missing_ok=True)
-    with suppress(OSError):
-        home.rmdir()
+    when_written(partial(shutil.rmtree, home, ignore_errors=True))  # not before the result is in its place
+
+
+def places_said(**data: Any) -> dict[str, str]:
+    """What a run is of, by what it is to it: places where they are some, else the kind of thing; None is left out.
+
+    >>> places_said(data="s3://lake/texts.jsonl", labels=None, model=print)
+    {'data': 's3://lake/texts.jsonl', 'model': 'print'}
+    """
+    return {name: ", ".join(map(_said, _several(one))) for name, one in data.items() if one is not None}
+
+
+def _several(one: Any) -> list[Any]:
+    return list(one) if isinstance(one, (list, tuple)) else [one]
+
+
+def _said(one: Any) -> str:
+    if not isinstance(one, (str, os.PathLike)):
+        return str(getattr(one, "__name__", f"a {type(one).__name__}"))
+    place = os.fspath(one)
+    return os.path.abspath(place) if os.path.exists(place) else place  # else a name of a hub, or a URL
 
 
 def places_of_run(**data: Any) -> dict[str, str]:
@@ -82,7 +101,7 @@ def places_of_run(**data: Any) -> dict[str, str]:
     """
     out = {}
     for name, one in data.items():
-        paths = list(one) if isinstance(one, (list, tuple)) else [one]
+        paths = _several(one)
         other = next((path for path in paths if not isinstance(path, (str, os.PathLike)) or path == "-"), None)
         if other is not None:
             said = "standard input" if other == "-" else f"a {type(other).__name__} in memory"
