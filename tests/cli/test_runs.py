@@ -68,7 +68,7 @@ def test_from_the_shell(home: Path) -> None:
     assert "failed: no luck" in done.stdout
     listed = json.loads(shell(home, "deep", "--json", "-").stdout)
     assert [one["status"] for one in listed["runs"]] == ["killed"]
-    assert "no run folder here" in shell(home, "other").stdout
+    assert "no run here" in shell(home, "other").stdout
     lost = shell(home, "nowhere")
     assert lost.returncode == 2
     assert lost.stderr.strip() == "oodometer: nowhere: expected a folder, got no such folder; check the path"
