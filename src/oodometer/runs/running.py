@@ -14,7 +14,7 @@ from ..errors import OodometerError, UsageError, WorkError
 from ..store.atomic import when_written
 from ..store.places import is_remote
 from .locking import Lock
-from .manifest import LOCK, Manifest
+from .manifest import LOCK, MANIFEST, Manifest
 
 __all__ = ["passing", "places_of_run", "places_said", "running"]
 
@@ -48,7 +48,8 @@ def running(manifest: M) -> Iterator[M]:
 def passing(home: Path | None, about: Mapping[str, str]) -> Iterator[Manifest | None]:
     """A folder that lasts as long as its job is not finished, such as the parts of a file; None for None.
 
-    What the job leaves in the folder goes with it in the end; after an error, or a kill, it is there for the next run.
+    What the job leaves in the folder goes with it in the end; after an error, or a kill, it is there for the next run,
+    but for a folder in which nothing was kept yet.
 
     >>> import tempfile
     >>> home = Path(tempfile.mkdtemp()) / ".out.parts"
@@ -65,8 +66,15 @@ def passing(home: Path | None, about: Mapping[str, str]) -> Iterator[Manifest | 
         home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WorkError(f"cannot write {home}: {error.strerror or error}; choose another place") from None
-    with running(Manifest(home, about)) as manifest:
-        yield manifest
+    mine = False
+    try:
+        with running(Manifest(home, about)) as manifest:
+            mine = True
+            yield manifest
+    except BaseException:
+        if mine and {one.name for one in home.iterdir()} <= {LOCK, MANIFEST}:  # nothing to go on from
+            shutil.rmtree(home, ignore_errors=True)
+        raise
     when_written(partial(shutil.rmtree, home, ignore_errors=True))  # not before the result is in its place
 
 
