@@ -1,4 +1,4 @@
-"""Run folders of evaluate, diagnose, audit and backtest: kills, a full disk, a file gone, a worker dead, two at once."""
+"""Run folders of evaluate, diagnose, audit, backtest: kills, a full disk, a file gone, a dead worker, two at once."""
 
 from __future__ import annotations
 

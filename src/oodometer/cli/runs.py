@@ -45,7 +45,7 @@ def runs(
             one.folder,
             one.verb,
             one.status,
-            f"{one.done} of {one.parts}",
+            f"{one.done} of {one.parts or '?'}",
             str(one.read),
             one.began.replace("+00:00", "").replace("T", " "),
             _target(one),

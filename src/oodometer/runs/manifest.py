@@ -58,9 +58,9 @@ class Manifest:
         self._write()
 
     def tell(self, done: int, parts: int, worked: int = 0) -> None:
-        """How many parts are done and how many there are; ``worked``: so many more of them were done by this run."""
+        """How many parts are done and how many there are, 0 where nobody knows; ``worked`` of them were just done."""
         before = self._told
-        self._told = {**before, "done": done, "parts": max(done, parts), "read": before["read"] + worked}
+        self._told = {**before, "done": done, "parts": parts, "read": before["read"] + worked}
         self._note(not before["parts"])
 
     def end(self, status: str, why: str | None = None) -> None:
