@@ -17,7 +17,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from oodometer import audit, backtest, diagnose, estimate, evaluate
+from oodometer import audit, backtest, compare, diagnose, estimate, evaluate
 from oodometer.engines import create_engine
 from oodometer.errors import OodometerError
 from oodometer.passes.fitting import default_methods
@@ -96,6 +96,7 @@ def methods(engine: str, folder: Path) -> dict[str, Any]:
         "metrics of replies": evaluate(folder / "replies.parquet", **on),
         "metrics of many classes": evaluate(folder / "many.parquet", **on),
         "labels of its own": evaluate(moved, labels=folder / "few.csv", **on),
+        "comparison": compare([rich, moved], target=[moved, moved], names=["a", "b"], **on),
         "rich diagnosis": diagnose(rich, moved, **on),
         "rich audit": audit(rich, moved, labels=folder / "few.csv", **on),
         "backtest": backtest(rich, methods=["source", "doc", "importance", "cot", "atc"], **few, **on),

@@ -1,4 +1,4 @@
-"""Run folders of evaluate, diagnose, audit, backtest: kills, a full disk, a file gone, a dead worker, two at once."""
+"""Run folders of verbs: kills, a full disk, a file gone, a dead worker, two at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer import audit, backtest, diagnose, evaluate
+from oodometer import audit, backtest, compare, diagnose, evaluate
 from oodometer.engines import Engine
 from oodometer.errors import OodometerError, UsageError, WorkError
 from oodometer.predictions import Predictions
@@ -25,8 +25,14 @@ from oodometer.verbs.runs import runs
 ROWS = 150
 METHODS = ["source", "ac", "doc", "atc"]
 TRIALS: dict[str, Any] = {"methods": METHODS, "families": ["none", "class_prior"], "repeats": 8, "cache": None}
-VERBS = ("evaluate", "diagnose", "audit", "backtest")
-PARTS = {"evaluate": 4, "diagnose": 4, "audit": 8, "backtest": 8}  # an audit passes twice over the target
+VERBS = ("evaluate", "diagnose", "audit", "backtest", "compare")
+PARTS = {
+    "evaluate": 4,
+    "diagnose": 4,
+    "audit": 8,
+    "backtest": 8,
+    "compare": 16,
+}  # an audit passes twice over the target
 
 
 def record(seed: int, rows: int = ROWS) -> Predictions:
@@ -36,16 +42,21 @@ def record(seed: int, rows: int = ROWS) -> Predictions:
     return Predictions.from_probabilities(p, label=label)
 
 
+def put(folder: Path, number: int) -> None:
+    """A file more in each folder: without labels, with them, of a second model, and of both out of their domain."""
+    files = {"target": record(number).without_labels(), "labelled": record(number)}
+    files |= {name: record(seed + number) for name, seed in (("second", 100), ("away", 200), ("far", 300))}
+    for name, written in files.items():
+        (folder / name).mkdir(exist_ok=True)
+        write_predictions(written, folder / name / f"{number}.parquet")
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A reference, a target of four files without labels, the same with them, and labels of some rows."""
     write_predictions(record(0, 600), tmp_path / "reference.parquet")
     for number in range(1, 5):
-        for name in ("target", "labelled"):
-            (tmp_path / name).mkdir(exist_ok=True)
-            one = record(number)
-            written = one if name == "labelled" else one.without_labels()
-            write_predictions(written, tmp_path / name / f"{number}.parquet")
+        put(tmp_path, number)
     few = "".join(f"{row},{record(1 + row // ROWS).label[row % ROWS]}\n" for row in range(0, 4 * ROWS, 12))  # type: ignore[index]
     (tmp_path / "few.csv").write_text(f"row,label\n{few}")
     return tmp_path
@@ -54,11 +65,13 @@ def folder(tmp_path: Path) -> Path:
 def asked(verb: str, folder: Path, kept: str | None = "run", **more: Any) -> dict[str, Any]:
     """What a verb answers, as a dict, with or without a run folder."""
     reference, target = folder / "reference.parquet", folder / "target"
+    both = [folder / "labelled", folder / "second"]
     calls: dict[str, Callable[..., Any]] = {
         "evaluate": lambda **on: evaluate(folder / "labelled", metrics=["accuracy", "aurc", "ece"], **on),
         "diagnose": lambda **on: diagnose(reference, target, **on),
         "audit": lambda **on: audit(reference, target, labels=folder / "few.csv", methods=METHODS, **on),
         "backtest": lambda **on: backtest(reference, **TRIALS, **on),
+        "compare": lambda **on: compare(both, out_of_domain=[folder / "away", folder / "far"], **on),
     }
     found: dict[str, Any] = calls[verb](run_folder=None if kept is None else folder / kept, **more).to_dict()
     return found
@@ -112,8 +125,7 @@ def place(verb: str) -> str:
 @pytest.mark.parametrize("verb", ["evaluate", "diagnose", "audit"])
 def test_a_grown_folder_costs_its_new_file(verb: str, folder: Path) -> None:
     asked(verb, folder)
-    one = record(9) if verb == "evaluate" else record(9).without_labels()
-    write_predictions(one, folder / place(verb) / "5.parquet")
+    put(folder, 5)
     assert asked(verb, folder) == asked(verb, folder, kept=None)
     assert told(folder)["read"] == PARTS[verb] // 4
 
@@ -153,7 +165,13 @@ def test_a_worker_that_dies_loses_no_finished_part(verb: str, folder: Path) -> N
     assert told(folder)["read"] == PARTS[verb] - 2
 
 
-ROOM = {"evaluate": "400k", "diagnose": "64k", "audit": "64k", "backtest": "28k"}  # for some states, not for all
+ROOM = {
+    "evaluate": "400k",
+    "diagnose": "64k",
+    "audit": "64k",
+    "backtest": "28k",
+    "compare": "800k",
+}  # for some states, not for all
 
 
 @pytest.fixture
@@ -172,8 +190,7 @@ def small_disk(tmp_path: Path, verb: str) -> Iterator[Path]:
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_full_disk_is_one_line_and_loses_no_finished_part(verb: str, folder: Path, small_disk: Path) -> None:
     for number in range(5, 25):
-        one = record(number) if verb == "evaluate" else record(number).without_labels()
-        write_predictions(one, folder / place(verb) / f"{number:02}.parquet")
+        put(folder, number)
     more = {"level": 0.9} if verb != "diagnose" else {}
     with pytest.raises(WorkError, match="No space left on device; free some space") as caught:
         asked(verb, folder, kept="small/run", workers=1, **more)
@@ -206,8 +223,9 @@ def test_data_in_memory_have_no_run_folder(verb: str, folder: Path) -> None:
         "diagnose": lambda **on: diagnose(folder / "reference.parquet", held, **on),
         "audit": lambda **on: audit(folder / "reference.parquet", held, **on),
         "backtest": lambda **on: backtest(held, **on),
+        "compare": lambda **on: compare([folder / "labelled", held], **on),
     }
-    with pytest.raises(UsageError, match=r"a run folder is for files, and the \w+ is a Predictions in memory"):
+    with pytest.raises(UsageError, match=r"a run folder is for files, and the \w+ (is|are) a Predictions in memory"):
         calls[verb](run_folder=folder / "run")
     assert not (folder / "run").exists()
 
@@ -233,6 +251,7 @@ def test_from_the_shell(folder: Path) -> None:
         "diagnose": ["reference.parquet", "target"],
         "audit": ["reference.parquet", "target", "--labels", "few.csv", *quick],
         "backtest": ["reference.parquet", "--no-cache", "--family", "none", *quick],
+        "compare": ["labelled", "second"],
     }
     for verb, words in calls.items():
         command = [sys.executable, "-m", "oodometer", verb, *words, "--engine", "local", "--workers", "1"]

@@ -27,6 +27,7 @@ FLOORS = (
     "inference",
     "metrics",
     "passes.chunking",
+    "passes.evaluating",
     "passes.guarding",
     "passes.metrics",
     "passes.plan",
