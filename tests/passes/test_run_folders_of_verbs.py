@@ -230,6 +230,16 @@ def test_data_in_memory_have_no_run_folder(verb: str, folder: Path) -> None:
     assert not (folder / "run").exists()
 
 
+def test_trials_of_the_cache_count_as_done(folder: Path) -> None:
+    options = {**TRIALS, "cache": folder / "cache", "run_folder": folder / "run"}
+    first = backtest(folder / "reference.parquet", **options)
+    assert (told(folder)["done"], told(folder)["parts"], told(folder)["read"], first.reused) == (8, 8, 8, 0)
+    again = backtest(folder / "reference.parquet", **options)
+    assert (told(folder)["done"], told(folder)["parts"], told(folder)["read"]) == (8, 8, 0)
+    assert again.reused == len(again.trials) == len(first.trials)
+    assert again.trials == first.trials
+
+
 def test_labels_of_their_own_are_part_of_what_is_kept(folder: Path) -> None:
     def judged(kept: Path | None) -> dict[str, Any]:
         found: dict[str, Any] = evaluate(folder / "target", labels=folder / "few.csv", run_folder=kept).to_dict()

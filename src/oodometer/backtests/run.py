@@ -149,8 +149,11 @@ def _here(work: TrialWork, kept: _Kept, progress: Progress | None) -> None:
 
 def _in_tasks(work: TrialWork, kept: _Kept, execution: Execution) -> None:
     """The trials in tasks on an engine; a task is left out where the cache holds all of it."""
-    tasks = [task for task in tasks_of(kept.keys) if not all(key in kept.done for key in task.keys)]
+    every = tasks_of(kept.keys)
+    tasks = [task for task in every if not all(key in kept.done for key in task.keys)]
     before, total = len(kept.keys) - sum(len(task.keys) for task in tasks), len(kept.keys)
+    if execution.folder is not None:
+        execution.folder.tell(len(every) - len(tasks), len(every) - len(tasks))
     if not tasks:
         return
 

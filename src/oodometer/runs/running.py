@@ -72,8 +72,9 @@ def passing(home: Path | None, about: Mapping[str, str]) -> Iterator[Manifest | 
             mine = True
             yield manifest
     except BaseException:
-        if mine and {one.name for one in home.iterdir()} <= {LOCK, MANIFEST}:  # nothing to go on from
-            shutil.rmtree(home, ignore_errors=True)
+        with suppress(OSError):
+            if mine and {one.name for one in home.iterdir()} <= {LOCK, MANIFEST}:  # nothing to go on from
+                shutil.rmtree(home)
         raise
     when_written(partial(shutil.rmtree, home, ignore_errors=True))  # not before the result is in its place
 
