@@ -18,7 +18,9 @@ from oodometer import audit, backtest, compare, diagnose, evaluate
 from oodometer.engines import Engine
 from oodometer.errors import OodometerError, UsageError, WorkError
 from oodometer.predictions import Predictions
+from oodometer.registry import register, unregister
 from oodometer.runs import Lock, is_locked, read_manifest
+from oodometer.simulations import Simulation
 from oodometer.store import write_predictions
 from oodometer.verbs.runs import runs
 
@@ -238,6 +240,37 @@ def test_trials_of_the_cache_count_as_done(folder: Path) -> None:
     assert (told(folder)["done"], told(folder)["parts"], told(folder)["read"]) == (8, 8, 0)
     assert again.reused == len(again.trials) == len(first.trials)
     assert again.trials == first.trials
+
+
+def test_a_family_that_was_mended_is_tried_again(folder: Path) -> None:
+    broken = True
+
+    @register("simulation")
+    class Whole(Simulation):
+        """All rows."""
+
+        name = "whole"
+        about = "all rows"
+        severities = (1.0,)
+
+        def draw(self, pool: Predictions, severity: float, rng: np.random.Generator) -> Predictions:
+            if broken:
+                raise ValueError("not yet")
+            return pool
+
+    def run() -> Any:
+        options = {**TRIALS, "families": ["none", "whole"], "run_folder": folder / "run"}
+        return backtest(folder / "reference.parquet", **options)
+
+    try:
+        first = run()
+        assert [one.method for one in first.skipped] == ["whole"]
+        broken = False
+        again = run()
+    finally:
+        unregister("simulation", "whole")
+    assert not again.skipped
+    assert {one.family for one in again.trials} == {"none", "whole"}
 
 
 def test_labels_of_their_own_are_part_of_what_is_kept(folder: Path) -> None:

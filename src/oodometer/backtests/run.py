@@ -18,7 +18,7 @@ from ..predictions import Predictions
 from ..registry import broken, create, find, known, names
 from ..results import Skipped
 from ..results.backtest import Backtest, Trial
-from .tasks import Done, TrialWork, fold_trials, tasks_of
+from .tasks import Done, FailedFamily, TrialWork, fold_trials, tasks_of
 from .trial_store import TrialStore, cache_folder, fingerprint
 from .trials import MOST_ROWS, SLOW_REPEATS, Key, trial_keys
 
@@ -99,7 +99,8 @@ def run_backtest(
     else:
         _in_tasks(work, kept, execution)
     trials = tuple(t for key in keys if (t := kept.done[key]) is not None)
-    left_out = (*skipped, *kept.failed.values(), *kept.unfitted.values())
+    failed = [Skipped(one.family, one.why) for one in kept.failed.values()]
+    left_out = (*skipped, *failed, *kept.unfitted.values())
     found = Backtest({"rows": len(record)}, tuple(families), trials, left_out, options.level, options.seed, reused)
     return replace(found, warnings=tuple(_sampled(found, rows, options)))
 
@@ -113,7 +114,7 @@ class _Kept:
         asked = set(keys)
         self.done: dict[Key, Trial | None] = {key: trial for key, trial in trials.items() if key in asked}
         self.unfitted = {s.method: s for s in unable}
-        self.failed: dict[str, Skipped] = {}
+        self.failed: dict[str, FailedFamily] = {}
         self._cached = set(self.done)
         self._noted = set(self.unfitted)
         self._waiting: list[tuple[Key, Trial | None]] = []
@@ -158,9 +159,10 @@ def _in_tasks(work: TrialWork, kept: _Kept, execution: Execution) -> None:
         return
 
     def keep(found: Done) -> None:
-        for name, some in (("failed", kept.failed), ("unfitted", kept.unfitted)):
-            for one in found[name]:
-                some.setdefault(one.method, one)
+        for one in found["failed"]:
+            kept.failed.setdefault(one.family, one)
+        for one in found["unfitted"]:
+            kept.unfitted.setdefault(one.method, one)
         for key, trial in found["trials"]:
             kept.add(key, trial)
         kept.save()

@@ -17,12 +17,20 @@ from ..results import Skipped
 from ..store.artifact_cache import checksum
 from .trials import Key, Trial, run_trials, split_of
 
-__all__ = ["Done", "TrialTask", "TrialWork", "fold_trials", "tasks_of"]
+__all__ = ["Done", "FailedFamily", "TrialTask", "TrialWork", "fold_trials", "tasks_of"]
 
 A_TASK = 8  # trials, which share a fit: seconds with slow methods, and a fit is some hundredths of that
 
 Done = dict[str, list[Any]]
 """What became of trials: `trials`, pairs of a key and a trial or None; `failed` families and `unfitted` methods."""
+
+
+@dataclass(frozen=True)
+class FailedFamily:
+    """A family that failed, and why; a run folder can hold none, so that its tasks are done again once it is mended."""
+
+    family: str
+    why: str
 
 
 @dataclass(frozen=True)
@@ -51,13 +59,13 @@ class TrialWork:
     def __call__(self, task: TrialTask) -> Done:
         """The trials of a task, one after another, in one thread: tasks are what runs side by side."""
         with limited_to(1):
-            failed: dict[str, Skipped] = {}
+            failed: dict[str, FailedFamily] = {}
             unfitted: dict[str, Skipped] = {}
             trials = list(self.trials(task.keys, failed, unfitted))
         return {"trials": trials, "failed": list(failed.values()), "unfitted": list(unfitted.values())}
 
     def trials(
-        self, keys: Sequence[Key], failed: dict[str, Skipped], unfitted: dict[str, Skipped]
+        self, keys: Sequence[Key], failed: dict[str, FailedFamily], unfitted: dict[str, Skipped]
     ) -> Iterator[tuple[Key, Trial | None]]:
         """These trials; families that failed and methods that cannot be fitted are added where they are not yet."""
 
@@ -75,7 +83,7 @@ class TrialWork:
             return plan.lighter()
 
         def on_failure(family: str, why: str) -> None:
-            failed.setdefault(family, Skipped(family, why))
+            failed.setdefault(family, FailedFamily(family, why))
 
         return run_trials(self.record, fit, keys, seed=self.seed, slow_repeats=self.slow_repeats, on_failure=on_failure)
 
