@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
@@ -286,6 +287,27 @@ def test_linear_algebra_keeps_to_one_thread_until_the_last_has_left() -> None:
     assert set(many()) == {1}
     second.__exit__(None, None, None)
     assert many() == before
+
+
+def test_any_thread_may_be_the_first_and_another_the_last() -> None:
+    """Limits that were set by a thread which is still alive bind no other one."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+
+    def many() -> list[int]:
+        return [library["num_threads"] for library in threadpoolctl.threadpool_info()]
+
+    before = many()
+    with kernels.one_thread():  # this thread was the first to set a limit, and lives on
+        pass
+    first, second = kernels.one_thread(), kernels.one_thread()
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        one.submit(first.__enter__).result()
+        assert set(many()) == {1}
+        other.submit(second.__enter__).result()
+        one.submit(first.__exit__, None, None, None).result()
+        assert set(many()) == {1}
+        other.submit(second.__exit__, None, None, None).result()
+        assert many() == before
 
 
 def test_libraries_of_linear_algebra_are_looked_for_again_only_after_an_import(monkeypatch: pytest.MonkeyPatch) -> None:

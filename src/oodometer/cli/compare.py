@@ -78,7 +78,10 @@ def compare(
     threshold: options.Threshold = None,
     features: options.Features = None,
     classes: options.Classes = None,
+    engine: options.Engine = "local",
+    workers: options.Workers = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    run_folder: options.RunFolder = None,
     json: options.Json = None,
     report: options.Report = None,
     out: options.Out = None,
@@ -111,7 +114,10 @@ def compare(
             threshold=threshold,
             features=features,
             classes=output.parse_classes(classes),
+            engine=engine,
+            workers=workers,
             seed=seed,
+            run_folder=run_folder,
             progress=progress,
         )
     found = replace(found, argv=output.command_line())

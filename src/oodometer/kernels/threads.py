@@ -72,26 +72,38 @@ class _LinearAlgebra:
     def __init__(self) -> None:
         self.lock = Lock()
         self.asking = 0
-        self._limits: list[Any] = []
-        self._limited = 0  # modules that were there when the last limit was set
+        self._limits: list[Any] = []  # in force, each with what it can lift
         self._found: tuple[int, Any] = 0, None
 
     def to_one_thread(self) -> None:
-        """Set the limit on every library of linear algebra; on one that was loaded since, too: SciPy brings its own."""
+        """Set the limit on every library of linear algebra, on one that was loaded since the last time, too."""
         from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
         modules = len(sys.modules)
-        if self._limits and self._limited == modules:
-            return
         if self._found[0] != modules:
             self._found = modules, ThreadpoolController()
-        self._limited = modules
+        elif self._limits:
+            return
+        self._let_go()
         self._limits.append(self._found[1].limit(limits=1))
+        self._let_go()
 
-    def lift(self) -> None:
-        """Let every library have the threads that it had."""
+    def to_many(self) -> None:
+        """Lift it."""
+        self._let_go()
         while self._limits:
             self._limits.pop().restore_original_limits()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Let any thread set limits: threadpoolctl 3.8 silently heeds none but the first one that set any.
+
+        Whoever lifts the limit here may be another thread than the one that set it; the lock keeps them in order.
+        """
+        for library in self._found[1].lib_controllers:
+            clear = getattr(library, "clear_controlling_thread", None)
+            if clear is not None:
+                clear(force=True)
 
 
 _linear_algebra = _LinearAlgebra()
@@ -102,7 +114,7 @@ def one_thread() -> Iterator[None]:
     """Context in which linear algebra uses one thread: for fits so small that threads would mostly wait for each other.
 
     The limit is the whole process's: the first who asks sets it, the last who leaves lifts it, so that none lifts it
-    for the others, and who asks inside another's context pays nothing unless a library was loaded in between.
+    for the others, and who asks inside another's context pays nothing.
 
     >>> with one_thread():
     ...     float(np.ones(3) @ np.ones(3))
@@ -117,7 +129,7 @@ def one_thread() -> Iterator[None]:
         with _linear_algebra.lock:
             _linear_algebra.asking -= 1
             if not _linear_algebra.asking:
-                _linear_algebra.lift()
+                _linear_algebra.to_many()
 
 
 def pool(workers: int) -> ThreadPoolExecutor:

@@ -22,13 +22,13 @@ from ...passes.decisions import check_rule
 from ...passes.folding import Execution, enter_phase
 from ...passes.needed_fields import needed_fields
 from ...passes.plan import EstimationPlan, batch_rows, rounding
-from ...passes.run_folder import places_of_run
 from ...passes.run_folder import run_folder as in_run_folder
 from ...passes.slicing import WHOLE
 from ...predictions import Predictions
 from ...results import Skipped
 from ...results.backtest import Backtest
 from ...results.estimation import Estimation
+from ...runs import places_of_run
 from ...store import Part, Source
 from ..features import check_features, with_features
 from ..fitted import Fitted, FittedSource
@@ -41,7 +41,7 @@ from .options import EstimateOptions, watched_metrics
 from .recalling import asked_as_fitted, figures_of, recalled
 from .reference_figures import reference_figures
 
-__all__ = ["estimate"]
+__all__ = ["estimate", "estimated"]
 
 _MANY_ROWS = 1 << 18  # of a target, from which on a batch keeps its share of samples alone
 _SLOW = {"threshold-distance": 200_000}  # target rows above which a method must be asked for by name
@@ -212,11 +212,12 @@ def estimate(
     about = {} if run_folder is None else {"verb": "estimate", **places_of_run(reference=reference, target=target)}
     with limited_to(workers), in_run_folder(run_folder, about) as folder:
         placed = replace(options, execution=replace(options.execution, folder=folder))
-        found = _estimate(reference, target, placed)
+        found = estimated(reference, target, placed)
     return found if recorder is None else recorder.record(found, reference)
 
 
-def _estimate(reference: Any, target: Any, options: EstimateOptions) -> Estimation:
+def estimated(reference: Any, target: Any, options: EstimateOptions) -> Estimation:
+    """The estimate, with options that are checked already; files or opened sources."""
     hearer = options.execution.progress
     enter_phase(hearer, "reading")
     opener = Opener(options.mapping, options.threshold, options.positive)

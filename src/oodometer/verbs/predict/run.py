@@ -22,6 +22,7 @@ from ...models.opening import open_classifier
 from ...predictions import Predictions
 from ...results import Interval
 from ...results.prediction import Prediction
+from ...runs import passing, places_said
 from ...store import refuse_clashes, write_predictions
 from ...store.harness import LogOptions
 from ...version import __version__
@@ -164,9 +165,11 @@ def predict(
         only_shift(augmentation, "a table" if examples.modality == "table" else "texts")
     if out is not None:
         _check_out(Path(out))
-    parts = Parts(*_job(model, examples, options, out))
-    truncated, skipped = _ask_all(asked, examples, parts, options, progress)
-    return _finished(model, asked, examples, parts, out, truncated, skipped)
+    home, job, extra = _job(model, examples, options, out)
+    with passing(home, {"verb": "predict", **places_said(model=model, data=data, out=out)}) as run:
+        parts = Parts(home, job, extra, run)
+        truncated, skipped = _ask_all(asked, examples, parts, options, progress)
+        return _finished(model, asked, examples, parts, out, truncated, skipped)
 
 
 def _opened(model: Any, options: PredictOptions) -> Classifier:
@@ -242,6 +245,8 @@ def _ask_all(
 ) -> tuple[int, list[tuple[str, str]]]:
     """Ask about batch after batch; the number of inputs that were cut, and what could not be read."""
     total, done = examples.rows or 0, 0
+    many = -(-total // options.batch_rows)
+    parts.tell(many)
     for place, batch in enumerate(examples.batches(options.batch_rows, skip=options.skip)):
         if place >= parts.done:
 
@@ -252,6 +257,7 @@ def _ask_all(
             record = _record(asked, examples, batch, options, tell) if len(batch.data) else None
             note = {"truncated": asked.truncated if record is not None else 0, "skipped": list(batch.skipped)}
             parts.add(record, note)
+            parts.tell(many, worked=1)
         done += batch.read
         if progress is not None:
             progress(done, total)
@@ -315,7 +321,6 @@ def _finished(
     record = Predictions.concat(list(parts.records()))
     if out is not None:
         write_predictions(record, out)
-        parts.remove()
     known = record.verdicts if record.label is not None else None
     accuracy = None
     if known is not None and (known >= 0).any():

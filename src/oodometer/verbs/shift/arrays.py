@@ -37,13 +37,15 @@ def shift_arrays(job: Job, name: str | None) -> tuple[int, tuple[()], list[tuple
     fingerprint = job.fingerprint(examples.stamp)
     rows = len(examples.arrays[examples.input])
     if job.several:
-        with filling(job.out, fingerprint) as part:
+        with filling(job.out, fingerprint, job.about) as (part, run):
             for number, (shift, severity) in enumerate(job.shifts):
                 home = job.folder(part, shift, severity)
-                if not (home / MANIFEST).is_file():
+                fresh = not (home / MANIFEST).is_file()
+                if fresh:
                     home.mkdir(exist_ok=True)
                     write_atomic(home / job.source.name, _copy(job, shift, severity, examples, number))
                     write_atomic(home / MANIFEST, _told(job, shift, severity, fingerprint, examples))
+                run.tell(number + 1, len(job.shifts), int(fresh))
         homes = [job.folder(job.out, shift, severity) for shift, severity in job.shifts]
         return rows, (), [(home / job.source.name, home / MANIFEST) for home in homes]
     ((shift, severity),) = job.shifts

@@ -11,6 +11,7 @@ from typing import Any, final
 
 from ...errors import InputError, UsageError
 from ...results.text_shifting import ShiftedTexts, TextShifting
+from ...runs import places_said
 from ...shifts import TextShift
 from ...shifts.text import Dropped
 from ...store import together, write_atomic, write_result
@@ -107,12 +108,14 @@ class TextJob:
         read = [str(self._source.absolute()), stamp.st_size, stamp.st_mtime_ns, self.texts.column, self.texts.where]
         job = json.dumps([self.command, read, what, self.seed, __version__], sort_keys=True, default=str)
         out = []
-        with filling(self.out, checksum(job)) as part:
+        about = {"verb": self.command, **places_said(data=self._source, out=self.out)}
+        with filling(self.out, checksum(job), about) as (part, run):
             for done, one in enumerate(asked):
                 name = f"{one.label}{self.texts.rows.ending}"
                 kept = self._kept(part / name, self.out / name)
                 turn = done, len(asked)
                 out.append(kept or self._write(one, part / name, self.out / name, write_atomic, turn))
+                run.tell(done + 1, len(asked), int(kept is None))
         return out
 
     def _kept(self, part: Path, place: Path) -> ShiftedTexts | None:

@@ -6,6 +6,7 @@ import io
 import json
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,8 @@ def shift_folder(job: Job) -> tuple[int, Skipped, list[tuple[Path, Path]]]:
     stamp = [[str(one), *file_stamp(one)] for one in files]
     fingerprint = job.fingerprint(stamp)
     skipped: Skipped = ()
-    with filling(job.out, fingerprint) as part:
+    with filling(job.out, fingerprint, job.about) as (part, run):
+        job = replace(job, run=run)
         for number, (shift, severity) in enumerate(job.shifts):
             place = job.folder(part, shift, severity)
             done = number * len(files)
@@ -50,6 +52,7 @@ def shift_folder(job: Job) -> tuple[int, Skipped, list[tuple[Path, Path]]]:
                 )
                 write_atomic(place / MANIFEST, told)
             job.tell(done + len(files), len(job.shifts) * len(files))
+            job.finished(done + len(files), len(job.shifts) * len(files))
     places = [job.folder(job.out, shift, severity) for shift, severity in job.shifts]
     return len(files) - len(skipped), skipped, [(one, one / MANIFEST) for one in places]
 
@@ -87,6 +90,7 @@ def _shift_all(
         for row, image in zip(rows, _shifted(shift, images, severity, job.seed, rows), strict=True):
             _write(image, place / names[row])
         job.tell(before + rows[-1] + 1, len(job.shifts) * len(files))
+        job.finished(before + rows[-1] + 1, len(job.shifts) * len(files), len(rows))
     if len(skipped) == len(files):
         raise InputError(
             "images",

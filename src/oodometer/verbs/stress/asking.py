@@ -16,6 +16,7 @@ from ...errors import InputError, UsageError
 from ...models.base import Classifier
 from ...models.opening import open_classifier
 from ...predictions import Predictions
+from ...runs import Manifest
 from ...store.artifact_cache import checksum, read_artifact, write_artifact
 from ...store.write import write_part
 from ...version import __version__
@@ -117,6 +118,8 @@ class Asker:
         self, out: Path, settings: Mapping[str, Any], progress: Callable[[int, int], None] | None, total: int
     ) -> None:
         self.out, self.settings = out, dict(settings)
+        self.run: Manifest | None = None
+        self.answers, self._answered = 0, 0  # data sets to ask about in all, and of them so far
         self._progress, self._total, self._done = progress, total, 0
 
     def ask(self, run: ModelRun, stem: str, data: Dataset, numbers: Sequence[int]) -> Answered:
@@ -129,8 +132,12 @@ class Asker:
             about = repr((run.stamp, sorted(self.settings.items()), __version__, list(numbers), data.ids, data.targets))
             asked = checksum(about, repr(data.inputs))
         found = self._kept(place, note, asked)
+        kept = found is not None
         if found is None:
             found = self._answer(run, data, numbers, place, note, asked)
+        self._answered += 1
+        if self.run is not None:
+            self.run.tell(self._answered, self.answers, int(not kept))
         self._done += len(data)
         self._tell(0)
         return found
