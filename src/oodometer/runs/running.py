@@ -114,8 +114,10 @@ def places_of_run(**data: Any) -> dict[str, str]:
         other = next((path for path in paths if not isinstance(path, (str, os.PathLike)) or path == "-"), None)
         if other is not None:
             said = "standard input" if other == "-" else f"a {type(other).__name__} in memory"
+            verb = "are" if name.endswith("s") else "is"
             raise UsageError(
-                f"a run folder is for files, and the {name} is {said}; write it to a file, or leave it out"
+                f"a run folder is for files, and the {name} {verb} {said}; write it to a file, or leave the run folder "
+                "out"
             )
         places = [os.fspath(path) for path in paths]
         out[name] = ", ".join(one if is_remote(one) else os.path.abspath(one) for one in places)
