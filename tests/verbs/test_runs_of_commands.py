@@ -186,12 +186,15 @@ def test_a_manifest_says_how_a_run_ended(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="no luck"):
         fail()
+    assert list(tmp_path.iterdir()) == []  # nothing was kept
+    (tmp_path / "b").touch()
+    with pytest.raises(ValueError, match="no luck"):
+        fail()
     told = read_manifest(tmp_path)
     assert told is not None
     assert [told[name] for name in ("status", "why", "done", "parts", "read")] == ["failed", "no luck", 2, 5, 2]
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "a").touch()
-    (tmp_path / "b").touch()
     assert sorted(one.name for one in cleared(tmp_path).iterdir()) == [LOCK, MANIFEST]
 
 

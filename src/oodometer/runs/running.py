@@ -25,6 +25,8 @@ M = TypeVar("M", bound=Manifest)
 def running(manifest: M) -> Iterator[M]:
     """Inside, the folder of a run is its own: `UsageError` where another process works there.
 
+    A run that fails before anything is kept leaves neither manifest nor lock.
+
     >>> import tempfile
     >>> home = Path(tempfile.mkdtemp())
     >>> with running(Manifest(home, {"verb": "stress"})):
@@ -40,6 +42,10 @@ def running(manifest: M) -> Iterator[M]:
             said = "interrupted" if isinstance(error, (KeyboardInterrupt, GeneratorExit)) else f"{error}"
             with suppress(OodometerError):  # the first error is the one to tell
                 manifest.end("failed", " ".join(said.split())[:500])
+            with suppress(OSError):  # of a run that kept nothing there is nothing to go on from
+                if {one.name for one in manifest.home.iterdir()} <= {LOCK, MANIFEST}:
+                    for name in (MANIFEST, LOCK):
+                        (manifest.home / name).unlink()
             raise
         manifest.end("finished")
 
@@ -73,8 +79,8 @@ def passing(home: Path | None, about: Mapping[str, str]) -> Iterator[Manifest | 
             yield manifest
     except BaseException:
         with suppress(OSError):
-            if mine and {one.name for one in home.iterdir()} <= {LOCK, MANIFEST}:  # nothing to go on from
-                shutil.rmtree(home)
+            if mine:
+                home.rmdir()  # where it is empty
         raise
     when_written(partial(shutil.rmtree, home, ignore_errors=True))  # not before the result is in its place
 
@@ -114,8 +120,10 @@ def places_of_run(**data: Any) -> dict[str, str]:
         other = next((path for path in paths if not isinstance(path, (str, os.PathLike)) or path == "-"), None)
         if other is not None:
             said = "standard input" if other == "-" else f"a {type(other).__name__} in memory"
+            verb = "are" if name.endswith("s") else "is"
             raise UsageError(
-                f"a run folder is for files, and the {name} is {said}; write it to a file, or leave it out"
+                f"a run folder is for files, and the {name} {verb} {said}; write it to a file, or leave the run folder "
+                "out"
             )
         places = [os.fspath(path) for path in paths]
         out[name] = ", ".join(one if is_remote(one) else os.path.abspath(one) for one in places)
