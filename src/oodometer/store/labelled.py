@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..classes import ClassNames
 from ..predictions import Predictions
 from .axes import Axes
-from .base import BATCH_ROWS, PART_ROWS, Part, Source
+from .base import BATCH_ROWS, PART_ROWS, Each, Part, Source, in_threads
 from .memory import realigned
 
 if TYPE_CHECKING:
@@ -115,10 +115,10 @@ class LabelledSource(Source):
         truth = self.truth if axes is None else realigned(self.truth, axes)
         return LabelledSource(self.inner.aligned(axes), truth)
 
-    def parts(self, target_rows: int = PART_ROWS) -> list[Part]:
+    def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
         """Parts of the source with their truth."""
         own = self.inner.fields
-        return [LabelledPart(part, self.truth, own) for part in self.inner.parts(target_rows)]
+        return [LabelledPart(part, self.truth, own) for part in self.inner.parts(target_rows, each)]
 
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
         """Batches of the source with their truth."""

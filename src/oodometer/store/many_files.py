@@ -12,11 +12,12 @@ import pyarrow as pa
 from ..classes import ClassNames
 from ..errors import InputError
 from ..fields import FIELDS
-from .base import no_rows
+from .base import Each, no_rows
 from .columns import WIDE, Kind, Layout
 from .files import Stamp
 from .listing import partition_of
 from .reader import Piece, Reader, TableReader
+from .text_reader import TextReader, counted
 
 __all__ = ["ManyFiles", "PartitionReader", "open_files"]
 
@@ -54,6 +55,11 @@ class PartitionReader(TableReader):
         """The same of the file."""
         return replace(self, inner=self.inner.bound(layout))
 
+    @property
+    def cast(self) -> str:
+        """That of the file."""
+        return self.inner.cast
+
     def holds_cells(self, column: str) -> bool:
         """Whether the column has one cell a row."""
         return column in self.values or self.inner.holds_cells(column)
@@ -61,6 +67,11 @@ class PartitionReader(TableReader):
     def split(self, target_rows: int) -> list[Piece]:
         """The pieces of the file."""
         return [one._replace(reader=replace(self, inner=one.reader)) for one in self.inner.split(target_rows)]
+
+
+def _bare(reader: Reader) -> Reader:
+    """The reader of the file itself."""
+    return reader.inner if isinstance(reader, PartitionReader) else reader
 
 
 def _type_of(value: Any) -> Any:
@@ -93,6 +104,22 @@ class ManyFiles(TableReader):
     def bound(self, layout: Layout) -> Reader:
         """Every file by itself."""
         return replace(self, files=tuple(replace(one, reader=one.reader.bound(layout)) for one in self.files))
+
+    def counted(self, each: Each, columns: Collection[str], stamp: Stamp | None) -> Reader:
+        """Text files counted, all at a time; those without rows are left out."""
+        bare = [_bare(one.reader) for one in self.files]
+        text = [one for one in bare if isinstance(one, TextReader)]
+        if len(text) < len(bare):
+            return self
+        known = counted(text, [one.stamp for one in self.files], columns, each)
+        files = [
+            replace(one, reader=replace(one.reader, inner=now) if isinstance(one.reader, PartitionReader) else now)
+            for one, now in zip(self.files, known, strict=True)
+            if now.rows
+        ]
+        if not files:
+            raise no_rows(self.file)
+        return replace(self, files=tuple(files))
 
     def holds_cells(self, column: str) -> bool:
         """Whether the column has one cell a row."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -16,6 +16,7 @@ from ..classes import ClassNames
 from ..errors import InputError
 from ..fields import FIELDS
 from .axes import Order
+from .base import Each
 from .columns import AXES, Feed, Kind, Layout, class_names
 from .files import Stamp, translated
 
@@ -102,6 +103,17 @@ class Reader(ABC):
     def holds_cells(self, column: str) -> bool:
         """Whether the column has one cell a row."""
         return True
+
+    def counted(self, each: Each, columns: Collection[str], stamp: Stamp | None) -> Reader:
+        """The reader once its rows are counted where parts need it, and the types of ``columns`` are the same in all
+        its files; ``each`` looks at the files.
+        """
+        return self
+
+    @property
+    def cast(self) -> str:
+        """What else decides how cells are read, besides the plan and the file itself."""
+        return ""
 
     def split(self, target_rows: int) -> list[Piece]:
         """Readers of consecutive pieces, each with the number of rows before it."""

@@ -69,6 +69,13 @@ class ReaderPart(Part):
             )
         if not done and not self.first_row and file == self.name:
             raise no_rows(file)
+        if self.reader.rows is not None and plan.feeds and done != self.reader.rows:
+            raise InputError(
+                f"{self.reader.rows} rows, as they were counted before",
+                got=f"{done}",
+                file=file,
+                remedy="check what wrote it, and report it to oodometer: the file is not read",
+            )
 
     def identity(self) -> str | None:
         """The file as it is, the rows in it, and how its columns are understood."""
@@ -76,7 +83,7 @@ class ReaderPart(Part):
             return None
         file = self.reader.file if is_remote(self.reader.file) else os.path.abspath(self.reader.file)
         pieces = (self.reader.form, self.reader.rows, self.first_row, self.in_file, self.stamp.size, self.stamp.changed)
-        return checksum(file, repr(pieces), repr(self.plan))
+        return checksum(file, repr(pieces), repr(self.plan), self.reader.cast)
 
     def span(self) -> tuple[int, int] | None:
         """As the reader counts them."""

@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..fields import FIELDS, refuse_classes_beside_positions
 from ..predictions import Predictions
 from .axes import Axes, Order, check_kind, listed_classes, only_counts, order_along, order_of
-from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_column, no_rows
+from .base import BATCH_ROWS, PART_ROWS, Each, Part, Source, in_threads, no_column, no_rows
 from .columns import AXES, Layout
 from .files import Stamp
 from .memory import RecordSource, realigned
@@ -142,6 +142,7 @@ class ReaderSource(Source):
         self.columns = layout.columns
         self.layout, self._wanted, self._rows = layout, wanted, reader.rows
         self._settled: Plan | None = None
+        self._counted: Reader | None = None
 
     @classmethod
     def over(
@@ -257,9 +258,18 @@ class ReaderSource(Source):
             axes = replace(axes, listed={**axes.listed, **self._wanted.listed})
         return ReaderSource(self.reader, self.layout, axes, self.stamp, self.encoding, self._held)
 
-    def parts(self, target_rows: int = PART_ROWS) -> list[Part]:
-        """Ranges of row groups, record batches or rows; CSV and JSONL are one part."""
-        pieces = self.reader.split(max(1, target_rows))
+    def counted(self, each: Each = in_threads) -> Reader:
+        """The reader that knows the rows of its text files, and reads columns alike in all of them."""
+        if self._counted is None:
+            try:
+                self._counted = self.reader.counted(each, tuple(self.layout.extra.values()), self.stamp)
+            except InputError as error:
+                raise error.at(file=self.path) from None
+        return self._counted
+
+    def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
+        """Ranges of row groups, record batches or rows, or of the bytes of text."""
+        pieces = self.counted(each).split(max(1, target_rows))
         parts = [self._part(piece) for piece in pieces]
         if any(piece.before is None for piece in pieces):
             return [ChainedParts(tuple(parts), self.path)]
@@ -268,7 +278,8 @@ class ReaderSource(Source):
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
         """One pass over everything."""
         done = 0
-        for record in in_order(list(map(self._part, self.reader.files_whole())), self.path, fields, rows):
+        reader = self.counted() if self.layout.extra else self.reader  # whose types must agree
+        for record in in_order(list(map(self._part, reader.files_whole())), self.path, fields, rows):
             done += record.rows
             yield record
         self._rows = done
