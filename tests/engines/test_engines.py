@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
@@ -56,6 +57,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, one in (("reference", reference), ("target", target), ("damaged", damaged)):
         pq.write_table(pa.table(one), place / f"{name}.parquet", row_group_size=500)
     pq.write_table(pa.table({name: one[:0] for name, one in reference.items()}), place / "empty.parquet")
+    (place / "lake").mkdir()
+    for start in range(0, 3000, 1000):
+        rows = {name: one[start : start + 1000] for name, one in target.items()}
+        pacsv.write_csv(pa.table(rows), place / "lake" / f"{start:04}.csv")
     told = "".join(f"{row},{labels[row]}\n" for row in range(0, 3000, 30))
     (place / "labels.csv").write_text(f"id,label\n{told}")
     return place
@@ -84,7 +89,8 @@ def test_every_verb_gives_the_same_to_the_last_bit_and_lost_workers_are_said(
     if why_not(engine):
         pytest.skip(why_not(engine))
     found = done_on(engine, folder)
-    assert set(found["verbs"]) == {"estimate", "chunks", "evaluate", "diagnose", "audit", "damaged", "frame", "partial"}
+    asked = {"estimate", "chunks", "text", "evaluate", "diagnose", "audit", "damaged", "frame", "partial"}
+    assert set(found["verbs"]) == asked
     for verb, answer in local["verbs"].items():
         assert found["verbs"][verb] == answer, verb
     assert answer_of(local, "damaged").startswith("InputError: ")

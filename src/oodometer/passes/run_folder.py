@@ -20,6 +20,7 @@ from ..predictions import Predictions
 from ..store import Part
 from ..store.artifact_cache import checksum, made_anew
 from ..store.atomic import write_atomic
+from ..store.known_files import KnownFiles, knowing
 from ..store.places import is_remote
 from ..version import __version__
 from .locking import Lock
@@ -29,6 +30,7 @@ __all__ = ["LOCK", "MANIFEST", "PARTS", "RunFolder", "places_of_run", "read_mani
 MANIFEST = "run.json"
 _FORMAT = 1
 PARTS = "parts"
+FACTS = "files.json"
 LOCK = "lock"
 _ENDING = ".state"
 _PAUSE = 1.0  # seconds between two notes of how far a run is
@@ -64,6 +66,7 @@ class RunFolder:
         self._told: dict[str, Any] = {}
         self._noted = 0.0
         self._used: set[str] = set()
+        self.known: KnownFiles | None = None  # what is known of files of text
 
     def begin(self) -> None:
         """Note that a run begins; `UsageError` where the folder is of another one."""
@@ -109,6 +112,8 @@ class RunFolder:
         on_done: Callable[[Any], None],
     ) -> Any:
         """As `Engine.fold`; only parts whose state is not here are worked on."""
+        if self.known is not None:
+            self.known.save()  # a run that is killed later need not look at the files again
         files = list(_files_of(work, parts))
         there = [one is not None and (self.home / PARTS / one).is_file() for one in files]
         self._used |= {one for one in files if one is not None}
@@ -198,13 +203,14 @@ def run_folder(path: str | os.PathLike[str] | None, about: Mapping[str, str]) ->
         raise UsageError(
             f"--run-folder needs a folder that can be written, {home}: {error.strerror or error}"
         ) from None
-    if not (home / MANIFEST).exists() and any(one.name not in (LOCK, PARTS) for one in home.iterdir()):
+    if not (home / MANIFEST).exists() and any(one.name not in (LOCK, PARTS, FACTS) for one in home.iterdir()):
         raise UsageError(f"{home} holds other files and no {MANIFEST}; give --run-folder an empty or a new folder")
     with Lock(home / LOCK, home):
         folder = RunFolder(home, about)
         folder.begin()
         try:
-            yield folder
+            with knowing(home / FACTS) as folder.known:
+                yield folder
         except BaseException as error:
             said = "interrupted" if isinstance(error, (KeyboardInterrupt, GeneratorExit)) else f"{error}"
             with suppress(OodometerError):  # the first error is the one to tell

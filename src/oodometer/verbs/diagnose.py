@@ -65,5 +65,6 @@ def diagnose(
     choice = choose(read.record, "auto")
     fitted = Diagnostician(seed=seed, columns=first.users).fit(choice.apply(read.record))
     plan = EstimationPlan(choice, {}, rows=batch_rows(read.record.num_classes), diagnostician=fitted)
-    state = plan.read(target.parts(_PART_ROWS), Execution(engine, workers, progress))
+    execution = Execution(engine, workers, progress)
+    state = plan.read(target.parts(_PART_ROWS, execution.each), execution)
     return replace(fitted.finish(state[WHOLE]["diagnosis"]), features=about_features(first))

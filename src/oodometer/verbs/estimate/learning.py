@@ -40,7 +40,7 @@ def learn(
     """Everything learnt from the reference, and the target's parts, the first of which were read meanwhile."""
     gathered = [gather_reference(s) for s in sources]
     values = PART_ROWS * width(gathered[0].parts[0][1])
-    there = [] if target is None else target.parts(PART_ROWS)
+    there = [] if target is None else target.parts(PART_ROWS, options.execution.each)
     kept = options.execution.folder is not None  # then it is not known yet which parts will be read
     ahead = ReadingAhead([] if kept else there, batch_rows(len(sources[0].classes or ())), values)
     try:

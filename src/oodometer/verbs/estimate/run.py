@@ -150,7 +150,7 @@ def estimate(
         Seed of the bootstrap in some intervals.
     run_folder :
         Folder that keeps the state of each finished part of the target. A run that was killed goes on from there, and
-        of a target that has grown (a folder of Parquet, Arrow or NPZ files) only new files are read; the result is that
+        of a target that has grown (a folder of files) only new files are read; the result is that
         of a run from the start. Parts are read anew where their file, the reference, the options that shape what is
         learnt, or the version of this package has changed.
     progress :
@@ -217,7 +217,7 @@ def _estimate(reference: Any, target: Any, options: EstimateOptions) -> Estimati
     if kept is None:
         fitted, parts = learn(sources, options, target)
     else:
-        fitted, parts = recalled(kept, options), target.parts(learning.PART_ROWS)
+        fitted, parts = recalled(kept, options), target.parts(learning.PART_ROWS, options.execution.each)
     fitted.warnings.extend(said)
     fitted = _for_target(fitted, target, _first_batch(parts, fitted.plan.rows, target), truth, options)
     drawn = partial(reference_figures, fitted.plan, fitted.record, options.level)
