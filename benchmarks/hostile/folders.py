@@ -70,6 +70,29 @@ _differs(
 )
 
 
+@trial(FOLDERS, "a damaged `files.json` in a run folder", "half of it", SAME, (), ("csv",))
+def _(kit: Kit, form: str) -> Call:
+    home = kit.path("known")
+    home.mkdir(exist_ok=True)
+    (home / "files.json").write_text('{"oodometer": "0.1.0", "files": {"lake/a')
+    return kit.estimate(None, _in_two(kit, form), "--run-folder", str(home))
+
+
+@trial(
+    FOLDERS,
+    "a column of another type in the second file",
+    '`"site": 1`, then `"site": "1"`',
+    REFUSED,
+    ("b/b.jsonl", "row 1", "column site", "one type"),
+    ("jsonl",),
+)
+def _(kit: Kit, form: str) -> Call:
+    home = _in_two(kit, form, lambda rest: {**rest, "site": ["1"] * len(rest["label"])})
+    first = home / f"a.{form}"
+    first.write_text("".join(f'{line[:-1]}, "site": 1}}\n' for line in first.read_text().splitlines()))
+    return kit.estimate(None, home, "--by", "site")
+
+
 @trial(FOLDERS, "an empty folder", "nothing in it", REFUSED, "predictions files in the folder")
 def _(kit: Kit, form: str) -> Call:
     home = kit.path("empty")

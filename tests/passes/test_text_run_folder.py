@@ -1,9 +1,8 @@
-"""Run folders over text: old files of CSV and JSONL are neither read nor looked at again, whatever was found is kept."""
+"""Run folders over text: old files of CSV and JSONL are neither read nor opened again; what was found is kept."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,7 @@ def folder(tmp_path: Path, form: str) -> Path:
 
 
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The text files whose bytes are read, by the names of their folders."""
     from oodometer.store import csv_file, jsonl
 
@@ -57,7 +56,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
                 monkeypatch.setattr(
                     module, name, lambda path, *more, _r=real: (seen.append(Path(path).parent.name), _r(path, *more))[1]
                 )
-    yield seen
+    return seen
 
 
 def asked(folder: Path, kept: bool = True, **more: Any) -> dict[str, Any]:

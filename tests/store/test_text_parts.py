@@ -52,10 +52,14 @@ CELL = st.text('x,"\n\r ', max_size=6)
 QUOTED = CELL.map(lambda cell: '"' + cell.replace('"', '""') + '"')
 PLAIN = st.text("xy ", max_size=4)
 LINES = st.lists(st.tuples(PLAIN | QUOTED, PLAIN | QUOTED), max_size=12)
+TEXT = st.text('x,"\n\r', max_size=40) | LINES.map(lambda rows: "\n".join(map(",".join, rows)))
 
 
 @settings(max_examples=400, deadline=None)
-@given(text=st.text('x,"\n\r', max_size=40) | LINES.map(lambda rows: "\n".join(map(",".join, rows))), step=st.integers(1, 9))
+@given(
+    text=st.text('x,"\n\r', max_size=40) | LINES.map(lambda rows: "\n".join(map(",".join, rows))),
+    step=st.integers(1, 9),
+)
 @example(text='x,5" disk\nx,"a\nb"', step=4)
 @example(text='"x"",\n",x\n', step=2)
 @example(text="x,x\r\n\r\nx,x\r", step=1)

@@ -128,7 +128,7 @@ class JsonlReader(TextReader):
                     read_options=pajson.ReadOptions(use_threads=False, block_size=len(block) + 1),
                     parse_options=pajson.ParseOptions(explicit_schema=known, unexpected_field_behavior=others),
                 )
-                if table.num_rows != filled_lines(block):
+                if table.num_rows != block.count(b"\n") and table.num_rows != filled_lines(block):
                     raise ValueError  # several objects on a line, or one on several
             except (pa.ArrowException, ValueError):
                 table = _carefully(block, schema, kinds, self.file, done)

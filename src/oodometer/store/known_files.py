@@ -16,7 +16,7 @@ from .atomic import write_atomic
 from .files import Stamp
 from .places import is_remote
 
-__all__ = ["KnownFiles", "known_files", "knowing"]
+__all__ = ["KnownFiles", "knowing", "known_files"]
 
 
 class KnownFiles:

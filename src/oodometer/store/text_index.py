@@ -1,4 +1,4 @@
-"""Text index: how many rows a CSV or JSONL file has, and where rows begin, so that pieces of it are read side by side."""
+"""Text index: how many rows a CSV or JSONL file has, and where rows begin, so that it may be read in pieces."""
 
 from __future__ import annotations
 

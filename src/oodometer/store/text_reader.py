@@ -1,4 +1,4 @@
-"""Text reader: a CSV or JSONL file, or a range of its bytes; its rows are counted first where parts need their place."""
+"""Text reader: a CSV or JSONL file, or a range of its bytes; rows are counted first where parts need their place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 from ..errors import InputError
 from .base import Each
@@ -21,7 +21,8 @@ __all__ = ["TextReader", "counted"]
 _SMALL = 4 << 20  # bytes of a file alone that is not worth cutting
 
 
-class Facts(NamedTuple):
+@dataclass(frozen=True)
+class _Facts:
     """What a pass over a file found: where its rows are (None: not looked for), and types of columns by name."""
 
     index: TextIndex | None
@@ -115,7 +116,10 @@ def counted(
         found[i] = facts
         _remember(known, readers[i], stamps[i], facts)
     types = {
-        name: [facts.types[name] if name in facts.types else one.type_of(name) for facts, one in zip(found, readers, strict=True)]
+        name: [
+            facts.types[name] if name in facts.types else one.type_of(name)
+            for facts, one in zip(found, readers, strict=True)
+        ]
         for name in wanted
     }
     return [
@@ -124,22 +128,21 @@ def counted(
     ]
 
 
-def _look(reader: TextReader, columns: Sequence[str], cut: bool) -> Facts:
-    return Facts(reader.index() if cut else None, {name: reader.type_of(name) for name in columns})
+def _look(reader: TextReader, columns: Sequence[str], cut: bool) -> _Facts:
+    return _Facts(reader.index() if cut else None, {name: reader.type_of(name) for name in columns})
 
 
-def _recalled(known: KnownFiles, reader: TextReader, stamp: Stamp | None, columns: Sequence[str]) -> Facts:
+def _recalled(known: KnownFiles, reader: TextReader, stamp: Stamp | None, columns: Sequence[str]) -> _Facts:
     index = known.get(reader.file, stamp, "index")
     types = {name: known.get(reader.file, stamp, f"type of {name}") for name in columns}
-    return Facts(
+    return _Facts(
         None if index is None else TextIndex(index[0], tuple((at, rows) for at, rows in index[1])),
         {name: one for name, one in types.items() if one is not None},
     )
 
 
-def _remember(known: KnownFiles, reader: TextReader, stamp: Stamp | None, facts: Facts) -> None:
+def _remember(known: KnownFiles, reader: TextReader, stamp: Stamp | None, facts: _Facts) -> None:
     if facts.index is not None:
         known.put(reader.file, stamp, "index", json.loads(json.dumps(facts.index)))
     for name, one in facts.types.items():
         known.put(reader.file, stamp, f"type of {name}", one)
-
