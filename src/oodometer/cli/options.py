@@ -166,6 +166,14 @@ RunFolder = Annotated[
     ),
     places.FOLDER,
 ]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        help='Only rows for which this holds, such as "day >= 2026-11-01" or "site in (a, b)"; = != < <= > >= and in. '
+        "May be repeated: then all must hold.",
+        metavar="CONDITION",
+    ),
+]
 Workers = Annotated[int | None, typer.Option(help="Number of workers; by default one for each core.")]
 ClassMetrics = Annotated[
     list[str] | None,

@@ -16,6 +16,7 @@ from .axes import Axes
 
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
+    from .where import Condition
 
 __all__ = ["BATCH_ROWS", "PART_ROWS", "Each", "Part", "Source", "in_threads"]
 
@@ -65,6 +66,7 @@ class Source(ABC):
     encoding: FeatureEncoding | None = None  # of the user's columns, where they are the features
     raw_text = False  # whether `raw` cells are written ones, as in CSV
     decimal_comma = False
+    where: tuple[Condition, ...] = ()  # what holds of its rows, where others were left out
 
     @property
     @abstractmethod

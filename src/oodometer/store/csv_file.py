@@ -136,6 +136,10 @@ class CsvReader(TextReader):
         """The narrowest type that every cell of the column fits."""
         return str(self._infer(column))
 
+    def cell_type(self, column: str) -> Any:
+        """The type that every cell of the column fits, in all files that are read together."""
+        return self._type(column, "any")
+
     @classmethod
     def agreeing(cls, readers: Sequence[Self], types: Mapping[str, Sequence[str]]) -> list[Self]:
         """The narrowest type that the cells of all files fit."""

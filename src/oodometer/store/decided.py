@@ -97,7 +97,7 @@ class DecidedSource(Source):
         self.inner, self.threshold = source, check_threshold(threshold)
         self.positive = self.lone_class if positive is None else positive
         self.path, self.name, self.columns = source.path, source.name, source.columns
-        self.encoding = source.encoding
+        self.encoding, self.where = source.encoding, source.where
         self.raw_text, self.decimal_comma = source.raw_text, source.decimal_comma
 
     @property

@@ -58,7 +58,7 @@ class LabelledSource(Source):
     def __init__(self, source: Source, truth: Predictions) -> None:
         self.inner, self.truth = source, truth
         self.path, self.name, self.columns = source.path, source.name, source.columns
-        self.encoding = source.encoding
+        self.encoding, self.where = source.encoding, source.where
         self.raw_text, self.decimal_comma = source.raw_text, source.decimal_comma
         self._given = tuple(name for name in _TRUTH if getattr(truth, name) is not None)
 

@@ -11,9 +11,10 @@ from typing import Any
 from ..errors import UsageError
 from .files import Stamp, check_file
 from .known_files import KnownFiles, known_files
-from .listing import files_of
+from .listing import files_of, partition_of
 from .places import path_of
 from .reader import Reader
+from .where import Condition
 
 __all__ = ["open_all", "open_reader"]
 
@@ -27,11 +28,15 @@ _OPENERS = {
 
 
 def open_all(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], names: Collection[str], format: str | None = None
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    names: Collection[str],
+    format: str | None = None,
+    where: Sequence[Condition] = (),
 ) -> tuple[Reader, Stamp | None]:
     """The reader of a file, of the files of a folder, of those that a pattern matches, or of a list of them.
 
-    As `open_reader`, and raises `InputError` as `files_of` and `open_files` do.
+    As `open_reader`; files whose folders say that ``where`` holds of no row in them are left out. Raises `InputError`
+    as `files_of` and `open_files` do.
     """
     if isinstance(path, (str, os.PathLike)):
         name = path_of(os.fspath(path))
@@ -47,7 +52,7 @@ def open_all(
     from .many_files import open_files
 
     known = known_files()  # here: threads that open files are in no run folder
-    return open_files(files, name, lambda one: open_reader(one, names, format, known), names), None
+    return open_files(files, name, lambda one: open_reader(one, names, format, known), names, where), None
 
 
 def open_reader(
@@ -77,7 +82,7 @@ def open_reader(
         return found
 
     reader = recalled("head", lambda: opener(str(path)))
-    missing = sorted(set(names) - set(reader.columns))
+    missing = sorted(set(names) - set(reader.columns) - set(partition_of(str(path))))
     if missing and form == "jsonl":
         reader = recalled(f"head with {missing}", lambda: reader.with_columns(missing))
     return reader, stamp

@@ -14,7 +14,7 @@ from .base import BATCH_ROWS, Source
 from .columns import Kind, Layout
 from .decided import DecidedSource
 from .labelled import LabelledSource
-from .source import ReaderSource
+from .reader_source import ReaderSource
 
 __all__ = ["PickedRows", "pick_rows"]
 

@@ -63,6 +63,19 @@ class TextReader(TableReader):
         """The type of a column that no name gives; a pass finds it where ``finds_types`` says so."""
         raise NotImplementedError
 
+    def cell_type(self, column: str) -> Any:
+        """The type that the cells of such a column are written as, where all are written as text; None else."""
+        return None
+
+    @property
+    def text_file(self) -> TextReader:
+        """Itself."""
+        return self
+
+    def with_text_file(self, reader: TextReader) -> TextReader:
+        """The other."""
+        return reader
+
     @classmethod
     def agreeing(cls, readers: Sequence[Self], types: Mapping[str, Sequence[str]]) -> list[Self]:
         """Readers that read columns, whose types in each of them are given, alike."""

@@ -27,6 +27,7 @@ def diagnose(
     reference: Any,
     target: Any,
     *,
+    where: str | Sequence[str] | None = None,
     classes: Sequence[int | str] | None = None,
     mapping: Mapping[str, str] | None = None,
     positive: str | None = None,
@@ -43,7 +44,7 @@ def diagnose(
     ----------
     reference, target :
         As in `estimate`. Features let new inputs be seen; without them much stays unknown.
-    classes, mapping, positive, threshold, features, engine, workers :
+    where, classes, mapping, positive, threshold, features, engine, workers :
         As in `estimate`.
     seed :
         Seed of the bootstraps and of the classifier's folds.
@@ -58,7 +59,7 @@ def diagnose(
     """
     opener = Opener(renamings(mapping, positive), threshold, positive)
     sources = opener.references([reference], classes)
-    target = opener.target(target)
+    target = opener.target(target, where=where)
     opener.check()
     (first,), target = with_features(sources, target, features)
     read = read_reference(first)

@@ -31,6 +31,7 @@ def evaluate(
     *,
     level: float = ...,
     by: str | None = ...,
+    where: str | Sequence[str] | None = ...,
     labels: Any = ...,
     key: str | None = ...,
     metrics: Sequence[str] | None = ...,
@@ -55,6 +56,7 @@ def evaluate(
     *sources: Any,
     level: float = ...,
     by: str | None = ...,
+    where: str | Sequence[str] | None = ...,
     labels: Any = ...,
     key: str | None = ...,
     metrics: Sequence[str] | None = ...,
@@ -76,6 +78,7 @@ def evaluate(
     *sources: Any,
     level: float = 0.95,
     by: str | None = None,
+    where: str | Sequence[str] | None = None,
     labels: Any = None,
     key: str | None = None,
     metrics: Sequence[str] | None = None,
@@ -100,6 +103,8 @@ def evaluate(
         Nominal coverage of every interval.
     by :
         Column to slice by; each slice gets the metrics asked for, by default the quick ones.
+    where :
+        Conditions on rows, as in `estimate`; they hold for every source.
     labels :
         Truth of the rows in a file of its own, with `label` or `correct`, in the place of the sources' own: few, late,
         in any order. Joined by `id` where both hold it, by a column `row` (rows counted from 0), else one for each row.
@@ -147,7 +152,7 @@ def evaluate(
     extra = [by] if by is not None and by not in FIELDS else []
     done = []
     opener = Opener(renamings(mapping, positive))
-    opened = [opener.open(given, classes, extra) for given in sources]
+    opened = [opener.open(given, classes, extra, where=where) for given in sources]
     joined = [Joined(one, ()) if labels is None else labelled(labels, one, key, opener.open) for one in opened]
     opener.check()
     for source, said in joined:

@@ -14,7 +14,7 @@ from ...arguments import checked
 from ...arrays import Array
 from ...audits.expected_width import COUNTS, ExpectedWidths, expected_widths
 from ...audits.judge import Judgement, judge, refutes
-from ...audits.keys import target_key
+from ...audits.keys import KEY, target_key
 from ...audits.labels import LabelledRows, collect, open_labels, read_labels
 from ...audits.power import Noticeable, noticeable
 from ...audits.proxy import Proxy, choose_proxy
@@ -50,6 +50,7 @@ def audit(
     reference: Any,
     target: Any,
     *,
+    where: str | Sequence[str] | None = None,
     labels: Any = None,
     key: str | None = None,
     suggest: int = 0,
@@ -73,7 +74,7 @@ def audit(
 
     Parameters
     ----------
-    reference, target, methods, classes, mapping, positive, threshold, features, engine, workers, progress :
+    reference, target, where, methods, classes, mapping, positive, threshold, features, engine, workers, progress :
         As in `estimate`, which makes the label-free headline.
     labels :
         A file, a frame or a mapping, or a list of them in the order of labelling, with `label` or `correct`: joined by
@@ -110,6 +111,7 @@ def audit(
     (10, True, True)
     """
     options = AuditOptions(
+        where=where,
         labels=labels,
         key=key,
         suggest=suggest,
@@ -134,7 +136,11 @@ def audit(
 def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
     opener = Opener(options.mapping, options.threshold, options.positive)
     sources = opener.references(reference, options.classes)
-    target = opener.target(target)
+    target = opener.target(target, where=options.where)
+    if target.where and options.out is not None and options.key is None and not target.holds(KEY):
+        raise UsageError(
+            "rows that are suggested beside --where are known by a key, since others were left out; name it with --key"
+        )
     told = [open_labels(data, opener.target) for data in options.label_files]
     opener.check()
     learnt = _proxy(Predictions.concat([read_reference(s).record for s in sources]), target)

@@ -24,6 +24,7 @@ from ...registry import find
 from ...results.alarms import AlarmRule, FailWhen
 from ...results.backtest import Backtest
 from ...results.estimation import ASSUMPTIONS
+from ...store.where import parse_where
 
 __all__ = ["EstimateOptions", "watched_metrics"]
 
@@ -36,6 +37,7 @@ class EstimateOptions:
     level: float = 0.95
     by: str | None = None
     every: str | None = None
+    where: str | Sequence[str] | None = None
     labels: Any = None
     key: str | None = None
     target_accuracies: Sequence[float] = (0.95,)
@@ -65,7 +67,7 @@ class EstimateOptions:
         check_margin(self.margin)
         if self.by is not None and self.every is not None:
             raise UsageError("give --by or --every, not both")
-        _ = self.chunks, self.alarm_rules, self.when  # refused before the work
+        _ = self.chunks, self.alarm_rules, self.when, parse_where(self.where)  # refused before the work
         for name in self.methods or ():
             find("estimator", name)
         if self.payoff is not None:

@@ -55,6 +55,7 @@ def estimate(
     level: float = 0.95,
     by: str | None = None,
     every: str | None = None,
+    where: str | Sequence[str] | None = None,
     labels: Any = None,
     key: str | None = None,
     target_accuracies: Sequence[float] = (0.95,),
@@ -96,6 +97,10 @@ def estimate(
     by, every :
         Column to slice the target by; or chunks along the column `time`: ``"month"`` (day, week, quarter, year: those
         of the calendar, UTC), a length such as ``"7d"``; or of so many rows, ``"1000rows"``. Not both.
+    where :
+        Conditions on rows of the target, such as ``"day >= 2026-11-01"`` or ``["site in (a, b)", "confidence < 0.9"]``:
+        only rows for which all hold are read. Columns are fields, your own, and those that folders name; signs are
+        = != < <= > >= and in. No condition holds of an empty cell. Labels are joined by a column then.
     labels :
         Truth of target rows (a file or a dict with `label` or `correct`, null where unknown); only printed beside the
         estimates. Joined by `id` where both hold it, by a column `row` (target rows counted from 0), else one row
@@ -169,6 +174,7 @@ def estimate(
         level=level,
         by=by,
         every=every,
+        where=where,
         labels=labels,
         key=key,
         target_accuracies=target_accuracies,
@@ -202,7 +208,7 @@ def _estimate(reference: Any, target: Any, options: EstimateOptions) -> Estimati
     enter_phase(hearer, "reading")
     opener = Opener(options.mapping, options.threshold, options.positive)
     sources = opener.references(reference, options.classes)
-    target = opener.target(target, options.extra_columns)
+    target = opener.target(target, options.extra_columns, options.where)
     labels = None if options.labels is None else open_labels(options.labels, opener.target)
     opener.check()
     kept = sources[0].contents if isinstance(sources[0], FittedSource) else None
