@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..errors import InputError
+from ..errors import InputError, UsageError
 from .base import Each
 from .columns import Kind, Layout
 from .files import Stamp, translated
@@ -49,6 +49,8 @@ class FilteredReader(TableReader):
                         held &= self._held(batch, one)
             except InputError as error:
                 raise error.at(row_offset=done) from None
+            except UsageError as error:
+                raise UsageError(f"{self.file}: {error}" if self.file else str(error)) from None
             places = np.flatnonzero(held)
             if len(places):
                 kept = [batch.column(name) for name in kinds]

@@ -100,7 +100,8 @@ class ParquetReader(TableReader):
         """Ranges of the row groups that may hold rows for which the conditions hold, by their statistics."""
         from .row_groups import pieces_left
 
-        return pieces_left(self, where, target_rows)
+        with _opened(self.file) as file:
+            return pieces_left(self, file.metadata, file.schema_arrow, where, target_rows)
 
 
 def _opened(path: str) -> Any:

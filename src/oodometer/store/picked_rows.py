@@ -76,7 +76,7 @@ def _of_reader(source: ReaderSource, rows: Array) -> Iterator[tuple[int, Any]]:
     reader = source.reader
     kinds = _kinds(reader.columns, source.layout, reader.text, reader.form == "npz")
     before = 0
-    for piece, start, in_file, stamp in source.counted().split(BATCH_ROWS):
+    for piece, start, in_file, stamp in source.pieces(BATCH_ROWS):
         before = before if start is None else start
         if piece.rows is not None and not ((rows >= before) & (rows < before + piece.rows)).any():
             continue

@@ -193,8 +193,8 @@ class ReaderSource(Source):
                 raise error.at(file=self.path) from None
         return self._counted
 
-    def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
-        """Ranges of row groups, record batches or rows, or of the bytes of text."""
+    def pieces(self, target_rows: int, each: Each = in_threads) -> list[Piece]:
+        """Readers of consecutive rows, and how many rows are before each; `InputError` where no row is left."""
         pieces = self.counted(each).split(max(1, target_rows))
         if self.where:
             from .filtered import left_of
@@ -204,6 +204,11 @@ class ReaderSource(Source):
                 raise none_left(self.where, self.path)
             if not self.reader.text:  # as where all rows are read: text does not tell how many there are
                 self._rows = sum(piece.reader.rows or 0 for piece in pieces)
+        return pieces
+
+    def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
+        """Ranges of row groups, record batches or rows, or of the bytes of text."""
+        pieces = self.pieces(target_rows, each)
         parts = [self._part(piece) for piece in pieces]
         if any(piece.before is None for piece in pieces):
             return [ChainedParts(tuple(parts), self.path)]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.types as pt
 
-from ..errors import UsageError
-from .files import translated
-from .held import scalar_of
-from .places import is_remote, reached
+from ..errors import OodometerError
+from .held import cells_held
 from .reader import Piece
 from .where import Condition
 
@@ -23,11 +20,16 @@ if TYPE_CHECKING:
 __all__ = ["pieces_left"]
 
 
-def pieces_left(reader: ParquetReader, where: Sequence[Condition], target_rows: int) -> list[Piece]:
+def pieces_left(
+    reader: ParquetReader, meta: Any, schema: Any, where: Sequence[Condition], target_rows: int
+) -> list[Piece]:
     """Ranges of row groups that may hold rows for which the conditions hold, each of at least ``target_rows`` rows
-    unless a group that is left out ends it.
+    unless a group that is left out ends it; ``meta`` and ``schema`` are those of the file.
     """
-    left = _groups(reader, where)
+    numbers = range(reader.start, reader.start + len(reader.groups))
+    places = {meta.schema.column(i).path: i for i in range(meta.num_columns)}
+    asked = [(one, places[one.column], schema.field(one.column).type) for one in where if _may_ask(one, places, schema)]
+    left = {n for n in numbers if all(_may_hold(meta.row_group(n).column(at), kind, one) for one, at, kind in asked)}
     out: list[Piece] = []
     first, before = 0, 0  # of the range that is being gathered
     for at, rows in enumerate((*reader.groups, 0)):
@@ -43,48 +45,33 @@ def pieces_left(reader: ParquetReader, where: Sequence[Condition], target_rows: 
     return out
 
 
-def _groups(reader: ParquetReader, where: Sequence[Condition]) -> set[int]:
-    """The numbers of the row groups that may hold such rows."""
-    import pyarrow.dataset as ds
-    import pyarrow.fs as pafs
-
-    numbers = list(range(reader.start, reader.start + len(reader.groups)))
-    with translated(reader.file, "parquet"):
-        files, place = reached(reader.file) if is_remote(reader.file) else (pafs.LocalFileSystem(), reader.file)
-        fragment = ds.ParquetFileFormat().make_fragment(place, filesystem=files, row_groups=numbers)
-        schema = fragment.physical_schema
-        asked = [told for one in where if (told := _expression(one, schema)) is not None]
-        if not asked:
-            return set(numbers)
-        return {group.id for group in fragment.subset(filter=reduce(lambda a, b: a & b, asked)).row_groups}
+def _may_ask(one: Condition, places: Mapping[str, int], schema: Any) -> bool:
+    """Whether the smallest and the largest cell of a group tell of a condition: cells are compared as they are stored."""
+    if one.column not in places or one.kind == "truth":
+        return False
+    kind = schema.field(one.column).type
+    if one.sign == "not_equal":
+        return bool(pt.is_integer(kind))  # NaN, which is unequal, is in no statistics, and texts may be cut off there
+    times = pt.is_timestamp(kind) or pt.is_date(kind)
+    texts = (pt.is_string(kind) or pt.is_large_string(kind)) and one.kind != "time"
+    return bool(times or texts or pt.is_integer(kind) or pt.is_float32(kind) or pt.is_float64(kind))
 
 
-def _expression(one: Condition, schema: Any) -> Any:
-    """A condition that statistics can be held against; None where cells are not compared as they are stored."""
-    import pyarrow.compute as pc
-
-    place = schema.get_field_index(one.column)
-    kind = None if place < 0 else schema.field(place).type
-    if kind is None or not (pt.is_integer(kind) or pt.is_floating(kind) or pt.is_string(kind) or pt.is_timestamp(kind)):
-        return None
-    if (one.kind == "time") != pt.is_timestamp(kind) and one.kind != "any":
-        return None  # times that are written as texts
-    if one.kind == "truth" or pt.is_float16(kind):
-        return None
+def _may_hold(chunk: Any, kind: Any, one: Condition) -> bool:
+    """Whether a condition may hold of a cell in a column of a row group."""
+    known = chunk.statistics
+    if known is None or not known.has_min_max:
+        return True
     try:
-        values = [scalar_of(value, kind, one) for value in one.values]
-        if pt.is_timestamp(kind):
-            values = [
-                pa.scalar(value.cast(pa.int64()).as_py(), pa.int64()).cast(_micro(kind)).cast(kind) for value in values
-            ]
-    except (UsageError, pa.ArrowException):
-        return None  # told when the cells are compared
-    field = pc.field(one.column)
-    if one.sign == "is_in":
-        return field.isin(pa.array([value.as_py() for value in values], values[0].type))
-    return getattr(pc, one.sign)(field, pc.scalar(values[0]))
+        ends = pa.array([known.min, known.max], kind)
+        if one.sign in ("equal", "is_in"):
+            return any(
+                _held(ends, one, "less_equal", v)[0] and _held(ends, one, "greater_equal", v)[1] for v in one.values
+            )
+        return bool(_held(ends, one, one.sign, one.values[0]).any())
+    except (OodometerError, pa.ArrowException, ValueError, TypeError, OverflowError):
+        return True  # what is wrong with it is told when the cells are compared
 
 
-def _micro(kind: Any) -> Any:
-    """Microseconds, in the zone of a type of times."""
-    return pa.timestamp("us", tz=kind.tz)
+def _held(ends: Any, one: Condition, sign: str, value: Any) -> Any:
+    return cells_held(ends, replace(one, sign=sign, values=(value,)))
