@@ -46,7 +46,7 @@ def pieces_left(
 
 
 def _may_ask(one: Condition, places: Mapping[str, int], schema: Any) -> bool:
-    """Whether the smallest and the largest cell of a group tell of a condition: cells are compared as they are stored."""
+    """Whether the smallest and the largest cell of a group tell of a condition: cells are compared as they are kept."""
     if one.column not in places or one.kind == "truth":
         return False
     kind = schema.field(one.column).type
@@ -64,6 +64,8 @@ def _may_hold(chunk: Any, kind: Any, one: Condition) -> bool:
         return True
     try:
         ends = pa.array([known.min, known.max], kind)
+        if not (known.min <= known.max):  # NaN, which some write there
+            return True
         if one.sign in ("equal", "is_in"):
             return any(
                 _held(ends, one, "less_equal", v)[0] and _held(ends, one, "greater_equal", v)[1] for v in one.values
