@@ -22,6 +22,7 @@ from .where import Condition
 __all__ = ["FilteredReader", "filtered", "left_of"]
 
 _ROWS = 65_536
+_FEWEST = 1024
 
 
 @dataclass(frozen=True)
@@ -38,26 +39,32 @@ class FilteredReader(TableReader):
         object.__setattr__(self, "stated_names", dict(self.inner.stated_names))
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
-        """Batches of the rows that are left, with their places in what ``inner`` reads as a further column."""
+        """Batches of the rows that are left, with their places in what ``inner`` reads as a further column; what cannot
+        hold such rows is not read.
+        """
         read = {**{one.column: one.kind or "any" for one in self.where}, **kinds}
-        done = 0
-        for batch in self.inner.tables(read, rows):
-            held = np.ones(batch.num_rows, dtype=bool)
-            try:
-                with translated(self.file, self.form):
-                    for one in self.where:
-                        held &= self._held(batch, one)
-            except InputError as error:
-                raise error.at(row_offset=done) from None
-            except UsageError as error:
-                raise UsageError(f"{self.file}: {error}" if self.file else str(error)) from None
-            places = np.flatnonzero(held)
-            if len(places):
-                kept = [batch.column(name) for name in kinds]
-                if len(places) < len(held):
-                    kept = [cells.take(pa.array(places)) for cells in kept]
-                yield pa.record_batch([*kept, pa.array(places + done)], names=[*kinds, PLACE])
-            done += batch.num_rows
+        pieces = self.inner.narrowed(self.where, self.inner.rows or 1)
+        for piece in [Piece(self.inner, 0, 0)] if pieces is None else pieces:
+            done = piece.in_file
+            # of a few rows that are asked for, the first may stand far down
+            for batch in piece.reader.tables(read, max(rows, _FEWEST)):
+                places = self._places(batch, done)
+                for at in range(0, len(places), rows):
+                    yield _taken(batch, kinds, places[at : at + rows], done)
+                done += batch.num_rows
+
+    def _places(self, batch: Any, done: int) -> Any:
+        """The places in a batch of the rows that are left."""
+        held = np.ones(batch.num_rows, dtype=bool)
+        try:
+            with translated(self.file, self.form):
+                for one in self.where:
+                    held &= self._held(batch, one)
+        except InputError as error:
+            raise error.at(row_offset=done) from None
+        except UsageError as error:
+            raise UsageError(f"{self.file}: {error}" if self.file else str(error)) from None
+        return np.flatnonzero(held)
 
     def _held(self, batch: Any, one: Condition) -> Any:
         loose = self.inner.text_file
@@ -96,12 +103,19 @@ class FilteredReader(TableReader):
         return self._wrapped(self.inner.split(target_rows) if found is None else found)
 
     def files_whole(self) -> list[Piece]:
-        """The whole, or the ranges of row groups that may hold such rows."""
-        found = self.inner.narrowed(self.where, self.inner.rows or 1)
-        return self._wrapped(self.inner.files_whole() if found is None else found)
+        """The whole of each file."""
+        return self._wrapped(self.inner.files_whole())
 
     def _wrapped(self, pieces: Sequence[Piece]) -> list[Piece]:
         return [one._replace(reader=replace(self, inner=one.reader)) for one in pieces]
+
+
+def _taken(batch: Any, kinds: Mapping[str, Kind], places: Any, done: int) -> Any:
+    """The rows of a batch at these places, and the places among all."""
+    kept = [batch.column(name) for name in kinds]
+    if len(places) < batch.num_rows:
+        kept = [cells.take(pa.array(places)) for cells in kept]
+    return pa.record_batch([*kept, pa.array(places + done)], names=[*kinds, PLACE])
 
 
 def filtered(where: Sequence[Condition], reader: Reader) -> Reader | None:
