@@ -135,6 +135,42 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, home, "--json", str(home / "answer.json"))
 
 
+# ------------------------------------------------------------------------------------------ conditions on rows
+
+
+def _where(name: str, condition: str, words: Any) -> None:
+    @trial(FOLDERS, name, f'`--where "{condition}"`', REFUSED, words, FORMS)
+    def _(kit: Kit, form: str) -> Call:
+        return kit.estimate(None, _in_two(kit, form), "--where", condition)
+
+
+_where("a condition on a column that is not there", "ages > 5", ("no column ages", "ages > 5"))
+_where("a condition with a value of another type", "feature_age > old", ("feature_age holds numbers", "'old'"))
+_where("a number compared with texts", "id = 5", ("id holds texts", "in quotes: id = '5'"))
+_where("a condition that holds of no row", "feature_age > 1000", ("expected rows where feature_age > 1000", "got none"))
+_where("what is no condition", "feature_age about 5", ("expected a condition such as", "'feature_age about 5'"))
+
+
+@trial(
+    FOLDERS, "a damaged file in a folder that a condition leaves out", "`day=1/c.csv`, `day != 1`", SAME, (), ("csv",)
+)
+def _(kit: Kit, form: str) -> Call:
+    home = kit.path("days")
+    (home / "day=1").mkdir(parents=True, exist_ok=True)
+    (home / "day=2").mkdir(exist_ok=True)
+    kit.put(f"days/day=2/a.{form}", kit.target())
+    (home / "day=1" / f"c.{form}").write_bytes(b"damaged")
+    return kit.estimate(None, home, "--where", "day != 1")
+
+
+@trial(
+    FOLDERS, "labels in their order beside a condition", "`--labels l.csv --where ...`", REFUSED, "--key", ("estimate",)
+)
+def _(kit: Kit, form: str) -> Call:
+    kit.put("l.csv", {"label": kit.target()["label"]})
+    return kit.estimate(None, None, "--labels", str(kit.path("l.csv")), "--where", "feature_age > 0")
+
+
 # ------------------------------------------------------------------------------------------ run folders
 
 

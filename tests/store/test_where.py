@@ -497,3 +497,16 @@ def test_conditions_belong_to_the_opening() -> None:
     record = Predictions.from_arrays(confidence=[0.5, 0.9])
     with pytest.raises(UsageError, match="there is no column x for the condition 'x = 1'"):
         as_source(record, where="x = 1")
+
+
+def test_few_rows_are_looked_for_in_batches_of_many(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The widths of lists are read from the first row, which may stand far down."""
+    source = as_source(write(table(), tmp_path / "a.parquet"), where="key = 599")
+    asked: list[int] = []
+    tables = ParquetReader.tables
+    monkeypatch.setattr(
+        ParquetReader, "tables", lambda self, kinds, rows: (asked.append(rows), tables(self, kinds, rows))[1]
+    )
+    [batch] = list(source.reader.tables({"key": "any"}, 1))  # type: ignore[attr-defined]
+    assert batch.column("key").to_pylist() == [599]
+    assert min(asked) >= 1024
