@@ -89,7 +89,7 @@ def test_every_verb_gives_the_same_to_the_last_bit_and_lost_workers_are_said(
     if why_not(engine):
         pytest.skip(why_not(engine))
     found = done_on(engine, folder)
-    asked = {"estimate", "chunks", "text", "evaluate", "diagnose", "audit", "damaged", "frame", "partial"}
+    asked = {"estimate", "chunks", "text", "where", "evaluate", "diagnose", "audit", "damaged", "frame", "partial"}
     assert set(found["verbs"]) == asked
     for verb, answer in local["verbs"].items():
         assert found["verbs"][verb] == answer, verb

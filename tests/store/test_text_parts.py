@@ -216,6 +216,16 @@ def test_a_folder_is_the_file_whatever_counts_rows(form: str, asked: dict[str, A
         assert mine == (pytest.approx(theirs, abs=1e-9) if isinstance(theirs, float) else theirs)
 
 
+@pytest.mark.parametrize("where", [None, "key >= 0"])
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_a_file_that_vanishes_before_it_is_counted(form: str, where: str | None, tmp_path: Path) -> None:
+    folder, _ = lake(tmp_path, form)
+    source = as_source(folder, where=where)
+    (folder / f"1.{form}").unlink()
+    with pytest.raises(InputError, match=rf"1\.{form}: expected a file that stays the same while it is read"):
+        source.parts()
+
+
 def test_each_file_is_a_part_and_empty_ones_are_none(tmp_path: Path) -> None:
     folder, _ = lake(tmp_path, "csv")
     (folder / "05.csv").write_text((folder / "0.csv").read_text().splitlines()[0] + "\n")

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import InputError, UsageError
+from .artifact_cache import checksum
 from .base import Each
 from .columns import Kind, Layout
 from .files import Stamp, translated
@@ -130,7 +131,7 @@ def left_of(pieces: Sequence[Piece], each: Each, stamp: Stamp | None) -> list[Pi
     ``each`` counts them; what is known of a piece of a file (`known_files`) is not counted again.
     """
     known = known_files()
-    names = [f"left {one.in_file} {one.reader.cast}" for one in pieces]
+    names = [f"left {checksum(str(one.in_file), one.reader.cast)}" for one in pieces]
     stamps = [one.stamp or stamp for one in pieces]
     files = [str(one.reader.file) for one in pieces]
     counts = [
@@ -138,7 +139,7 @@ def left_of(pieces: Sequence[Piece], each: Each, stamp: Stamp | None) -> list[Pi
         for one, name, at, file in zip(pieces, names, stamps, files, strict=True)
     ]
     lacking = [i for i, count in enumerate(counts) if count is None]
-    for i, count in zip(lacking, each(_count, [pieces[i] for i in lacking]), strict=True):
+    for i, count in zip(lacking, each(_count, [pieces[i]._replace(stamp=stamps[i]) for i in lacking]), strict=True):
         counts[i] = count
         if pieces[i].reader.file is not None:
             known.put(files[i], stamps[i], names[i], count)
@@ -158,4 +159,6 @@ def _count(piece: Piece) -> int:
     try:
         return sum(batch.num_rows for batch in reader.tables(kinds, _ROWS))
     except InputError as error:
+        if piece.stamp is not None and reader.file is not None:
+            piece.stamp.verify(reader.file)  # a file that changed meanwhile is the better explanation
         raise error.at(file=reader.file, row_offset=piece.in_file) from None

@@ -124,7 +124,7 @@ def counted(
     cut = size is None or (size > _SMALL and not is_packed(readers[0].file))
     found = [_recalled(known, one, stamp, to_find) for one, stamp in zip(readers, stamps, strict=True)]
     lacking = [i for i, one in enumerate(found) if (cut and one.index is None) or len(one.types) < len(to_find)]
-    looked = each(partial(_look, columns=tuple(to_find), cut=cut), [readers[i] for i in lacking])
+    looked = each(partial(_look, columns=tuple(to_find), cut=cut), [(readers[i], stamps[i]) for i in lacking])
     for i, facts in zip(lacking, looked, strict=True):
         found[i] = facts
         _remember(known, readers[i], stamps[i], facts)
@@ -141,8 +141,14 @@ def counted(
     ]
 
 
-def _look(reader: TextReader, columns: Sequence[str], cut: bool) -> _Facts:
-    return _Facts(reader.index() if cut else None, {name: reader.type_of(name) for name in columns})
+def _look(file: tuple[TextReader, Stamp | None], columns: Sequence[str], cut: bool) -> _Facts:
+    reader, stamp = file
+    try:
+        return _Facts(reader.index() if cut else None, {name: reader.type_of(name) for name in columns})
+    except InputError:
+        if stamp is not None:
+            stamp.verify(reader.file)  # a file that changed meanwhile is the better explanation
+        raise
 
 
 def _recalled(known: KnownFiles, reader: TextReader, stamp: Stamp | None, columns: Sequence[str]) -> _Facts:
