@@ -72,6 +72,29 @@ _differs(
 )
 
 
+@trial(FOLDERS, "a damaged `files.json` in a run folder", "half of it", SAME, (), ("csv",))
+def _(kit: Kit, form: str) -> Call:
+    home = kit.path("known")
+    home.mkdir(exist_ok=True)
+    (home / "files.json").write_text('{"oodometer": "0.1.0", "files": {"lake/a')
+    return kit.estimate(None, _in_two(kit, form), "--run-folder", str(home))
+
+
+@trial(
+    FOLDERS,
+    "a column of another type in the second file",
+    '`"site": 1`, then `"site": "1"`',
+    REFUSED,
+    ("b/b.jsonl", "row 1", "column site", "one type"),
+    ("jsonl",),
+)
+def _(kit: Kit, form: str) -> Call:
+    home = _in_two(kit, form, lambda rest: {**rest, "site": ["1"] * len(rest["label"])})
+    first = home / f"a.{form}"
+    first.write_text("".join(f'{line[:-1]}, "site": 1}}\n' for line in first.read_text().splitlines()))
+    return kit.estimate(None, home, "--by", "site")
+
+
 @trial(FOLDERS, "an empty folder", "nothing in it", REFUSED, "predictions files in the folder")
 def _(kit: Kit, form: str) -> Call:
     home = kit.path("empty")
@@ -112,6 +135,41 @@ def _(kit: Kit, form: str) -> Call:
 def _(kit: Kit, form: str) -> Call:
     home = _in_two(kit, "csv")
     return kit.estimate(None, home, "--json", str(home / "answer.json"))
+
+
+# ------------------------------------------------------------------------------------------ conditions on rows
+
+
+def _where(name: str, condition: str, words: Any) -> None:
+    @trial(FOLDERS, name, f'`--where "{condition}"`', REFUSED, words, FORMS)
+    def _(kit: Kit, form: str) -> Call:
+        return kit.estimate(None, _in_two(kit, form), "--where", condition)
+
+
+_where("a condition on a column that is not there", "ages > 5", ("no column ages", "ages > 5"))
+_where("a condition with a value of another type", "prob_cat > high", ("a.", "prob_cat holds numbers", "'high'"))
+_where("a condition that holds of no row", "prob_cat > 2", ("expected rows where prob_cat > 2", "got none"))
+_where("what is no condition", "prob_cat about 5", ("expected a condition such as", "'prob_cat about 5'"))
+
+
+@trial(
+    FOLDERS, "a damaged file in a folder that a condition leaves out", "`day=1/c.csv`, `day != 1`", SAME, (), ("csv",)
+)
+def _(kit: Kit, form: str) -> Call:
+    home = kit.path("days")
+    (home / "day=1").mkdir(parents=True, exist_ok=True)
+    (home / "day=2").mkdir(exist_ok=True)
+    kit.put(f"days/day=2/a.{form}", kit.target())
+    (home / "day=1" / f"c.{form}").write_bytes(b"damaged")
+    return kit.estimate(None, home, "--where", "day != 1")
+
+
+@trial(
+    FOLDERS, "labels in their order beside a condition", "`--labels l.csv --where ...`", REFUSED, "--key", ("estimate",)
+)
+def _(kit: Kit, form: str) -> Call:
+    kit.put("l.csv", {"label": kit.target()["label"]})
+    return kit.estimate(None, None, "--labels", str(kit.path("l.csv")), "--where", "prob_cat > 0")
 
 
 # ------------------------------------------------------------------------------------------ run folders

@@ -141,6 +141,10 @@ def _texts(name: str, value: Any) -> list[str]:
     return some
 
 
+def _conditions(name: str, value: Any) -> Any:
+    return value if isinstance(value, str) else _texts(name, value)
+
+
 def _names_of(kind: Literal["estimator", "metric"]) -> Check:
     """A check of names of methods; names that others use become ours."""
 
@@ -275,6 +279,7 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("batch_size", "max_length", "agree", "views", "dropout", "batch_rows"), _whole),
     **dict.fromkeys(("tolerance", "optimal_parameters", "learning_rate", "balance", "margin"), _number),
     "threshold": _threshold,
+    "where": _conditions,
     **dict.fromkeys(("diagnosis", "expected_widths", "average", "features", "keep_input"), _truth),
     **dict.fromkeys(("unlabelled", "all_judges", "with_confidence"), _truth),
     **dict.fromkeys(("out", "path", "prior", "cache", "pseudo_labels", "folder", "run_folder"), _place),

@@ -76,6 +76,8 @@ def verbs(engine: str, folder: Path) -> dict[str, Any]:
     return {
         "estimate": estimate(reference, target, by="site", metrics=["f1"], backtest=None, **on).to_dict(),
         "chunks": estimate(reference, target, every="700rows", backtest=None, **on).to_dict(),
+        "text": estimate(reference, folder / "lake", every="700rows", backtest=None, **on).to_dict(),
+        "where": estimate(reference, folder / "lake", where="site = north", backtest=None, **on).to_dict(),
         "evaluate": evaluate(reference, by="site", **on).to_dict(),
         "diagnose": diagnose(reference, target, engine=engine, workers=2).to_dict(),
         "audit": audit(reference, target, labels=folder / "labels.csv", **on).to_dict(),

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 
@@ -66,6 +67,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, one in (("replies", replies), ("many", many)):
         pq.write_table(pa.table(one), place / f"{name}.parquet", row_group_size=100)
     (place / "few.csv").write_text("row,label\n" + "".join(f"{row},{row % 3}\n" for row in range(0, 400, 10)))
+    (place / "lake").mkdir()
+    for start in range(0, 3000, 1000):
+        rows = {name: one[start : start + 1000] for name, one in target.items()}
+        pacsv.write_csv(pa.table(rows), place / "lake" / f"{start:04}.csv")
     told = "".join(f"{row},{labels[row]}\n" for row in range(0, 3000, 30))
     (place / "labels.csv").write_text(f"id,label\n{told}")
     return place

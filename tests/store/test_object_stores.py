@@ -98,6 +98,26 @@ def test_from_the_shell_with_processes(server: str, bucket: Any, tmp_path: Path)
     assert "2026-11-02" in done.stdout
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_a_night_fetches_only_new_text(form: str, bucket: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched: list[str] = []
+    real = places._copied.__wrapped__
+
+    def copied(url: str, *stamp: int) -> str:
+        fetched.append(url.rpartition("day=")[2][:10])
+        return str(real(url, *stamp))
+
+    copied.cache_clear = lambda: None  # type: ignore[attr-defined]
+    monkeypatch.setattr(places, "_copied", copied)
+    options: dict[str, Any] = {"run_folder": tmp_path / "run", "backtest": None, "by": "day"}
+    first = estimate("s3://lake/parquet/day=2026-11-01", f"s3://lake/{form}", **options)
+    assert set(fetched) == {"2026-11-01", "2026-11-02"}
+    fetched.clear()
+    again = estimate("s3://lake/parquet/day=2026-11-01", f"s3://lake/{form}", **options)
+    assert set(fetched) == {"2026-11-01"}  # the first batch
+    assert again.to_dict() == first.to_dict()
+
+
 def refused(url: str) -> str:
     with pytest.raises(InputError) as caught:
         as_source(url).read()

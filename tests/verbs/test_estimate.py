@@ -686,7 +686,7 @@ def test_separate_processes_give_the_same(tmp_path: Path) -> None:
 
 def test_parts_without_rows_are_no_harm() -> None:
     class Gappy(RecordSource):
-        def parts(self, target_rows: int = 0) -> list[Any]:
+        def parts(self, target_rows: int = 0, each: Any = None) -> list[Any]:
             pieces = super().parts(150)
             return [Empty(), *pieces, Empty()]
 

@@ -429,7 +429,7 @@ def test_a_large_reference_is_sampled_the_same_however_it_is_batched(batch: int)
     record = example_record(1000, seed=3)
 
     class Batched(RecordSource):
-        def parts(self, target_rows: int = 0) -> list[Any]:
+        def parts(self, target_rows: int = 0, each: Any = None) -> list[Any]:
             return super().parts(3 * batch)
 
         def batches(self, fields: Any = None, rows: int = 0) -> Iterator[Predictions]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Array
-from ..errors import InputError
+from ..errors import InputError, UsageError
 from ..predictions import Predictions
 from ..store import Axes, LabelledSource, Source, as_source
 from ..store.spreadsheets import same_cell
@@ -40,7 +40,8 @@ def matched_rows(
     not hold, and `row` has to agree. Else ``number``, the column `row`, tells. Raises `InputError` for an id that is
     missing or twice, for less than one in a hundred of the ids of the smaller file in both, for an unknown id beside a
     `row`, for a number that is no target row, where the labels have ids and the target has none, and where places would
-    join other rows than a column of ids; `UsageError` for a key that a file lacks.
+    join other rows than a column of ids; `UsageError` for a key that a file lacks, and where there is none and rows of
+    the target were left out (``where``).
 
     >>> from oodometer.store import as_source
     >>> labels = as_source({"id": ["c", "a"], "label": [1, 0]})
@@ -48,7 +49,13 @@ def matched_rows(
     [2, 0]
     """
     joined = key_of(key, labels, target)
+    if target.where and joined is None:
+        raise UsageError(
+            f"{labels.name}: beside --where labels are joined by a column, since places count rows that were left out; "
+            "name it with --key"
+        )
     if joined is not None:
+        number = None if target.where else number  # which counts all rows
         if number is not None and (sure := _confirmed(labels, target, joined, number)) is not None:
             return sure
         found = _joined(labels, target, joined, every=number is not None)

@@ -26,6 +26,7 @@ def add_to(app: typer.Typer) -> None:
 def audit(
     reference: options.Reference,
     target: options.Target,
+    where: options.Where = None,
     labels: Annotated[
         list[str] | None,
         typer.Option(
@@ -86,6 +87,7 @@ def audit(
         found = run(
             reference,
             target,
+            where=where or None,
             labels=labels or None,
             key=key,
             suggest=suggest,

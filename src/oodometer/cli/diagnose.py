@@ -29,6 +29,7 @@ def add_to(app: typer.Typer) -> None:
 def diagnose(
     reference: options.Reference,
     target: options.Target,
+    where: options.Where = None,
     rename: options.Rename = None,
     positive: options.Positive = None,
     threshold: options.Threshold = None,
@@ -49,6 +50,7 @@ def diagnose(
         found = run(
             reference,
             target,
+            where=where or None,
             mapping=output.parse_mapping(rename or []),
             positive=positive,
             threshold=threshold,

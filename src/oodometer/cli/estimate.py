@@ -51,6 +51,7 @@ def estimate(
             help="Cut the target into chunks: month (or day, week, quarter, year, as in the calendar), 7d or 1000rows."
         ),
     ] = None,
+    where: options.Where = None,
     labels: Annotated[
         str | None,
         typer.Option(
@@ -120,6 +121,7 @@ def estimate(
                 level=level,
                 by=by,
                 every=every,
+                where=where or None,
                 labels=labels,
                 key=key,
                 target_accuracies=tuple(target_accuracy or (0.95,)),

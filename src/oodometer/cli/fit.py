@@ -29,6 +29,7 @@ def fit(
         typer.Option(help="Where to write what was learnt, FILE.oodo; no pickle.", metavar="FILE"),
         places.WRITTEN,
     ],
+    where: options.Where = None,
     method: options.Methods = None,
     level: options.Level = 0.95,
     target_accuracy: options.TargetAccuracies = None,
@@ -61,6 +62,7 @@ def fit(
     made = run(
         reference,
         out=out,
+        where=where or None,
         methods=method or None,
         level=level,
         target_accuracies=tuple(target_accuracy or (0.95,)),

@@ -186,6 +186,14 @@ Alarms = Annotated[
     str,
     typer.Option(help="Which alarms count for exit code 3: all, or new ones, which no earlier run of the job raised."),
 ]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        help='Only rows for which this holds, such as "day >= 2026-11-01" or "site in (a, b)"; = != < <= > >= and in. '
+        "May be repeated: then all must hold.",
+        metavar="CONDITION",
+    ),
+]
 Workers = Annotated[int | None, typer.Option(help="Number of workers; by default one for each core.")]
 ClassMetrics = Annotated[
     list[str] | None,

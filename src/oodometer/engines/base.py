@@ -27,6 +27,7 @@ class Engine(ABC):
 
     name: ClassVar[str]
     requires: ClassVar[str] = ""
+    elsewhere: ClassVar[bool] = False  # whether its workers may be on other machines, which have the files nearer
 
     @abstractmethod
     def fold(

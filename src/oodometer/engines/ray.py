@@ -47,6 +47,7 @@ class RayEngine(Engine):
     """
 
     name = "ray"
+    elsewhere = True
     requires = "Ray"
 
     def __init__(self, workers: int | None = None, address: str | None = None) -> None:

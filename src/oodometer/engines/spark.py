@@ -52,6 +52,7 @@ class SparkEngine(Engine):
     """
 
     name = "spark"
+    elsewhere = True
     requires = "Spark, Java"
 
     def __init__(self, workers: int | None = None, address: str | None = None) -> None:

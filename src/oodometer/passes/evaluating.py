@@ -134,7 +134,7 @@ def _asked(metric: Metric[Any, Any], first: Predictions) -> str | None:
 def evaluate_source(source: Source, chosen: Sequence[Metric[Any, Any]], options: EvaluationOptions) -> Evaluation:
     """Everything that the metrics chosen say of a source, in one pass."""
     plan, skipped = plan_evaluation(source, chosen, options)
-    state = plan.fold(source.parts(), options.execution)
+    state = plan.fold(source.parts(each=options.execution.each), options.execution)
     return finish_evaluation(source, plan, state, skipped, options)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import add
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..engines import Engine, create_engine
+from ..store.base import in_threads
 
 if TYPE_CHECKING:
     from .run_folder import RunFolder
@@ -38,6 +40,16 @@ def enter_phase(progress: Progress | None, name: str) -> Progress | None:
 
 
 @dataclass(frozen=True)
+class _Listed:
+    """Work whose answers come back in a list, in the order of the items."""
+
+    work: Callable[[Any], Any]
+
+    def __call__(self, item: Any) -> list[Any]:
+        return [self.work(item)]
+
+
+@dataclass(frozen=True)
 class Execution:
     """Where a pass runs and who hears of it: engine (or its name), workers, ``progress(parts done, parts in all)``.
 
@@ -56,6 +68,16 @@ class Execution:
     def runner(self) -> Engine:
         """The engine, one for all passes: a cluster is started once."""
         return create_engine(self.engine, self.workers) if isinstance(self.engine, str) else self.engine
+
+    def each(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        """What small work, such as counting, gives for each item: on the machines of a cluster, else in threads here.
+
+        >>> Execution().each(str, [1, 2])
+        ['1', '2']
+        """
+        if len(items) < 2 or not self.runner.elsewhere:
+            return in_threads(work, items)
+        return self.runner.fold(items, _Listed(work), add)
 
     def fold(self, work: Callable[[Any], S], parts: Sequence[Any], merge: Callable[[S, S], S]) -> S:
         """The merged state of all parts: ``work(part)`` gives the state of one, ``merge(a, b)`` joins two."""

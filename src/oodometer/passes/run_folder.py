@@ -19,12 +19,14 @@ from ..predictions import Predictions
 from ..runs import LOCK, MANIFEST, Manifest, read_manifest, running
 from ..store.artifact_cache import checksum, made_anew
 from ..store.atomic import write_atomic
+from ..store.known_files import KnownFiles, knowing
 from ..store.labelled import checksum_of_truth
 from ..version import __version__
 
 __all__ = ["PARTS", "PackedState", "RunFolder", "pack_state", "run_folder"]
 
 PARTS = "parts"
+FACTS = "files.json"
 _ENDING = ".state"
 _DRAFT = "draft"  # a state that is being written
 _EFFORT = 1  # of packing: most of a state is counts of few rows, which the quickest way packs to a sixth
@@ -81,6 +83,7 @@ class RunFolder(Manifest):
     def __init__(self, home: Path, about: Mapping[str, str]) -> None:
         super().__init__(home, about)
         self._used: set[str] = set()
+        self.known: KnownFiles | None = None  # what is known of files of text
 
     def begin(self) -> None:
         """Note that a run begins; `UsageError` where the folder is of another one."""
@@ -113,6 +116,8 @@ class RunFolder(Manifest):
         on_done: Callable[[Any], None],
     ) -> Any:
         """As `Engine.fold`; only parts whose state is not here are worked on."""
+        if self.known is not None:
+            self.known.save()  # a run that is killed later need not look at the files again
         kept = _kept(self.home / PARTS)
         named = [(one, kept.get(one or "", ())) for one in _files_of(work, parts)]
         scale = _scale(work)
@@ -194,9 +199,9 @@ def run_folder(path: str | os.PathLike[str] | None, about: Mapping[str, str]) ->
         raise UsageError(
             f"--run-folder needs a folder that can be written, {home}: {error.strerror or error}"
         ) from None
-    if not (home / MANIFEST).exists() and any(one.name not in (LOCK, PARTS, _DRAFT) for one in home.iterdir()):
+    if not (home / MANIFEST).exists() and any(one.name not in (LOCK, PARTS, FACTS, _DRAFT) for one in home.iterdir()):
         raise UsageError(f"{home} holds other files and no {MANIFEST}; give --run-folder an empty or a new folder")
-    with running(RunFolder(home, about)) as folder:
+    with running(RunFolder(home, about)) as folder, knowing(home / FACTS) as folder.known:
         yield folder
 
 

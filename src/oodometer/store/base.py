@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..classes import ClassNames
 from ..errors import InputError, near_names
+from ..kernels import side_by_side
 from ..predictions import Predictions
 from ..results.columns import UserColumn
 from .axes import Axes
 
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
+    from .where import Condition
 
-__all__ = ["BATCH_ROWS", "PART_ROWS", "Part", "Source", "rows_of_a_part"]
+__all__ = ["BATCH_ROWS", "PART_ROWS", "Each", "Part", "Source", "in_threads", "rows_of_a_part"]
 
 BATCH_ROWS = 65_536
 PART_ROWS = 1_000_000
@@ -33,6 +36,19 @@ def rows_of_a_part(target_rows: int, rows: int) -> int:
     [131072, 781250, 1048576]
     """
     return max(1, target_rows, min(_LONGEST, rows // _MANY))
+
+
+Each = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
+"""Work done on each of several items, wherever that is: what it gives, in the order of the items."""
+
+
+def in_threads(work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+    """What ``work`` gives for each item, in the threads of this process.
+
+    >>> in_threads(str, [1, 2])
+    ['1', '2']
+    """
+    return side_by_side([partial(work, item) for item in items])
 
 
 class Part(ABC):
@@ -65,6 +81,7 @@ class Source(ABC):
     encoding: FeatureEncoding | None = None  # of the user's columns, where they are the features
     raw_text = False  # whether `raw` cells are written ones, as in CSV
     decimal_comma = False
+    where: tuple[Condition, ...] = ()  # what holds of its rows, where others were left out
 
     @property
     @abstractmethod
@@ -117,8 +134,11 @@ class Source(ABC):
         """The same source with its axes in the order given, matched by name; `InputError` where names differ."""
 
     @abstractmethod
-    def parts(self, target_rows: int = PART_ROWS) -> list[Part]:
-        """References to consecutive pieces of about ``target_rows`` rows, in order, for workers."""
+    def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
+        """References to consecutive pieces of about ``target_rows`` rows, in order, for workers.
+
+        Where files have to be counted before, ``each`` does it.
+        """
 
     @abstractmethod
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:

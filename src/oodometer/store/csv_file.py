@@ -6,9 +6,9 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -18,8 +18,9 @@ from .bounds import most_row
 from .cells import holds_truth
 from .columns import Kind, says_truth
 from .csv_faults import find_fault
-from .files import opened, translated
-from .reader import TableReader
+from .files import is_packed, opened, opened_head, translated
+from .text_index import TextIndex, index_cells
+from .text_reader import TextReader
 
 __all__ = ["CsvReader", "write"]
 
@@ -35,24 +36,23 @@ _LISTS: dict[str, Any] = {
     "classes": None,
     "truths": None,
 }
+_LOOSE = ("int64", "double", "string")  # each fits what those before it fit
 _WORDS = pa.dictionary(pa.int32(), pa.string())
 
 
-@dataclass(frozen=True)
-class CsvReader(TableReader):
+@dataclass(frozen=True, kw_only=True)
+class CsvReader(TextReader):
     """A CSV file with a header line; delimited by commas, semicolons or tabs; plain or packed (gzip, xz, bzip2)."""
 
-    file: str
-    columns: tuple[str, ...]
     delimiter: str
     decimal: str
     block: int
     truths: frozenset[str] = frozenset()  # features that say true or false in the first row
+    steady: bool = True  # whether the decimal sign is known for sure: no number further down can tell another one
     loose: dict[str, Any] = field(default_factory=dict)  # types of columns that no name gives, found by a pass
-    rows = None
-    classes = None
     form = "csv"
     text = True
+    finds_types = True
 
     @property
     def comma(self) -> bool:  # type: ignore[override]
@@ -62,7 +62,7 @@ class CsvReader(TableReader):
     @staticmethod
     def open(path: str) -> CsvReader:
         """Read the header line and find out the delimiter and the decimal sign."""
-        with translated(path, "csv"), opened(path) as stream:
+        with translated(path, "csv"), opened_head(path) as stream:
             head = stream.read(_BLOCK)
             _check_blank_lines(head, stream, path)
         try:
@@ -99,9 +99,57 @@ class CsvReader(TableReader):
         except (csv.Error, StopIteration) as error:
             raise InputError("a header line with column names", got=str(error), file=path) from None
         # A decimal comma can only be meant where the comma is not the delimiter.
-        comma = delimiter != "," and _has_decimal_commas(text.partition("\n")[2])
-        decimal = "," if comma else "."
-        return CsvReader(path, tuple(names), delimiter, decimal, max(_BLOCK, 8 * len(first)), _truths(names, lines))
+        body = text.partition("\n")[2]
+        comma = delimiter != "," and _has_decimal_commas(body)
+        return CsvReader(
+            file=path,
+            columns=tuple(names),
+            delimiter=delimiter,
+            decimal="," if comma else ".",
+            block=max(_BLOCK, 8 * len(first)),
+            truths=_truths(names, lines),
+            steady=comma or delimiter == "," or _POINT.search(body) is not None,
+        )
+
+    def told(self) -> dict[str, Any]:
+        """What the header line and the first rows say."""
+        said = {name: getattr(self, name) for name in ("delimiter", "decimal", "block", "steady")}
+        return {**said, "columns": list(self.columns), "truths": sorted(self.truths)}
+
+    @classmethod
+    def recalled(cls, path: str, told: Mapping[str, Any]) -> Self:
+        """The reader that `open` would give."""
+        listed = {"columns": tuple(told["columns"]), "truths": frozenset(told["truths"])}
+        return cls(file=path, **{**told, **listed})
+
+    def index(self) -> TextIndex:
+        """Rows are counted by their ends where these can be told for sure, else by reading one column."""
+        alone = len(self.columns) == 1  # a blank line is a row then
+        with translated(self.file, self.form), opened(self.file) as stream:
+            found = None if alone else index_cells(stream, self.delimiter)
+        if found is None:
+            first = self.columns[0]
+            return TextIndex(sum(batch.num_rows for batch in self._stream({first: pa.string()}, {first: "text"})))
+        return found if self.steady and not is_packed(self.file) else TextIndex(found.rows)
+
+    def type_of(self, column: str) -> str:
+        """The narrowest type that every cell of the column fits."""
+        return str(self._infer(column))
+
+    def cell_type(self, column: str) -> Any:
+        """The type that every cell of the column fits, in all files that are read together."""
+        return self._type(column, "any")
+
+    @classmethod
+    def agreeing(cls, readers: Sequence[Self], types: Mapping[str, Sequence[str]]) -> list[Self]:
+        """The narrowest type that the cells of all files fit."""
+        widest = {name: pa.type_for_alias(max(found, key=_LOOSE.index)) for name, found in types.items()}
+        return [replace(one, loose=dict(widest)) for one in readers]
+
+    @property
+    def cast(self) -> str:
+        """The types that a pass found, which depend on the files beside this one."""
+        return repr(sorted((name, str(one)) for name, one in self.loose.items()))
 
     def tables(self, kinds: Mapping[str, Kind], rows: int) -> Iterator[Any]:
         """Stream blocks; a block that does not parse is explained by `find_fault`."""
@@ -123,7 +171,7 @@ class CsvReader(TableReader):
     def _stream(self, types: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Iterator[Any]:
         block, done, reader = self.block, 0, self
         while True:
-            with opened(self.file) as packed:
+            with opened(self.file, self.start, self.end) as packed:
                 skip = done
                 stream = _Inner(packed) if len(self.columns) == 1 else packed
                 try:
@@ -145,12 +193,14 @@ class CsvReader(TableReader):
                         if late and find_fault(other, kinds) is None:
                             reader = other  # the first decimal sign of the file stands far down
                             continue
-                        raise fault or error from None
+                        raise error if fault is None else self.in_range(fault) from None
 
     def _batches(self, stream: Any, types: Mapping[str, Any], block: int) -> Any:
         return pacsv.open_csv(
             stream,
-            read_options=pacsv.ReadOptions(block_size=block, use_threads=False),
+            read_options=pacsv.ReadOptions(
+                block_size=block, use_threads=False, column_names=list(self.columns) if self.start else None
+            ),
             # A blank line is an empty cell where there is one column, and no row where there are more.
             parse_options=pacsv.ParseOptions(
                 delimiter=self.delimiter, newlines_in_values=True, ignore_empty_lines=len(self.columns) > 1
@@ -179,7 +229,7 @@ class CsvReader(TableReader):
     def _infer(self, name: str) -> Any:
         """The narrowest type that every cell of a column fits; the whole column is read, so that batches agree."""
         fitting = [pa.int64(), pa.float64()]
-        for batch in self._stream({name: pa.string()}, {name: "any"}):
+        for batch in self.whole._stream({name: pa.string()}, {name: "any"}):
             for kind in list(fitting):
                 try:
                     batch.column(0).cast(kind)

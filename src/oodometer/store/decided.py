@@ -14,7 +14,7 @@ from ..fields import FIELDS
 from ..predictions import Predictions
 from .artifact_cache import checksum
 from .axes import Axes
-from .base import BATCH_ROWS, PART_ROWS, Part, Source
+from .base import BATCH_ROWS, PART_ROWS, Each, Part, Source, in_threads
 
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
@@ -97,7 +97,7 @@ class DecidedSource(Source):
         self.inner, self.threshold = source, check_threshold(threshold)
         self.positive = self.lone_class if positive is None else positive
         self.path, self.name, self.columns = source.path, source.name, source.columns
-        self.encoding = source.encoding
+        self.encoding, self.where = source.encoding, source.where
         self.raw_text, self.decimal_comma = source.raw_text, source.decimal_comma
 
     @property
@@ -151,9 +151,9 @@ class DecidedSource(Source):
         """The source aligned, decided by the same threshold."""
         return DecidedSource(self.inner.aligned(axes), self.threshold, self.positive)
 
-    def parts(self, target_rows: int = PART_ROWS) -> list[Part]:
+    def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
         """Parts of the source, decided."""
-        return [DecidedPart(part, self.threshold, self.positive) for part in self.inner.parts(target_rows)]
+        return [DecidedPart(part, self.threshold, self.positive) for part in self.inner.parts(target_rows, each)]
 
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
         """Batches of the source, decided."""

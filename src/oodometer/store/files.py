@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import InputError, OodometerError
 from .places import is_remote, local_copy, look_at, open_remote
 
-__all__ = ["ENDINGS", "Stamp", "check_file", "format_of", "opened", "translated"]
+__all__ = ["ENDINGS", "Stamp", "check_file", "format_of", "is_packed", "opened", "opened_head", "translated"]
 
 ENDINGS = {
     ".parquet": "parquet",
@@ -44,6 +44,7 @@ _NEVER = {
     "first, and its predictions are no one else's",
 }
 _NEVER |= dict.fromkeys((".pickle", ".pt", ".pth", ".bin", ".joblib", ".ckpt"), _NEVER[".pkl"])
+_KNOWN_BY_ARROW = {"gzip": "gzip", "bzip2": "bz2"}
 _MAGIC = {
     b"PAR1": "parquet",
     b"ARROW1": "arrow",
@@ -190,17 +191,51 @@ def _check_head(head: bytes, form: str, name: str) -> None:
         )
 
 
-def opened(path: str) -> Any:
-    """The file's bytes as a stream, unpacked where it is packed by gzip, xz or bzip2, as its first bytes say."""
+def opened(path: str, start: int = 0, end: int | None = None) -> Any:
+    """The file's bytes as a stream, unpacked where it is packed by gzip, xz or bzip2, as its first bytes say.
+
+    ``start`` and ``end`` are bytes of a file that is not packed.
+    """
     import pyarrow as pa
 
     path = local_copy(path)
-    with open(path, "rb") as file:
-        head = file.read(16)
-    packed = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+    if start or end is not None:
+        file = pa.OSFile(path)
+        return file.get_stream(start, (file.size() if end is None else end) - start)
+    with open(path, "rb") as plain:
+        packed = _packing(plain.read(16))
     if packed == "xz":  # which pyarrow does not know
         return pa.PythonFile(lzma.open(path), mode="r")
-    return pa.input_stream(path, compression={"gzip": "gzip", "bzip2": "bz2"}.get(str(packed)))
+    return pa.input_stream(path, compression=_KNOWN_BY_ARROW.get(packed))
+
+
+def opened_head(path: str) -> Any:
+    """As `opened`, for whoever reads the beginning alone: a file of an object store is not fetched for it."""
+    import pyarrow as pa
+
+    if not is_remote(path):
+        return opened(path)
+    with open_remote(path) as file:
+        packed = _packing(bytes(file.read(16)))
+    if packed == "xz":
+        return pa.PythonFile(lzma.open(open_remote(path)), mode="r")
+    return pa.input_stream(open_remote(path), compression=_KNOWN_BY_ARROW.get(packed))
+
+
+def is_packed(path: str) -> bool:
+    """Whether a file is packed by gzip, xz or bzip2.
+
+    >>> is_packed(__file__)
+    False
+    """
+    with open(local_copy(path), "rb") as file:
+        return _packing(file.read(16)) != ""
+
+
+def _packing(head: bytes) -> str:
+    """How a file that begins so is packed; nothing where it is not."""
+    found = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
+    return found if found in _PACKED.values() else ""
 
 
 @contextmanager

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import pyarrow as pa
 import pyarrow.json as pajson
@@ -16,13 +16,15 @@ from ..fields import FIELDS
 from .bounds import check_row
 from .cells import holds_truth
 from .columns import WIDE, Kind, says_truth
-from .files import opened, translated
-from .reader import TableReader
+from .files import is_packed, opened, translated
+from .text_index import TextIndex, filled_lines
+from .text_reader import TextReader
 
 __all__ = ["JsonlReader", "write"]
 
 _BLOCK = 8 << 20
 _HEAD = 1 << 20
+_MARKED = 1 << 20  # bytes between places where a file may be cut
 _FEW = 8  # names that are counted one by one
 _NUMBERS = pa.list_(pa.float64())
 _FIXED: dict[str, Any] = {
@@ -35,15 +37,11 @@ _FIXED: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class JsonlReader(TableReader):
+@dataclass(frozen=True, kw_only=True)
+class JsonlReader(TextReader):
     """A file of JSON objects, one a line; plain or packed (gzip, xz, bzip2)."""
 
-    file: str
-    columns: tuple[str, ...]
     types: Mapping[str, Any]  # of columns whose type the name does not give, from their first value
-    rows = None
-    classes = None
     form = "jsonl"
 
     @staticmethod
@@ -67,7 +65,40 @@ class JsonlReader(TableReader):
         if not first:
             raise InputError("at least one row", got="none", remedy="check what wrote it", file=path)
         first |= _later(path, first.keys())
-        return JsonlReader(path, tuple(first), {name: _type_of(value) for name, value in first.items()})
+        return JsonlReader(
+            file=path, columns=tuple(first), types={name: _type_of(value) for name, value in first.items()}
+        )
+
+    def told(self) -> dict[str, Any]:
+        """The names and the types of their values."""
+        return {"types": [[name, None if one is None else str(one)] for name, one in self.types.items()]}
+
+    @classmethod
+    def recalled(cls, path: str, told: Mapping[str, Any]) -> Self:
+        """The reader that `open` would give."""
+        types = {name: None if one is None else _type_named(one) for name, one in told["types"]}
+        return cls(file=path, columns=tuple(types), types=types)
+
+    def type_of(self, column: str) -> str:
+        """The type of the first value."""
+        return str(self.types[column])
+
+    @classmethod
+    def agreeing(cls, readers: Sequence[Self], types: Mapping[str, Sequence[str]]) -> list[Self]:
+        """Columns that hold another type than in the first file are read as there, which names their first cell."""
+        first, out = readers[0], []
+        for place, one in enumerate(readers):
+            other = {n: first.types[n] for n, all_of in types.items() if _sort(all_of[0]) != _sort(all_of[place])}
+            out.append(replace(one, types={**one.types, **other}) if other else one)
+        return out
+
+    def index(self) -> TextIndex:
+        """Lines are counted; one ends wherever there is a line end, which a JSON text writes otherwise."""
+        marks, rows = [], 0
+        for end, block in _placed_blocks(self.file, _MARKED):
+            rows += filled_lines(block)
+            marks.append((end, rows))
+        return TextIndex(rows, () if is_packed(self.file) else tuple(marks))
 
     def with_columns(self, names: Collection[str]) -> JsonlReader:
         """The same with those of these columns that come first further down; as it is where there are none."""
@@ -90,13 +121,15 @@ class JsonlReader(TableReader):
         # A column without a known type is inferred in each block, and with it every other column.
         others = "ignore" if len(known) == len(schema) else "infer"
         done = 0
-        for block in _blocks(self.file, _BLOCK):
+        for _, block in _placed_blocks(self.file, _BLOCK, self.start, self.end, self.before):
             try:
                 table = pajson.read_json(
                     pa.BufferReader(block),
                     read_options=pajson.ReadOptions(use_threads=False, block_size=len(block) + 1),
                     parse_options=pajson.ParseOptions(explicit_schema=known, unexpected_field_behavior=others),
                 )
+                if table.num_rows != block.count(b"\n") and table.num_rows != filled_lines(block):
+                    raise ValueError  # several objects on a line, or one on several
             except (pa.ArrowException, ValueError):
                 table = _carefully(block, schema, kinds, self.file, done)
             for name in schema:
@@ -114,18 +147,26 @@ class JsonlReader(TableReader):
 
 def _blocks(path: str, size: int) -> Iterator[bytes]:
     """Pieces of whole lines of about ``size`` bytes, without a byte order mark."""
-    with translated(path, "jsonl"), opened(path) as stream:
+    return (block for _, block in _placed_blocks(path, size))
+
+
+def _placed_blocks(
+    path: str, size: int, start: int = 0, end: int | None = None, lines: int = 0
+) -> Iterator[tuple[int, bytes]]:
+    """The same with the byte behind each, of a range of bytes before which there are so many lines."""
+    with translated(path, "jsonl"), opened(path, start, end) as stream:
         pieces: list[bytes] = []  # of a line that has not come to its end
-        held, lines, first = 0, 0, True
+        held, read = 0, start
         while data := stream.read(size):
-            if first:
+            behind = read + len(data)
+            if not read:
                 data = data.removeprefix(b"\xef\xbb\xbf")
-            first = False
+            read = behind
             cut = data.rfind(b"\n") + 1
             if cut:
                 block = b"".join([*pieces, data[:cut]])
                 if not block.isspace():
-                    yield block
+                    yield behind - len(data) + cut, block
                 lines += block.count(b"\n")
                 pieces, held = [], 0
             pieces.append(data[cut:])
@@ -133,7 +174,7 @@ def _blocks(path: str, size: int) -> Iterator[bytes]:
             check_row(held, path, line=lines + 1)
         block = b"".join(pieces)
         if block and not block.isspace():
-            yield block
+            yield read, block
 
 
 def _later(path: str, known: Collection[str]) -> dict[str, Any]:
@@ -227,7 +268,10 @@ def _carefully(block: bytes, schema: Mapping[str, Any], kinds: Mapping[str, Kind
         try:
             if _mixes_truth(cells, kind, wanted):
                 raise ValueError
-            columns[name] = pa.array(cells, wanted)
+            columns[name] = found = pa.array(cells, wanted)
+            if kind == "any" and found.null_count < len(found) and _sort(str(found.type)) != _sort(str(schema[name])):
+                wanted = schema[name]  # of the rows before
+                raise ValueError
         except (pa.ArrowException, ValueError, TypeError, OverflowError):
             columns[name] = _cell_by_cell(cells, wanted, name, kind, file, done)
     return pa.table(columns)
@@ -272,6 +316,11 @@ def _mixes_truth(cells: list[Any], kind: Kind, wanted: Any) -> bool:
     return len(known) > 1
 
 
+def _sort(name: str) -> str:
+    """What columns of a type hold: numbers of all types are one sort."""
+    return "number" if name in ("int64", "double") else name
+
+
 def _has_float(cells: list[Any]) -> bool:
     return any(isinstance(cell, float) for cell in cells)
 
@@ -290,6 +339,16 @@ def _type_of(value: Any) -> Any:
         inner = _type_of(value[0])
         return None if inner is None else pa.list_(inner)
     return None
+
+
+def _type_named(name: str) -> Any:
+    """The type of `_type_of` that has this name.
+
+    >>> _type_named(str(_type_of([[0.5]])))
+    ListType(list<item: list<item: double>>)
+    """
+    inner = re.fullmatch(r"list<item: (.*)>", name)
+    return pa.type_for_alias(name) if inner is None else pa.list_(_type_named(inner[1]))
 
 
 def write(file: IO[bytes], schema: Any, batches: Iterator[Any]) -> None:

@@ -10,7 +10,7 @@ from ..classes import ClassNames
 from ..predictions import Predictions
 from .artifact_cache import checksum
 from .axes import Axes
-from .base import BATCH_ROWS, PART_ROWS, Part, Source
+from .base import BATCH_ROWS, PART_ROWS, Each, Part, Source, in_threads
 from .memory import realigned
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class LabelledSource(Source):
     def __init__(self, source: Source, truth: Predictions) -> None:
         self.inner, self.truth = source, truth
         self.path, self.name, self.columns = source.path, source.name, source.columns
-        self.encoding = source.encoding
+        self.encoding, self.where = source.encoding, source.where
         self.raw_text, self.decimal_comma = source.raw_text, source.decimal_comma
         self._given = tuple(name for name in _TRUTH if getattr(truth, name) is not None)
 
@@ -137,10 +137,10 @@ class LabelledSource(Source):
         truth = self.truth if axes is None else realigned(self.truth, axes)
         return LabelledSource(self.inner.aligned(axes), truth)
 
-    def parts(self, target_rows: int = PART_ROWS) -> list[Part]:
+    def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
         """Parts of the source with their truth."""
         own = self.inner.fields
-        return [LabelledPart(part, self.truth, own) for part in self.inner.parts(target_rows)]
+        return [LabelledPart(part, self.truth, own) for part in self.inner.parts(target_rows, each)]
 
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
         """Batches of the source with their truth."""

@@ -12,11 +12,14 @@ import pyarrow as pa
 from ..classes import ClassNames
 from ..errors import InputError
 from ..fields import FIELDS
-from .base import no_rows
+from .base import Each, no_rows
 from .columns import WIDE, Kind, Layout
 from .files import Stamp
+from .held import partition_holds
 from .listing import partition_of
 from .reader import Piece, Reader, TableReader
+from .text_reader import TextReader, counted
+from .where import Condition, none_left
 
 __all__ = ["ManyFiles", "PartitionReader", "open_files"]
 
@@ -53,6 +56,30 @@ class PartitionReader(TableReader):
     def bound(self, layout: Layout) -> Reader:
         """The same of the file."""
         return replace(self, inner=self.inner.bound(layout))
+
+    def unsettled(self, where: Sequence[Condition]) -> Sequence[Condition] | None:
+        """Those on columns of the file itself."""
+        rest = [one for one in where if one.column not in self.values]
+        return rest if partition_holds(where, self.values) else None
+
+    def narrowed(self, where: Sequence[Condition], target_rows: int) -> list[Piece] | None:
+        """Those of the file."""
+        found = self.inner.narrowed(where, target_rows)
+        return None if found is None else [one._replace(reader=replace(self, inner=one.reader)) for one in found]
+
+    @property
+    def text_file(self) -> TextReader | None:
+        """The file, where it is of text."""
+        return self.inner.text_file
+
+    def with_text_file(self, reader: TextReader) -> Reader:
+        """The same of another text file."""
+        return replace(self, inner=self.inner.with_text_file(reader))
+
+    @property
+    def cast(self) -> str:
+        """That of the file."""
+        return self.inner.cast
 
     def holds_cells(self, column: str) -> bool:
         """Whether the column has one cell a row."""
@@ -93,6 +120,27 @@ class ManyFiles(TableReader):
     def bound(self, layout: Layout) -> Reader:
         """Every file by itself."""
         return replace(self, files=tuple(replace(one, reader=one.reader.bound(layout)) for one in self.files))
+
+    def each_file(self, work: Callable[[Reader], Reader | None]) -> Reader | None:
+        """Every file by itself."""
+        files = [(one, work(one.reader)) for one in self.files]
+        left = tuple(replace(one, reader=reader) for one, reader in files if reader is not None)
+        return replace(self, files=left) if left else None
+
+    def counted(self, each: Each, columns: Collection[str], stamp: Stamp | None) -> Reader:
+        """Text files counted, all at a time; those without rows are left out."""
+        text = [told for one in self.files if (told := one.reader.text_file) is not None]
+        if len(text) < len(self.files):
+            return self
+        known = counted(text, [one.stamp for one in self.files], columns, each)
+        files = [
+            replace(one, reader=one.reader.with_text_file(now))
+            for one, now in zip(self.files, known, strict=True)
+            if now.rows
+        ]
+        if not files:
+            raise no_rows(self.file)
+        return replace(self, files=tuple(files))
 
     def holds_cells(self, column: str) -> bool:
         """Whether the column has one cell a row."""
@@ -144,20 +192,27 @@ class ManyFiles(TableReader):
 
 
 def open_files(
-    paths: Sequence[str], name: str, opener: Callable[[str], tuple[Reader, Stamp]], asked: Collection[str] = ()
+    paths: Sequence[str],
+    name: str,
+    opener: Callable[[str], tuple[Reader, Stamp]],
+    asked: Collection[str] = (),
+    where: Sequence[Condition] = (),
 ) -> Reader:
     """Files as one; ``name`` is what errors call them all, ``opener`` gives the reader of one.
 
-    The folders' ``name=value`` become columns. Raises `InputError` where files differ in the columns that fields are
-    made of, or in the order of their classes, where a column that is ``asked`` for is not in all of them, and where no
-    file has rows.
+    The folders' ``name=value`` become columns; files whose folders say that ``where`` holds of none of their rows are
+    not opened. Raises `InputError` where files differ in the columns that fields are made of, or in the order of their
+    classes, where a column that is ``asked`` for is not in all of them, and where no file has rows.
     """
-    if len(paths) > _FEW:
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            opened = list(pool.map(opener, paths))
-    else:
-        opened = [opener(path) for path in paths]
-    readers = _with_partitions([reader for reader, _ in opened])
+    folders = _partitions(paths)
+    left = [i for i, values in enumerate(folders) if partition_holds(where, values)]
+    if not left:
+        raise none_left(where, name, f" in {len(paths)} files, by the names of their folders")
+    opened = _opened([paths[i] for i in left], opener)
+    settled = {one.column for one in where}.intersection(*(set(values) for values in folders))
+    if len(left) < len(paths) and any(settled & set(reader.columns) for reader, _ in opened):
+        left, opened = list(range(len(paths))), _opened(paths, opener)  # what a file says itself counts
+    readers = [_with_folders(reader, folders[i]) for i, (reader, _) in zip(left, opened, strict=True)]
     files = [_File(one, stamp) for one, (_, stamp) in zip(readers, opened, strict=True)]
     _check_columns(readers, asked)
     _check_classes(readers)
@@ -168,22 +223,31 @@ def open_files(
     return ManyFiles(name, tuple(c for c in readers[0].columns if c in shared), filled)
 
 
-def _with_partitions(readers: Sequence[Reader]) -> list[Reader]:
-    found = [partition_of(str(reader.file)) for reader in readers]
+def _opened(paths: Sequence[str], opener: Callable[[str], tuple[Reader, Stamp]]) -> list[tuple[Reader, Stamp]]:
+    if len(paths) <= _FEW:
+        return [opener(path) for path in paths]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return list(pool.map(opener, paths))
+
+
+def _partitions(paths: Sequence[str]) -> list[dict[str, Any]]:
+    """What the folders of each file say; whole numbers where all say one."""
+    found = [partition_of(path) for path in paths]
     numbers = {
         name
         for name in found[0]
         if all((value := one.get(name)) is not None and value.isdecimal() and str(int(value)) == value for one in found)
     }
-    out: list[Reader] = []
-    for reader, values in zip(readers, found, strict=True):
-        typed = {
-            name: int(value) if name in numbers and value is not None else value
-            for name, value in values.items()
-            if name not in reader.columns
-        }
-        out.append(PartitionReader(reader, typed) if typed else reader)
-    return out
+    return [
+        {name: int(value) if name in numbers and value is not None else value for name, value in one.items()}
+        for one in found
+    ]
+
+
+def _with_folders(reader: Reader, values: Mapping[str, Any]) -> Reader:
+    """The reader with those columns that the file lacks itself."""
+    more = {name: value for name, value in values.items() if name not in reader.columns}
+    return PartitionReader(reader, more) if more else reader
 
 
 def _is_field(column: str, asked: Collection[str]) -> bool:

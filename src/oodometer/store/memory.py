@@ -14,7 +14,7 @@ from ..errors import InputError, UsageError
 from ..fields import FIELDS
 from ..predictions import Predictions
 from .axes import Axes, check_kind, listed_classes, order_along, order_of
-from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_column, no_rows
+from .base import BATCH_ROWS, PART_ROWS, Each, Part, Source, in_threads, no_column, no_rows
 from .columns import AXES
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class RecordSource(Source):
         out.encoding = self.encoding
         return out
 
-    def parts(self, target_rows: int = PART_ROWS) -> list[Part]:
+    def parts(self, target_rows: int = PART_ROWS, each: Each = in_threads) -> list[Part]:
         """Slices of the record."""
         return [RecordPart(piece) for piece in self.record.batches(target_rows)]
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
 from .files import Stamp, check_file
-from .listing import files_of
+from .known_files import KnownFiles, known_files
+from .listing import files_of, partition_of
 from .places import path_of
 from .reader import Reader
+from .where import Condition
 
 __all__ = ["open_all", "open_reader"]
 
@@ -26,11 +28,15 @@ _OPENERS = {
 
 
 def open_all(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], names: Collection[str], format: str | None = None
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    names: Collection[str],
+    format: str | None = None,
+    where: Sequence[Condition] = (),
 ) -> tuple[Reader, Stamp | None]:
     """The reader of a file, of the files of a folder, of those that a pattern matches, or of a list of them.
 
-    As `open_reader`, and raises `InputError` as `files_of` and `open_files` do.
+    As `open_reader`; files whose folders say that ``where`` holds of no row in them are left out. Raises `InputError`
+    as `files_of` and `open_files` do.
     """
     if isinstance(path, (str, os.PathLike)):
         name = path_of(os.fspath(path))
@@ -45,10 +51,13 @@ def open_all(
         return open_reader(name, names, format)
     from .many_files import open_files
 
-    return open_files(files, name, lambda one: open_reader(one, names, format), names), None
+    known = known_files()  # here: threads that open files are in no run folder
+    return open_files(files, name, lambda one: open_reader(one, names, format, known), names, where), None
 
 
-def open_reader(path: str | Path, names: Collection[str], format: str | None = None) -> tuple[Reader, Stamp]:
+def open_reader(
+    path: str | Path, names: Collection[str], format: str | None = None, known: KnownFiles | None = None
+) -> tuple[Reader, Stamp]:
     """The reader of a file, and what tells the file from a later one in its place.
 
     ``names`` are columns that will be asked for: in JSONL a name may come first far down. Raises `InputError` for a
@@ -58,11 +67,22 @@ def open_reader(path: str | Path, names: Collection[str], format: str | None = N
     module, name = _OPENERS[form]
     opener: Any = importlib.import_module(f"{__package__}.{module}")
     for part in name.split("."):
-        opener = getattr(opener, part)
-    reader: Reader = opener(str(path))
-    missing = set(names) - set(reader.columns)
-    if missing and form == "jsonl":
-        from .jsonl import JsonlReader
+        kind, opener = opener, getattr(opener, part)
+    if form not in ("csv", "jsonl"):
+        return opener(str(path)), stamp
+    kept = known_files() if known is None else known
 
-        reader = reader.with_columns(missing) if isinstance(reader, JsonlReader) else reader
+    def recalled(what: str, find: Callable[[], Any]) -> Any:
+        """What is known of the file by this name, or else is found now."""
+        told = kept.get(str(path), stamp, what)
+        if told is not None:
+            return kind.recalled(str(path), told)
+        found = find()
+        kept.put(str(path), stamp, what, found.told())
+        return found
+
+    reader = recalled("head", lambda: opener(str(path)))
+    missing = sorted(set(names) - set(reader.columns) - set(partition_of(str(path))))
+    if missing and form == "jsonl":
+        reader = recalled(f"head with {missing}", lambda: reader.with_columns(missing))
     return reader, stamp

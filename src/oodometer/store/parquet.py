@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -16,6 +16,9 @@ from .columns import Kind
 from .files import Stamp, translated
 from .places import is_remote, open_remote
 from .reader import Piece, TableReader
+
+if TYPE_CHECKING:
+    from .where import Condition
 
 __all__ = ["GROUP_ROWS", "META", "ParquetReader", "stated_classes", "write"]
 
@@ -96,6 +99,13 @@ class ParquetReader(TableReader):
                 out.append(Piece(piece, before, before))
                 before, first = before + rows, last + 1
         return out
+
+    def narrowed(self, where: Sequence[Condition], target_rows: int) -> list[Piece]:
+        """Ranges of the row groups that may hold rows for which the conditions hold, by their statistics."""
+        from .row_groups import pieces_left
+
+        with _opened(self.file) as file:
+            return pieces_left(self, file.metadata, file.schema_arrow, where, target_rows)
 
 
 def _opened(path: str) -> Any:

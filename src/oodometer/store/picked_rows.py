@@ -14,7 +14,7 @@ from .base import BATCH_ROWS, Source
 from .columns import Kind, Layout
 from .decided import DecidedSource
 from .labelled import LabelledSource
-from .source import ReaderSource
+from .reader_source import ReaderSource
 
 __all__ = ["PickedRows", "pick_rows"]
 
@@ -76,7 +76,7 @@ def _of_reader(source: ReaderSource, rows: Array) -> Iterator[tuple[int, Any]]:
     reader = source.reader
     kinds = _kinds(reader.columns, source.layout, reader.text, reader.form == "npz")
     before = 0
-    for piece, start, in_file, stamp in reader.split(BATCH_ROWS):
+    for piece, start, in_file, stamp in source.pieces(BATCH_ROWS):
         before = before if start is None else start
         if piece.rows is not None and not ((rows >= before) & (rows < before + piece.rows)).any():
             continue

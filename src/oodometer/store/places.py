@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..errors import InputError
 
-__all__ = ["Found", "is_remote", "list_remote", "local_copy", "look_at", "open_remote", "path_of"]
+__all__ = ["Found", "is_remote", "list_remote", "local_copy", "look_at", "open_remote", "path_of", "reached"]
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _DENIED = ("ACCESS_DENIED", "AccessDenied", "Forbidden", "403", "Permission denied", "InvalidAccessKeyId")
@@ -80,7 +80,7 @@ def _file_system(scheme: str, host: str, query: str) -> tuple[Any, str]:
             ) from None
 
 
-def _reached(url: str) -> tuple[Any, str]:
+def reached(url: str) -> tuple[Any, str]:
     """The file system of a URL, and the path there; a query (``?endpoint_override=...``) is about the file system."""
     bare, _, query = url.partition("?")
     scheme, _, rest = bare.partition("://")
@@ -117,7 +117,7 @@ def look_at(url: str) -> Found | None:
     """The file at a URL; None where there is none, or a folder."""
     import pyarrow.fs as pafs
 
-    files, path = _reached(url)
+    files, path = reached(url)
     with _said(url):
         info = files.get_file_info(path)
     return _found(url, info) if info.type == pafs.FileType.File else None
@@ -127,7 +127,7 @@ def list_remote(url: str) -> list[Found]:
     """All files below a URL, sorted; none where nothing is there."""
     import pyarrow.fs as pafs
 
-    files, path = _reached(url)
+    files, path = reached(url)
     bare, mark, query = url.partition("?")
     bucket = path.partition("/")[0]
     with _said(url):
@@ -149,7 +149,7 @@ def _found(url: str, info: Any) -> Found:
 
 def open_remote(url: str) -> Any:
     """A file of an object store that can be read in any order."""
-    files, path = _reached(url)
+    files, path = reached(url)
     with _said(url):
         return files.open_input_file(path)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,16 +17,21 @@ from ..classes import ClassNames
 from ..errors import InputError
 from ..fields import FIELDS
 from .axes import Order
+from .base import Each
 from .columns import AXES, Feed, Kind, Layout, class_names
 from .files import Stamp, translated
 
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
+    from .text_reader import TextReader
+    from .where import Condition
 
-__all__ = ["MOST_CELLS", "Piece", "Plan", "Reader", "TableReader", "seen_classes", "two_classes"]
+__all__ = ["MOST_CELLS", "PLACE", "Piece", "Plan", "Reader", "TableReader", "seen_classes", "two_classes"]
 
 # A batch holds at most about so many numbers, however many classes a row has.
 MOST_CELLS = 8_000_000
+# Column of batches that do not hold all rows: the place of each among those that their reader went through.
+PLACE = "\0place"
 
 
 @dataclass(frozen=True)
@@ -92,8 +98,10 @@ class Reader(ABC):
         """Lengths of the lists in list columns, as the first row has them."""
 
     @abstractmethod
-    def coded(self, plan: Plan) -> Iterator[tuple[str, int, Coded]]:
-        """Class columns batch after batch, to find out which classes occur: column, rows before, codes and values."""
+    def coded(self, plan: Plan) -> Iterator[tuple[str, Callable[[int], int], Coded]]:
+        """Class columns batch after batch, to find out which classes occur: column, codes and values, and what gives
+        the row, from 1, of a place in the batch.
+        """
 
     def bound(self, layout: Layout) -> Reader:
         """The reader once the meaning of its columns is known."""
@@ -102,6 +110,38 @@ class Reader(ABC):
     def holds_cells(self, column: str) -> bool:
         """Whether the column has one cell a row."""
         return True
+
+    def counted(self, each: Each, columns: Collection[str], stamp: Stamp | None) -> Reader:
+        """The reader once its rows are counted where parts need it, and the types of ``columns`` are the same in all
+        its files; ``each`` looks at the files.
+        """
+        return self
+
+    def each_file(self, work: Callable[[Reader], Reader | None]) -> Reader | None:
+        """What ``work`` makes of the reader of each file, without those of which it makes None; None where all are."""
+        return work(self)
+
+    def unsettled(self, where: Sequence[Condition]) -> Sequence[Condition] | None:
+        """The conditions that rows have to be asked; None where it is known that they hold of none."""
+        return where
+
+    def narrowed(self, where: Sequence[Condition], target_rows: int) -> list[Piece] | None:
+        """The pieces that may hold rows for which the conditions hold; None where only reading can tell."""
+        return None
+
+    @property
+    def text_file(self) -> TextReader | None:
+        """The text file that it reads, if it is one."""
+        return None
+
+    def with_text_file(self, reader: TextReader) -> Reader:
+        """The same of another text file."""
+        raise NotImplementedError
+
+    @property
+    def cast(self) -> str:
+        """What else decides how cells are read, besides the plan and the file itself."""
+        return ""
 
     def split(self, target_rows: int) -> list[Piece]:
         """Readers of consecutive pieces, each with the number of rows before it."""
@@ -124,9 +164,11 @@ class TableReader(Reader):
         done = 0
         for batch in self.tables(plan.layout.kinds(plan.feeds), _fitting(plan)):
             if batch.num_rows:
-                with self._counted(done):
+                with self._counted(done, batch):
                     arrays = self._decoded(batch, plan)
                 done += batch.num_rows
+                if PLACE in batch.schema.names:
+                    arrays["places"] = batch.column(PLACE).to_numpy()
                 yield arrays
 
     def _decoded(self, batch: Any, plan: Plan) -> dict[str, Any]:
@@ -163,13 +205,13 @@ class TableReader(Reader):
             return out
         for batch in self.tables(layout.kinds(feeds, extra=False), 1):
             if batch.num_rows:
-                with self._counted(0):
+                with self._counted(0, batch):
                     for feed in feeds:
                         out |= decode.widths(decode.plain(batch.column(feed.columns[0])).slice(0, 1), feed)
                 break
         return out
 
-    def coded(self, plan: Plan) -> Iterator[tuple[str, int, Coded]]:
+    def coded(self, plan: Plan) -> Iterator[tuple[str, Callable[[int], int], Coded]]:
         """Read the class columns alone."""
         from . import decode
 
@@ -177,19 +219,31 @@ class TableReader(Reader):
         for batch in self.tables(plan.layout.kinds(plan.feeds, extra=False), plan.rows):
             for feed in plan.feeds:
                 for name in feed.columns:
-                    with self._counted(done):
+                    with self._counted(done, batch):
                         codes = decode.seen(batch.column(name), feed, name, self.text)
-                    yield name, done, codes
+                    yield name, partial(_row_of, batch, done), codes
             done += batch.num_rows
 
     @contextmanager
-    def _counted(self, done: int) -> Iterator[None]:
+    def _counted(self, done: int, batch: Any) -> Iterator[None]:
         """Errors get the rows before the batch added, and damage that only decoding shows is one of them."""
         try:
             with translated(self.file, self.form):
                 yield
         except InputError as error:
-            raise error.at(row_offset=done) from None
+            raise in_reader(error, batch, done) from None
+
+
+def _row_of(batch: Any, done: int, at: int) -> int:
+    """The row, from 1, of a place in a batch."""
+    return done + at + 1 if PLACE not in batch.schema.names else int(batch.column(PLACE)[at].as_py()) + 1
+
+
+def in_reader(error: InputError, batch: Any, done: int) -> InputError:
+    """An error whose row counts from the first of a batch, counted from the first of its reader."""
+    if error.row is None or PLACE not in batch.schema.names:
+        return error.at(row_offset=done)
+    return error.at(row_offset=batch.column(PLACE)[error.row - 1].as_py() + 1 - error.row)
 
 
 def _ordered(values: Any, field: str, orders: Mapping[str, Order]) -> Any:
@@ -252,12 +306,11 @@ def _mixed(numbers: Mapping[Any, bool], reader: Reader, plan: Plan) -> InputErro
     error = InputError(
         "classes of one type, all integers or all strings", got=f"{first!r} and {other!r}", remedy="make them one type"
     )
-    for column, before, coded in reader.coded(plan):
-        hits = coded.codes == (coded.values.index(other) if other in coded.values else -2)
-        if hits.any():
-            error.column, error.row = (
-                column,
-                before + int(np.unravel_index(np.argmax(hits), hits.shape)[-1]) + 1,
-            )
-            break
-    return error.at()
+    for piece in reader.files_whole():
+        for column, row_of, coded in piece.reader.coded(plan):
+            hits = coded.codes == (coded.values.index(other) if other in coded.values else -2)
+            if hits.any():
+                error.column = column
+                error.row = piece.in_file + row_of(int(np.unravel_index(np.argmax(hits), hits.shape)[-1]))
+                return error.at(file=piece.reader.file)
+    return error

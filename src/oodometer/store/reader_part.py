@@ -13,6 +13,7 @@ from .base import BATCH_ROWS, Part, no_rows
 from .files import Stamp
 from .places import is_remote
 from .reader import Plan, Reader
+from .where import Condition, none_left, said
 
 __all__ = ["ChainedParts", "ReaderPart", "in_order"]
 
@@ -27,6 +28,7 @@ class ReaderPart(Part):
     first_row: int = 0
     stamp: Stamp | None = None
     in_file: int = 0  # rows of the same file before the first
+    where: tuple[Condition, ...] = ()  # what holds of its rows, which are those that are left
 
     def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
         """Read, decode and check batch after batch; rows in errors count from the file's start."""
@@ -44,6 +46,7 @@ class ReaderPart(Part):
                 if isinstance(error, InputError):
                     raise error.at(file=file, row_offset=self.in_file) from None
                 raise
+            places = arrays.pop("places", None)
             try:
                 record = Predictions.from_arrays(
                     classes=plan.classes,
@@ -54,9 +57,15 @@ class ReaderPart(Part):
                     **arrays,
                 )
             except InputError as error:
+                if places is not None and error.row is not None:
+                    error.row = self.in_file + int(places[error.row - self.in_file - done - 1]) + 1
                 raise layout.placed(error) from None
-            if file != self.name or self.in_file != self.first_row:  # of several files
-                record = replace(record, source=self.name, first_row=self.first_row + done)
+            if self.where:  # errors that come later count the rows that are left
+                record = replace(record, source=f"{self.name or self.reader.form} where {said(self.where)}")
+            elif file != self.name or self.in_file != self.first_row:  # of several files
+                record = replace(record, source=self.name)
+            if self.in_file != self.first_row:
+                record = replace(record, first_row=self.first_row + done)
             done += record.rows
             yield record
         self._verify()
@@ -67,8 +76,15 @@ class ReaderPart(Part):
                 file=file,
                 remedy="add the column, or rename one with --map theirs=ours",
             )
-        if not done and not self.first_row and file == self.name:
+        if not done and not self.first_row and file == self.name and not self.where:
             raise no_rows(file)
+        if self.reader.rows is not None and plan.feeds and done != self.reader.rows:
+            raise InputError(
+                f"{self.reader.rows} rows, as they were counted before",
+                got=f"{done}",
+                file=file,
+                remedy="check what wrote it, and report it to oodometer: the file is not read",
+            )
 
     def identity(self) -> str | None:
         """The file as it is, the rows in it, and how its columns are understood."""
@@ -76,7 +92,7 @@ class ReaderPart(Part):
             return None
         file = self.reader.file if is_remote(self.reader.file) else os.path.abspath(self.reader.file)
         pieces = (self.reader.form, self.reader.rows, self.first_row, self.in_file, self.stamp.size, self.stamp.changed)
-        return checksum(file, repr(pieces), repr(self.plan))
+        return checksum(file, repr(pieces), repr(self.plan), self.reader.cast)
 
     def span(self) -> tuple[int, int] | None:
         """As the reader counts them."""
@@ -105,7 +121,11 @@ class ChainedParts(Part):
 
 
 def in_order(
-    parts: Sequence[ReaderPart], name: str | None, fields: Iterable[str] | None, rows: int
+    parts: Sequence[ReaderPart],
+    name: str | None,
+    fields: Iterable[str] | None,
+    rows: int,
+    where: Sequence[Condition] = (),
 ) -> Iterator[Predictions]:
     """The batches of parts that follow one another, however long they are; `InputError` where they have no row."""
     done = 0
@@ -115,4 +135,4 @@ def in_order(
             done += record.rows
             yield record
     if not done:
-        raise no_rows(name)
+        raise none_left(where, name) if where else no_rows(name)

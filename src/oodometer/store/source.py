@@ -1,28 +1,23 @@
-"""Source: opens whatever holds predictions, settles its classes once, and reads it in checked batches."""
+"""Source: opens whatever holds predictions: paths, frames, records, tables and arrays in memory."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from ..arguments import checked
-from ..classes import ClassNames, named_classes
-from ..errors import InputError
-from ..fields import FIELDS, refuse_classes_beside_positions
+from ..classes import named_classes
+from ..errors import UsageError
 from ..predictions import Predictions
-from .axes import Axes, Order, check_kind, listed_classes, only_counts, order_along, order_of
-from .base import BATCH_ROWS, PART_ROWS, Part, Source, no_column, no_rows
-from .columns import AXES, Layout
-from .files import Stamp
+from .axes import Axes
+from .base import Source
 from .memory import RecordSource, realigned
 from .opening import open_all
-from .reader import Piece, Plan, Reader, seen_classes, two_classes
-from .reader_part import ChainedParts, ReaderPart, in_order
-
-if TYPE_CHECKING:
-    from .encoding import FeatureEncoding
+from .reader_source import ReaderSource
+from .where import Condition, names_in, no_such_column, none_left, parse_where
 
 __all__ = ["ReaderSource", "as_source", "open_predictions", "read_predictions"]
 
@@ -34,6 +29,7 @@ def open_predictions(
     mapping: Mapping[str, str] | None = None,
     extra_columns: Iterable[str] = (),
     axes: Axes | None = None,
+    where: str | Sequence[str] | None = None,
     format: str | None = None,
 ) -> Source:
     """Open predictions: Parquet, CSV, JSONL, Arrow/Feather or NPZ, told by the ending or by ``format``.
@@ -46,6 +42,7 @@ def open_predictions(
     columns are matched to them by name, and they name the entries of lists that come without names. ``axes`` are those
     of another source to follow in this and in the names of models, views, judges and features (`Source.axes`).
     ``mapping`` renames columns, theirs -> ours; ``extra_columns`` are carried along in ``record.columns``, to slice by.
+    ``where`` are conditions such as ``"day >= 2026-11-01"``; only rows for which all of them hold are read.
 
     Raises `InputError` naming file, row and column, `UsageError` for a column that is not there.
 
@@ -57,8 +54,10 @@ def open_predictions(
     (('cat', 'dog'), ('label', 'probabilities'), 0.5)
     """
     extra = tuple(extra_columns)
-    reader, stamp = open_all(path, {*(mapping or {}), *extra}, format)
-    return ReaderSource.over(reader, _wanted(classes, axes), mapping, extra, stamp=stamp)
+    conditions = parse_where(where)
+    early = names_in(conditions, mapping)
+    reader, stamp = open_all(path, {*(mapping or {}), *extra, *(one.column for one in early)}, format, early)
+    return ReaderSource.over(reader, _wanted(classes, axes), mapping, extra, stamp=stamp, where=conditions)
 
 
 @checked()
@@ -79,6 +78,7 @@ def as_source(
     mapping: Mapping[str, str] | None = None,
     extra_columns: Iterable[str] = (),
     axes: Axes | None = None,
+    where: str | Sequence[str] | None = None,
 ) -> Source:
     """A source from whatever holds predictions.
 
@@ -91,309 +91,61 @@ def as_source(
     0.5
     """
     wanted = _wanted(classes, axes)
+    conditions = parse_where(where)
     if isinstance(data, Source):
+        if conditions:
+            raise UsageError("conditions on rows belong to where the source was opened: as_source(data, where=...)")
         return data.aligned(wanted)
     if isinstance(data, Predictions):
-        return RecordSource(data if wanted is None else realigned(data, wanted), tuple(extra_columns))
+        record = _left(data, conditions)
+        source = RecordSource(record if wanted is None else realigned(record, wanted), tuple(extra_columns))
+        source.where = conditions
+        return source
     from . import frames
 
     if isinstance(data, str) and data == "-":
         data = frames.spooled_stdin()
     if frames.are_paths(data):
-        return open_predictions(data, mapping=mapping, extra_columns=extra_columns, axes=wanted)
+        return open_predictions(data, mapping=mapping, extra_columns=extra_columns, axes=wanted, where=where)
     if frames.is_cluster_frame(data):
-        return _of_cluster(data, wanted, mapping, extra_columns)
+        return _of_cluster(data, wanted, mapping, extra_columns, conditions)
     if isinstance(data, Mapping):
         mapping = frames.with_lone(data, mapping)
-    return ReaderSource.over(frames.reader_of(data, mapping), wanted, mapping, extra_columns)
+    return ReaderSource.over(frames.reader_of(data, mapping), wanted, mapping, extra_columns, where=conditions)
 
 
-def _of_cluster(data: Any, wanted: Axes | None, mapping: Mapping[str, str] | None, extra: Iterable[str]) -> Source:
+def _left(record: Predictions, where: Sequence[Condition]) -> Predictions:
+    """The rows of a record for which conditions on its columns, or fields with one value a row, hold."""
+    if not where:
+        return record
+    from .held import cells_held
+
+    source, held = RecordSource(record), np.ones(len(record), dtype=bool)
+    for one in where:
+        if not source.holds(one.column):
+            raise no_such_column(one, source.columns, "")
+        (batch,) = source.raw([one.column])
+        held &= cells_held(batch.column(0), one)
+    if not held.any():
+        raise none_left(where, record.source)
+    return record if held.all() else record.take(np.flatnonzero(held))
+
+
+def _of_cluster(
+    data: Any,
+    wanted: Axes | None,
+    mapping: Mapping[str, str] | None,
+    extra: Iterable[str],
+    where: Sequence[Condition],
+) -> Source:
     from .cluster_frames import ClusterFrame
 
     held = ClusterFrame(data)
-    source = ReaderSource.over(open_all(held.path, ())[0], wanted, mapping, extra)
-    source._held, source.name = held, held.name
+    source = ReaderSource.over(open_all(held.path, ())[0], wanted, mapping, extra, where=where)
+    source._held, source.name = held, source.name.replace(held.path, held.name)
     return source
 
 
 def _wanted(classes: Sequence[int | str] | None, axes: Axes | None) -> Axes | None:
     """The axes to follow: another source's, else classes that a user named."""
     return axes if classes is None or axes is not None else Axes.given(named_classes(classes))
-
-
-class ReaderSource(Source):
-    """A file or a table in memory, its columns understood; classes are settled when they are first needed."""
-
-    def __init__(
-        self,
-        reader: Reader,
-        layout: Layout,
-        wanted: Axes | None,
-        stamp: Stamp | None,
-        encoding: FeatureEncoding | None = None,
-        held: Any = None,
-    ) -> None:
-        self.reader, self.stamp, self.encoding = reader, stamp, encoding
-        self._held = held  # what must live as long as this: the temporary file of a frame
-        self.raw_text, self.decimal_comma = reader.text, reader.comma
-        self.path = reader.file
-        self.name = reader.file or reader.form
-        self.columns = layout.columns
-        self.layout, self._wanted, self._rows = layout, wanted, reader.rows
-        self._settled: Plan | None = None
-
-    @classmethod
-    def over(
-        cls,
-        reader: Reader,
-        wanted: Axes | None,
-        mapping: Mapping[str, str] | None,
-        extra: Iterable[str],
-        stamp: Stamp | None = None,
-    ) -> ReaderSource:
-        """Understand the reader's columns."""
-        layout = Layout.parse(reader.columns, mapping, tuple(extra), reader.file)
-        try:
-            reader = reader.bound(layout)
-        except InputError as error:
-            raise error.at(file=reader.file) from None
-        if reader.rows == 0:
-            raise no_rows(reader.file)
-        source = cls(reader, layout, wanted, stamp)
-        if layout.wide_classes is not None:
-            source._check_names()
-        return source
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """Fields that the columns give."""
-        return self.layout.fields
-
-    @property
-    def classes(self) -> ClassNames | None:
-        """Classes as given, else as columns name them, else as many as lists are long, else those that occur."""
-        return self._plan.classes
-
-    @property
-    def lone_class(self) -> int | str | None:
-        """The class that the one column of a binary model is about; None where every class has one, or none has."""
-        return self.layout.lone_class
-
-    @property
-    def rows(self) -> int | None:
-        """Rows, None for CSV and JSONL until a pass was made."""
-        return self._rows
-
-    def holds(self, column: str) -> bool:
-        """Whether the file has the column, under this name or renamed to it."""
-        return column in self.layout.where
-
-    def keys(self, column: str) -> Any:
-        """One pass over the column."""
-        from .keys import joined, key_cells
-
-        theirs, found, done = self.layout.where[column], [], 0
-        for batch in self.reader.tables({theirs: "key"}, BATCH_ROWS):
-            try:
-                found.append(key_cells(batch.column(theirs), theirs))
-            except InputError as error:
-                raise self.reader.placed(error.at(row_offset=done)) from None
-            done += batch.num_rows
-        self._rows = done
-        return joined(found)
-
-    @property
-    def own_columns(self) -> tuple[str, ...]:
-        """Columns of the file that feed no field."""
-        fed = {column for feed in self.layout.feeds.values() for column in feed.columns}
-        return tuple(c for c in self.columns if c not in fed and self.reader.holds_cells(c))
-
-    def raw(self, columns: Sequence[str]) -> Iterator[Any]:
-        """One pass over the columns."""
-        import pyarrow as pa
-
-        theirs, done = [self._theirs(name) for name in columns], 0
-        try:
-            for batch in self.reader.tables(dict.fromkeys(theirs, "raw"), BATCH_ROWS):
-                yield pa.record_batch([batch.column(name) for name in theirs], names=list(columns))
-                done += batch.num_rows
-        except InputError as error:
-            raise error.at(file=self.path, row_offset=0 if error.file else done) from None
-        self._rows = done
-
-    def _theirs(self, column: str) -> str:
-        if column not in self.layout.where:
-            raise no_column(column, self.columns, self.path)
-        return self.layout.where[column]
-
-    def encoded(self, encoding: FeatureEncoding) -> ReaderSource:
-        """The same file, its features made of its own columns."""
-        layout = self.layout.with_inputs([self._theirs(user.name) for user in encoding.users])
-        return ReaderSource(self.reader, layout, self._wanted, self.stamp, encoding, self._held)
-
-    @property
-    def axes(self) -> Axes:
-        """Names along the axes as they are read; the order of lists where they, or a user, named their entries."""
-        plan, layout = self._plan, self.layout
-        sizes = {AXES[n]: len(f.columns) for n, f in layout.feeds.items() if n in AXES and f.wide}
-        sizes |= {AXES[n]: width for n, width in plan.widths.items() if n in AXES}
-        listed: dict[str, tuple[int | str, ...]] = {
-            axis: own
-            for axis, own in self.reader.stated_names.items()
-            if not any(f.wide and AXES.get(n) == axis for n, f in layout.feeds.items())
-        }
-        if self.reader.classes is not None and layout.wide_classes is None:
-            listed["class"] = self.reader.classes
-        if self._wanted is not None:  # what a user said of lists holds for those that follow
-            listed |= self._wanted.listed
-        return Axes(plan.classes, plan.named, sizes, listed, plan.positions)
-
-    def aligned(self, axes: Axes | None) -> Source:
-        """The same file read with other class names or another order of them, or of models, judges and so on."""
-        if axes is None or axes == self._wanted:
-            return self
-        if self._wanted is not None:  # lists that were given names keep them
-            axes = replace(axes, listed={**axes.listed, **self._wanted.listed})
-        return ReaderSource(self.reader, self.layout, axes, self.stamp, self.encoding, self._held)
-
-    def parts(self, target_rows: int = PART_ROWS) -> list[Part]:
-        """Ranges of row groups, record batches or rows; CSV and JSONL are one part."""
-        pieces = self.reader.split(max(1, target_rows))
-        parts = [self._part(piece) for piece in pieces]
-        if any(piece.before is None for piece in pieces):
-            return [ChainedParts(tuple(parts), self.path)]
-        return list(parts)
-
-    def batches(self, fields: Iterable[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Predictions]:
-        """One pass over everything."""
-        done = 0
-        for record in in_order(list(map(self._part, self.reader.files_whole())), self.path, fields, rows):
-            done += record.rows
-            yield record
-        self._rows = done
-
-    def _part(self, piece: Piece) -> ReaderPart:
-        stamp = self.stamp if piece.stamp is None else piece.stamp
-        return ReaderPart(piece.reader, self._plan, self.path, piece.before or 0, stamp, piece.in_file)
-
-    def _check_names(self) -> None:
-        wanted = None if self._wanted is None else self._wanted.classes
-        self.layout.aligned(wanted or self.layout.wide_classes or (), self.path)
-
-    @property
-    def _plan(self) -> Plan:
-        if self._settled is None:
-            try:
-                self._settled = self._settle()
-            except InputError as error:
-                if self.stamp is not None and self.path is not None:
-                    self.stamp.verify(self.path)
-                raise self.reader.placed(error) from None
-        return self._settled
-
-    def _settle(self) -> Plan:
-        layout, wanted = self.layout, self._wanted or Axes()
-        widths = dict(self.reader.widths(layout)) | ({} if self.encoding is None else {"features": self.encoding.width})
-        inner = widths.pop("classes", None)
-        listed = [n for n, field in FIELDS.items() if field.of_classes and n in widths]
-        width = next((widths[n] for n in listed if FIELDS[n].kind == "numbers"), inner)
-        orders: dict[str, Order] = {}
-        if self._has_positions(wanted):
-            layout, named = self._settle_axes(layout, widths, orders)
-            return Plan(layout, (), None, widths, orders, named, positions=True, encoding=self.encoding)
-        own = self._own_classes(width)
-        classes = wanted.classes
-        if classes is None:
-            classes = own if own is not None or width is None else tuple(range(width))
-        if classes is None and layout.lone_class is not None:
-            classes = two_classes(self.reader, layout, layout.lone_class)
-        if classes is None:
-            classes = seen_classes(self.reader, layout)
-        elif width is not None:
-            column = layout.feeds[listed[0]].columns[0]
-            if width != len(classes):
-                raise InputError(
-                    f"lists of {len(classes)} entries, one a class",
-                    got=f"{width}",
-                    file=self.path,
-                    row=1,
-                    column=column,
-                    remedy="use the same classes in the reference and the target",
-                )
-            if own is None or only_counts(own, classes):
-                own = listed_classes(width, replace(wanted, classes=classes), self.path, column)
-            order = order_of(own, classes, self.path)
-            orders |= {} if order == tuple(range(width)) else {"class": order}
-        if classes is not None:
-            layout = layout.aligned(classes, self.path)
-        layout, named = self._settle_axes(layout, widths, orders)
-        return Plan(layout, (), classes, widths, orders, named, encoding=self.encoding)
-
-    def _has_positions(self, wanted: Axes) -> bool:
-        """Whether labels are positions among candidates, here or in the source to follow; `InputError` where one of
-        the two has classes.
-        """
-        layout, stated = self.layout, self.reader.classes if self.reader.binding else None
-        if layout.positions is not None:
-            column = layout.feeds[layout.positions].columns[0]
-            check_kind(True, wanted, column, self.path)
-            refuse_classes_beside_positions([layout.positions], stated, self.path)
-        elif wanted.positions:
-            of_classes = [f for n, f in layout.feeds.items() if FIELDS[n].of_classes]
-            if of_classes or stated is not None:
-                check_kind(False, wanted, of_classes[0].columns[0] if of_classes else "classes", self.path)
-        return layout.positions is not None or wanted.positions
-
-    def _own_classes(self, width: int | None) -> ClassNames | None:
-        """The names that the data give their classes, in the order of their lists; `InputError` where two disagree."""
-        stated, wide = self.reader.classes, self.layout.wide_classes
-        if stated is None:
-            return wide
-        if wide is not None:
-            if sorted(map(str, stated)) == sorted(map(str, wide)):
-                return stated  # the names beside the columns know their types
-            if not self.reader.binding:
-                return wide
-            raise InputError(
-                f"classes that are those of the columns ({', '.join(map(str, wide[:6]))})",
-                got=", ".join(map(str, stated[:6])),
-                column="classes",
-                remedy="name the classes once",
-            )
-        if width is not None and len(stated) != width:
-            raise InputError(
-                f"{width} class names, as many as lists have entries",
-                got=f"{len(stated)}",
-                column="classes",
-                remedy="name every class once, in their order",
-            )
-        return stated
-
-    def _settle_axes(
-        self, layout: Layout, widths: Mapping[str, int], orders: dict[str, Order]
-    ) -> tuple[Layout, dict[str, tuple[str, ...]]]:
-        """Models, views, judges and features in the order wanted: the layout, their names; ``orders`` are added to."""
-        feeds, named = dict(layout.feeds), {}
-        for name, axis in AXES.items():
-            feed = feeds.get(name)
-            size = None if feed is None else len(feed.columns) if feed.wide else widths.get(name)
-            if feed is None or size is None:
-                continue
-            own = feed.names if feed.wide else self.reader.stated_names.get(axis)
-            if feed.kind == "raw" and self.encoding is not None:
-                own = self.encoding.names
-            if own is not None and (len(own) != size or len(set(own)) < size):
-                raise InputError(
-                    f"{size} distinct names, one for each {axis}",
-                    got=f"{len(own)}",
-                    column=f"names_{axis}",
-                    remedy="name every entry once, in their order",
-                )
-            order, own = order_along(axis, own, size, feed.wide, self._wanted or Axes(), self.path)
-            if order is not None:
-                orders[axis] = order
-                feeds[name] = feed.ordered(order) if feed.wide else feed
-            if own is not None:
-                named[axis] = own
-        return replace(layout, feeds=feeds), named

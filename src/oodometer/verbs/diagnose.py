@@ -30,6 +30,7 @@ def diagnose(
     reference: Any,
     target: Any,
     *,
+    where: str | Sequence[str] | None = None,
     classes: Sequence[int | str] | None = None,
     mapping: Mapping[str, str] | None = None,
     positive: str | None = None,
@@ -47,7 +48,7 @@ def diagnose(
     ----------
     reference, target :
         As in `estimate`. Features let new inputs be seen; without them much stays unknown.
-    classes, mapping, positive, threshold, features, engine, workers, run_folder :
+    where, classes, mapping, positive, threshold, features, engine, workers, run_folder :
         As in `estimate`.
     seed :
         Seed of the bootstraps and of the classifier's folds.
@@ -64,12 +65,13 @@ def diagnose(
     with in_run_folder(run_folder, about) as folder:
         opener = Opener(renamings(mapping, positive), threshold, positive)
         sources = opener.references([reference], classes)
-        target = opener.target(target)
+        target = opener.target(target, where=where)
         opener.check()
         (first,), target = with_features(sources, target, features)
         read = read_reference(first)
         choice = choose(read.record, "auto")
         fitted = Diagnostician(seed=seed, columns=first.users).fit(choice.apply(read.record))
         plan = EstimationPlan(choice, {}, rows=batch_rows(read.record.num_classes), diagnostician=fitted)
-        state = plan.read(target.parts(_PART_ROWS), Execution(engine, workers, progress, folder))
+        execution = Execution(engine, workers, progress, folder)
+        state = plan.read(target.parts(_PART_ROWS, execution.each), execution)
         return replace(fitted.finish(state[WHOLE]["diagnosis"]), features=about_features(first))

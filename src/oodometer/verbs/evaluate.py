@@ -34,6 +34,7 @@ def evaluate(
     *,
     level: float = ...,
     by: str | None = ...,
+    where: str | Sequence[str] | None = ...,
     labels: Any = ...,
     key: str | None = ...,
     metrics: Sequence[str] | None = ...,
@@ -59,6 +60,7 @@ def evaluate(
     *sources: Any,
     level: float = ...,
     by: str | None = ...,
+    where: str | Sequence[str] | None = ...,
     labels: Any = ...,
     key: str | None = ...,
     metrics: Sequence[str] | None = ...,
@@ -81,6 +83,7 @@ def evaluate(
     *sources: Any,
     level: float = 0.95,
     by: str | None = None,
+    where: str | Sequence[str] | None = None,
     labels: Any = None,
     key: str | None = None,
     metrics: Sequence[str] | None = None,
@@ -106,6 +109,8 @@ def evaluate(
         Nominal coverage of every interval.
     by :
         Column to slice by; each slice gets the metrics asked for, by default the quick ones.
+    where :
+        Conditions on rows, as in `estimate`; they hold for every source.
     labels :
         Truth of the rows in a file of its own, with `label` or `correct`, in the place of the sources' own: few, late,
         in any order. Joined by `id` where both hold it, by a column `row` (rows counted from 0), else one for each row.
@@ -158,7 +163,7 @@ def evaluate(
     with in_run_folder(run_folder, about) as folder:
         options = replace(options, execution=replace(options.execution, folder=folder))
         opener = Opener(renamings(mapping, positive))
-        opened = [opener.open(given, classes, extra) for given in sources]
+        opened = [opener.open(given, classes, extra, where=where) for given in sources]
         joined = [Joined(one, ()) if labels is None else labelled(labels, one, key, opener.open) for one in opened]
         opener.check()
         for source, said in joined:

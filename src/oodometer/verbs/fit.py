@@ -92,20 +92,28 @@ diagnosis, prior, metrics, payoff, seed :
         self.payoff = payoff
         self.seed = seed
 
-    def fit(self, reference: Any, y: None = None, *, workers: int | None = None) -> Self:
-        """Learn from a labelled reference (a file, a frame, a dict of arrays, a `Predictions`, or a list of them).
+    def fit(
+        self,
+        reference: Any,
+        y: None = None,
+        *,
+        where: str | Sequence[str] | None = None,
+        workers: int | None = None,
+    ) -> Self:
+        """Learn from a labelled reference (a file, a frame, a dict of arrays, a `Predictions`, or a list of them); from
+        those of its rows for which ``where`` holds.
 
         Raises `InputError` and `UsageError` as `estimate` does. ``y`` is not used: labels stand in the reference.
         """
         if y is not None:
             raise UsageError("labels belong into the reference, as its column `label`; fit takes no y")
-        self.fitted_ = _contents(reference, self._options(), workers)
+        self.fitted_ = _contents(reference, self._options(), where, workers)
         return self
 
     def estimate(self, target: Any, **asked: Any) -> Estimation:
         """The accuracy on a target without labels; ``asked`` are arguments of `estimate` about the target: by, every,
-        labels, key, assume, margin, fail_below, fail_drop, fail_when, engine, workers, store, job, alarms, progress. A
-        ``mapping`` is added to that of the fit.
+        where, labels, key, assume, margin, fail_below, fail_drop, fail_when, engine, workers, store, job, alarms,
+        progress. A ``mapping`` is added to that of the fit.
 
         Raises `UsageError` before `fit`, and for options that another fit would be needed for.
         """
@@ -201,6 +209,7 @@ def fit(
     reference: Any,
     *,
     out: str | PathLike[str] | None = None,
+    where: str | Sequence[str] | None = None,
     methods: Sequence[str] | None = None,
     level: float = 0.95,
     target_accuracies: Sequence[float] = (0.95,),
@@ -227,6 +236,8 @@ backtest, diagnosis, prior, metrics, payoff, workers, seed :
         As in `estimate`.
     out :
         Where to write what was learnt; None for nowhere.
+    where :
+        Conditions on rows of the reference, as `estimate` has them on those of a target; others are not learnt from.
 
     Returns an `Oodometer`, whose `estimate` may be asked about one target after another. Raises as `estimate` does.
 
@@ -253,16 +264,18 @@ backtest, diagnosis, prior, metrics, payoff, workers, seed :
         metrics=metrics,
         payoff=payoff,
         seed=seed,
-    ).fit(reference, workers=workers)
+    ).fit(reference, where=where, workers=workers)
     if out is not None:
         made.save(out)
     return made
 
 
-def _contents(reference: Any, options: EstimateOptions, workers: int | None) -> Contents:
+def _contents(
+    reference: Any, options: EstimateOptions, where: str | Sequence[str] | None, workers: int | None
+) -> Contents:
     """What is learnt from a reference."""
     opener = Opener(options.mapping, options.threshold, options.positive)
-    sources = opener.references(reference, options.classes)
+    sources = opener.references(reference, options.classes, where)
     if isinstance(sources[0], FittedSource):
         raise UsageError(f"{sources[0].path or 'this Oodometer'} is fitted already; give the reference itself to fit")
     opener.check()

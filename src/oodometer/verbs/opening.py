@@ -110,7 +110,9 @@ class Opener:
         self._complaints: dict[str, UnknownColumnError] = {}
         self._axes: Axes | None = None
 
-    def references(self, reference: Any, classes: Sequence[int | str] | None = None) -> list[Source]:
+    def references(
+        self, reference: Any, classes: Sequence[int | str] | None = None, where: str | Sequence[str] | None = None
+    ) -> list[Source]:
         """One reference or a list of them; what is opened with `target` afterwards follows their classes and names.
 
         Classes, views and features are put in the order of their names, so that the order in one file or another moves
@@ -121,7 +123,7 @@ class Opener:
             raise UsageError("give at least one reference")
         if any(map(is_fitted, given)):
             return [self._fitted(given, classes)]
-        first, *others = (self.open(one, classes) for one in given)
+        first, *others = (self.open(one, classes, where=where) for one in given)
         first = in_name_order(first)
         self._axes = axes = first.axes
         for other in others:
@@ -163,9 +165,9 @@ class Opener:
             raise AssertionError("open the references first: the target follows their names")
         return self._axes
 
-    def target(self, data: Any, extra_columns: Iterable[str] = ()) -> Source:
+    def target(self, data: Any, extra_columns: Iterable[str] = (), where: str | Sequence[str] | None = None) -> Source:
         """A source whose classes, models, views, judges and features are put in the references' order, by name."""
-        return self.open(data, extra_columns=extra_columns, axes=self.axes)
+        return self.open(data, extra_columns=extra_columns, axes=self.axes, where=where)
 
     def open(
         self,
@@ -173,13 +175,21 @@ class Opener:
         classes: Sequence[int | str] | None = None,
         extra_columns: Iterable[str] = (),
         axes: Axes | None = None,
+        where: str | Sequence[str] | None = None,
     ) -> Source:
-        """The source, renamed as far as its columns go, with the axes of another one where they are given."""
+        """The source, renamed as far as its columns go, with the axes of another one where they are given, and without
+        the rows for which conditions do not hold.
+        """
         mapping = dict(self._mapping)
         while True:
             try:
                 source = as_source(
-                    data, classes=classes, mapping=mapping or None, extra_columns=extra_columns, axes=axes
+                    data,
+                    classes=classes,
+                    mapping=mapping or None,
+                    extra_columns=extra_columns,
+                    axes=axes,
+                    where=where,
                 )
             except UnknownColumnError as error:
                 if error.column not in mapping:

@@ -12,6 +12,7 @@ from ...errors import UsageError
 from ...headline.falls import check_margin
 from ...intervals import check_level
 from ...passes.folding import Execution
+from ...store.where import parse_where
 from ..estimate.options import EstimateOptions
 
 __all__ = ["SUGGEST_BY", "AuditOptions"]
@@ -23,6 +24,7 @@ SUGGEST_BY = ("random", "confidence")  # how `--suggest` draws rows
 class AuditOptions:
     """The arguments of `audit` besides reference and target; `UsageError` for those that make no sense together."""
 
+    where: str | Sequence[str] | None = None
     labels: Any = None
     key: str | None = None
     suggest: int = 0
@@ -43,6 +45,7 @@ class AuditOptions:
     def __post_init__(self) -> None:
         check_level(self.level)
         check_margin(self.margin)
+        parse_where(self.where)  # refused before the work
         if self.suggest < 0:
             raise UsageError(f"expected a number of rows to suggest, 1 or more, got {self.suggest}")
         if self.suggest_by not in SUGGEST_BY:

@@ -14,7 +14,7 @@ from ...arguments import checked
 from ...arrays import Array
 from ...audits.expected_width import COUNTS, ExpectedWidths, expected_widths
 from ...audits.judge import Judgement, judge, refutes
-from ...audits.keys import target_key
+from ...audits.keys import KEY, target_key
 from ...audits.labels import LabelledRows, collect, open_labels, read_labels
 from ...audits.power import Noticeable, noticeable
 from ...audits.proxy import Proxy, choose_proxy
@@ -53,6 +53,7 @@ def audit(
     reference: Any,
     target: Any,
     *,
+    where: str | Sequence[str] | None = None,
     labels: Any = None,
     key: str | None = None,
     suggest: int = 0,
@@ -77,7 +78,7 @@ def audit(
 
     Parameters
     ----------
-    reference, target, methods, classes, mapping, positive, threshold, features, engine, workers, run_folder, \
+    reference, target, where, methods, classes, mapping, positive, threshold, features, engine, workers, run_folder, \
 progress :
         As in `estimate`, which makes the label-free headline.
     labels :
@@ -115,6 +116,7 @@ progress :
     (10, True, True)
     """
     options = AuditOptions(
+        where=where,
         labels=labels,
         key=key,
         suggest=suggest,
@@ -142,7 +144,11 @@ progress :
 def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
     opener = Opener(options.mapping, options.threshold, options.positive)
     sources = opener.references(reference, options.classes)
-    target = opener.target(target)
+    target = opener.target(target, where=options.where)
+    if target.where and options.out is not None and options.key is None and not target.holds(KEY):
+        raise UsageError(
+            "rows that are suggested beside --where are known by a key, since others were left out; name it with --key"
+        )
     told = [open_labels(data, opener.target) for data in options.label_files]
     opener.check()
     learnt = _proxy(Predictions.concat([read_reference(s).record for s in sources]), target)

@@ -58,7 +58,7 @@ def _joined(a: _Kept, b: _Kept) -> _Kept:
 
 def read_target(target: Source, proxy: Proxy, execution: Execution) -> TargetRows:
     """What an audit keeps of the target's rows, read on any engine."""
-    scores, classes, truths = execution.fold(_RowsOf(proxy), target.parts(), _joined)
+    scores, classes, truths = execution.fold(_RowsOf(proxy), target.parts(each=execution.each), _joined)
     score, correct = np.concatenate(scores), np.concatenate(truths)
     own = None
     if (correct >= 0).any():

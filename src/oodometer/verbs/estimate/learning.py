@@ -39,7 +39,7 @@ def learn(
 ) -> tuple[Fitted, Sequence[Part]]:
     """Everything learnt from the reference, and the target's parts, the first of which were read meanwhile."""
     gathered = [gather_reference(s) for s in sources]
-    there = [] if target is None else target.parts(PART_ROWS)
+    there = [] if target is None else target.parts(PART_ROWS, options.execution.each)
     span = there[0].span() if there else None
     values = (PART_ROWS if span is None else span[1] - span[0]) * width(gathered[0].parts[0][1])
     kept = options.execution.folder is not None  # then it is not known yet which parts will be read

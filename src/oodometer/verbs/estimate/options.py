@@ -24,6 +24,7 @@ from ...registry import find
 from ...results.alarms import ASKED, AlarmRule, FailWhen
 from ...results.backtest import Backtest
 from ...results.estimation import ASSUMPTIONS
+from ...store.where import parse_where
 
 if TYPE_CHECKING:
     from ...histories import Recorder
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["EstimateOptions", "watched_metrics"]
 
 _KEPT = (
-    "methods", "level", "by", "every", "calibrator", "threshold", "assume", "metrics", "margin", "fail_below",
+    "methods", "level", "by", "every", "where", "calibrator", "threshold", "assume", "metrics", "margin", "fail_below",
     "fail_drop", "fail_when", "alarms", "seed",
 )  # fmt: skip
 
@@ -44,6 +45,7 @@ class EstimateOptions:
     level: float = 0.95
     by: str | None = None
     every: str | None = None
+    where: str | Sequence[str] | None = None
     labels: Any = None
     key: str | None = None
     target_accuracies: Sequence[float] = (0.95,)
@@ -76,7 +78,8 @@ class EstimateOptions:
         check_margin(self.margin)
         if self.by is not None and self.every is not None:
             raise UsageError("give --by or --every, not both")
-        _ = self.chunks, self.alarm_rules, self.when, self.recorder  # refused before the work
+        # refused before the work
+        _ = self.chunks, self.alarm_rules, self.when, self.recorder, parse_where(self.where)
         for name in self.methods or ():
             find("estimator", name)
         if self.payoff is not None:

@@ -37,6 +37,7 @@ FITTED = (
 ASKED = (
     "by",
     "every",
+    "where",
     "labels",
     "key",
     "backtest",

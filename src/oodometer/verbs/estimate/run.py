@@ -57,6 +57,7 @@ def estimate(
     level: float = 0.95,
     by: str | None = None,
     every: str | None = None,
+    where: str | Sequence[str] | None = None,
     labels: Any = None,
     key: str | None = None,
     target_accuracies: Sequence[float] = (0.95,),
@@ -101,6 +102,10 @@ def estimate(
     by, every :
         Column to slice the target by; or chunks along the column `time`: ``"month"`` (day, week, quarter, year: those
         of the calendar, UTC), a length such as ``"7d"``; or of so many rows, ``"1000rows"``. Not both.
+    where :
+        Conditions on rows of the target, such as ``"day >= 2026-11-01"`` or ``["site in (a, b)", "confidence < 0.9"]``:
+        only rows for which all hold are read. Columns are fields, your own, and those that folders name; signs are
+        = != < <= > >= and in. No condition holds of an empty cell. Labels are joined by a column then.
     labels :
         Truth of target rows (a file or a dict with `label` or `correct`, null where unknown); only printed beside the
         estimates. Joined by `id` where both hold it, by a column `row` (target rows counted from 0), else one row
@@ -155,7 +160,7 @@ def estimate(
         Seed of the bootstrap in some intervals.
     run_folder :
         Folder that keeps the state of each finished part of the target. A run that was killed goes on from there, and
-        of a target that has grown (a folder of Parquet, Arrow or NPZ files) only new files are read; the result is that
+        of a target that has grown (a folder of files) only new files are read; the result is that
         of a run from the start. Parts are read anew where their file, the reference, the options that shape what is
         learnt, or the version of this package has changed.
     store, job :
@@ -181,6 +186,7 @@ def estimate(
         level=level,
         by=by,
         every=every,
+        where=where,
         labels=labels,
         key=key,
         target_accuracies=target_accuracies,
@@ -222,7 +228,7 @@ def estimated(reference: Any, target: Any, options: EstimateOptions) -> Estimati
     enter_phase(hearer, "reading")
     opener = Opener(options.mapping, options.threshold, options.positive)
     sources = opener.references(reference, options.classes)
-    target = opener.target(target, options.extra_columns)
+    target = opener.target(target, options.extra_columns, options.where)
     labels = None if options.labels is None else open_labels(options.labels, opener.target)
     opener.check()
     kept = sources[0].contents if isinstance(sources[0], FittedSource) else None
@@ -237,7 +243,7 @@ def estimated(reference: Any, target: Any, options: EstimateOptions) -> Estimati
     if kept is None:
         fitted, parts = learn(sources, options, target)
     else:
-        fitted, parts = recalled(kept, options), target.parts(learning.PART_ROWS)
+        fitted, parts = recalled(kept, options), target.parts(learning.PART_ROWS, options.execution.each)
     fitted.warnings.extend(said)
     fitted = _for_target(fitted, target, _first_batch(parts, fitted.plan.rows, target), truth, options)
     drawn = partial(reference_figures, fitted.plan, fitted.record, options.level)
