@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, final
 
 import numpy as np
 
 from ..arrays import Array
+from ..engines import Engine, task_engine
 from ..errors import InputError, UsageError
-from ..models.artifacts import fingerprint, keep, trained_as
+from ..models.artifacts import fingerprint
 from ..models.base import Progress
+from ..models.members import STEPS, Member, member_folder, train_member, train_members, uses_gpu
 from ..predictions import Predictions
 from ..store import write_atomic
 from .base import Dev, Discriminator, check_pairs
@@ -25,7 +27,6 @@ from .rule import RuleDiscriminator
 __all__ = ["Panel"]
 
 DESCRIPTION = "oodometer_panel.json"
-STEPS = 1000  # of the progress of one member
 
 
 @final
@@ -64,9 +65,11 @@ class Panel:
         *,
         dev: Dev | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        engine: str | Engine | None = None,
+        workers: int | None = None,
         progress: Progress | None = None,
     ) -> Panel:
-        """Train one member for each seed, one after the other.
+        """Train one member for each seed.
 
         Parameters
         ----------
@@ -80,6 +83,9 @@ class Panel:
         checkpoint :
             Folder in which finished members are kept and the one in training keeps its state: an interrupted training
             goes on there, to the same ensemble.
+        engine, workers :
+            Each training as a task of one thread, as in `oodometer.models.train_deep_ensemble`; by default one after
+            another, in this process and with its threads.
         progress :
             Called with (done, all), in thousandths of a member.
         """
@@ -88,6 +94,16 @@ class Panel:
             raise UsageError(f"expected different seeds, at least one, got {seeds}; equal ones train equal members")
         home = None if checkpoint is None else Path(checkpoint)
         data = fingerprint({"data": [*map(list, (inputs, outputs, correct)), *map(list, dev or ())]})
+        fit = partial(_fit, inputs, outputs, correct, dev)
+        if engine is not None or workers is not None:
+            apart = [make(seed) for seed in seeds]
+            runner = task_engine(engine, workers, gpu=any(uses_gpu(one) for one in apart))
+            assert runner is not None
+            with member_folder(home) as folder:
+                places = enumerate(zip(apart, seeds, strict=True))
+                tasks = [_member(judge, seed, folder, place, data) for place, (judge, seed) in places]
+                train_members([one for one in tasks if not _is_rule(one.model)], fit, runner, progress=progress)
+                return cls([one.model if _is_rule(one.model) else load_discriminator(one.kept) for one in tasks])
         members: list[Discriminator] = []
         for place, seed in enumerate(seeds):
 
@@ -95,21 +111,16 @@ class Panel:
                 if progress is not None:
                     progress(place * STEPS + STEPS * done // max(total, 1), STEPS * len(seeds))
 
-            member = make(seed)
-            member._told = bool(members) and members[-1]._told  # one warning about long pairs is enough
-            name = fingerprint({"data": data, "kind": member.kind, "seed": seed, "options": member.options()})
-            kept = None if home is None else home / f"member-{place}"
-            if kept is not None and trained_as(kept) == name:
-                member = load_discriminator(kept)
+            judge = make(seed)
+            judge._told = bool(members) and members[-1]._told  # one warning about long pairs is enough
+            if home is None or _is_rule(judge):
+                fit(judge, checkpoint=None, progress=tell)
+            elif (member := _member(judge, seed, home, place, data)).is_finished:
+                judge = load_discriminator(member.kept)
                 tell(1, 1)
             else:
-                state = None if home is None else home / f"training-{place}"
-                member.fit(inputs, outputs, correct, dev=dev, checkpoint=state, progress=tell)
-                if kept is not None and not isinstance(member, RuleDiscriminator):
-                    keep(kept, name, member.save)
-                if state is not None:
-                    shutil.rmtree(state, ignore_errors=True)
-            members.append(member)
+                train_member(member, fit, tell)
+            members.append(judge)
         return cls(members)
 
     def probabilities(
@@ -198,3 +209,26 @@ class Panel:
                 file=str(path),
             ) from None
         return cls([load_discriminator(path.parent / f"member-{place}") for place in range(count)])
+
+
+def _fit(
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    correct: Sequence[Any],
+    dev: Dev | None,
+    judge: Discriminator,
+    *,
+    checkpoint: Path | None,
+    progress: Progress | None,
+) -> Discriminator:
+    return judge.fit(inputs, outputs, correct, dev=dev, checkpoint=checkpoint, progress=progress)
+
+
+def _member(judge: Discriminator, seed: int, home: Path, place: int, data: str) -> Member:
+    name = fingerprint({"data": data, "kind": judge.kind, "seed": seed, "options": judge.options()})
+    return Member(judge, name, home / f"member-{place}", home / f"training-{place}")
+
+
+def _is_rule(judge: Discriminator) -> bool:
+    """Whether there is nothing to train and nothing to save."""
+    return isinstance(judge, RuleDiscriminator)

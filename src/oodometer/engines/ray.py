@@ -80,8 +80,10 @@ class RayEngine(Engine):
     def _states(self, ray: Any, parts: Sequence[Any], work: Callable[[Any], S]) -> Iterator[S]:
         """States in the order of the parts, no more of them under way than the window holds."""
         order = ray.put(order_of(work, ray.cloudpickle.dumps))
-        task = ray.remote(num_cpus=1, max_retries=_RETRIES)(run_part)
-        window = self.workers or 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        there = ray.cluster_resources()
+        gpus = 1 if getattr(work, "gpu", False) and there.get("GPU", 0) >= 1 else 0  # else it would wait for ever
+        task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=_RETRIES)(run_part)
+        window = self.workers or 2 * max(1, int(there.get("CPU", 1)))
         under_way: deque[Any] = deque()
         rest = iter(parts)
         try:

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from ...errors import MissingExtraError, UsageError
 from ...kernels import cores
 
-__all__ = ["choose_device", "idle_cores", "seed_draws", "torch", "transformers", "use_threads"]
+__all__ = [
+    "choose_device",
+    "idle_cores",
+    "on_gpu",
+    "one_torch_thread",
+    "seed_draws",
+    "torch",
+    "transformers",
+    "use_threads",
+]
 
 _DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 
@@ -89,3 +100,24 @@ def use_threads(count: int | None = None) -> int:
     count = count or min(idle_cores(), cores())
     torch().set_num_threads(count)
     return count
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Inside, torch uses one thread, as every task does; the number of the process is put back.
+
+    Sums of several threads are rounded otherwise: a network that is trained or asked by one thread here is the same to
+    the last bit as one that a worker has.
+    """
+    library = torch()
+    before = library.get_num_threads()
+    library.set_num_threads(1)
+    try:
+        yield
+    finally:
+        library.set_num_threads(before)
+
+
+def on_gpu(device: str | None) -> bool:
+    """Whether a model that is told this device runs on a GPU of this machine; `UsageError` as of `choose_device`."""
+    return choose_device(device) != "cpu"
