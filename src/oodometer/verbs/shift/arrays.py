@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import zipfile
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -10,6 +12,7 @@ import numpy as np
 
 from ...datasets.reading import Columns
 from ...datasets.reading.arrays import ArrayExamples
+from ...engines import run_tasks
 from ...errors import InputError, UsageError
 from ...shifts import ImageShift
 from ...store import together, write_atomic, write_result
@@ -32,18 +35,16 @@ def shift_arrays(job: Job, name: str | None) -> tuple[int, tuple[()], list[tuple
         )
     if not job.several and job.out.suffix.lower() != ".npz":
         raise UsageError(f"cannot write {job.out}: the shifted copy of an NPZ file is one; end the name in .npz")
-    examples = ArrayExamples(job.source, ["image", "table", "text"], Columns((name,) if name else ()))
+    examples = _examples(job.source, name)
     _check_images(job, examples)
     fingerprint = job.fingerprint(examples.stamp)
     rows = len(examples.arrays[examples.input])
     if job.several:
         with filling(job.out, fingerprint) as part:
-            for number, (shift, severity) in enumerate(job.shifts):
-                home = job.folder(part, shift, severity)
-                if not (home / MANIFEST).is_file():
-                    home.mkdir(exist_ok=True)
-                    write_atomic(home / job.source.name, _copy(job, shift, severity, examples, number))
-                    write_atomic(home / MANIFEST, _told(job, shift, severity, fingerprint, examples))
+            if job.engine is not None:
+                _in_tasks(job, name, part, examples.stamp, rows)
+            for number in range(len(job.shifts)):
+                _write_copy(job, examples, part, number)
         homes = [job.folder(job.out, shift, severity) for shift, severity in job.shifts]
         return rows, (), [(home / job.source.name, home / MANIFEST) for home in homes]
     ((shift, severity),) = job.shifts
@@ -52,6 +53,53 @@ def shift_arrays(job: Job, name: str | None) -> tuple[int, tuple[()], list[tuple
         write_result(job.out, _copy(job, shift, severity, examples, 0))
         write_result(beside, _told(job, shift, severity, fingerprint, examples))
     return rows, (), [(job.out, beside)]
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Shifts one copy of the arrays, on whatever machine, which reads them itself."""
+
+    job: Job
+    name: str | None
+    part: Path
+    stamp: Any
+
+    def __call__(self, number: int) -> None:
+        _write_copy(self.job, _opened(str(self.job.source), self.name, repr(self.stamp)), self.part, number)
+
+
+def _in_tasks(job: Job, name: str | None, part: Path, stamp: Any, rows: int) -> None:
+    """Write the copies that are not there yet, one a task."""
+    assert job.engine is not None
+    rest = [i for i, (s, severity) in enumerate(job.shifts) if not (job.folder(part, s, severity) / MANIFEST).is_file()]
+    done = iter(range(len(job.shifts) - len(rest) + 1, len(job.shifts) + 1))
+    run_tasks(
+        job.engine,
+        _Task(job.sent, name, part, stamp),
+        rest,
+        on_done=lambda _: job.tell(next(done) * rows, len(job.shifts) * rows),
+    )
+
+
+@lru_cache(maxsize=1)
+def _opened(source: str, name: str | None, stamp: str) -> ArrayExamples:
+    """The arrays, read once by a worker that shifts several copies; ``stamp`` tells a file from a later one."""
+    return _examples(Path(source), name)
+
+
+def _examples(source: Path, name: str | None) -> ArrayExamples:
+    return ArrayExamples(source, ["image", "table", "text"], Columns((name,) if name else ()))
+
+
+def _write_copy(job: Job, examples: ArrayExamples, part: Path, number: int) -> None:
+    """Write a copy and, last, its manifest, where it is not there yet."""
+    shift, severity = job.shifts[number]
+    home = job.folder(part, shift, severity)
+    if (home / MANIFEST).is_file():
+        return
+    home.mkdir(exist_ok=True)
+    write_atomic(home / job.source.name, _copy(job, shift, severity, examples, number))
+    write_atomic(home / MANIFEST, _told(job, shift, severity, job.fingerprint(examples.stamp), examples))
 
 
 def _told(job: Job, shift: ImageShift, severity: int, fingerprint: str, examples: ArrayExamples) -> str:
