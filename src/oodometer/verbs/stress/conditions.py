@@ -11,7 +11,7 @@ from ...errors import InputError
 from ...shifts import TextShift
 from ...shifts.text import Dropped
 from ...shifts.text.synonyms import SynonymShift
-from ..shift.text import ShiftInputs
+from ..shift.inputs import ShiftInputs
 from .examples import Examples
 from .options import Wanted
 

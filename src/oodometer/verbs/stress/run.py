@@ -10,7 +10,7 @@ from typing import Any
 from ...arguments import CHECKS, checked, texts_or_one
 from ...results.stressing import StressCurve, StressedModel, StressPoint, StressTest
 from ...version import __version__
-from ..shift.text import ShiftInputs
+from ..shift.inputs import ShiftInputs
 from ..shift.texts import filters_of
 from .asking import Answered, Asker, ModelRun, open_models
 from .conditions import ShiftedKind, shift_examples
