@@ -34,6 +34,11 @@ class Condition:
     words: float | None
     targets: float | None
 
+    def stem(self, shift: TextShift, draw: int) -> str:
+        """The name under which answers to a draw, from 0 on, are kept."""
+        name = f"{shift.name}-{self.severity.replace('/', '-of-')}"
+        return f"{name}-draw-{draw + 1}" if draw else name
+
     @property
     def different(self) -> tuple[Mapping[int, tuple[str, ...]], ...]:
         """The draws that differ: a shift without chance has one."""
