@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, final
@@ -11,7 +11,7 @@ from .base import Classifier
 from .opening import open_classifier
 from .torch.library import on_gpu, one_torch_thread
 
-__all__ = ["SentModel", "forgetting"]
+__all__ = ["SentModel", "forgetting", "kept_model"]
 
 _kept: dict[str, Classifier] = {}  # one at most
 
@@ -44,12 +44,19 @@ class SentModel:
     @contextmanager
     def opened(self) -> Iterator[Classifier]:
         """The model, asked by one thread inside."""
-        with one_torch_thread():
-            key = repr((self.path, self.stamp, sorted(self.options.items())))
-            if key not in _kept:
-                _kept.clear()
-                _kept[key] = open_classifier(self.path, **self.options)
-            yield _kept[key]
+        key = repr((self.path, self.stamp, sorted(self.options.items())))
+        with kept_model(key, lambda: open_classifier(self.path, **self.options)) as model:
+            yield model
+
+
+@contextmanager
+def kept_model(key: str, make: Callable[[], Classifier]) -> Iterator[Classifier]:
+    """What ``make`` gave for this very key before, else gives now; one model is kept. Inside, torch has one thread."""
+    with one_torch_thread():
+        if key not in _kept:
+            _kept.clear()
+            _kept[key] = make()
+        yield _kept[key]
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from ..torch.classifier import TorchClassifier
 
 __all__ = ["train_deep_ensemble"]
 
+
 def train_deep_ensemble(
     make: Callable[[int], Classifier],
     data: Dataset,

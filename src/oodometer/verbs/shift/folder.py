@@ -156,9 +156,7 @@ def _check_any(job: Job, shifted: int, files: int) -> None:
         )
 
 
-def _decoded(
-    job: Job, stretch: _Stretch, skipped: list[tuple[str, str]]
-) -> Iterator[tuple[list[int], list[Array]]]:
+def _decoded(job: Job, stretch: _Stretch, skipped: list[tuple[str, str]]) -> Iterator[tuple[list[int], list[Array]]]:
     """Images that are not written yet with their rows, as many at once as fit into so much memory."""
     rows: list[int] = []
     images: list[Array] = []

@@ -8,7 +8,7 @@ from typing import final
 
 from ...datasets import Dataset
 from ...engines import Engine, run_tasks
-from ...models.sent import SentModel, forgetting
+from ...models.sent import forgetting
 from .asking import Asker, ModelRun
 from .conditions import ShiftedKind
 from .examples import Examples
