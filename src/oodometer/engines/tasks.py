@@ -21,7 +21,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 GPU = "gpu"
-"""Attribute of a function whose tasks take a GPU each, where there is one: an engine that shares out GPUs looks at it."""
+"""Attribute of a function whose tasks take a GPU each, where there is one; an engine that shares out GPUs heeds it."""
 
 _Warned = tuple[str, type[Warning], str, int]
 

@@ -1,4 +1,4 @@
-"""Members: models that are trained alike but for their seeds, as tasks; each finished one lies in a folder of its own."""
+"""Members: models that are trained alike but for their seeds, as tasks; each finished one lies in its own folder."""
 
 from __future__ import annotations
 
