@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, chdir, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -41,14 +39,13 @@ class _Finished:
 
 @dataclass(frozen=True)
 class _Work:
-    """A task on a worker: one thread, the folder in which paths were typed, and warnings that travel back."""
+    """A task on a worker: one thread, and warnings that travel back to whoever asked."""
 
     function: Callable[[Any], Any]
     gpu: bool
-    folder: str
 
     def __call__(self, item: Any) -> _Finished:
-        with _inside(self.folder), warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as caught:
             found = _alone(self.function, item)
         told = [one for one in caught if issubclass(one.category, UserWarning)]  # others are for developers
         return _Finished([found], [(str(one.message), one.category, one.filename, one.lineno) for one in told])
@@ -95,18 +92,11 @@ def run_tasks(
     if not given:
         return []
     _check_sendable(function, given)
-    work = _Work(function, bool(getattr(function, GPU, False)), os.getcwd())
+    work = _Work(function, bool(getattr(function, GPU, False)))
     finished = engine.fold(given, work, _Finished.joined, on_done)
     for message, category, file, line in dict.fromkeys(finished.warned):
         warnings.warn_explicit(message, category, file, line)
     return finished.results
-
-
-def _inside(folder: str) -> AbstractContextManager[Any]:
-    """Inside, relative paths mean what they mean to the caller; nothing where this process is there already."""
-    if os.getcwd() == folder or not os.path.isdir(folder):
-        return nullcontext()
-    return chdir(folder)
 
 
 def _alone(function: Callable[[T], R], item: T) -> R:
