@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from typing import Any
 
 __all__ = [
     "InputError",
@@ -73,6 +74,16 @@ class OodometerError(Exception):
 
     def __init__(self, message: str) -> None:
         super().__init__(visible(" ".join(str(message).split())))
+
+    def __reduce__(self) -> Any:
+        """An error comes back from another process as what it was, not made anew of its message."""
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[OodometerError], args: tuple[Any, ...], about: dict[str, Any]) -> OodometerError:
+    found = kind.__new__(kind, *args)
+    found.__dict__.update(about)
+    return found
 
 
 class InputError(OodometerError, ValueError):
