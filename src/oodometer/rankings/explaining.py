@@ -12,9 +12,9 @@ import numpy as np
 
 from ..arrays import Array
 from ..attributions import WordAttributions, Words, normalized
-from ..attributions.factors import factor_values
 from ..attributions.base import Attribution
 from ..attributions.elsewhere import explain_elsewhere
+from ..attributions.factors import factor_values
 from ..attributions.factors.base import Factor
 from ..errors import UsageError
 from ..models.base import Classifier, Progress
