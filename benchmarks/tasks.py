@@ -44,7 +44,7 @@ from oodometer.datasets import Dataset
 from oodometer.models import Encoder, train_deep_ensemble
 from oodometer.models.torch.training import TrainingConfig
 
-SIZES = {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 512}
+SIZES = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 256}
 
 def make(seed):
     training = TrainingConfig(epochs=1, batch_size=32, learning_rate=5e-4, seed=seed)
@@ -141,7 +141,7 @@ def table(result: dict[str, Any]) -> str:
         "# Tasks: two workers beside one",
         "",
         f"{result['date']}, {about['cpu']}, {about['cores']} cores, Python {about['python']}; load of others at the"
-        f" start {about['load_at_start']:.1f}. {MEMBERS} encoders (2 layers of 128) on {SENTENCES:,} sentences, one"
+        f" start {about['load_at_start']:.1f}. {MEMBERS} encoders (2 layers of 64) on {SENTENCES:,} sentences, one"
         f" epoch; {IMAGES:,} images of {SIDE} x {SIDE}, snow. Seconds on the clock of whole processes, median of"
         f" {result['rounds']} rounds in turns; times: the ratio within a round (minimum-maximum). A task has one"
         " thread; without tasks torch has all threads. `python -m benchmarks.tasks`",
