@@ -65,11 +65,9 @@ class Panel:
         *,
         dev: Dev | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
-        engine: str | Engine | None = None,
-        workers: int | None = None,
         progress: Progress | None = None,
     ) -> Panel:
-        """Train one member for each seed.
+        """Train one member for each seed, one after the other.
 
         Parameters
         ----------
@@ -83,27 +81,12 @@ class Panel:
         checkpoint :
             Folder in which finished members are kept and the one in training keeps its state: an interrupted training
             goes on there, to the same ensemble.
-        engine, workers :
-            Each training as a task of one thread, as in `oodometer.models.train_deep_ensemble`; by default one after
-            another, in this process and with its threads.
         progress :
             Called with (done, all), in thousandths of a member.
         """
-        seeds = [int(one) for one in seeds]
-        if not seeds or len(set(seeds)) < len(seeds):
-            raise UsageError(f"expected different seeds, at least one, got {seeds}; equal ones train equal members")
+        seeds = _different(seeds)
         home = None if checkpoint is None else Path(checkpoint)
-        data = fingerprint({"data": [*map(list, (inputs, outputs, correct)), *map(list, dev or ())]})
-        fit = partial(_fit, inputs, outputs, correct, dev)
-        if engine is not None or workers is not None:
-            apart = [make(seed) for seed in seeds]
-            runner = task_engine(engine, workers, gpu=any(uses_gpu(one) for one in apart))
-            assert runner is not None
-            with member_folder(home) as folder:
-                places = enumerate(zip(apart, seeds, strict=True))
-                tasks = [_member(judge, seed, folder, place, data) for place, (judge, seed) in places]
-                train_members([one for one in tasks if not _is_rule(one.model)], fit, runner, progress=progress)
-                return cls([one.model if _is_rule(one.model) else load_discriminator(one.kept) for one in tasks])
+        data, fit = _name_of((inputs, outputs, correct), dev), partial(_fit, (inputs, outputs, correct), dev)
         members: list[Discriminator] = []
         for place, seed in enumerate(seeds):
 
@@ -122,6 +105,40 @@ class Panel:
                 train_member(member, fit, tell)
             members.append(judge)
         return cls(members)
+
+    @classmethod
+    def train_on(
+        cls,
+        engine: str | Engine,
+        make: Callable[[int], Discriminator],
+        seeds: Sequence[int],
+        pairs: Dev,
+        *,
+        dev: Dev | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Panel:
+        """Train one member for each seed, each a task of one thread on an engine; the rest as in `train`.
+
+        The judges are the same to the last bit on every engine. ``engine`` is one, or its name: "processes", "ray",
+        "spark". ``pairs`` are inputs, outputs and their correctness, and travel. Machines of a cluster must all see
+        ``checkpoint``. Raises `WorkError` where a worker died; the finished members stay.
+
+        >>> short = RuleDiscriminator(lambda given, output: len(output) < 4)
+        >>> len(Panel.train_on("local", lambda seed: short, [0, 1], (["x"], ["abc"], [True])))
+        2
+        """
+        seeds = _different(seeds)
+        home = None if checkpoint is None else Path(checkpoint)
+        data, fit = _name_of(pairs, dev), partial(_fit, pairs, dev)
+        apart = [make(seed) for seed in seeds]
+        runner = task_engine(engine, None, gpu=any(uses_gpu(one) for one in apart))
+        assert runner is not None
+        with member_folder(home) as folder:
+            places = enumerate(zip(apart, seeds, strict=True))
+            tasks = [_member(judge, seed, folder, place, data) for place, (judge, seed) in places]
+            train_members([one for one in tasks if not _is_rule(one.model)], fit, runner, progress=progress)
+            return cls([one.model if _is_rule(one.model) else load_discriminator(one.kept) for one in tasks])
 
     def probabilities(
         self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
@@ -211,17 +228,22 @@ class Panel:
         return cls([load_discriminator(path.parent / f"member-{place}") for place in range(count)])
 
 
+def _different(seeds: Sequence[int]) -> list[int]:
+    found = [int(one) for one in seeds]
+    if not found or len(set(found)) < len(found):
+        raise UsageError(f"expected different seeds, at least one, got {found}; equal ones train equal members")
+    return found
+
+
+def _name_of(pairs: Dev, dev: Dev | None) -> str:
+    """What tells the data of a training from others."""
+    return fingerprint({"data": [*map(list, pairs), *map(list, dev or ())]})
+
+
 def _fit(
-    inputs: Sequence[str],
-    outputs: Sequence[str],
-    correct: Sequence[Any],
-    dev: Dev | None,
-    judge: Discriminator,
-    *,
-    checkpoint: Path | None,
-    progress: Progress | None,
+    pairs: Dev, dev: Dev | None, judge: Discriminator, *, checkpoint: Path | None, progress: Progress | None
 ) -> Discriminator:
-    return judge.fit(inputs, outputs, correct, dev=dev, checkpoint=checkpoint, progress=progress)
+    return judge.fit(*pairs, dev=dev, checkpoint=checkpoint, progress=progress)
 
 
 def _member(judge: Discriminator, seed: int, home: Path, place: int, data: str) -> Member:

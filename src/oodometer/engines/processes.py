@@ -75,7 +75,8 @@ def _pool(order: Order, workers: int) -> Executor:
 
     class Pool(ProcessPoolExecutor):
         def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-            if cancel_futures:  # the work was given up: nobody waits for what is under way, such as a training
+            """Work that is given up is ended: nobody waits for what is under way, such as a training."""
+            if cancel_futures:
                 for one in list((self._processes or {}).values()):
                     one.kill()
             super().shutdown(wait, cancel_futures=cancel_futures)

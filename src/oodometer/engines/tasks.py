@@ -32,6 +32,7 @@ class _Finished:
     warned: list[_Warned] = field(default_factory=list)
 
     def joined(self, other: _Finished) -> _Finished:
+        """These and what comes behind them."""
         self.results += other.results
         self.warned += other.warned
         return self

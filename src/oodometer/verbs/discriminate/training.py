@@ -308,18 +308,15 @@ def _panel(data: _Data, state: Path, options: TrainingOptions) -> tuple[Panel, l
         seeds = range(options.seed * SEEDS, options.seed * SEEDS + options.judges)
 
         def trained(some: Sequence[int], stop: float) -> Panel:
-            return Panel.train(
-                make,
-                some,
-                learnt.inputs,
-                learnt.outputs,
-                _targets(learnt, options.metric),
-                dev=(held.inputs, held.outputs, _targets(held, options.metric)),
-                checkpoint=state,
-                engine=runner,
-                workers=options.workers,
-                progress=_part(options.progress, first, stop),
-            )
+            pairs = learnt.inputs, learnt.outputs, _targets(learnt, options.metric)
+            more: dict[str, Any] = {
+                "dev": (held.inputs, held.outputs, _targets(held, options.metric)),
+                "checkpoint": state,
+                "progress": _part(options.progress, first, stop),
+            }
+            if runner is not None:
+                return Panel.train_on(runner, make, some, pairs, **more)
+            return Panel.train(make, some, *pairs, **more)
 
         if len(seeds) > 1 and options.metric == "exact" and not options.all_judges:
             (judge,) = trained(seeds[:1], first + (1 - _HELD - first) / len(seeds)).members
