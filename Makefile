@@ -45,7 +45,7 @@ $(BIN)/python:
 # pip compiles modules one after another; compileall takes every core, and leaves out the tests that libraries bring.
 $(DEV): $(SETUP) | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --no-compile '$(TORCH)'
-	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[report,dev,hf,text,energy,image,onnx,ray,spark]' '$(TORCH)'
+	@$(BIN)/python -m pip install --quiet --no-compile --editable '.[report,dev,hf,text,energy,image,onnx,ray,spark,postgres]' '$(TORCH)'
 	@$(BIN)/python -W ignore -m compileall -q -j 0 -x '/tests?/' $(VENV)/lib >/dev/null 2>&1 || true
 	@touch $(DEV) $(RUN)
 

@@ -59,6 +59,7 @@ CALLS: dict[Callable[..., Any], dict[str, Any]] = {
     oodometer.shift_text: {"data": "none.jsonl", "kind": "casing", "severity": 1, "out": "/dev/null/out"},
     oodometer.shift_dialogue: {"data": "none.jsonl", "kind": "casing", "severity": 1, "out": "/dev/null/out"},
     oodometer.stress: {"data": "none.jsonl", "models": told, "out": "/dev/null/out"},
+    oodometer.history: {"store": "none.sqlite", "job": None},
     reproduce: {"paper": "selective-answering", "out": "/dev/null/out"},
 }  # fmt: skip
 WRONG: list[Any] = [

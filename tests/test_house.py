@@ -53,6 +53,7 @@ LAZY = {
     "mlflow",
     "pandas",
     "polars",
+    "psycopg",
     "pyspark",
     "rapidfuzz",
     "ray",

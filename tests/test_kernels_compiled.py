@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
@@ -288,6 +289,27 @@ def test_linear_algebra_keeps_to_one_thread_until_the_last_has_left() -> None:
     assert many() == before
 
 
+def test_any_thread_may_be_the_first_and_another_the_last() -> None:
+    """Limits that were set by a thread which is still alive bind no other one."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+
+    def many() -> list[int]:
+        return [library["num_threads"] for library in threadpoolctl.threadpool_info()]
+
+    before = many()
+    with kernels.one_thread():  # this thread was the first to set a limit, and lives on
+        pass
+    first, second = kernels.one_thread(), kernels.one_thread()
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        one.submit(first.__enter__).result()
+        assert set(many()) == {1}
+        other.submit(second.__enter__).result()
+        one.submit(first.__exit__, None, None, None).result()
+        assert set(many()) == {1}
+        other.submit(second.__exit__, None, None, None).result()
+        assert many() == before
+
+
 def test_libraries_of_linear_algebra_are_looked_for_again_only_after_an_import(monkeypatch: pytest.MonkeyPatch) -> None:
     threadpoolctl = pytest.importorskip("threadpoolctl")
     looked = []
@@ -306,6 +328,32 @@ def test_libraries_of_linear_algebra_are_looked_for_again_only_after_an_import(m
     monkeypatch.setitem(sys.modules, "a_library_that_was_imported_since", ModuleType("one"))
     with kernels.one_thread():
         assert looked == [1]
+
+
+LOADED_INSIDE = """
+from oodometer import kernels
+from threadpoolctl import threadpool_info
+def most():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+with kernels.one_thread():
+    before = len(most())
+    import scipy.linalg
+    assert len(most()) > before, "no library of its own came with SciPy"
+    with kernels.one_thread():
+        print(most())
+print(most())
+"""
+
+
+def test_a_library_that_is_loaded_inside_keeps_to_one_thread_too() -> None:
+    pytest.importorskip("threadpoolctl")
+    free = {**os.environ, **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "2")}
+    done = subprocess.run([sys.executable, "-c", LOADED_INSIDE], capture_output=True, text=True, env=free, check=False)
+    if "no library of its own" in done.stderr:
+        pytest.skip("NumPy and SciPy share a library of linear algebra here")
+    assert done.stderr == ""
+    inside, after = done.stdout.split("\n")[:2]
+    assert (set(inside), set(after)) == (set("[1, ]"), set("[2, ]"))
 
 
 @given(seed=st.integers(0, 999), bins=st.sampled_from([2, 5, 64]), columns=st.integers(1, 4), is_root=st.booleans())

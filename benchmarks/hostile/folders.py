@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from oodometer.runs import Lock
+
 from .base import REFUSED, SAME, Call, Kit, trial
 
 FOLDERS = "Folders, buckets and run folders"
@@ -162,3 +164,64 @@ _run(
 @trial(FOLDERS, "a file as run folder", "`--run-folder answer.txt`", REFUSED, "--run-folder", ("estimate",))
 def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, None, "--run-folder", str(kit.path("answer.txt", "42")))
+
+
+# ------------------------------------------------------------------------------------------ runs of other commands
+
+
+VERBS = ("evaluate", "diagnose", "audit", "backtest", "compare")
+_HELD: list[Lock] = []  # until this process ends
+
+
+def _held(home: Path) -> Path:
+    """A folder in which somebody works: this process."""
+    home.mkdir(exist_ok=True)
+    lock = Lock(home / "lock", home)
+    lock.__enter__()
+    _HELD.append(lock)
+    return home
+
+
+def _words(kit: Kit, verb: str) -> list[str]:
+    """A command on the clean files."""
+    reference, target = str(kit.clean("reference")), str(kit.clean("target"))
+    few = kit.path("few.csv", "row,label\n0,cat\n7,dog\n21,emu\n")
+    return {
+        "evaluate": ["evaluate", reference],
+        "diagnose": ["diagnose", reference, target],
+        "audit": ["audit", reference, target, "--labels", str(few), "--method", "ac"],
+        "backtest": ["backtest", reference, "--no-cache", "--family", "none", "--method", "ac"],
+        "compare": ["compare", reference, target],
+    }[verb]
+
+
+@trial(FOLDERS, "a run folder of another command", "one of `estimate`", REFUSED, "with the verb estimate", VERBS)
+def _(kit: Kit, form: str) -> Call:
+    home = kit.path("run")
+    home.mkdir()
+    _manifest(home, ["a.state"], format=1, about={"verb": "estimate", "reference": "/a", "target": "/b"})
+    return Call([*_words(kit, form), "--run-folder", str(home)])
+
+
+@trial(FOLDERS, "a run folder in use", "a second run in it", REFUSED, "is in use by another run", VERBS)
+def _(kit: Kit, form: str) -> Call:
+    return Call([*_words(kit, form), "--run-folder", str(_held(kit.path("run")))])
+
+
+@trial(FOLDERS, "an engine that is not there, of another command", "`--engine moon`", REFUSED, "moon", VERBS)
+def _(kit: Kit, form: str) -> Call:
+    return Call([*_words(kit, form), "--engine", "moon"])
+
+
+@trial(FOLDERS, "standard input beside a run folder", "`- --run-folder run`", REFUSED, "for files", ("backtest",))
+def _(kit: Kit, form: str) -> Call:
+    rows = kit.clean("reference").read_bytes()
+    return Call([form, "-", "--run-folder", str(kit.path("run"))], stdin=rows, process=True)
+
+
+@trial(FOLDERS, "shifted copies that another run writes", "the same `--out`", REFUSED, "is in use", ("shift text",))
+def _(kit: Kit, form: str) -> Call:
+    texts = kit.path("texts.jsonl", "".join(json.dumps({"text": f"up we go {i}"}) + "\n" for i in range(30)))
+    _held(kit.path(".copies.part"))
+    wanted = ["--kind", "casing", "--severity", "0.3", "--severity", "0.6"]
+    return Call([*form.split(), str(texts), *wanted, "--out", str(kit.path("copies"))])

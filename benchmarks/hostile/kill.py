@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from oodometer.runs import LOCK, MANIFEST
+
 from .material import columns_of, select, write
 
 ROOT = Path(__file__).parents[2]
@@ -74,6 +76,7 @@ def _tiny() -> Any:
 
 
 OODOMETER = ("-m", "oodometer")
+QUICK = ("--method=ac", "--method=atc", "--method=cbpe", "--method=bbse")
 JOBS = (
     Job(
         "estimate",
@@ -120,6 +123,22 @@ JOBS = (
             "--method",
             "bbse",
         ),
+        ("out.json",),
+    ),
+    Job(
+        "backtest in a run folder",
+        _predictions,
+        (
+            *OODOMETER,
+            *["backtest", "r.parquet", "--no-cache", "--run-folder", "kept", "--repeats", "2", "--json", "out.json"],
+            *QUICK,
+        ),
+        ("out.json",),
+    ),
+    Job(
+        "audit in a run folder",
+        _predictions,
+        (*OODOMETER, *["audit", "r.parquet", "t.parquet", "--run-folder", "kept", "--json", "out.json"], *QUICK),
         ("out.json",),
     ),
     Job(
@@ -202,7 +221,13 @@ def held(folder: Path) -> dict[str, str]:
     out = {}
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         name = str(path.relative_to(folder))
-        if not name.startswith(("data/", "tmp/")) and not name.endswith((".parquet.lock", "energy.csv")):
+        # when it began and ended, and states whose names tell where the data lie
+        of_a_run = path.name in (MANIFEST, LOCK) or path.suffix == ".state"
+        if (
+            not of_a_run
+            and not name.startswith(("data/", "tmp/"))
+            and not name.endswith((".parquet.lock", "energy.csv"))
+        ):
             out[name] = _content(path, folder)
     return out
 

@@ -16,6 +16,7 @@ __all__ = [
     "Estimate",
     "Estimation",
     "Evaluation",
+    "History",
     "InputError",
     "Interval",
     "Oodometer",
@@ -30,6 +31,7 @@ __all__ = [
     "estimate",
     "evaluate",
     "fit",
+    "history",
     "methods",
     "predict",
     "rank",
@@ -51,6 +53,7 @@ _HOMES = {
     "Estimate": ("results", "Estimate"),
     "Estimation": ("results.estimation", "Estimation"),
     "Evaluation": ("results.evaluation", "Evaluation"),
+    "History": ("results.history", "History"),
     "InputError": ("errors", "InputError"),
     "Interval": ("results", "Interval"),
     "Oodometer": ("verbs.fit", "Oodometer"),
@@ -64,6 +67,7 @@ _HOMES = {
     "estimate": ("verbs.estimate", "estimate"),
     "evaluate": ("verbs.evaluate", "evaluate"),
     "fit": ("verbs.fit", "fit"),
+    "history": ("verbs.history", "history"),
     "methods": ("verbs.methods", "methods"),
     "predict": ("verbs.predict", "predict"),
     "rank": ("verbs.rank", "rank"),
@@ -96,6 +100,7 @@ if TYPE_CHECKING:
     from .results import Curve, Estimate, Interval
     from .results.comparison import Comparison
     from .results.estimation import Estimation
+    from .results.history import History
     from .store import read_predictions as read
     from .store import write_predictions as write
     from .verbs.audit import Audit, audit
@@ -106,6 +111,7 @@ if TYPE_CHECKING:
     from .verbs.estimate import estimate
     from .verbs.evaluate import Evaluation, evaluate
     from .verbs.fit import Oodometer, fit
+    from .verbs.history import history
     from .verbs.methods import methods
     from .verbs.predict import predict
     from .verbs.rank import rank

@@ -266,10 +266,12 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(
         ("target_accuracies", "require", "weights", "energy", "parameters", "didma_weights", "nidma_weights"), _numbers
     ),
-    **dict.fromkeys(("by", "every", "key", "assume", "fail_when", "positive", "suggest_by", "calibrator"), _text),
+    **dict.fromkeys(
+        ("by", "every", "key", "assume", "fail_when", "positive", "suggest_by", "calibrator", "job", "alarms"), _text
+    ),
     **dict.fromkeys(("score", "grid", "energy_unit", "kind", "head", "source", "metric", "label", "id"), _text),
     **dict.fromkeys(("device", "paper", "scale", "method", "format"), _text),
-    **dict.fromkeys(("repeats", "suggest", "steps", "judges", "pretraining", "epochs"), _whole),
+    **dict.fromkeys(("repeats", "suggest", "steps", "judges", "pretraining", "epochs", "last"), _whole),
     **dict.fromkeys(("batch_size", "max_length", "agree", "views", "dropout", "batch_rows"), _whole),
     **dict.fromkeys(("tolerance", "optimal_parameters", "learning_rate", "balance", "margin"), _number),
     "threshold": _threshold,
@@ -278,7 +280,20 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("out", "path", "prior", "cache", "pseudo_labels", "folder", "run_folder"), _place),
     **dict.fromkeys(("models",), _several),
     **dict.fromkeys(
-        ("reference", "target", "labels", "sources", "data", "pairs", "dev", "calibrate", "outputs", "axes", "payoff"),
+        (
+            "reference",
+            "target",
+            "labels",
+            "sources",
+            "data",
+            "pairs",
+            "dev",
+            "calibrate",
+            "outputs",
+            "axes",
+            "payoff",
+            "store",
+        ),
         _anything,
     ),
 }

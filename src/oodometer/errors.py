@@ -6,12 +6,14 @@ OodometerError                    the root; catch this one
 ├── UsageError                    a command or a call makes no sense               (exit code 2)
 │   └── UnknownColumnError        a column that was named is not there             (exit code 2)
 ├── NotApplicable                 a method cannot answer on these data (a skip, not a failure)
-├── MissingExtraError             an optional dependency is absent                 (exit code 2)
-└── WorkError                     the work itself failed                           (exit code 1)
+├── WorkError                     the work itself failed                           (exit code 1)
+│   └── NotStoredError            the answer is there, its store did not take it   (exit code 1)
+└── MissingExtraError             an optional dependency is absent                 (exit code 2)
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from typing import Any
@@ -21,12 +23,14 @@ __all__ = [
     "MissingColumnsError",
     "MissingExtraError",
     "NotApplicable",
+    "NotStoredError",
     "OodometerError",
     "UnknownColumnError",
     "UsageError",
     "WorkError",
     "near_names",
     "visible",
+    "without_passwords",
 ]
 
 _UNSEEN = frozenset(("Cc", "Cs", "Cn", "Zl", "Zp"))  # controls, half characters, separators of lines
@@ -51,6 +55,33 @@ def _seen(sign: str) -> str:
     return sign.encode("unicode_escape").decode("ascii") if unsafe else sign
 
 
+_PASSWORDS = (
+    (re.compile(r"('postgres(?:ql)?://[^\s:/@?']*):[^']*@"), r"\1:***@"),  # as a shell quotes it
+    (re.compile(r"(\bpostgres(?:ql)?://[^\s:/@?]*):\S*@"), r"\1:***@"),
+    (re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s:/@?]*):[^\s/]*@", re.IGNORECASE), r"\1:***@"),
+    (re.compile(r"([?&]password=)[^\s&'\"]*?(?=:?(?:[\s&'\"]|$))", re.IGNORECASE), r"\1***"),
+)
+_WORD = re.compile(r"(postgres(?:ql)?://[^\s:/@?]*):.*@", re.DOTALL)
+
+
+def without_passwords(text: str, *, word: bool = False) -> str:
+    """Text with every password in a URL hidden: what is said or written of an address must not hold it.
+
+    ``word``: the text is one word of a command, so that a password may hold spaces.
+
+    >>> without_passwords("--store postgresql://me:secret@host/db?password=secret&sslmode=require")
+    '--store postgresql://me:***@host/db?password=***&sslmode=require'
+    >>> without_passwords("--store=postgresql://me:my secret@host/db", word=True)
+    '--store=postgresql://me:***@host/db'
+    """
+    if "://" not in text:
+        return text
+    text = _WORD.sub(r"\1:***@", text) if word else text
+    for sign, hidden in _PASSWORDS:
+        text = sign.sub(hidden, text)
+    return text
+
+
 def near_names(name: str, known: Iterable[str], most: int = 1) -> list[str]:
     """The known names that look like a mistyped one, the nearest first.
 
@@ -73,7 +104,7 @@ class OodometerError(Exception):
     exit_code = 1
 
     def __init__(self, message: str) -> None:
-        super().__init__(visible(" ".join(str(message).split())))
+        super().__init__(without_passwords(visible(" ".join(str(message).split()))))
 
     def __reduce__(self) -> Any:
         """An error comes back from another process as what it was, not made anew of its message."""
@@ -202,3 +233,15 @@ class WorkError(OodometerError):
     """The work failed although the input was right, for example an output that cannot be written."""
 
     exit_code = 1
+
+
+class NotStoredError(WorkError):
+    """An answer is there, and the store of past runs did not take it; ``found`` is the answer.
+
+    >>> NotStoredError("runs.sqlite: the disk is full", found={"value": 0.9}).found
+    {'value': 0.9}
+    """
+
+    def __init__(self, message: str, found: Any = None) -> None:
+        self.found = found
+        super().__init__(message)

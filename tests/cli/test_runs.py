@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from oodometer.errors import InputError
-from oodometer.passes.locking import Lock
 from oodometer.passes.run_folder import run_folder
+from oodometer.runs import Lock
 from oodometer.verbs.runs import runs
 
 ABOUT = {"verb": "estimate", "reference": "/data/reference.parquet", "target": "/lake/predictions"}
@@ -68,7 +68,7 @@ def test_from_the_shell(home: Path) -> None:
     assert "failed: no luck" in done.stdout
     listed = json.loads(shell(home, "deep", "--json", "-").stdout)
     assert [one["status"] for one in listed["runs"]] == ["killed"]
-    assert "no run folder here" in shell(home, "other").stdout
+    assert "no run here" in shell(home, "other").stdout
     lost = shell(home, "nowhere")
     assert lost.returncode == 2
     assert lost.stderr.strip() == "oodometer: nowhere: expected a folder, got no such folder; check the path"

@@ -33,6 +33,7 @@ OF_THE_SHELL = {"json", "report", "out", "save", "verbose", "quiet", "help"}
 EXCEPTIONS = {
     ("evaluate", "predictions"): "positional, *sources in Python",
     ("backtest", "no_cache"): "cache=None in Python",
+    ("history", "run"): "another result: oodometer.histories.kept_result in Python",
     ("discriminate predict", "paths"): "positional, judges and outputs in Python",
     ("discriminate predict", "judge"): "existing, since judges is the folder",
 }

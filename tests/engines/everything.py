@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import functools
 import gc
+import hashlib
+import importlib.util
 import json
 import os
 import signal
@@ -15,9 +17,11 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from oodometer import audit, diagnose, estimate, evaluate
+from oodometer import audit, backtest, compare, diagnose, estimate, evaluate
 from oodometer.engines import create_engine
 from oodometer.errors import OodometerError
+from oodometer.passes.fitting import default_methods
+from oodometer.reports.page import render
 
 
 def add(a: int, b: int) -> int:
@@ -81,6 +85,38 @@ def verbs(engine: str, folder: Path) -> dict[str, Any]:
     }
 
 
+def methods(engine: str, folder: Path) -> dict[str, Any]:
+    """Every estimator, metric and test of the diagnosis, a backtest of slow and quick methods, and a page of each."""
+    rich, moved = folder / "rich.parquet", folder / "moved.parquet"
+    on: dict[str, Any] = {"engine": create_engine(engine, 2), "workers": 2}
+    few: dict[str, Any] = {"families": ["none", "class_prior", "logit_noise"], "repeats": 2, "cache": None}
+    found = {
+        "every estimator": estimate(rich, moved, methods=default_methods(), backtest=None, **on),
+        "every metric": evaluate(rich, payoff={a: {b: int(a == b) for b in "012"} for a in "012"}, **on),
+        "metrics of replies": evaluate(folder / "replies.parquet", **on),
+        "metrics of many classes": evaluate(folder / "many.parquet", **on),
+        "labels of its own": evaluate(moved, labels=folder / "few.csv", **on),
+        "comparison": compare([rich, moved], target=[moved, moved], names=["a", "b"], **on),
+        "rich diagnosis": diagnose(rich, moved, **on),
+        "rich audit": audit(rich, moved, labels=folder / "few.csv", **on),
+        "backtest": backtest(rich, methods=["source", "doc", "importance", "cot", "atc"], **few, **on),
+    }
+    judged: list[Any] = [one for name, one in found.items() if "metric" in name]
+    return {
+        **{name: one.to_dict() for name, one in found.items()},
+        "answered": sorted({name for one in judged for name in (*one.metrics, *one.curves, *one.tables)}),
+        "trials": [one.to_dict() for one in found["backtest"].trials],
+        "pages": {name: page(one.to_dict()) for name, one in found.items() if name != "rich diagnosis"},
+    }
+
+
+def page(told: dict[str, Any]) -> str:
+    """A fingerprint of the page of a result, where the libraries that draw are there."""
+    if importlib.util.find_spec("altair") is None:
+        return "not drawn"
+    return hashlib.sha256(render(told).encode()).hexdigest()
+
+
 def folds(engine: str, folder: Path) -> dict[str, Any]:
     """Order, errors, and workers that die."""
     runner, done = create_engine(engine, 2), []
@@ -132,7 +168,7 @@ def guest(engine: str) -> dict[str, Any]:
 
 def main(engine: str, folder: Path) -> None:
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT), dict(os.environ)
-    found = {"verbs": verbs(engine, folder)}
+    found = {"verbs": verbs(engine, folder) | methods(engine, folder)}
     if engine != "local":
         found["folds"] = folds(engine, folder)
     found["guest"] = guest(engine)

@@ -20,9 +20,9 @@ import pytest
 from oodometer import estimate
 from oodometer.engines import Engine
 from oodometer.errors import OodometerError, UsageError, WorkError
-from oodometer.passes.locking import Lock, is_locked
-from oodometer.passes.run_folder import MANIFEST, read_manifest, run_folder
+from oodometer.passes.run_folder import run_folder
 from oodometer.predictions import Predictions
+from oodometer.runs import MANIFEST, Lock, is_locked, read_manifest
 from oodometer.store import write_predictions
 from oodometer.verbs.runs import runs
 

@@ -320,3 +320,68 @@ def evaluate() -> dict[str, Any]:
 def demo() -> dict[str, Any]:
     """A result of `demo` with every part."""
     return make_demo()
+
+
+def past(number: int, at: str, value: float, **more: Any) -> dict[str, Any]:
+    """A run as `oodometer history --json` tells it."""
+    told = {"number": number, "at": f"{at}T05:15:00+00:00", "job": "loans", "verb": "estimate", "version": "0.1.0"}
+    told |= {"reference": "r.oodo", "target": "lake", "rows": 700, "value": value, "lower": value - 0.05}
+    told |= {"upper": value + 0.05, "level": 0.95, "kind": "empirical", "method": "ac", "trust": "high", "why": "close"}
+    told |= {"truth": None, "reference_accuracy": 0.91, "diagnosis": "covariate", "alarms": 0, "new": 0, "exit_code": 0}
+    return told | {"repeats": None, "options": {"every": "month", "fail_below": {"accuracy": 0.8}}} | more
+
+
+def past_part(kind: str, name: str, seen: list[tuple[int, str, float, float, float]], **more: Any) -> dict[str, Any]:
+    """A part as `oodometer history --json` tells it; ``seen``: run, day, value and ends."""
+    rows = int(more.pop("rows", 300))
+    told = [
+        {
+            "run": run,
+            "at": f"{day}T05:15:00+00:00",
+            "rows": rows,
+            "value": v,
+            "lower": low,
+            "upper": high,
+            "trust": "high",
+        }
+        for run, day, v, low, high in seen
+    ]
+    start = {"start": f"{name}-01", "end": f"{name}-28"} if kind == "chunk" else {"start": None, "end": None}
+    bare = {"kind": kind, "part": name, "name": name, "metric": "accuracy", **start, **told[-1], "truth": None}
+    return {**bare, "fell": None, "alarms": [], "seen": told, **more}
+
+
+@pytest.fixture
+def history() -> dict[str, Any]:
+    """Past runs of three jobs: by month with alarms and truth, by slice, and as a whole without rules."""
+
+    def alarm(day: str, stands: bool) -> list[dict[str, Any]]:
+        since = f"{day}T05:15:00+00:00"
+        return [{"rule": "below", "amount": 0.8, "bound": 0.8, "since": since, "stands": stands}]
+
+    days = ("2026-01-31", "2026-02-28", "2026-02-28", "2026-03-04")
+    january = [(i + 1, day, v, 0.85, 0.94) for i, (day, v) in enumerate(zip(days, (0.79, 0.9, 0.9, 0.9), strict=True))]
+    values = zip(days[1:], (0.75, 0.74, 0.72), strict=True)
+    february = [(i + 2, day, v, v - 0.06, v + 0.06) for i, (day, v) in enumerate(values)]
+    truths = [{"value": 0.88, "lower": 0.84, "upper": 0.91}, {"value": 0.7, "lower": 0.6, "upper": 0.8}]
+    months = [
+        past_part("chunk", "2026-01", january, truth=truths[0], alarms=alarm(days[0], False)),
+        past_part("chunk", "2026-02", february, truth=truths[1], alarms=alarm(days[1], True)),
+        past_part("chunk", "2026-03", [(4, days[3], 0.79, 0.6, 0.88)], rows=100, alarms=alarm(days[3], True)),
+    ]
+    by_month = [past(i + 1, day, 0.85 + (3 - i) / 100) for i, day in enumerate(days)]
+    by_month[1] |= {"alarms": 1, "new": 1, "exit_code": 3}
+    by_month[2] |= {"repeats": 2}
+    shops = [(5, "2026-03-01", 0.9, 0.8, 0.95), (6, "2026-03-02", 0.86, 0.8, 0.95)]
+    slices = [past_part("slice", name, shops) for name in ("north", "south")]
+    target = [past_part("target", "target", shops)]
+    alone = [(8, "2026-03-02", 0.9, 0.8, 0.95), (9, "2026-03-03", 0.88, 0.8, 0.95)]
+    runs = [past(8, "2026-03-02", 0.9, options={}, truth=0.91), past(9, "2026-03-03", 0.88, options={})]
+    of_shops = [past(5, "2026-03-01", 0.9), past(6, "2026-03-02", 0.86)]
+    jobs = [
+        {"job": "loans", "runs": by_month, "parts": months},
+        {"job": "shops", "runs": of_shops, "parts": [*slices, *target]},
+        {"job": "alone", "runs": runs, "parts": [past_part("target", "target", alone)]},
+    ]
+    argv = "oodometer history runs.sqlite"
+    return {"command": "history", "version": "0.1.0", "argv": argv, "store": "runs.sqlite", "jobs": jobs}

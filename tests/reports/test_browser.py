@@ -19,7 +19,7 @@ _module = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_module)
 
 pytestmark = pytest.mark.browser
-CHARTS = {"estimate": 6, "evaluate": 3, "demo": 7, "ten": 20}
+CHARTS = {"estimate": 6, "evaluate": 3, "demo": 7, "ten": 20, "history": 7}
 EVIL = "</script><script>window.hit=1</script><img src=x onerror=window.hit=1>" + "w" * 400
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from oodometer.arrays import softmax
 from oodometer.errors import InputError, NotApplicable, UsageError
 from oodometer.passes.fitting import default_methods
 from oodometer.registry import create
-from oodometer.store import Source, write_predictions
+from oodometer.store import Part, Source, write_predictions
 from oodometer.store.memory import RecordSource
 from oodometer.testing import example_record
 
@@ -690,8 +690,8 @@ def test_parts_without_rows_are_no_harm() -> None:
             pieces = super().parts(150)
             return [Empty(), *pieces, Empty()]
 
-    class Empty:
-        def batches(self, fields: Any = None, rows: int = 0) -> Iterable[Predictions]:
+    class Empty(Part):
+        def batches(self, fields: Any = None, rows: int = 0) -> Iterator[Predictions]:
             return iter(())
 
     source: Source = Gappy(slim(UNLABELLED))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -20,10 +21,13 @@ import oodometer
 from oodometer import Predictions
 from oodometer.backtests import trial_store
 from oodometer.backtests.run import BacktestOptions, run_backtest
+from oodometer.backtests.tasks import tasks_of
 from oodometer.backtests.trial_store import TrialStore, cache_folder, fingerprint
 from oodometer.backtests.trials import Key, Trial, run_trials, trial_keys
+from oodometer.engines import LocalEngine
 from oodometer.errors import InputError, UsageError
 from oodometer.passes.fitting import fit_plan
+from oodometer.passes.folding import Execution
 from oodometer.passes.plan import EstimationPlan
 from oodometer.registry import create, register, unregister
 from oodometer.results import Skipped
@@ -44,7 +48,7 @@ def fit(part: Predictions) -> EstimationPlan:
 def run(cache: Path | str | None = None, **options: Any) -> Backtest:
     progress = options.pop("progress", None)
     asked = {"methods": METHODS, "families": FAMILIES, "repeats": 3, "cache": cache, **options}
-    return run_backtest(RECORD, BacktestOptions(**asked), progress)
+    return run_backtest(RECORD, BacktestOptions(**asked), Execution(progress=progress))
 
 
 def plain(found: Backtest) -> str:
@@ -341,6 +345,37 @@ def test_an_interrupted_backtest_goes_on(stop: int, tmp_path: Path) -> None:
     assert again.reused == stop
     assert seen == [(i, total) for i in range(stop + 1, total + 1)]
     assert plain(again) == plain(run())
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_in_tasks_on_an_engine_the_trials_are_the_same_to_the_last_bit(workers: int, tmp_path: Path) -> None:
+    """Slow methods too, which run in threads here and in one thread there."""
+    options = BacktestOptions(methods=["doc", "cot", "importance", "votes"], families=FAMILIES, repeats=5, cache=None)
+    seen: list[tuple[int, int]] = []
+    there = Execution(LocalEngine(workers), progress=lambda done, total: seen.append((done, total)))
+    found = run_backtest(RECORD, options, there)
+    assert plain(found) == plain(run_backtest(RECORD, options))
+    total = len(trial_keys(FAMILIES, 5))
+    assert seen == sorted(seen)
+    assert seen[-1] == (total, total)
+    assert (
+        len(seen)
+        == len(tasks_of(trial_keys(FAMILIES, 5)))
+        == sum(-(-n // 8) for n in Counter(repeat % 4 for _, _, repeat in trial_keys(FAMILIES, 5)).values())
+    )
+    kept = replace(options, cache=tmp_path)
+    assert (run_backtest(RECORD, kept, there).reused, run_backtest(RECORD, kept, there).reused) == (0, total)
+    assert run_backtest(RECORD, kept).reused == total
+
+
+def test_what_the_cache_lacks_is_done_in_tasks(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"methods": METHODS, "families": FAMILIES, "cache": tmp_path}
+    run_backtest(RECORD, BacktestOptions(repeats=3, **options))
+    more = run_backtest(RECORD, BacktestOptions(repeats=6, **options), Execution(LocalEngine(2)))
+    assert more.reused == len(trial_keys(FAMILIES, 3))
+    assert plain(more) == plain(run_backtest(RECORD, BacktestOptions(repeats=6, **{**options, "cache": None})))
+    (file,) = (tmp_path / "backtests").iterdir()
+    assert len(file.read_text().splitlines()) == len(trial_keys(FAMILIES, 6)), "none is kept twice"
 
 
 def test_a_line_that_was_cut_off_is_done_again(tmp_path: Path) -> None:

@@ -10,17 +10,17 @@ from typing import Any
 from ..errors import UsageError
 from ..inference.folds import seeded_sample
 from ..intervals import check_level
-from ..passes.fitting import default_methods, fit_plan
-from ..passes.folding import Progress
+from ..passes.fitting import default_methods
+from ..passes.folding import Execution, Progress
 from ..passes.guarding import Failed, guarded
 from ..passes.metrics import MetricsAsked
-from ..passes.plan import EstimationPlan
 from ..predictions import Predictions
 from ..registry import broken, create, find, known, names
 from ..results import Skipped
 from ..results.backtest import Backtest, Trial
+from .tasks import Done, FailedFamily, TrialWork, fold_trials, tasks_of
 from .trial_store import TrialStore, cache_folder, fingerprint
-from .trials import MOST_ROWS, SLOW_REPEATS, Key, run_trials, trial_keys
+from .trials import MOST_ROWS, SLOW_REPEATS, Key, trial_keys
 
 __all__ = ["REPEATS", "BacktestOptions", "run_backtest"]
 
@@ -59,6 +59,11 @@ class BacktestOptions:
         """Repeats in which slow methods take part; None for all."""
         return SLOW_REPEATS if self.repeats is None and self.methods is None else None
 
+    def work(self, record: Predictions, methods: Sequence[str]) -> TrialWork:
+        """What trials of these methods on this record are run with."""
+        how = (self.level, self.calibrator, self.seed, self.slow_repeats, self.metrics)
+        return TrialWork(record, tuple(methods), *how)
+
     def store(self, record: Predictions, methods: Sequence[str]) -> TrialStore:
         """Where trials of these methods on this record are kept."""
         folder = cache_folder() if self.cache == "auto" else None if self.cache is None else Path(self.cache)
@@ -70,65 +75,103 @@ class BacktestOptions:
 
 
 def run_backtest(
-    record: Predictions, options: BacktestOptions | None = None, progress: Progress | None = None
+    record: Predictions, options: BacktestOptions | None = None, execution: Execution | None = None
 ) -> Backtest:
-    """A backtest on a labelled record in memory; ``progress`` is called with (trials done, trials in all)."""
+    """A backtest on a labelled record in memory, its trials on the engine of ``execution``.
+
+    Its progress is called with (trials done, trials in all). In this process trials run one after another, slow ones
+    side by side, and each is kept as it is done; elsewhere, and with a run folder, they run in tasks of a few, and so
+    they are kept. The trials are the same to the last bit.
+    """
     options = BacktestOptions() if options is None else options
+    execution = Execution() if execution is None else execution
     methods = list(dict.fromkeys(options.methods or default_methods()))
     rows = len(record)
     if rows > MOST_ROWS:  # no trial looks at more
         record = record.take(seeded_sample(len(record), MOST_ROWS))
     families, skipped = _families(record, options.families)
     keys = trial_keys(families, options.repeats or REPEATS)
-    store = options.store(record, methods)
-    kept, unable = store.read()
-    asked = set(keys)
-    done = {key: trial for key, trial in kept.items() if key in asked}
-    reused = len(done)
-    unfitted = {s.method: s for s in unable}
-    noted: list[Skipped] = []
-
-    def fit(part: Predictions) -> EstimationPlan:
-        plan, left_out = fit_plan(
-            part,
-            methods,
-            level=options.level,
-            seed=options.seed,
-            calibrator=options.calibrator,
-            metrics=options.metrics,
-        )
-        fresh = {s.method: s for s in left_out if s.method not in unfitted}
-        unfitted.update(fresh)
-        noted.extend(fresh.values())
-        return plan.lighter()
-
-    failed: dict[str, Skipped] = {}
-
-    def on_failure(family: str, why: str) -> None:
-        failed.setdefault(family, Skipped(family, why))
-
-    waiting: list[tuple[Key, Trial | None]] = []
-    left = [key for key in keys if key not in done]
-    try:
-        trials_left = run_trials(
-            record, fit, left, seed=options.seed, slow_repeats=options.slow_repeats, on_failure=on_failure
-        )
-        for i, (key, trial) in enumerate(trials_left):
-            done[key] = trial
-            if trial is not None or key[0] not in failed:  # a family that is mended is to be tried again
-                waiting.append((key, trial))
-            if len(waiting) >= _SAVE_EVERY:
-                store.append(waiting, noted)
-                waiting.clear()
-                noted.clear()
-            if progress is not None:
-                progress(reused + i + 1, len(keys))
-    finally:
-        store.append(waiting, noted)  # also where the run is interrupted: what was done is not done again
-    trials = tuple(t for key in keys if (t := done[key]) is not None)
-    left_out = (*skipped, *failed.values(), *unfitted.values())
+    work = options.work(record, methods)
+    kept = _Kept(options.store(record, methods), keys)
+    reused = len(kept.done)
+    if execution.engine == "local" and execution.folder is None:
+        _here(work, kept, execution.progress)
+    else:
+        _in_tasks(work, kept, execution)
+    trials = tuple(t for key in keys if (t := kept.done[key]) is not None)
+    failed = [Skipped(one.family, one.why) for one in kept.failed.values()]
+    left_out = (*skipped, *failed, *kept.unfitted.values())
     found = Backtest({"rows": len(record)}, tuple(families), trials, left_out, options.level, options.seed, reused)
     return replace(found, warnings=tuple(_sampled(found, rows, options)))
+
+
+class _Kept:
+    """What is known of the trials: those of the cache, and those that were done since; the cache gets these, too."""
+
+    def __init__(self, store: TrialStore, keys: Sequence[Key]) -> None:
+        self.store, self.keys = store, keys
+        trials, unable = store.read()
+        asked = set(keys)
+        self.done: dict[Key, Trial | None] = {key: trial for key, trial in trials.items() if key in asked}
+        self.unfitted = {s.method: s for s in unable}
+        self.failed: dict[str, FailedFamily] = {}
+        self._cached = set(self.done)
+        self._noted = set(self.unfitted)
+        self._waiting: list[tuple[Key, Trial | None]] = []
+
+    def add(self, key: Key, trial: Trial | None) -> None:
+        """A trial that is done."""
+        self.done[key] = trial
+        mended = trial is None and key[0] in self.failed  # a family that is mended is to be tried again
+        if not mended and key not in self._cached:
+            self._waiting.append((key, trial))
+
+    def save(self, least: int = 1) -> None:
+        """Put into the cache what waits for it, where so many trials do."""
+        if len(self._waiting) >= least:
+            fresh = [s for name, s in self.unfitted.items() if name not in self._noted]
+            self.store.append(self._waiting, fresh)
+            self._noted |= {s.method for s in fresh}
+            self._waiting.clear()
+
+
+def _here(work: TrialWork, kept: _Kept, progress: Progress | None) -> None:
+    """The trials that are left, in this process."""
+    left, before = [key for key in kept.keys if key not in kept.done], len(kept.done)
+    try:
+        for i, (key, trial) in enumerate(work.trials(left, kept.failed, kept.unfitted)):
+            kept.add(key, trial)
+            kept.save(_SAVE_EVERY)
+            if progress is not None:
+                progress(before + i + 1, len(kept.keys))
+    finally:
+        kept.save()  # also where the run is interrupted: what was done is not done again
+
+
+def _in_tasks(work: TrialWork, kept: _Kept, execution: Execution) -> None:
+    """The trials in tasks on an engine; a task is left out where the cache holds all of it."""
+    every = tasks_of(kept.keys)
+    tasks = [task for task in every if not all(key in kept.done for key in task.keys)]
+    before, total = len(kept.keys) - sum(len(task.keys) for task in tasks), len(kept.keys)
+    if execution.folder is not None:
+        execution.folder.tell(len(every) - len(tasks), len(every) - len(tasks))
+    if not tasks:
+        return
+
+    def keep(found: Done) -> None:
+        for one in found["failed"]:
+            kept.failed.setdefault(one.family, one)
+        for one in found["unfitted"]:
+            kept.unfitted.setdefault(one.method, one)
+        for key, trial in found["trials"]:
+            kept.add(key, trial)
+        kept.save()
+
+    def progress(done: int, of: int) -> None:
+        if execution.progress is not None:
+            execution.progress(before + (total - before) * done // of, total)
+
+    fold_trials(work, tasks, replace(execution, progress=progress), keep)
 
 
 def _sampled(found: Backtest, rows: int, options: BacktestOptions) -> list[str]:

@@ -22,7 +22,7 @@ from ..registry import create
 from ..results.backtest import Key, MetricTrial, Trial, Triple
 from ..simulations import Simulation
 
-__all__ = ["LEAST_REFERENCE", "MOST_ROWS", "SLOW_REPEATS", "Key", "Trial", "run_trials", "trial_keys"]
+__all__ = ["LEAST_REFERENCE", "MOST_ROWS", "SLOW_REPEATS", "Key", "Trial", "run_trials", "split_of", "trial_keys"]
 
 LEAST_REFERENCE = 80  # labelled rows; with fewer, half of them say too little about any method
 _FITTED_SHARE = 0.5
@@ -47,6 +47,15 @@ def trial_keys(families: Sequence[str], repeats: int) -> list[Key]:
     ]
 
 
+def split_of(key: Key) -> int:
+    """Which of the four splits of the reference a trial is on.
+
+    >>> split_of(("none", 0.0, 6))
+    2
+    """
+    return key[2] % _SPLITS
+
+
 def run_trials(
     record: Predictions,
     fit: Callable[[Predictions], EstimationPlan],
@@ -63,21 +72,25 @@ def run_trials(
     on with the keys that are left. Slow methods take part in the first ``slow_repeats`` of each family and severity, in
     all by default. A family that fails is told to ``on_failure`` (its name, why).
     """
+    import scipy.linalg  # noqa: F401  # its library is there before it is told to use one thread
+
     simulations: dict[str, Simulation] = {}
     part, pool, begun, slow_waiting = -1, None, None, 0
     waiting: list[tuple[Key, Callable[[], Trial | None]]] = []
     for key in keys:
         family, severity, repeat = key
-        if repeat % _SPLITS != part:
-            part = repeat % _SPLITS
+        if split_of(key) != part:
+            part = split_of(key)
             fitting, pool = _split(record, np.random.default_rng([seed, 0x51, part]))
-            plan = fit(fitting)
-            begun = _Begun(plan, ShiftStatistics().fit(plan.choice.apply(fitting)), fitting.accuracy)
+            with one_thread():  # so that a fit is the same to the last bit on every machine of a cluster
+                plan = fit(fitting)
+                begun = _Begun(plan, ShiftStatistics().fit(plan.choice.apply(fitting)), fitting.accuracy)
         assert begun is not None
         assert pool is not None
         simulation = simulations.setdefault(family, create("simulation", family))
         rng = np.random.default_rng([seed, repeat, round(1000 * abs(severity)), *family.encode(), *[1][: severity < 0]])
-        target = guarded(family, simulation, partial(_drawn, simulation, pool, severity, rng))
+        with one_thread():
+            target = guarded(family, simulation, partial(_drawn, simulation, pool, severity, rng))
         if isinstance(target, Failed):
             if on_failure is not None:
                 on_failure(family, target.why)

@@ -49,7 +49,10 @@ def backtest(
     threshold: options.Threshold = None,
     features: options.Features = None,
     classes: options.Classes = None,
+    engine: options.Engine = "local",
+    workers: options.Workers = None,
     seed: Annotated[int, typer.Option(help="Seed of splits and draws.")] = 0,
+    run_folder: options.RunFolder = None,
     json: options.Json = None,
     report: options.Report = None,
     out: options.Out = None,
@@ -61,7 +64,7 @@ def backtest(
     if cache is not None and no_cache:
         raise UsageError("give --cache or --no-cache, not both")
     output.check_files(report, out)
-    kept = _kept_in(cache, no_cache)
+    kept = _kept_in(cache, no_cache) if run_folder is None else Path(run_folder)
     count = _Count()
     with going_on(lambda: _last_words(count, kept)), output.progress_bar("backtesting", lines=True) as count.bar:
         found = run(
@@ -79,6 +82,9 @@ def backtest(
             key=key,
             seed=seed,
             cache=None if no_cache else cache or "auto",
+            engine=engine,
+            workers=workers,
+            run_folder=run_folder,
             progress=count,
         )
     found = replace(found, argv=output.command_line())
@@ -109,7 +115,7 @@ def _kept_in(cache: str | None, no_cache: bool) -> Path | None:
 
 
 def _last_words(count: _Count, kept: Path | None) -> str:
-    if not count.done or kept is None or not (kept / "backtests").is_dir():
+    if not count.done or kept is None or not any((kept / one).is_dir() for one in ("backtests", "parts")):
         return "nothing was written"
     return (
         f" after {count.done} of {count.total} trials, which are kept in {kept}; "

@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..reports.comparison import on_target, sentence
-from ..reports.numbers import SPACE
-from ..reports.operating import elsewhere
 from ..results import percent, rounded_up
 from ..results.columns import explained_text
 from . import options, output, places
@@ -81,7 +78,10 @@ def compare(
     threshold: options.Threshold = None,
     features: options.Features = None,
     classes: options.Classes = None,
+    engine: options.Engine = "local",
+    workers: options.Workers = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    run_folder: options.RunFolder = None,
     json: options.Json = None,
     report: options.Report = None,
     out: options.Out = None,
@@ -114,7 +114,10 @@ def compare(
             threshold=threshold,
             features=features,
             classes=output.parse_classes(classes),
+            engine=engine,
+            workers=workers,
             seed=seed,
+            run_folder=run_folder,
             progress=progress,
         )
     found = replace(found, argv=output.command_line())
@@ -139,6 +142,9 @@ def parse_weights(text: str) -> tuple[float, ...]:
 
 def show(found: Comparison) -> None:
     """Metrics of each model, the orders, findings, thresholds, warnings."""
+    from ..reports.comparison import on_target, sentence  # with numpy, for which no other command should wait
+    from ..reports.numbers import SPACE
+
     output.tell(*(said.replace(SPACE, " ") for said in (sentence(found.to_dict()), on_target(found.to_dict())) if said))
     for domain in ("in_domain", "out_of_domain"):
         if domain in found.paired:
@@ -242,6 +248,8 @@ def _number(one: Any) -> str:
 
 def _show_thresholds(found: Comparison) -> None:
     """What is proved in domain and what the same threshold did out of it, then why nothing is proved elsewhere."""
+    from ..reports.operating import elsewhere
+
     rows, unproved = [], []
     away = any(model.out_of_domain is not None for model in found.models)
     for model in found.models:

@@ -34,8 +34,10 @@ def diagnose(
     threshold: options.Threshold = None,
     features: options.Features = None,
     classes: options.Classes = None,
+    engine: options.Engine = "local",
     workers: options.Workers = None,
     seed: Annotated[int, typer.Option(help="Seed of the bootstraps and of the classifier's folds.")] = 0,
+    run_folder: options.RunFolder = None,
     json: options.Json = None,
     out: options.Out = None,
 ) -> None:
@@ -52,8 +54,10 @@ def diagnose(
             threshold=threshold,
             features=features,
             classes=output.parse_classes(classes),
+            engine=engine,
             workers=workers,
             seed=seed,
+            run_folder=run_folder,
             progress=progress,
         )
     output.deliver(_with_origin(found, reference, target, seed), json=json, found=found, files=out)

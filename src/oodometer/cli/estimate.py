@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,8 +22,9 @@ from . import options, output, places
 from .diagnose import show_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from ..histories import Store
     from ..results.estimation import Assumed, Estimation, Part
 
 __all__ = ["add_to"]
@@ -98,6 +100,9 @@ def estimate(
     workers: options.Workers = None,
     seed: options.IntervalSeed = 0,
     run_folder: options.RunFolder = None,
+    store: options.Store = None,
+    job: options.Job = None,
+    alarms: options.Alarms = "all",
     json: options.Json = None,
     report: options.Report = None,
     out: options.Out = None,
@@ -106,46 +111,63 @@ def estimate(
     from ..verbs.estimate import estimate as run
 
     output.check_files(report, out)
-    with output.progress_bar("estimate", lines=True) as progress:
-        found = run(
-            reference,
-            target,
-            methods=method or None,
-            level=level,
-            by=by,
-            every=every,
-            labels=labels,
-            key=key,
-            target_accuracies=tuple(target_accuracy or (0.95,)),
-            calibrator=calibrator,
-            mapping=output.parse_mapping(rename or []),
-            positive=positive,
-            threshold=threshold,
-            features=features,
-            classes=output.parse_classes(classes),
-            backtest=None if backtest == "none" else backtest,
-            assume=assume,
-            prior=prior,
-            metrics=tuple(metric or ()),
-            payoff=payoff,
-            margin=margin,
-            fail_below=output.parse_bounds(fail_below or [], "--fail-below"),
-            fail_drop=output.parse_bounds(fail_drop or [], "--fail-drop"),
-            fail_when=fail_when,
-            engine=engine,
-            workers=workers,
-            seed=seed,
-            run_folder=run_folder,
-            progress=progress,
-        )
-    found = replace(found, argv=output.command_line())
-    output.deliver(found.to_dict(), json=json, report=report, found=found, files=out)
-    if json != "-":
-        show(found, thresholds=bool(target_accuracy))
-    if found.alarms is not None and found.alarms.raised:
-        if json == "-" or output.quiet():  # nothing was printed: whoever is woken by an alarm reads why
-            output.say(*found.alarms.lines(), error=True)
+    with _kept(store) as kept:
+        with output.progress_bar("estimate", lines=True) as progress:
+            found = run(
+                reference,
+                target,
+                methods=method or None,
+                level=level,
+                by=by,
+                every=every,
+                labels=labels,
+                key=key,
+                target_accuracies=tuple(target_accuracy or (0.95,)),
+                calibrator=calibrator,
+                mapping=output.parse_mapping(rename or []),
+                positive=positive,
+                threshold=threshold,
+                features=features,
+                classes=output.parse_classes(classes),
+                backtest=None if backtest == "none" else backtest,
+                assume=assume,
+                prior=prior,
+                metrics=tuple(metric or ()),
+                payoff=payoff,
+                margin=margin,
+                fail_below=output.parse_bounds(fail_below or [], "--fail-below"),
+                fail_drop=output.parse_bounds(fail_drop or [], "--fail-drop"),
+                fail_when=fail_when,
+                engine=engine,
+                workers=workers,
+                seed=seed,
+                run_folder=run_folder,
+                store=kept,
+                job=job,
+                alarms=alarms,
+                progress=progress,
+            )
+        found = replace(found, argv=output.command_line())
+        output.deliver(found.to_dict(), json=json, report=report, found=found, files=out)
+        if json != "-":
+            show(found, thresholds=bool(target_accuracy))
+        raised = found.alarms is not None and found.alarms.raised
+        if found.alarms is not None and raised and (json == "-" or output.quiet()):
+            output.say(*found.alarms.lines(), error=True)  # whoever is woken by an alarm reads why
+    if raised:
         raise typer.Exit(ALARM)
+
+
+@contextmanager
+def _kept(store: str | None) -> Iterator[Store | None]:
+    """The store of past runs; what is told to it inside is written at the end, after the answer and its alarms."""
+    if store is None:
+        yield None
+        return
+    from ..histories import open_store
+
+    with open_store(store, output.command_line()).afterwards() as kept:
+        yield kept
 
 
 def show(found: Estimation, thresholds: bool = False) -> None:

@@ -57,6 +57,7 @@ def evaluate(
     engine: options.Engine = "local",
     workers: options.Workers = None,
     seed: options.IntervalSeed = 0,
+    run_folder: options.RunFolder = None,
     json: options.Json = None,
     report: options.Report = None,
     out: options.Out = None,
@@ -83,6 +84,7 @@ def evaluate(
             payoff=payoff,
             engine=engine,
             workers=workers,
+            run_folder=run_folder,
             progress=progress,
         )
     result = {**found.to_dict(), "argv": output.command_line()}

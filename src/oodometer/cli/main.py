@@ -16,7 +16,7 @@ import typer
 from typer.main import get_command
 
 from .. import plugins
-from ..errors import OodometerError, near_names
+from ..errors import OodometerError, near_names, without_passwords
 from . import (
     audit,
     backtest,
@@ -29,6 +29,7 @@ from . import (
     estimate,
     evaluate,
     fit,
+    history,
     methods,
     output,
     predict,
@@ -93,6 +94,7 @@ for command in (
     stress,
     reproduce,
     runs,
+    history,
     methods,
     cite,
     demo,
@@ -193,10 +195,10 @@ def _say(message: str, code: int) -> int:
     spooled = sys.modules.get("oodometer.store.frames")
     if spooled is not None:  # standard input was copied to a file whose name means nothing to anyone
         message = spooled.without_spool_name(message)
-    output.say("oodometer: " + " ".join(message.split()), error=True)
+    output.say("oodometer: " + without_passwords(" ".join(message.split())), error=True)
     return code
 
 
 def _warn(message: Warning | str, *place: Any, **more: Any) -> None:
     """A warning as one line; where in the code it comes from says nothing to whoever types commands."""
-    output.say("oodometer: warning: " + " ".join(str(message).split()), error=True)
+    output.say("oodometer: warning: " + without_passwords(" ".join(str(message).split())), error=True)

@@ -9,6 +9,7 @@ import typer
 from . import places
 
 __all__ = [
+    "Alarms",
     "ClassMetrics",
     "Classes",
     "Device",
@@ -18,6 +19,7 @@ __all__ = [
     "FailWhen",
     "Features",
     "IntervalSeed",
+    "Job",
     "Json",
     "Key",
     "Level",
@@ -30,6 +32,7 @@ __all__ = [
     "Report",
     "RunFolder",
     "Save",
+    "Store",
     "Target",
     "TargetAccuracies",
     "TaskEngine",
@@ -167,6 +170,23 @@ RunFolder = Annotated[
         metavar="FOLDER",
     ),
     places.FOLDER,
+]
+Store = Annotated[
+    str | None,
+    typer.Option(
+        help="Add the run to this store of past runs: a file (SQLite) or postgresql://user@host/database; "
+        "`oodometer history` shows it.",
+        metavar="STORE",
+    ),
+    places.WRITTEN,
+]
+Job = Annotated[
+    str | None,
+    typer.Option(help="Name of the series that the run belongs to; by default that of the reference.", metavar="NAME"),
+]
+Alarms = Annotated[
+    str,
+    typer.Option(help="Which alarms count for exit code 3: all, or new ones, which no earlier run of the job raised."),
 ]
 Workers = Annotated[int | None, typer.Option(help="Number of workers; by default one for each core.")]
 TaskEngine = Annotated[

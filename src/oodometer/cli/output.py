@@ -286,11 +286,14 @@ def parse_classes(text: str | None) -> list[int | str] | None:
 
 
 def command_line() -> str:
-    """The command as it was typed, for the report."""
+    """The command as it was typed, for the report; passwords in addresses are hidden."""
     import shlex
 
+    from ..errors import without_passwords
+
     said = _defaults.get()
-    return shlex.join(["oodometer", *sys.argv[1:]]) + (f"  # {said}" if said else "")
+    words = [without_passwords(word, word=True) for word in sys.argv[1:]]
+    return shlex.join(["oodometer", *words]) + (f"  # {said}" if said else "")
 
 
 @contextmanager

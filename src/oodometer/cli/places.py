@@ -72,7 +72,8 @@ class _Guarded:
             raise UsageError("give -v or --quiet, not both")
         with output.loudness(verbose, quiet):
             _check(self.__wrapped__, given)
-            with going_on("nothing was written"), advised(self._name, self.__wrapped__, given):
+            words = output.KEPT if given.get("run_folder") else "nothing was written"
+            with going_on(words), advised(self._name, self.__wrapped__, given):
                 return self.__wrapped__(**given)
 
 

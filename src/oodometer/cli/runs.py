@@ -1,15 +1,20 @@
-"""The command `runs`: run folders, how far each came, and why it ended."""
+"""The command `runs`: runs of long commands, how far each came, and why it ended."""
 
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import options, output, places
 
+if TYPE_CHECKING:
+    from ..verbs.runs import Run
+
 __all__ = ["add_to"]
+
+_DATA = ("predictions", "data", "models", "outputs", "pairs", "paper", "reference")  # of commands without a target
 
 
 def add_to(app: typer.Typer) -> None:
@@ -20,12 +25,12 @@ def add_to(app: typer.Typer) -> None:
 def runs(
     folders: Annotated[
         list[str] | None,
-        typer.Argument(help="Run folders, or folders that hold some; by default this one.", metavar="FOLDER"),
+        typer.Argument(help="Folders of runs, or folders that hold some; by default this one.", metavar="FOLDER"),
         places.READ,
     ] = None,
     json: options.Json = None,
 ) -> None:
-    """List run folders: what each run is, how far it came, and why it ended."""
+    """List runs of long commands: what each is, how far it came, and why it ended."""
     from ..verbs.runs import runs as run
 
     found = run(folders or ["."])
@@ -33,20 +38,27 @@ def runs(
     if json == "-":
         return
     if not found.runs:
-        output.say("no run folder here; estimate makes one with --run-folder FOLDER")
+        output.say("no run here; --run-folder FOLDER makes one, and so do reproduce, stress, predict and the like")
         return
     rows = [
         [
             one.folder,
+            one.verb,
             one.status,
-            f"{one.done} of {one.parts}",
+            f"{one.done} of {one.parts or '?'}",
             str(one.read),
             one.began.replace("+00:00", "").replace("T", " "),
-            os.path.basename(one.target.rstrip("/")),
+            _target(one),
         ]
         for one in found.runs
     ]
-    output.print_table(["folder", "status", "parts done", "read", "began (UTC)", "target"], rows, "Runs")
+    output.print_table(["folder", "command", "status", "parts done", "read", "began (UTC)", "target"], rows, "Runs")
     for one in found.runs:
         if one.why:
             output.say(f"{one.folder}: {one.why}")
+
+
+def _target(run: Run) -> str:
+    """The last part of the name of what a run is of: the target, or what the command has in its place."""
+    places = [run.about[name] for name in ("target", *_DATA) if run.about.get(name)]
+    return os.path.basename(places[0].rstrip("/")) if places else ""

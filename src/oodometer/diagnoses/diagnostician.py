@@ -49,6 +49,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
     """
 
     name = "diagnosis"
+    also_reads = ("members", "features")
     _shift: ShiftStatistics
     _confidence: Score | None
     _agreement: Score | None

@@ -29,10 +29,9 @@ __all__ = ["SparkEngine"]
 S = TypeVar("S")
 _LOGGING = Path(__file__).with_name("spark_log4j2.properties")
 _TRIES = 4  # of a part whose worker died, in a Spark that is started here
-_ROUNDS = 2  # tasks for each core in one job
-_JOBS = 2  # at a time
+_JOBS = 2  # at a time, so that no core waits for the last task of one
+_TASK = 16  # parts in a task at most: Spark needs tenths of a second for each task, and a part may take less
 _PORTS = {"sc": 15002, "spark": 7077}  # where none is named
-_TASK = 8  # parts in a task at most: Spark needs a tenth of a second for each task, and a part may take less
 
 
 @register("engine")
@@ -93,7 +92,7 @@ class SparkEngine(Engine):
 
         with _quiet():
             order = _Sent(session, order_of(work, cloudpickle.dumps))
-        tasks = _ROUNDS * (self.workers or _parallelism(session))
+        tasks = self.workers or _parallelism(session)
         each = tasks * max(1, min(_TASK, len(parts) // (2 * tasks)))
         jobs = [parts[start : start + each] for start in range(0, len(parts), each)]
         under_way: deque[Future[list[bytes]]] = deque()

@@ -41,6 +41,7 @@ class Estimator(Method[Sums, Estimate]):
     """
 
     needs: ClassVar[tuple[str, ...]]
+    also_reads: ClassVar[tuple[str, ...]] = ()  # fields that it looks at, too, where they are there
     assumes: ClassVar[str]
     kind: ClassVar[Kind] = "conditional"
     needs_labels: ClassVar[bool] = True

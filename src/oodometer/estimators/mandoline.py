@@ -49,6 +49,7 @@ class Mandoline(Estimator):
     cost = "slow"
     stable = "P(y | x)"
     needs = ()
+    also_reads = ("group",)
     assumes = "within every combination of the given slices the accuracy is unchanged"
     citation = "chen2021"
 

@@ -53,6 +53,7 @@ class PAPE(Estimator):
     cost = "slow"
     stable = "P(y | x)"
     needs = ("probabilities|confidence",)
+    also_reads = ("features",)
     assumes = "P(y | x) is unchanged, and the reference overlaps the target (covariate shift with overlap)"
     citation = "bialek2024"
     heavy = True

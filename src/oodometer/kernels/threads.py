@@ -72,17 +72,38 @@ class _LinearAlgebra:
     def __init__(self) -> None:
         self.lock = Lock()
         self.asking = 0
-        self.limit: Any = None
+        self._limits: list[Any] = []  # in force, each with what it can lift
         self._found: tuple[int, Any] = 0, None
 
-    def to_one_thread(self) -> Any:
-        """Set the limit on every library of linear algebra; what comes back can lift it."""
+    def to_one_thread(self) -> None:
+        """Set the limit on every library of linear algebra, on one that was loaded since the last time, too."""
         from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
         modules = len(sys.modules)
         if self._found[0] != modules:
             self._found = modules, ThreadpoolController()
-        return self._found[1].limit(limits=1)
+        elif self._limits:
+            return
+        self._let_go()
+        self._limits.append(self._found[1].limit(limits=1))
+        self._let_go()
+
+    def to_many(self) -> None:
+        """Lift it."""
+        self._let_go()
+        while self._limits:
+            self._limits.pop().restore_original_limits()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Let any thread set limits: threadpoolctl 3.8 silently heeds none but the first one that set any.
+
+        Whoever lifts the limit here may be another thread than the one that set it; the lock keeps them in order.
+        """
+        for library in self._found[1].lib_controllers:
+            clear = getattr(library, "clear_controlling_thread", None)
+            if clear is not None:
+                clear(force=True)
 
 
 _linear_algebra = _LinearAlgebra()
@@ -100,8 +121,7 @@ def one_thread() -> Iterator[None]:
     3.0
     """
     with _linear_algebra.lock:
-        if not _linear_algebra.asking:
-            _linear_algebra.limit = _linear_algebra.to_one_thread()
+        _linear_algebra.to_one_thread()
         _linear_algebra.asking += 1
     try:
         yield
@@ -109,8 +129,7 @@ def one_thread() -> Iterator[None]:
         with _linear_algebra.lock:
             _linear_algebra.asking -= 1
             if not _linear_algebra.asking:
-                _linear_algebra.limit.restore_original_limits()
-                _linear_algebra.limit = None
+                _linear_algebra.to_many()
 
 
 def pool(workers: int) -> ThreadPoolExecutor:

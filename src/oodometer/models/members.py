@@ -77,6 +77,8 @@ def train_members(
         nonlocal done
         done += more
         if progress is not None:
+            if more:  # as a training that is not kept: told of before its end
+                progress(STEPS * done - 1, STEPS * len(members))
             progress(STEPS * done, STEPS * len(members))
 
     tell(0)

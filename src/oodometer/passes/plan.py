@@ -59,6 +59,7 @@ class EstimationPlan(Pass):
     argmax : whether the reference's predictions are the class of highest probability, as the target's must be then, or
         decisions; None where nobody asks.
     metrics : what is asked for besides the accuracy, or None.
+    fields : those that are read of the target, None for all.
     rows : rows in a batch; first_row : the target's own first row, from which labels are counted; rows_in_all : of the
         target, where they are known beforehand, so that each batch keeps only its share of a sample of rows.
     """
@@ -77,7 +78,7 @@ class EstimationPlan(Pass):
     diagnostician: Diagnostician | None = None
     argmax: bool | None = None
     metrics: MetricPlan | None = None
-    fields = None
+    fields: tuple[str, ...] | None = None
 
     def lighter(self) -> EstimationPlan:
         """Values alone, without intervals of the metrics: what a trial needs."""

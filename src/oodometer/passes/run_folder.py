@@ -4,36 +4,30 @@ from __future__ import annotations
 
 import json
 import os
-import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, is_dataclass, replace
-from datetime import UTC, datetime
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 from ..engines import Engine
-from ..errors import InputError, OodometerError, UsageError
+from ..errors import InputError, UsageError
 from ..persistence import Archive, Damaged, Encoder, NotKept, archive_of, decoded
 from ..plugins import FAILURES
 from ..predictions import Predictions
-from ..store import Part
+from ..runs import LOCK, MANIFEST, Manifest, read_manifest, running
 from ..store.artifact_cache import checksum, made_anew
 from ..store.atomic import write_atomic
-from ..store.places import is_remote
+from ..store.labelled import checksum_of_truth
 from ..version import __version__
-from .locking import Lock
 
-__all__ = ["LOCK", "MANIFEST", "PARTS", "RunFolder", "places_of_run", "read_manifest", "run_folder"]
+__all__ = ["PARTS", "PackedState", "RunFolder", "pack_state", "run_folder"]
 
-MANIFEST = "run.json"
-_FORMAT = 1
 PARTS = "parts"
-LOCK = "lock"
 _ENDING = ".state"
+_DRAFT = "draft"  # a state that is being written
 _EFFORT = 1  # of packing: most of a state is counts of few rows, which the quickest way packs to a sixth
-_PAUSE = 1.0  # seconds between two notes of how far a run is
 
 
 @dataclass(frozen=True)
@@ -45,15 +39,38 @@ class _Finished:
 
 @dataclass(frozen=True)
 class _Numbered:
-    """Work on parts with their places, so that a state says whose it is."""
+    """Work on parts with their places, so that a state says whose it is; it is packed where the work is done."""
 
     work: Callable[[Any], Any]
 
     def __call__(self, numbered: tuple[int, Any]) -> _Finished:
-        return _Finished(((numbered[0], self.work(numbered[1])),))
+        i, part = numbered
+        return _Finished(((i, pack_state(self.work(part))),))
 
 
-class RunFolder:
+@dataclass(frozen=True)
+class PackedState:
+    """A state as the bytes of its file."""
+
+    content: bytes
+
+    def state(self) -> Any:
+        """The state again; `InputError`, `Damaged` or `zlib.error` where these are other bytes."""
+        archive = Archive("a state", zlib.decompress(self.content))
+        return decoded(archive.section("state"), archive.arrays)
+
+
+def pack_state(state: Any) -> Any:
+    """A state as bytes; the state itself where it is of a plugin, whose classes nobody knows how to read again."""
+    encoder = Encoder()
+    try:
+        tree = encoder.encode(state, "the state")
+    except NotKept:
+        return state
+    return PackedState(zlib.compress(archive_of({"content": "state"}, {"state": tree}, encoder.arrays), _EFFORT))
+
+
+class RunFolder(Manifest):
     """States of parts in files of their own, each by what it is the state of: the part's rows and the fitted work.
 
     ``home`` is the folder, ``about`` what the run is (texts by name), which another run in it must agree with. Used as
@@ -62,9 +79,7 @@ class RunFolder:
     """
 
     def __init__(self, home: Path, about: Mapping[str, str]) -> None:
-        self.home, self.about = home, dict(about)
-        self._told: dict[str, Any] = {}
-        self._noted = 0.0
+        super().__init__(home, about)
         self._used: set[str] = set()
 
     def begin(self) -> None:
@@ -79,28 +94,15 @@ class RunFolder:
                 "folder of its own with --run-folder"
             )
         (self.home / PARTS).mkdir(exist_ok=True)
-        self._told = {
-            "format": _FORMAT,
-            "oodometer": __version__,
-            "about": self.about,
-            "status": "running",
-            "began": _now(),
-            "ended": None,
-            "why": None,
-            "parts": 0,
-            "done": 0,
-            "read": 0,
-        }
-        self._write()
+        super().begin()
 
     def end(self, status: str, why: str | None = None) -> None:
         """Note how the run ended; of one that was finished, only the parts that it used stay."""
-        self._told |= {"status": status, "why": why, "ended": _now()}
         if status == "finished" and self._used:
             for one in (self.home / PARTS).iterdir():
                 if one.name not in self._used:
                     one.unlink(missing_ok=True)
-        self._write()
+        super().end(status, why)
 
     def fold(
         self,
@@ -128,7 +130,7 @@ class RunFolder:
         def keep(found: _Finished) -> _Finished:
             for i, state in found.states:
                 if not self._keep(files[i], state):
-                    held[i] = state
+                    held[i] = state.state() if isinstance(state, PackedState) else state
                 self._note_part()
             return _Finished(())
 
@@ -145,38 +147,26 @@ class RunFolder:
 
     def _keep(self, name: str | None, state: Any) -> bool:
         """Write a state to its file; False where it can have none."""
-        if name is None:
+        if name is None or not isinstance(state, PackedState):
             return False
-        encoder = Encoder()
-        try:
-            tree = encoder.encode(state, "the state")
-        except NotKept:  # of a plugin
-            return False
-        content = archive_of({"content": "state"}, {"state": tree}, encoder.arrays)
-        write_atomic(self.home / PARTS / name, zlib.compress(content, _EFFORT))
+        write_atomic(self.home / PARTS / name, state.content, draft=self.home / _DRAFT)
         return True
 
     def _recall(self, name: str | None, work: Callable[[Any], Any], part: Any) -> Any:
         """The state in a file; made anew where the file is damaged."""
         path = self.home / PARTS / str(name)
         try:
-            archive = Archive(str(path), zlib.decompress(path.read_bytes()))
-            return decoded(archive.section("state"), archive.arrays)
+            return PackedState(path.read_bytes()).state()
         except (InputError, Damaged, OSError, zlib.error):
             made_anew(path, "what was kept there (a state) is damaged or of another version")
-        state = work(part)
+        state = pack_state(work(part))
         self._keep(name, state)
-        return state
+        return state.state() if isinstance(state, PackedState) else state
 
     def _note_part(self) -> None:
         self._told["done"] += 1
         self._told["read"] += 1
-        if time.monotonic() - self._noted > _PAUSE:
-            self._write()
-
-    def _write(self) -> None:
-        self._noted = time.monotonic()
-        write_atomic(self.home / MANIFEST, json.dumps(self._told, indent=1, ensure_ascii=False) + "\n")
+        self._note()
 
 
 @contextmanager
@@ -204,76 +194,19 @@ def run_folder(path: str | os.PathLike[str] | None, about: Mapping[str, str]) ->
         raise UsageError(
             f"--run-folder needs a folder that can be written, {home}: {error.strerror or error}"
         ) from None
-    if not (home / MANIFEST).exists() and any(one.name not in (LOCK, PARTS) for one in home.iterdir()):
+    if not (home / MANIFEST).exists() and any(one.name not in (LOCK, PARTS, _DRAFT) for one in home.iterdir()):
         raise UsageError(f"{home} holds other files and no {MANIFEST}; give --run-folder an empty or a new folder")
-    with Lock(home / LOCK, home):
-        folder = RunFolder(home, about)
-        folder.begin()
-        try:
-            yield folder
-        except BaseException as error:
-            said = "interrupted" if isinstance(error, (KeyboardInterrupt, GeneratorExit)) else f"{error}"
-            with suppress(OodometerError):  # the first error is the one to tell
-                folder.end("failed", " ".join(said.split())[:500])
-            raise
-        folder.end("finished")
-
-
-def places_of_run(**data: Any) -> dict[str, str]:
-    """Where the data of a run lie, by what they are to it; `UsageError` for what is in memory and found by nobody.
-
-    >>> places_of_run(target="s3://lake/predictions")
-    {'target': 's3://lake/predictions'}
-    >>> places_of_run(target={"label": [0]})
-    Traceback (most recent call last):
-    oodometer.errors.UsageError: a run folder is for files, and the target is a dict in memory; write it to a file, ...
-    """
-    out = {}
-    for name, one in data.items():
-        paths = list(one) if isinstance(one, (list, tuple)) else [one]
-        other = next((path for path in paths if not isinstance(path, (str, os.PathLike)) or path == "-"), None)
-        if other is not None:
-            said = "standard input" if other == "-" else f"a {type(other).__name__} in memory"
-            raise UsageError(
-                f"a run folder is for files, and the {name} is {said}; write it to a file, or leave it out"
-            )
-        places = [os.fspath(path) for path in paths]
-        out[name] = ", ".join(one if is_remote(one) else os.path.abspath(one) for one in places)
-    return out
-
-
-def read_manifest(home: Path) -> dict[str, Any] | None:
-    """What a run folder says of its run, None where there is none; `InputError` for a damaged or foreign manifest."""
-    path = home / MANIFEST
-    try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise InputError(
-            "the manifest of a run", got=" ".join(str(error).split())[:160], remedy="remove the folder", file=str(path)
-        ) from None
-    if not isinstance(told, dict) or told.get("format") != _FORMAT or not isinstance(told.get("about"), dict):
-        got = f"format {told.get('format')}" if isinstance(told, dict) else "something else"
-        raise InputError(
-            f"the manifest of a run (format {_FORMAT})",
-            got=got,
-            remedy=f"remove the folder, or use the version of oodometer that wrote it (here is {__version__})",
-            file=str(path),
-        )
-    return told
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    with running(RunFolder(home, about)) as folder:
+        yield folder
 
 
 def _files_of(work: Any, parts: Sequence[Any]) -> Iterator[str | None]:
     """The name of each part's state; None for parts in memory, and for works that cannot be told from others."""
     labels: Predictions | None = getattr(work, "labels", None)
-    bare = work
+    bare: Any = work  # of a pass its fields: what kind of pass it is, the name of its class tells
     if is_dataclass(work) and not isinstance(work, type):  # labels count part by part, the number of rows by its scale
-        bare = replace(work, **{name: None for name in ("labels", "rows_in_all") if hasattr(work, name)})
+        own = [f.name for f in fields(work) if f.init]
+        bare = {name: None if name in ("labels", "rows_in_all") else getattr(work, name) for name in own}
     encoder = Encoder()
     try:
         tree = encoder.encode(bare, "the work")
@@ -282,7 +215,7 @@ def _files_of(work: Any, parts: Sequence[Any]) -> Iterator[str | None]:
         return
     base = checksum(__version__, type(work).__qualname__, json.dumps(tree, sort_keys=True), *encoder.arrays)
     for part in parts:
-        told = part.identity() if isinstance(part, Part) else None
+        told = part.identity() if hasattr(part, "identity") else None
         yield None if told is None else checksum(base, told, _truth(labels, work, part))
 
 
@@ -320,5 +253,4 @@ def _truth(labels: Predictions | None, work: Any, part: Any) -> str:
         return ""
     rows = part.span()
     own = labels if rows is None else labels.slice(rows[0] - work.first_row, rows[1] - work.first_row)
-    arrays = [one for one in (own.label, own.correct) if one is not None]
-    return checksum(repr(labels.classes), str(len(own)), *(one.tobytes() for one in arrays))
+    return checksum_of_truth(own)

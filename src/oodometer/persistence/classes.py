@@ -18,6 +18,8 @@ _PACKAGE = __name__.partition(".")[0]
 # Floors of values and of arithmetic: no class there opens a file, a process or a connection.
 FLOORS = (
     "arrays",
+    "audits.correctness",
+    "audits.vote_rate",
     "calibrators",
     "diagnoses",
     "estimators",
@@ -25,6 +27,7 @@ FLOORS = (
     "inference",
     "metrics",
     "passes.chunking",
+    "passes.evaluating",
     "passes.guarding",
     "passes.metrics",
     "passes.plan",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import UsageError, WorkError
+from ..runs import Manifest
 from ..store import write_atomic
 from ..store.artifact_cache import checksum_of_files, made_anew, read_artifact, write_artifact
 from .missing import check_all
@@ -166,13 +167,17 @@ class Recipe(ABC):
 
 
 def run_steps(
-    steps: Sequence[Step], workspace: Workspace, report: Report | None = None, workers: Workers | None = None
+    steps: Sequence[Step],
+    workspace: Workspace,
+    report: Report | None = None,
+    workers: Workers | None = None,
+    manifest: Manifest | None = None,
 ) -> list[StepRun]:
     """Do the steps that are not done yet; interrupted, the next run goes on behind the last one finished.
 
     What the steps left to do need is looked for first, and all that is missing is said in one line (see `check_all`).
     With ``workers`` steps whose needs are met are done side by side; those that are done in every run stay in this
-    process.
+    process. ``manifest`` is told of each step that is behind.
 
     >>> import tempfile
     >>> place = Workspace(Path(tempfile.mkdtemp()))
@@ -183,7 +188,7 @@ def run_steps(
     names = [step.name for step in steps]
     if len(set(names)) < len(names):
         raise UsageError(f"two steps have the same name among {', '.join(names)}")
-    run = _Run(steps, workspace, report)
+    run = _Run(steps, workspace, report, manifest)
     left = [step for step in steps if step.checks and run.is_left(step)]
     if left:
         run.say("looking for what the run needs", 0.0)
@@ -200,8 +205,10 @@ def run_steps(
 class _Run:
     """What is known of the steps while they are done."""
 
-    def __init__(self, steps: Sequence[Step], workspace: Workspace, report: Report | None) -> None:
-        self.steps, self.workspace, self.report = steps, workspace, report
+    def __init__(
+        self, steps: Sequence[Step], workspace: Workspace, report: Report | None, manifest: Manifest | None
+    ) -> None:
+        self.steps, self.workspace, self.report, self.manifest = steps, workspace, report, manifest
         self.runs: dict[str, StepRun] = {}
         self._left: set[str] = set()
         self._total = sum(step.weight for step in steps) or 1.0
@@ -257,6 +264,8 @@ class _Run:
 
     def _is_behind(self, step: Step, run: StepRun) -> None:
         self.runs[step.name] = run
+        if self.manifest is not None:
+            self.manifest.tell(len(self.runs), len(self.steps), int(not run.kept))
         self._behind += step.weight
 
 

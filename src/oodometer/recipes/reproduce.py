@@ -12,6 +12,7 @@ from typing import Any
 
 from ..arguments import checked
 from ..errors import InputError, UsageError, WorkError
+from ..runs import Manifest, running
 from .base import Recipe, Report, StepRun, Workspace, run_steps
 from .workers import Origin, Workers, usual_workers
 
@@ -127,7 +128,9 @@ def reproduce(
     if recipe.side_by_side:
         origin = Origin(f"{__package__}.{RECIPES[paper]}", "RECIPE", scale, chosen)
         beside = Workers(origin, folder, workers or usual_workers())
-    runs = run_steps(steps, workspace, report, beside)
+    about = {"verb": "reproduce", "paper": paper, "scale": scale, "out": str(folder.absolute())}
+    with running(Manifest(folder, about)) as manifest:
+        runs = run_steps(steps, workspace, report, beside, manifest)
     result = recipe.result(workspace)
     return Reproduction(paper, scale, folder, tuple(runs), result, recipe.to_markdown(result))
 

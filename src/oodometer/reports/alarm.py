@@ -27,15 +27,20 @@ def banner(result: Result) -> dict[str, Any] | None:
     found = result.get("alarms")
     if not isinstance(found, Mapping) or not found.get("rules"):
         return None
-    rows = [_row(one) for one in _mappings(found.get("where"))]
+    rows = sorted((_row(one) for one in _mappings(found.get("where"))), key=lambda row: bool(row.get("known_since")))
+    new_only = found.get("asked") == "new"
+    counts = [one for one in rows if not (new_only and one.get("known_since"))]
     return {
         "raised": bool(found.get("raised")),
-        "title": _title(found, len({one["name"] for one in rows})),
+        "title": _title(
+            found, len({one["name"] for one in counts}), len({one["name"] for one in rows}) if new_only else 0
+        ),
         "rules": [_rule(one) for one in _mappings(found.get("rules"))],
         "when": WHEN.get(str(found.get("when"))),
         "part": str(found.get("of") or "target"),
         "rows": rows[:_MOST_ROWS],
         "more": max(len(rows) - _MOST_ROWS, 0),
+        "with_since": any(one.get("known_since") for one in rows),
         "with_truth": any(one["truth"] is not None for one in rows),
         "by_chance": _few([str(one.get("name")) for one in _mappings(found.get("by_chance"))]),
         "unjudged": _few([str(one) for one in found.get("unjudged") or ()]),
@@ -46,14 +51,21 @@ def _mappings(given: Any) -> list[Mapping[str, Any]]:
     return [one for one in given or () if isinstance(one, Mapping)]
 
 
-def _title(found: Mapping[str, Any], failing: int) -> str:
+def _title(found: Mapping[str, Any], failing: int, all_failing: int) -> str:
+    """How many parts raise an alarm; where only new ones count, ``all_failing`` are known or new."""
     part, judged = str(found.get("of") or "target"), found.get("judged")
     everything = (
         "the target" if part == "target" else counted(judged, part) if isinstance(judged, int) else f"all {part}s"
     )
+    known = max(all_failing - failing, 0)
     if not found.get("raised"):
-        return "No alarm" if part == "target" else f"No alarm in {everything}"
-    return "Alarm" if part == "target" else f"Alarm in {failing} of {everything}"
+        new = "new " if known else ""
+        return f"No {new}alarm" if part == "target" else f"No {new}alarm in {everything}" + _known(known)
+    return "Alarm" if part == "target" else f"Alarm in {failing} of {everything}" + _known(known)
+
+
+def _known(many: int) -> str:
+    return f", {many} known from earlier runs" if many else ""
 
 
 def _rule(one: Mapping[str, Any]) -> str:

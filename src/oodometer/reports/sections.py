@@ -10,6 +10,7 @@ from . import alarm as alarms
 from . import audit as audits
 from . import backtest as backtests
 from . import comparison, evaluation, failures, few_shot, operating, rankings
+from . import history as histories
 from . import stress as stresses
 from . import votes as judges
 from .charts import (
@@ -186,6 +187,11 @@ def rank(result: Result) -> tuple[Drawn, dict[str, Any]]:
     return [best_chances.figure(result), shots.figure(result)], few_shot.context(result)
 
 
+def history(result: Result) -> tuple[Drawn, dict[str, Any]]:
+    """The newest estimates of each job along time, how they changed, and the tables."""
+    return histories.figures(result), histories.context(result)
+
+
 SECTIONS: dict[str, Callable[[Result], tuple[Drawn, dict[str, Any]]]] = {
     "estimate": estimate,
     "evaluate": evaluate,
@@ -195,5 +201,6 @@ SECTIONS: dict[str, Callable[[Result], tuple[Drawn, dict[str, Any]]]] = {
     "compare": compare,
     "stress": stress,
     "rank": rank,
+    "history": history,
 }
 """Charts and names for the template, by command."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from .values import Interval, counted, percent, plain
 
-__all__ = ["WHEN", "AlarmRule", "Alarms", "FailWhen", "Failing", "RuleKind"]
+__all__ = ["ASKED", "WHEN", "AlarmRule", "Alarms", "Asked", "FailWhen", "Failing", "RuleKind"]
 
 RuleKind = Literal["below", "drop"]
 FailWhen = Literal["value", "likely", "upper"]
+Asked = Literal["all", "new"]
 
 # What has to lie below the bound for an alarm.
 WHEN: dict[str, str] = {
@@ -19,6 +20,9 @@ WHEN: dict[str, str] = {
     "likely": "it is at least 80 % likely that the number lies below the bound, by more than chance",
     "upper": "the whole interval lies below the bound",
 }
+
+# Which alarms count, where a store of past runs tells what was raised before.
+ASKED: tuple[Asked, ...] = ("all", "new")
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class Failing:
     interval : the estimate. chance : how likely it lies below the bound.
     changed : p-value of the test that the outputs are distributed as on the reference (Holm); None without such a test.
     truth : the accuracy where labels are known.
+    known_since : when an earlier run of the job raised it first, in ISO form; None for a new one.
     """
 
     rule: AlarmRule
@@ -69,6 +74,7 @@ class Failing:
     chance: float
     changed: float | None
     truth: Interval | None = None
+    known_since: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, ready for JSON."""
@@ -87,7 +93,7 @@ class Failing:
         }
 
     def sentence(self) -> str:
-        """The failure in one line."""
+        """The failure in one line, to follow "ALARM"."""
         i, metric = self.interval, self.rule.metric
         value, lower, upper = (
             percent(one) if metric == "accuracy" else f"{one:.3f}" for one in (i.value, i.lower, i.upper)
@@ -98,7 +104,7 @@ class Failing:
             against = f"{100 * gap:.1f} points" if metric == "accuracy" else f"{gap:.3f}"
             against += " below the reference"
         sure = "the whole interval" if i.upper < self.bound else f"{percent(self.chance, 0)} likely"
-        return f"ALARM {self.place['name']}: {metric} {value} [{lower}, {upper}], {against} ({sure})"
+        return f"{self.place['name']}: {metric} {value} [{lower}, {upper}], {against} ({sure})"
 
 
 @dataclass(frozen=True)
@@ -111,6 +117,7 @@ class Alarms:
     judged : how many parts were looked at. kind : "target", "chunk" or "slice".
     where : what fails. by_chance : what lies below, and whose outputs changed by no more than chance.
     unjudged : "metric of part" where there is no estimate to judge.
+    asked : which alarms count, "all" or "new", once earlier runs were looked at; None without a store of them.
     """
 
     rules: tuple[AlarmRule, ...]
@@ -120,11 +127,22 @@ class Alarms:
     where: tuple[Failing, ...]
     by_chance: tuple[Failing, ...]
     unjudged: tuple[str, ...] = ()
+    asked: Asked | None = None
 
     @property
     def raised(self) -> bool:
-        """Whether anything fails: then the exit code of the command is 3."""
-        return bool(self.where)
+        """Whether anything fails that counts: then the exit code of the command is 3."""
+        return bool(self.new) if self.asked == "new" else bool(self.where)
+
+    @property
+    def new(self) -> tuple[Failing, ...]:
+        """What fails and was not raised by an earlier run of the job; all of it without a store of past runs."""
+        return tuple(one for one in self.where if one.known_since is None)
+
+    def compared(self, since: Sequence[str | None], asked: Asked) -> Alarms:
+        """The same, told since when each of ``where`` is known."""
+        where = tuple(replace(one, known_since=when) for one, when in zip(self.where, since, strict=True))
+        return replace(self, where=where, asked=asked)
 
     def __bool__(self) -> bool:
         return self.raised
@@ -137,30 +155,47 @@ class Alarms:
             "rules": [{"metric": r.metric, "rule": r.kind, "amount": r.amount} for r in self.rules],
             "judged": self.judged,
             "of": self.kind,
-            "where": [one.to_dict() for one in self.where],
+            **({} if self.asked is None else {"asked": self.asked, "new": len(self.new)}),
+            "where": [self._told(one) for one in self.where],
             "by_chance": [one.to_dict() for one in self.by_chance],
             "unjudged": list(self.unjudged),
         }
 
+    def _told(self, one: Failing) -> dict[str, Any]:
+        return one.to_dict() | ({} if self.asked is None else {"known_since": one.known_since})
+
     def lines(self) -> list[str]:
-        """A line for everything that fails, and one that sums up."""
+        """A line for everything that fails, those that count first, and one that sums up."""
         unsaid = [f"No estimate, so no alarm could be raised: {_few(self.unjudged)}"] if self.unjudged else []
-        return [*(one.sentence() for one in self.where), *unsaid, self.summary()]
+        known = [one for one in self.where if one.known_since is not None]
+        if self.asked != "new":
+            said = [f"ALARM {one.sentence()}{_since(one)}" for one in self.where]
+        else:
+            said = [f"ALARM {one.sentence()}" for one in self.new]
+            said += [f"known alarm {one.sentence()}{_since(one)}" for one in known]
+        return [*said, *unsaid, self.summary()]
 
     def summary(self) -> str:
         """How many fail, and how many lie below by no more than chance."""
         asked = " or ".join(rule.sentence() for rule in self.rules)
-        failing = len({one.place["name"] for one in self.where})
+        counts = self.new if self.asked == "new" else self.where
+        failing = len({one.place["name"] for one in counts})
+        new = "new " if self.asked == "new" and self.where else ""
         if self.kind == "target":
-            text = f"Alarm raised: {asked}" if self.where else f"No alarm: {asked}"
-        elif self.where:
+            text = f"Alarm raised: {asked}" if counts else f"No {new}alarm: {asked}"
+        elif counts:
             text = f"Alarm raised by {failing} of {counted(self.judged, self.kind)}: {asked}"
         else:
-            text = f"No alarm in {counted(self.judged, self.kind)}: {asked}"
+            text = f"No {new}alarm in {counted(self.judged, self.kind)}: {asked}"
+        known = len({one.place["name"] for one in self.where if one.known_since is not None})
+        said = [f"{known} known from earlier runs"] if known and self.kind != "target" else []
         names = list(dict.fromkeys(str(one.place["name"]) for one in self.by_chance))
-        if not names:
-            return text
-        return f"{text} (below it, but by no more than chance: {_few(names)})"
+        said += [f"below it, but by no more than chance: {_few(names)}"] if names else []
+        return f"{text} ({'; '.join(said)})" if said else text
+
+
+def _since(one: Failing) -> str:
+    return "" if one.known_since is None else f", known since {one.known_since[:10]}"
 
 
 def _few(names: Sequence[str]) -> str:

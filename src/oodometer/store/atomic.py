@@ -142,11 +142,13 @@ def _identity(path: str | os.PathLike[str]) -> tuple[int, int] | None:
     return (found.st_dev, found.st_ino) if found.st_ino else None
 
 
-def write_atomic(path: str | os.PathLike[str], content: Content) -> Path:
+def write_atomic(path: str | os.PathLike[str], content: Content, *, draft: Path | None = None) -> Path:
     """Write bytes, text (as UTF-8) or what ``content(file)`` writes; the path appears once all of it is written.
 
     The bytes go to a new file in the same folder, which then takes the place of ``path`` in one step. Raises
-    `WorkError` where that is impossible; whatever stood at ``path`` before is then untouched.
+    `WorkError` where that is impossible; whatever stood at ``path`` before is then untouched. ``draft`` is another
+    place for the new file, on the same disk, where nobody else writes: of many files in one folder each would
+    otherwise look through all of them for what killed processes have left.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -162,8 +164,10 @@ def write_atomic(path: str | os.PathLike[str], content: Content) -> Path:
             with target.open("wb") as file:  # a device or a pipe, such as /dev/null, cannot be replaced
                 _fill(file, content)
             return Path(path)
-        temporary = _beside(target)
+        temporary = _beside(target) if draft is None else draft
         try:
+            if draft is not None:
+                draft.unlink(missing_ok=True)
             _write_new(temporary, target, content)
             os.replace(temporary, target)
         finally:

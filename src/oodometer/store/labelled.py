@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..classes import ClassNames
 from ..predictions import Predictions
+from .artifact_cache import checksum
 from .axes import Axes
 from .base import BATCH_ROWS, PART_ROWS, Part, Source
 from .memory import realigned
@@ -15,7 +16,7 @@ from .memory import realigned
 if TYPE_CHECKING:
     from .encoding import FeatureEncoding
 
-__all__ = ["LabelledSource", "with_truth"]
+__all__ = ["LabelledSource", "checksum_of_truth", "with_truth"]
 
 _TRUTH = ("label", "correct")
 
@@ -32,6 +33,17 @@ def with_truth(batch: Predictions, truth: Predictions, first_row: int = 0) -> Pr
     return replace(batch, label=rows.label, correct=rows.correct, _cache={})
 
 
+def checksum_of_truth(truth: Predictions) -> str:
+    """What tells these labels from others.
+
+    >>> one = Predictions.from_arrays(label=[0, 1], classes=[0, 1])
+    >>> checksum_of_truth(one) == checksum_of_truth(one.slice(0, 1))
+    False
+    """
+    arrays = [one for one in (truth.label, truth.correct) if one is not None]
+    return checksum(repr(truth.classes), str(len(truth)), *(one.tobytes() for one in arrays))
+
+
 @dataclass(frozen=True)
 class LabelledPart(Part):
     """Rows of a part with their truth."""
@@ -44,6 +56,16 @@ class LabelledPart(Part):
         """The part's batches with their truth."""
         for batch in self.part.batches(_others(fields, self.fields), rows):
             yield with_truth(batch, self.truth)
+
+    def identity(self) -> str | None:
+        """The part within, and the truth of its rows."""
+        told, rows = self.part.identity(), self.span()
+        own = self.truth if rows is None else self.truth.slice(*rows)
+        return None if told is None else checksum(told, checksum_of_truth(own))
+
+    def span(self) -> tuple[int, int] | None:
+        """Those of the part within."""
+        return self.part.span()
 
 
 class LabelledSource(Source):

@@ -11,9 +11,14 @@ from ..arguments import checked
 from ..audits.joining import labelled
 from ..backtests.run import BacktestOptions, run_backtest
 from ..backtests.trials import LEAST_REFERENCE
+from ..engines import Engine
 from ..errors import InputError
+from ..kernels import limited_to
 from ..passes.below_chance import label_warnings
+from ..passes.folding import Execution
+from ..passes.run_folder import run_folder as in_run_folder
 from ..results.backtest import Backtest
+from ..runs import places_of_run
 from .features import about_features, check_features, with_features
 from .opening import Opener, renamings
 from .reference import read_reference
@@ -38,6 +43,9 @@ def backtest(
     key: str | None = None,
     seed: int = 0,
     cache: str | Path | None = "auto",
+    engine: str | Engine = "local",
+    workers: int | None = None,
+    run_folder: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Backtest:
     """Try every method on shifts simulated from a labelled reference, where the truth is known.
@@ -66,6 +74,12 @@ def backtest(
     cache :
         Folder that keeps trials, so that an interrupted backtest goes on and a finished one is reused; "auto" for
         ``$OODOMETER_CACHE`` or the user's cache folder, None for none.
+    engine, workers :
+        Where the trials run, as in `estimate`, in tasks of eight that share a fit: "local" (in this process, slow
+        methods in threads), "processes", "ray" or "spark"; how many work at a time. The result is the same to the last
+        bit.
+    run_folder :
+        Folder that keeps finished tasks: a backtest that was killed goes on from there. The reference must be a file.
     progress :
         Called with (trials done, trials in all).
 
@@ -77,24 +91,30 @@ def backtest(
     [('source', 2), ('atc', 2)]
     """
     options = BacktestOptions(methods=methods, families=families, repeats=repeats, level=level, seed=seed, cache=cache)
-    opener = Opener(renamings(mapping, positive), threshold, positive)
-    sources = opener.references([reference], classes)
-    said: tuple[str, ...] = ()
-    if labels is not None:
-        joined = labelled(labels, sources[0], key, opener.open)
-        sources, said = [joined.source], joined.warnings
-    opener.check()
-    source = with_features(sources, None, features)[0][0]
-    read = read_reference(source)
-    if len(read.record) < LEAST_REFERENCE:
-        raise InputError(
-            f"at least {LEAST_REFERENCE} labelled rows to backtest on",
-            got=f"{len(read.record)}",
-            file=source.name,
-            remedy="label more, or use `oodometer estimate`, which then says what it cannot know",
-        )
-    about = {"name": source.name, "rows": read.rows, "accuracy": read.correct / read.rows}
-    about |= {"features": about_features(source)} if source.encoding is not None else {}
-    found = run_backtest(read.record, options, progress)
+    about = {} if run_folder is None else {"verb": "backtest", **places_of_run(reference=reference)}
+    with limited_to(workers), in_run_folder(run_folder, about) as folder:
+        opener = Opener(renamings(mapping, positive), threshold, positive)
+        sources = opener.references([reference], classes)
+        said: tuple[str, ...] = ()
+        if labels is not None:
+            joined = labelled(labels, sources[0], key, opener.open)
+            sources, said = [joined.source], joined.warnings
+        opener.check()
+        source = with_features(sources, None, features)[0][0]
+        read = read_reference(source)
+        if len(read.record) < LEAST_REFERENCE:
+            raise _too_few(len(read.record), source.name)
+        found = run_backtest(read.record, options, Execution(engine, workers, progress, folder))
+    tells = {"name": source.name, "rows": read.rows, "accuracy": read.correct / read.rows}
+    tells |= {"features": about_features(source)} if source.encoding is not None else {}
     warnings = label_warnings("the reference", [read.record], read.record.accuracy)
-    return replace(found, reference=about, warnings=(*said, *warnings, *found.warnings))
+    return replace(found, reference=tells, warnings=(*said, *warnings, *found.warnings))
+
+
+def _too_few(rows: int, file: str) -> InputError:
+    return InputError(
+        f"at least {LEAST_REFERENCE} labelled rows to backtest on",
+        got=f"{rows}",
+        file=file,
+        remedy="label more, or use `oodometer estimate`, which then says what it cannot know",
+    )

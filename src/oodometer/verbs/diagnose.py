@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from ..arguments import checked
@@ -12,7 +13,9 @@ from ..engines import Engine
 from ..passes.fitting import choose
 from ..passes.folding import Execution
 from ..passes.plan import EstimationPlan, batch_rows
+from ..passes.run_folder import run_folder as in_run_folder
 from ..passes.slicing import WHOLE
+from ..runs import places_of_run
 from .features import about_features, check_features, with_features
 from .opening import Opener, renamings
 from .reference import read_reference
@@ -35,6 +38,7 @@ def diagnose(
     engine: str | Engine = "local",
     workers: int | None = None,
     seed: int = 0,
+    run_folder: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Diagnosis:
     """Look at a labelled reference and an unlabelled target, and say what kind of shift lies between them.
@@ -43,7 +47,7 @@ def diagnose(
     ----------
     reference, target :
         As in `estimate`. Features let new inputs be seen; without them much stays unknown.
-    classes, mapping, positive, threshold, features, engine, workers :
+    classes, mapping, positive, threshold, features, engine, workers, run_folder :
         As in `estimate`.
     seed :
         Seed of the bootstraps and of the classifier's folds.
@@ -56,14 +60,16 @@ def diagnose(
     >>> diagnose(reference, {"probabilities": [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]] * 40}).kind
     'none'
     """
-    opener = Opener(renamings(mapping, positive), threshold, positive)
-    sources = opener.references([reference], classes)
-    target = opener.target(target)
-    opener.check()
-    (first,), target = with_features(sources, target, features)
-    read = read_reference(first)
-    choice = choose(read.record, "auto")
-    fitted = Diagnostician(seed=seed, columns=first.users).fit(choice.apply(read.record))
-    plan = EstimationPlan(choice, {}, rows=batch_rows(read.record.num_classes), diagnostician=fitted)
-    state = plan.read(target.parts(_PART_ROWS), Execution(engine, workers, progress))
-    return replace(fitted.finish(state[WHOLE]["diagnosis"]), features=about_features(first))
+    about = {} if run_folder is None else {"verb": "diagnose", **places_of_run(reference=reference, target=target)}
+    with in_run_folder(run_folder, about) as folder:
+        opener = Opener(renamings(mapping, positive), threshold, positive)
+        sources = opener.references([reference], classes)
+        target = opener.target(target)
+        opener.check()
+        (first,), target = with_features(sources, target, features)
+        read = read_reference(first)
+        choice = choose(read.record, "auto")
+        fitted = Diagnostician(seed=seed, columns=first.users).fit(choice.apply(read.record))
+        plan = EstimationPlan(choice, {}, rows=batch_rows(read.record.num_classes), diagnostician=fitted)
+        state = plan.read(target.parts(_PART_ROWS), Execution(engine, workers, progress, folder))
+        return replace(fitted.finish(state[WHOLE]["diagnosis"]), features=about_features(first))

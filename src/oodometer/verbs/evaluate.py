@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, overload
 
 from .. import plugins
@@ -14,10 +15,12 @@ from ..errors import UsageError
 from ..metrics import about_class, ordered_by, with_payoff
 from ..passes.evaluating import EvaluationOptions, evaluate_source
 from ..passes.folding import Execution
+from ..passes.run_folder import run_folder as in_run_folder
 from ..predictions import FIELDS
 from ..registry import broken, create, find, named, names
 from ..results import Skipped
 from ..results.evaluation import Evaluation, Evaluations
+from ..runs import places_of_run
 from ..store import DecidedSource
 from .opening import Opener, in_name_order, positive_class, renamings
 
@@ -43,6 +46,7 @@ def evaluate(
     payoff: Any = ...,
     engine: str | Engine = ...,
     workers: int | None = ...,
+    run_folder: str | Path | None = ...,
     progress: Callable[[int, int], None] | None = ...,
 ) -> Evaluation: ...
 
@@ -67,6 +71,7 @@ def evaluate(
     payoff: Any = ...,
     engine: str | Engine = ...,
     workers: int | None = ...,
+    run_folder: str | Path | None = ...,
     progress: Callable[[int, int], None] | None = ...,
 ) -> Evaluations: ...
 
@@ -88,6 +93,7 @@ def evaluate(
     payoff: Any = None,
     engine: str | Engine = "local",
     workers: int | None = None,
+    run_folder: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation | Evaluations:
     """Judge labelled predictions by every metric that the data can feed; several sources are judged one by one.
@@ -127,6 +133,8 @@ def evaluate(
         .json or .csv file with such a table. Gives the metric `expected_value`.
     engine, workers :
         Where the passes run, as in `estimate`.
+    run_folder :
+        Folder that keeps the state of each finished part, as in `estimate`; the sources must be files then.
     progress :
         Called with (parts done, parts in all), file by file.
 
@@ -145,16 +153,19 @@ def evaluate(
         raise UsageError("give at least one set of predictions")
     chosen, unable = _chosen(metrics, score, payoff)
     extra = [by] if by is not None and by not in FIELDS else []
+    about = {} if run_folder is None else {"verb": "evaluate", **places_of_run(predictions=sources)}
     done = []
-    opener = Opener(renamings(mapping, positive))
-    opened = [opener.open(given, classes, extra) for given in sources]
-    joined = [Joined(one, ()) if labels is None else labelled(labels, one, key, opener.open) for one in opened]
-    opener.check()
-    for source, said in joined:
-        own = positive_class(source, positive)
-        judged = source if threshold is None else DecidedSource(source, threshold, own)
-        found = evaluate_source(in_name_order(judged), about_class(chosen, own), options)
-        done.append(replace(found, skipped=(*found.skipped, *unable), warnings=(*said, *found.warnings)))
+    with in_run_folder(run_folder, about) as folder:
+        options = replace(options, execution=replace(options.execution, folder=folder))
+        opener = Opener(renamings(mapping, positive))
+        opened = [opener.open(given, classes, extra) for given in sources]
+        joined = [Joined(one, ()) if labels is None else labelled(labels, one, key, opener.open) for one in opened]
+        opener.check()
+        for source, said in joined:
+            own = positive_class(source, positive)
+            judged = source if threshold is None else DecidedSource(source, threshold, own)
+            found = evaluate_source(in_name_order(judged), about_class(chosen, own), options)
+            done.append(replace(found, skipped=(*found.skipped, *unable), warnings=(*said, *found.warnings)))
     return done[0] if len(done) == 1 else Evaluations(tuple(done))
 
 

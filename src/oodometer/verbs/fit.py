@@ -104,8 +104,8 @@ diagnosis, prior, metrics, payoff, seed :
 
     def estimate(self, target: Any, **asked: Any) -> Estimation:
         """The accuracy on a target without labels; ``asked`` are arguments of `estimate` about the target: by, every,
-        labels, key, assume, margin, fail_below, fail_drop, fail_when, engine, workers, progress. A ``mapping`` is added
-        to that of the fit.
+        labels, key, assume, margin, fail_below, fail_drop, fail_when, engine, workers, store, job, alarms, progress. A
+        ``mapping`` is added to that of the fit.
 
         Raises `UsageError` before `fit`, and for options that another fit would be needed for.
         """

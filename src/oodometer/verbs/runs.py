@@ -1,16 +1,16 @@
-"""The verb `runs`: the run folders below a place, how far each came, and why it ended."""
+"""The verb `runs`: the runs of long commands below a place, how far each came, and why it ended."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..passes.locking import is_locked
-from ..passes.run_folder import LOCK, MANIFEST, PARTS, read_manifest
+from ..passes.run_folder import PARTS
+from ..runs import LOCK, MANIFEST, is_locked, read_manifest
 
 __all__ = ["Run", "Runs", "runs"]
 
@@ -19,11 +19,13 @@ _DEEP = 6  # folders in folders that are looked through
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder: where it is, what the run is, and how it stands.
+    """A run: its folder, what it is, and how it stands.
 
-    ``status`` is "running", "finished", "failed" or "killed" (it ended without a word); ``parts`` of the last run's
-    target, how many of them are ``done``, and how many it had to ``read``; ``why`` it failed, or what is wrong with the
-    folder ("unreadable").
+    ``status`` is "running", "finished", "failed" or "killed" (it ended without a word); ``verb`` the command, ``about``
+    the data that it is of, among them ``reference`` and ``target``; ``parts`` that it has, how many of them are
+    ``done``, and how many the last run had to ``read`` or to work on; ``why`` it failed, or what is wrong with the
+    folder ("unreadable"). Parts are files and row groups, tasks of a backtest, steps of a paper, or batches, images,
+    copies, answers and judges.
     """
 
     folder: str
@@ -31,6 +33,7 @@ class Run:
     verb: str = ""
     reference: str = ""
     target: str = ""
+    about: Mapping[str, str] = field(default_factory=dict)
     began: str = ""
     ended: str | None = None
     parts: int = 0
@@ -41,7 +44,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Runs:
-    """All run folders that were found, the one that began last at the end."""
+    """All runs that were found, the one that began last at the end."""
 
     runs: tuple[Run, ...]
 
@@ -51,10 +54,11 @@ class Runs:
 
 
 def runs(folders: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = ".") -> Runs:
-    """The run folders (``estimate(run_folder=...)``) that these folders are, or hold, up to six folders deep.
+    """The runs whose folders these are, or hold, up to six folders deep.
 
-    Raises `InputError` for a folder that is not there. A folder whose manifest is damaged or of another version is
-    listed as unreadable, with the reason.
+    They are run folders (``run_folder=``), folders of `reproduce` and `stress`, and what `predict`, `shift` and
+    `discriminate` keep beside their results until these are finished. Raises `InputError` for a folder that is not
+    there. A folder whose manifest is damaged or of another version is listed as unreadable, with the reason.
 
     >>> import tempfile
     >>> runs(tempfile.mkdtemp()).runs
@@ -80,7 +84,9 @@ def _homes(top: Path) -> list[Path]:
             names.clear()
         elif len(Path(place).parts) >= deepest:
             names.clear()
-        names[:] = [name for name in names if not name.startswith(".")]
+        hidden = [name for name in names if name.startswith(".")]  # unfinished results lie in such ones
+        out += [Path(place, name) for name in hidden if _is_ours(Path(place, name))]
+        names[:] = [name for name in names if name not in hidden]
     return out
 
 
@@ -104,7 +110,8 @@ def _run(home: Path) -> Run:
     about: Mapping[str, Any] = told["about"]
     values: dict[str, Any] = {name: str(about.get(name, "")) for name in ("verb", "reference", "target")}
     values |= {name: int(told.get(name) or 0) for name in ("parts", "done", "read")}
-    if status == "killed":  # before it could note its last parts
+    if status == "killed" and (home / PARTS).is_dir():  # before it could note its last parts
         values["done"] = min(values["parts"], sum(one.suffix == ".state" for one in (home / PARTS).iterdir()))
+    values["about"] = {str(name): str(one) for name, one in about.items() if name != "verb"}
     values |= {"began": str(told.get("began", "")), "ended": told.get("ended"), "why": told.get("why")}
     return Run(str(home), status, **values)

@@ -12,6 +12,7 @@ from ...errors import UsageError
 from ...headline.falls import check_margin
 from ...intervals import check_level
 from ...passes.folding import Execution
+from ..estimate.options import EstimateOptions
 
 __all__ = ["SUGGEST_BY", "AuditOptions"]
 
@@ -57,3 +58,7 @@ class AuditOptions:
         if self.labels is None:
             return []
         return list(self.labels) if isinstance(self.labels, (list, tuple)) else [self.labels]
+
+    def of_estimate(self) -> EstimateOptions:
+        """What the label-free estimate is asked for."""
+        return EstimateOptions(methods=self.methods, level=self.level, seed=self.seed, execution=self.execution)

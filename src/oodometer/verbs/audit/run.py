@@ -27,12 +27,15 @@ from ...deprecation import renamed_arguments
 from ...engines import Engine
 from ...errors import UsageError
 from ...headline.with_labels import with_labels
+from ...kernels import limited_to
 from ...passes.below_chance import label_warnings
 from ...passes.folding import Execution
+from ...passes.run_folder import run_folder as in_run_folder
 from ...predictions import Predictions
 from ...results.estimation import Headline
+from ...runs import places_of_run
 from ...store import Source, refuse_clashes
-from ..estimate import estimate
+from ..estimate import estimated
 from ..features import check_features, with_features
 from ..opening import Opener, renamings
 from ..reference import read_reference
@@ -67,13 +70,15 @@ def audit(
     workers: int | None = None,
     seed: int = 0,
     expected_widths: bool = False,
+    run_folder: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Audit:
     """Judge a model on the target by a few labels: an interval valid at any number of them, and a test of the estimate.
 
     Parameters
     ----------
-    reference, target, methods, classes, mapping, positive, threshold, features, engine, workers, progress :
+    reference, target, methods, classes, mapping, positive, threshold, features, engine, workers, run_folder, \
+progress :
         As in `estimate`, which makes the label-free headline.
     labels :
         A file, a frame or a mapping, or a list of them in the order of labelling, with `label` or `correct`: joined by
@@ -128,7 +133,10 @@ def audit(
         execution=Execution(engine, workers, progress),
     )
     refuse_clashes({"out": out}, flat((reference, target, labels)))
-    return _audit(reference, target, options)
+    about = {} if run_folder is None else {"verb": "audit", **places_of_run(reference=reference, target=target)}
+    with in_run_folder(run_folder, about) as folder:
+        options = replace(options, execution=replace(options.execution, folder=folder))
+        return _audit(reference, target, options)
 
 
 def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
@@ -148,11 +156,9 @@ def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
         )
     sampled = collect(parts, rows.score, options.seed) if parts else None
     # faults of the labels have been told by now, before the work that takes long
-    asked: dict[str, Any] = {"methods": options.methods, "level": options.level, "seed": options.seed}
-    where = options.execution
-    on: dict[str, Any] = {"engine": where.engine, "workers": where.workers, "progress": where.progress}
     homes, away = with_features(sources, target, options.features, [options.key])
-    found = estimate(homes, away, **asked, **on)
+    with limited_to(options.execution.workers):
+        found = estimated(homes, away, options.of_estimate())
     warnings = [w for w in found.warnings if "the target holds labels" not in w]
     warnings += [line for part in parts for line in part.said]
     said = None if sampled is None else _said(sampled, rows.score, learnt.slope, found.headline, options)

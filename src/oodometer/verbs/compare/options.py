@@ -11,6 +11,7 @@ from ...intervals import check_level
 from ...metrics import Metric, computation_score, ordered_by
 from ...metrics.didma import check_pair_of_weights
 from ...metrics.disca import WEIGHTS, check_options
+from ...passes.folding import Execution
 from ...registry import create
 from ..features import listed
 
@@ -65,6 +66,7 @@ class CompareOptions:
     classes: Sequence[int | str] | None = None
     seed: int = 0
     progress: Callable[[int, int], None] | None = None
+    execution: Execution = field(default_factory=Execution)
 
     def __post_init__(self) -> None:
         check_level(self.level)

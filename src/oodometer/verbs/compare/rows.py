@@ -13,8 +13,7 @@ from ...audits.keys import KEY
 from ...errors import InputError, UsageError
 from ...metrics import Metric
 from ...metrics.ranks import LIMIT, RankMetric, Ranks
-from ...passes.base import State
-from ...passes.evaluating import EvaluationOptions, finish_evaluation, plan_evaluation
+from ...passes.evaluating import EvaluationOptions, EvaluationPlan, finish_evaluation, plan_evaluation
 from ...predictions import Predictions
 from ...results.evaluation import Evaluation
 from ...store import Source
@@ -53,33 +52,50 @@ def read_rows(
             file=source.name,
             remedy="add it, or name another order with --score",
         )
-    state: State = {}
-    kept: list[tuple[Array, Array]] = []
-    truth: list[Array | None] = []
-    known_rows: list[Array] = []
-    rows = read = 0
-    for batch in source.batches(fields=(*plan.fields, "label"), rows=plan.rows):
-        state = plan.merge(state, plan.summarize(batch))
-        known = batch.known()
-        known_rows.append(read + np.flatnonzero(batch.verdicts >= 0))
-        read += len(batch)
-        rows += len(known)
-        if rows > LIMIT:
-            kept, truth = [], []
-        elif len(known):
-            values, verdicts, _ = order.ordering(known)
-            kept.append((values, verdicts))
-            truth.append(_names(known))
-    found = finish_evaluation(source, plan, state, skipped, options)
-    whole = next(states for states in state.values())
-    named = [part for part in truth if part is not None]
+    work = _RowsOf(plan, order)
+    read = asked.execution.fold(work, source.parts(), work.merge)
+    found = finish_evaluation(source, plan, read["state"], skipped, options)
+    whole = next(states for states in read["state"].values())
+    kept, truth = read["kept"], [part for part in read["truth"] if part is not None]
     return found, Rows(
         values=np.concatenate([v for v, _ in kept]) if kept else None,
         verdicts=np.concatenate([v for _, v in kept]) if kept else None,
-        truth=np.concatenate(named) if named and len(named) == len(truth) else None,
+        truth=np.concatenate(truth) if truth and len(truth) == len(read["truth"]) else None,
         ranks=whole[order.state_key],
-        ids=_ids(source, key, np.concatenate(known_rows)) if key is not None and kept else None,
+        ids=_ids(source, key, np.concatenate(read["known"])) if key is not None and kept else None,
     )
+
+
+@dataclass(frozen=True)
+class _RowsOf:
+    """The pass: the state of the metrics, and of each known row its place, its value in the order and its verdict.
+
+    Of more than `LIMIT` rows only the state is kept.
+    """
+
+    plan: EvaluationPlan
+    order: RankMetric[Any]
+
+    def __call__(self, part: Any) -> dict[str, Any]:
+        """What is kept of a part."""
+        total: dict[str, Any] = {"state": {}, "kept": [], "truth": [], "known": [], "rows": 0, "read": 0}
+        for batch in part.batches(fields=(*self.plan.fields, "label"), rows=self.plan.rows):
+            known = batch.known()
+            one: dict[str, Any] = {"state": self.plan.summarize(batch), "kept": [], "truth": []}
+            one |= {"known": [np.flatnonzero(batch.verdicts >= 0)], "rows": len(known), "read": len(batch)}
+            if len(known):
+                values, verdicts, _ = self.order.ordering(known)
+                one |= {"kept": [(values, verdicts)], "truth": [_names(known)]}
+            total = self.merge(total, one)
+        return total
+
+    def merge(self, a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
+        """Two neighbours as one."""
+        out = {name: a[name] + b[name] for name in ("kept", "truth", "rows", "read")}
+        out["known"] = [*a["known"], *(a["read"] + places for places in b["known"])]
+        if out["rows"] > LIMIT:
+            out |= {"kept": [], "truth": [], "known": []}
+        return {**out, "state": self.plan.merge(a["state"], b["state"])}
 
 
 def row_key(key: str | None, sources: Sequence[Source]) -> str | None:

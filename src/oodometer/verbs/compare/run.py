@@ -14,13 +14,18 @@ import numpy as np
 
 from ...arguments import checked, several
 from ...audits.joining import labelled
+from ...engines import Engine
 from ...errors import UsageError
+from ...kernels import limited_to
 from ...metrics import didma, nidma
 from ...metrics.didma import check_pair_of_weights
 from ...metrics.disca import WEIGHTS
+from ...passes.folding import Execution
+from ...passes.run_folder import run_folder as in_run_folder
 from ...results import Interval
 from ...results.comparison import Comparison, ModelRecord
 from ...results.evaluation import Evaluation
+from ...runs import places_of_run
 from ...store import Source
 from ..features import check_features
 from ..opening import Opener, in_name_order, renamings
@@ -60,7 +65,10 @@ def compare(
     threshold: float | None = None,
     features: str | Sequence[str] | None = None,
     classes: Sequence[int | str] | None = None,
+    engine: str | Engine = "local",
+    workers: int | None = None,
     seed: int = 0,
+    run_folder: str | os.PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """Compare two models or more as selective answerers.
@@ -95,6 +103,8 @@ def compare(
     features :
         Columns of your own that are the models' inputs, or "auto", as in `estimate`: the result says which of them
         moved from each model's file to that out of its domain and to its target, and what that explains.
+    engine, workers, run_folder :
+        Where the passes over the files run, and the folder that keeps the states of finished parts, as in `estimate`.
     progress :
         Called with (files done, files in all).
 
@@ -133,13 +143,17 @@ def compare(
     )
     given = {"out_of_domain": out_of_domain, "target": target, "names": names, "energy": energy}
     _check_numbers(len(models), {**given, "parameters": parameters})
-    opener = Opener(options.mapping, options.threshold, options.positive)
-    homes, said = _homes(models, labels, opener, options)
-    aways = [in_name_order(opener.open(data, classes)) for data in out_of_domain]
-    targets = [opener.open(data, axes=home.axes) for data, home in zip(target, homes, strict=False)]
-    opener.check()
-    moved = moved_columns(homes, aways, targets, options)
-    found = _compared(_titles(names, homes), homes, aways, targets, options)
+    places = {"models": models, "out_of_domain": out_of_domain, "target": target}
+    about = {} if run_folder is None else places_of_run(**{name: some for name, some in places.items() if some})
+    with limited_to(workers), in_run_folder(run_folder, {"verb": "compare", **about}) as folder:
+        options = replace(options, execution=Execution(engine, workers, folder=folder))
+        opener = Opener(options.mapping, options.threshold, options.positive)
+        homes, said = _homes(models, labels, opener, options)
+        aways = [in_name_order(opener.open(data, classes)) for data in out_of_domain]
+        targets = [opener.open(data, axes=home.axes) for data, home in zip(target, homes, strict=False)]
+        opener.check()
+        moved = moved_columns(homes, aways, targets, options)
+        found = _compared(_titles(names, homes), homes, aways, targets, options)
     models = tuple(replace(one, columns=columns) for one, columns in zip(found.models, moved, strict=True))
     return replace(found, models=models, warnings=(*said, *found.warnings))
 

@@ -11,7 +11,8 @@ import numpy as np
 from ...errors import NotApplicable, UsageError
 from ...results import Curve, Interval, percent
 from ...store import Source
-from ..estimate import estimate
+from ..estimate import estimated
+from ..estimate.options import EstimateOptions
 from .options import CompareOptions
 
 __all__ = ["findings_on_targets", "label_free"]
@@ -24,8 +25,10 @@ def label_free(home: Source, target: Source, options: CompareOptions) -> dict[st
     without. truth : where the target's rows are labelled after all. curve, answers, auc_coverage : of the
     accuracy-coverage curve from the rate of being right at each confidence in the domain; absent where there is none.
     """
+    how: dict[str, Any] = {"level": options.level, "seed": options.seed, "execution": options.execution}
+    asked = EstimateOptions(target_accuracies=tuple(options.require), **how)
     try:
-        found = estimate(home, target, target_accuracies=tuple(options.require), level=options.level, seed=options.seed)
+        found = estimated(home, target, asked)
     except NotApplicable as error:
         raise UsageError(f"{target.name or 'the target'}: nothing can be estimated: {error}") from None
     head, curve = found.headline, found.risk_coverage

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -17,11 +16,12 @@ from ...discriminators.base import check_pairs
 from ...errors import InputError
 from ...models.artifacts import fingerprint
 from ...models.base import Progress
+from ...runs import Manifest
 from ...store.artifact_cache import read_artifact, write_artifact
 from .folder import noting_cuts
 from .training import idle_threads
 
-__all__ = ["Asked", "asking", "existing_judges", "forget", "judging_home", "stamp"]
+__all__ = ["Asked", "asking", "existing_judges", "judging_home", "stamp"]
 
 STEPS = 1000  # of the progress of one judge
 MOST = 2  # labels of a classifier among which 1 may be taken for Correct
@@ -75,17 +75,18 @@ def asking(
     outputs: Sequence[str],
     *,
     home: Path | None = None,
+    run: Manifest | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Asked]:
     """Inside, judges are asked for P(Correct), no more threads than there are idle cores.
 
     ``members`` come with a name that tells them apart. With ``home`` an interrupted judging goes on behind the last
-    judge that answered; the caller removes it.
+    judge that answered, which ``run`` notes; the caller removes it.
     """
     given, found = check_pairs(inputs, outputs)
     rules = all(isinstance(judge, RuleDiscriminator) for judge, _ in members)
     with nullcontext() if rules else idle_threads(), noting_cuts(home) as cuts:
-        yield Asked(members, given, found, home, progress, cuts)
+        yield Asked(members, (given, found), home, run, progress, cuts)
 
 
 class Asked:
@@ -98,13 +99,15 @@ class Asked:
     def __init__(
         self,
         members: Sequence[tuple[Discriminator, str]],
-        inputs: list[str],
-        outputs: list[str],
+        pairs: tuple[list[str], list[str]],
         home: Path | None,
+        run: Manifest | None,
         progress: Progress | None,
         cuts: list[str],
     ) -> None:
         self.members, self.home, self.progress, self.cuts = members, home, progress, cuts
+        self._run = run
+        inputs, outputs = pairs
         self._pairs = fingerprint({"pairs": [inputs, outputs]})
         self._rows = [row for row, output in enumerate(outputs) if output.strip()]
         self.inputs, self.outputs = [inputs[row] for row in self._rows], [outputs[row] for row in self._rows]
@@ -132,6 +135,8 @@ class Asked:
                     path.parent.mkdir(parents=True, exist_ok=True)
                     write_artifact(path, "answers", {"probabilities": self.said[place].tolist(), "cut": cut})
             self._tell(1, 1)
+            if self._run is not None:
+                self._run.tell(place + 1, len(self.members), int(known is None))
             self.cut = max(self.cut, cut)
 
     def take(self, probabilities: Array) -> None:
@@ -147,12 +152,6 @@ class Asked:
     def _tell(self, done: int, total: int) -> None:
         if self.progress is not None:
             self.progress(self._place * STEPS + STEPS * done // max(total, 1), STEPS * len(self.members))
-
-
-def forget(home: Path | None) -> None:
-    """Remove what was kept."""
-    if home is not None:
-        shutil.rmtree(home, ignore_errors=True)
 
 
 def _kept(path: Path, rows: int) -> dict[str, Any] | None:

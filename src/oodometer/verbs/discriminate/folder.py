@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -72,7 +71,6 @@ def finish(home: Path, panel: Panel, about: Mapping[str, Any], write_more: Calla
         write_atomic(part / ABOUT, json.dumps(sealed, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
         if home.is_dir():
             home.rmdir()  # only an empty one
-    shutil.rmtree(training_home(home), ignore_errors=True)
 
 
 @contextmanager

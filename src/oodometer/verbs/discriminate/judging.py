@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,11 @@ from ...discriminators import HALF, Panel
 from ...errors import InputError
 from ...metrics.vote_rules import check_agree
 from ...predictions import Predictions
-from ...store import refuse_clashes, when_written, write_predictions
+from ...runs import passing, places_said
+from ...store import refuse_clashes, write_predictions
 from ...store.files import format_of
 from ..opening import Opener
-from .asking import asking, forget, judging_home
+from .asking import asking, judging_home
 from .judged import JudgedOutputs, metric_numbers, vote_numbers, with_slack
 from .jury import Jury, jury_of, own_confidence
 from .options import JudgingOptions
@@ -136,41 +136,44 @@ def judge_outputs(
     record, further, warnings = _without(rows.record, jury)
     check_agree(agree, len(jury.names) + further)
     home = None if out is None else judging_home(out)
-    with asking(jury.members, *_pairs(rows, labels), home=home, progress=progress) as asked:
-        for judge, told in asked.unanswered():
-            asked.take(judge.probabilities(asked.inputs, asked.outputs, progress=told))
-    said = _said(jury, asked.said, rows, labels)
-    accept = jury.accept if labels is None else calibrated(said[:, len(rows.inputs) :], labels, level)
-    said = said[:, : len(rows.inputs)]
-    empty = sum(not (one or "").strip() for one in rows.outputs or ())
-    if empty:
-        warnings.append(f"{empty} of {len(rows.inputs)} outputs are empty: they are judged Incorrect without asking")
-    record, numbers, more = _judged(_with_truth(record, rows), rows, said, replace(jury, accept=accept), options)
-    warnings += more
-    names = record.names["judge"] if jury.metric == "exact" else jury.names
-    if out is not None:
-        write_predictions(_flat(record) if format_of(Path(out)) == "csv" else record, out)
-    when_written(partial(forget, home))
-    accepted = None
-    if pseudo_labels is not None:
-        accepted = accepted_outputs(record, agree=numbers["agree"], level=level)
-        warnings += _export(accepted, pseudo_labels)
-    return JudgedOutputs(
-        name=rows.name,
-        rows=len(rows.inputs),
-        metric=jury.metric,
-        judges=tuple(names),
-        **numbers,
-        empty=empty,
-        cut=asked.cut,
-        warnings=(*warnings, *asked.cuts),
-        level=level,
-        seed=seed,
-        record=record,
-        out=None if out is None else str(out),
-        pseudo_labels=accepted,
-        pseudo_out=None if pseudo_labels is None else str(pseudo_labels),
-    )
+    about = {"verb": "discriminate predict", **places_said(judges=judges, outputs=outputs, out=out)}
+    with passing(home, about) as run:
+        with asking(jury.members, *_pairs(rows, labels), home=home, run=run, progress=progress) as asked:
+            for judge, told in asked.unanswered():
+                asked.take(judge.probabilities(asked.inputs, asked.outputs, progress=told))
+        said = _said(jury, asked.said, rows, labels)
+        accept = jury.accept if labels is None else calibrated(said[:, len(rows.inputs) :], labels, level)
+        said = said[:, : len(rows.inputs)]
+        empty = sum(not (one or "").strip() for one in rows.outputs or ())
+        if empty:
+            warnings.append(
+                f"{empty} of {len(rows.inputs)} outputs are empty: they are judged Incorrect without asking"
+            )
+        record, numbers, more = _judged(_with_truth(record, rows), rows, said, replace(jury, accept=accept), options)
+        warnings += more
+        names = record.names["judge"] if jury.metric == "exact" else jury.names
+        if out is not None:
+            write_predictions(_flat(record) if format_of(Path(out)) == "csv" else record, out)
+        accepted = None
+        if pseudo_labels is not None:
+            accepted = accepted_outputs(record, agree=numbers["agree"], level=level)
+            warnings += _export(accepted, pseudo_labels)
+        return JudgedOutputs(
+            name=rows.name,
+            rows=len(rows.inputs),
+            metric=jury.metric,
+            judges=tuple(names),
+            **numbers,
+            empty=empty,
+            cut=asked.cut,
+            warnings=(*warnings, *asked.cuts),
+            level=level,
+            seed=seed,
+            record=record,
+            out=None if out is None else str(out),
+            pseudo_labels=accepted,
+            pseudo_out=None if pseudo_labels is None else str(pseudo_labels),
+        )
 
 
 def _rows(outputs: Any, options: JudgingOptions) -> tuple[TextRows, TextRows | None]:

@@ -21,6 +21,7 @@ from ...models.artifacts import fingerprint
 from ...models.torch.library import idle_cores, on_gpu, one_torch_thread
 from ...models.torch.library import torch as load_torch
 from ...results import plain
+from ...runs import Manifest, passing, places_said
 from ...store import write_predictions
 from ..opening import Opener
 from .first_judge import stop_at_a_coin
@@ -214,19 +215,21 @@ def train_judges(
     if done is not None:
         common |= {"thresholds": done.get("thresholds"), "warnings": tuple(done["warnings"])}
         return TrainedJudges(**common, held_out=revived(done["held_out"]), kept=True)
-    panel, cuts = _panel(data, training_home(home), options)
-    with _threads(options), noting_cuts(None):
-        told = _part(progress, 1 - _HELD, 1.0)
-        found, record = worth(panel, data.held, metric=metric, level=level, seed=seed, progress=told)
-        thresholds, why = _thresholds(panel, data.outputs, options)
-    warnings = (*data.warnings, *cuts, *no_better_than_a_coin(found), *why)
-    result = TrainedJudges(**common, held_out=found, warnings=warnings, thresholds=thresholds)
-    finish(
-        home,
-        panel,
-        {**result.to_dict(), "argv": None, "folder": None, "training": training},
-        lambda folder: write_predictions(record, folder / HELD_OUT),
-    )
+    load_torch()  # its absence is told before a folder is made
+    with passing(training_home(home), {"verb": "discriminate train", **places_said(pairs=pairs, out=out)}) as run:
+        panel, cuts = _panel(data, training_home(home), options, run)
+        with _threads(options), noting_cuts(None):
+            told = _part(progress, 1 - _HELD, 1.0)
+            found, record = worth(panel, data.held, metric=metric, level=level, seed=seed, progress=told)
+            thresholds, why = _thresholds(panel, data.outputs, options)
+        warnings = (*data.warnings, *cuts, *no_better_than_a_coin(found), *why)
+        result = TrainedJudges(**common, held_out=found, warnings=warnings, thresholds=thresholds)
+        finish(
+            home,
+            panel,
+            {**result.to_dict(), "argv": None, "folder": None, "training": training},
+            lambda folder: write_predictions(record, folder / HELD_OUT),
+        )
     return result
 
 
@@ -293,10 +296,8 @@ def _thresholds(
         return None, [f"the judges accept from P(Correct) 0.5 on: {error}"]
 
 
-def _panel(data: _Data, state: Path, options: TrainingOptions) -> tuple[Panel, list[str]]:
+def _panel(data: _Data, state: Path, options: TrainingOptions, run: Manifest | None) -> tuple[Panel, list[str]]:
     """The trained judges, and what was said of pairs that are too long; ``state`` holds an unfinished training."""
-    load_torch()  # its absence is told before a folder is made
-    state.mkdir(parents=True, exist_ok=True)
     make: Callable[[int], Discriminator] = options.judge
     learnt, held, first = data.learnt, data.held, _PRETRAINED if options.pretraining else 0.0
     # One for both calls below: a cluster is started once.
@@ -306,13 +307,14 @@ def _panel(data: _Data, state: Path, options: TrainingOptions) -> tuple[Panel, l
             start = _pretrained(learnt, state, options, _part(options.progress, 0.0, first))
             make = partial(options.judge, start=str(start))
         seeds = range(options.seed * SEEDS, options.seed * SEEDS + options.judges)
+        noted = _Noted(run, options.judges)
 
         def trained(some: Sequence[int], stop: float) -> Panel:
             pairs = learnt.inputs, learnt.outputs, _targets(learnt, options.metric)
             more: dict[str, Any] = {
                 "dev": (held.inputs, held.outputs, _targets(held, options.metric)),
                 "checkpoint": state,
-                "progress": _part(options.progress, first, stop),
+                "progress": noted.telling(len(some), _part(options.progress, first, stop)),
             }
             if runner is not None:
                 return Panel.train_on(runner, make, some, pairs, **more)
@@ -365,6 +367,29 @@ def _part(progress: Progress | None, start: float, stop: float) -> Progress | No
 def _threads(options: TrainingOptions) -> AbstractContextManager[None]:
     """The threads of all networks: one, as a task has, where judges are tasks; else as many as there are idle cores."""
     return one_torch_thread() if options.in_tasks else idle_threads()
+
+
+class _Noted:
+    """Notes how many judges are trained, and how many of them by this run; one for all calls of a training."""
+
+    def __init__(self, run: Manifest | None, judges: int) -> None:
+        self.run, self.judges = run, judges
+        self._trained, self._seen = 0, False
+
+    def telling(self, some: int, progress: Progress | None) -> Progress:
+        """Progress of the training of the first ``some`` judges."""
+
+        def tell(done: int, total: int) -> None:
+            trained, rest = divmod(done * some, max(total, 1))
+            self._seen |= rest > 0  # of a judge that was kept only the end is told
+            if trained > self._trained:
+                if self.run is not None:
+                    self.run.tell(trained, self.judges, int(self._seen))
+                self._trained, self._seen = trained, False
+            if progress is not None:
+                progress(done, total)
+
+        return tell
 
 
 @contextmanager

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .run import estimate
+from .run import estimate, estimated
 
-__all__ = ["estimate"]
+__all__ = ["estimate", "estimated"]

@@ -13,7 +13,7 @@ from ...estimators import SourceAccuracy
 from ...passes.below_chance import label_warnings
 from ...passes.decisions import decisions_said
 from ...passes.fitting import fit_plan, quick_methods
-from ...passes.folding import enter_phase
+from ...passes.folding import Execution, enter_phase
 from ...passes.metrics import MetricsAsked
 from ...passes.plan import EstimationPlan, batch_rows, rounding
 from ...predictions import Predictions
@@ -85,7 +85,8 @@ def trials_of(record: Predictions, options: EstimateOptions, metrics: MetricsAsk
         cache=options.backtest,
         metrics=None if metrics is None else metrics.quick,
     )
-    return run_backtest(record, asked, enter_phase(options.execution.progress, "backtest"))
+    # a second at most, which no engine is worth that must be started or sent the rows
+    return run_backtest(record, asked, Execution(progress=enter_phase(options.execution.progress, "backtest")))
 
 
 def _with_exact_source(plan: EstimationPlan, read: Sequence[Reference]) -> EstimationPlan:

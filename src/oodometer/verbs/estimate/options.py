@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import UsageError
+from ...errors import UsageError, visible
 from ...estimators.class_metrics import class_metrics_asked, metric_name
 from ...headline.alarms import alarm_rules, check_when
 from ...headline.falls import check_margin
@@ -21,11 +21,19 @@ from ...passes.chunking import Chunks, parse_chunks
 from ...passes.folding import Execution
 from ...predictions import FIELDS
 from ...registry import find
-from ...results.alarms import AlarmRule, FailWhen
+from ...results.alarms import ASKED, AlarmRule, FailWhen
 from ...results.backtest import Backtest
 from ...results.estimation import ASSUMPTIONS
 
+if TYPE_CHECKING:
+    from ...histories import Recorder
+
 __all__ = ["EstimateOptions", "watched_metrics"]
+
+_KEPT = (
+    "methods", "level", "by", "every", "calibrator", "threshold", "assume", "metrics", "margin", "fail_below",
+    "fail_drop", "fail_when", "alarms", "seed",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,9 @@ class EstimateOptions:
     fail_drop: float | Mapping[str, float] | None = None
     fail_when: str = "value"
     seed: int = 0
+    store: Any = None
+    job: str | None = None
+    alarms: str = "all"
     execution: Execution = field(default_factory=Execution)
 
     def __post_init__(self) -> None:
@@ -65,7 +76,7 @@ class EstimateOptions:
         check_margin(self.margin)
         if self.by is not None and self.every is not None:
             raise UsageError("give --by or --every, not both")
-        _ = self.chunks, self.alarm_rules, self.when  # refused before the work
+        _ = self.chunks, self.alarm_rules, self.when, self.recorder  # refused before the work
         for name in self.methods or ():
             find("estimator", name)
         if self.payoff is not None:
@@ -102,6 +113,31 @@ class EstimateOptions:
     def when(self) -> FailWhen:
         """What an alarm is judged by."""
         return check_when(self.fail_when)
+
+    @cached_property
+    def recorder(self) -> Recorder | None:
+        """What takes the run to its store; `UsageError` for words that ask for a store where none is given."""
+        if self.alarms not in ASKED:
+            raise UsageError(f"--alarms: expected one of {', '.join(ASKED)}, got {self.alarms!r}")
+        if self.store is None:
+            for given, why in ((self.job is not None, "--job"), (self.alarms != "all", f"--alarms {self.alarms}")):
+                if given:
+                    raise UsageError(f"{why} needs a store of past runs; give --store FILE or --store postgresql://...")
+            return None
+        if self.job is not None and not self.job.strip():
+            raise UsageError("--job: expected a name, got an empty one")
+        from ...histories import Recorder, open_store
+
+        job = None if self.job is None else visible(self.job.strip())
+        return Recorder(open_store(self.store), job, self.alarms, self._told())
+
+    def _told(self) -> dict[str, Any]:
+        """What a store keeps of the options."""
+        told: dict[str, Any] = {}
+        for name in _KEPT:
+            value = getattr(self, name)
+            told[name] = list(value) if isinstance(value, tuple) else value
+        return told
 
     @property
     def extra_columns(self) -> list[str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, final
 
 from ...kernels import cores, pool
+from ...passes.needed_fields import SPARED
 from ...predictions import Predictions
 from ...store import Part
 
@@ -53,14 +55,21 @@ class _Ahead(Part):
         self._coming: Future[list[Predictions]] | None = coming
 
     def batches(self, fields: Iterable[str] | None = None, rows: int = 65_536) -> Iterator[Predictions]:
-        """The batches from memory; read anew where others are asked for, or they were let go."""
+        """The batches from memory, with all fields; read anew where others are asked for, or they were let go."""
         coming = self._coming
-        if coming is None or coming.cancelled() or fields is not None or rows != self._rows:
+        if coming is None or coming.cancelled() or rows != self._rows:
             return self._part.batches(fields, rows)
-        return self._handed_out(coming)
+        asked = None if fields is None else set(fields)
+        there = coming.result()
+        left = set() if asked is None or not there else set(there[0].fields) - asked
+        if not left <= SPARED:  # one of them may stand in for a field that is absent: the source knows
+            return self._part.batches(asked, rows)
+        return self._handed_out(there, left)
 
-    def _handed_out(self, coming: Future[list[Predictions]]) -> Iterator[Predictions]:
-        yield from coming.result()
+    def _handed_out(self, batches: list[Predictions], left: set[str]) -> Iterator[Predictions]:
+        absent: dict[str, Any] = dict.fromkeys(left)
+        for batch in batches:
+            yield replace(batch, **absent) if left else batch
         self._coming = None
 
     def __reduce__(self) -> Any:

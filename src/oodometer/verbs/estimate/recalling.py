@@ -47,6 +47,9 @@ ASKED = (
     "fail_below",
     "fail_drop",
     "fail_when",
+    "store",
+    "job",
+    "alarms",
     "execution",
 )
 """Options that only say what is asked about a target."""

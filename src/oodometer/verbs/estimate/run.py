@@ -20,14 +20,15 @@ from ...passes.base import State
 from ...passes.below_chance import FIELDS_NEEDED, label_warnings
 from ...passes.decisions import check_rule
 from ...passes.folding import Execution, enter_phase
+from ...passes.needed_fields import needed_fields
 from ...passes.plan import EstimationPlan, batch_rows, rounding
-from ...passes.run_folder import places_of_run
 from ...passes.run_folder import run_folder as in_run_folder
 from ...passes.slicing import WHOLE
 from ...predictions import Predictions
 from ...results import Skipped
 from ...results.backtest import Backtest
 from ...results.estimation import Estimation
+from ...runs import places_of_run
 from ...store import Part, Source
 from ..features import check_features, with_features
 from ..fitted import Fitted, FittedSource
@@ -40,7 +41,7 @@ from .options import EstimateOptions, watched_metrics
 from .recalling import asked_as_fitted, figures_of, recalled
 from .reference_figures import reference_figures
 
-__all__ = ["estimate"]
+__all__ = ["estimate", "estimated"]
 
 _MANY_ROWS = 1 << 18  # of a target, from which on a batch keeps its share of samples alone
 _SLOW = {"threshold-distance": 200_000}  # target rows above which a method must be asked for by name
@@ -79,6 +80,9 @@ def estimate(
     workers: int | None = None,
     seed: int = 0,
     run_folder: str | Path | None = None,
+    store: Any = None,
+    job: str | None = None,
+    alarms: str = "all",
     progress: Callable[[int, int], None] | None = None,
 ) -> Estimation:
     """Estimate the accuracy of a model on unlabelled data, by every method that the data can feed.
@@ -154,11 +158,18 @@ def estimate(
         of a target that has grown (a folder of Parquet, Arrow or NPZ files) only new files are read; the result is that
         of a run from the start. Parts are read anew where their file, the reference, the options that shape what is
         learnt, or the version of this package has changed.
+    store, job :
+        Store of past runs that the answer is added to: the path of a file (SQLite), or
+        ``"postgresql://user@host/database"``; `oodometer.history` reads it. Runs of one ``job`` belong together; by
+        default it is the name of the reference. The store is looked at before the work.
+    alarms :
+        Which alarms count: "all", or with a store "new", those that stood in no earlier run of the job.
     progress :
         Called with (parts done, parts in all).
 
-    Raises `InputError` for input that cannot become a number, `UsageError` for a call that makes no sense; a
-    method that does not apply is skipped with its reason.
+    Raises `InputError` for input that cannot become a number, `UsageError` for a call that makes no sense, and
+    `oodometer.errors.NotStoredError`, which holds the answer, where the store did not take it; a method that does not
+    apply is skipped with its reason.
 
     >>> reference = {"probabilities": [[0.9, 0.1], [0.8, 0.2], [0.6, 0.4]] * 40, "label": [0, 0, 1] * 40}
     >>> found = estimate(reference, {"probabilities": [[0.9, 0.1], [0.6, 0.4]] * 40}, methods=["source", "atc"])
@@ -190,15 +201,23 @@ def estimate(
         fail_drop=fail_drop,
         fail_when=fail_when,
         seed=seed,
+        store=store,
+        job=job,
+        alarms=alarms,
         execution=Execution(engine, workers, progress),
     )
+    recorder = options.recorder
+    if recorder is not None:
+        recorder.store.check()
     about = {} if run_folder is None else {"verb": "estimate", **places_of_run(reference=reference, target=target)}
     with limited_to(workers), in_run_folder(run_folder, about) as folder:
-        options = replace(options, execution=replace(options.execution, folder=folder))
-        return _estimate(reference, target, options)
+        placed = replace(options, execution=replace(options.execution, folder=folder))
+        found = estimated(reference, target, placed)
+    return found if recorder is None else recorder.record(found, reference)
 
 
-def _estimate(reference: Any, target: Any, options: EstimateOptions) -> Estimation:
+def estimated(reference: Any, target: Any, options: EstimateOptions) -> Estimation:
+    """The estimate, with options that are checked already; files or opened sources."""
     hearer = options.execution.progress
     enter_phase(hearer, "reading")
     opener = Opener(options.mapping, options.threshold, options.positive)
@@ -270,6 +289,7 @@ def _for_target(
     skipped = [*fitted.skipped, *unfed, *fitted.unmade, *slow]
     if not plan.methods:
         raise none_applies(skipped, "data that at least one method can use", target)
+    plan = replace(plan, fields=needed_fields(plan, beginning))
     said = [] if beginning.rounded is None else [rounding(beginning.rounded, "the target's")]
     return replace(fitted, plan=plan, skipped=skipped, warnings=[*fitted.warnings, *said])
 

@@ -87,10 +87,14 @@ def ask_elsewhere(
     many = _batches(examples, options)
     each = max(_PER_TASK, -(-many // _MOST))
     # The last one has no end: batches of a file may be smaller than asked for, and so more than counted.
+    parts.tell(many)
     starts = list(range(0, many, each))
     stretches = [(start, start + each if start + each < many else None) for start in starts]
 
     def tell(stretch: tuple[int, int | None]) -> None:
+        before = parts.done
+        parts.look()
+        parts.tell(many, worked=parts.done - before)
         if progress is not None:
             rows = examples.rows or many * options.batch_rows
             progress(min(rows, (stretch[1] or many) * options.batch_rows), examples.rows or 0)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, final
 
 from ...predictions import Predictions
+from ...runs import Manifest, cleared
 from ...store import as_source
 from ...store.artifact_cache import read_artifact, write_artifact
 from ...store.write import write_part
@@ -24,18 +24,19 @@ class Parts:
     home : the folder that they lie in; None keeps them in memory.
     job : fingerprint of model, data and options; what another job left in the folder is removed.
     extra : further columns that the parts carry.
+    run : where it is noted how far the job is, in the same folder.
     """
 
-    def __init__(self, home: Path | None, job: str, extra: tuple[str, ...]) -> None:
-        self.home, self.job, self.extra = home, job, extra
+    def __init__(self, home: Path | None, job: str, extra: tuple[str, ...], run: Manifest | None = None) -> None:
+        self.home, self.job, self.extra, self._run = home, job, extra, run
         self._held: list[Predictions] = []
         self.notes: list[dict[str, Any]] = []
         if home is None:
             return
         found = read_artifact(home / "job.json", "predictions") if home.is_dir() else None
         if found != job:
-            shutil.rmtree(home, ignore_errors=True)
-            home.mkdir(parents=True)
+            home.mkdir(parents=True, exist_ok=True)
+            cleared(home)
             write_artifact(home / "job.json", "predictions", job)
         self.look()
 
@@ -65,6 +66,11 @@ class Parts:
         if place == self.done:
             self.notes.append(note)
 
+    def tell(self, many: int, worked: int = 0) -> None:
+        """Note how far the job is: ``many`` batches in all, as far as that is known."""
+        if self._run is not None:
+            self._run.tell(self.done, many, worked)
+
     def records(self) -> Iterator[Predictions]:
         """All batches in their order."""
         if self.home is None:
@@ -73,11 +79,6 @@ class Parts:
         for place, note in enumerate(self.notes):
             if not note.get("empty"):
                 yield read_all(self.home / f"{self._name(place)}.parquet", self.extra)
-
-    def remove(self) -> None:
-        """Remove the folder, once the whole file is written."""
-        if self.home is not None:
-            shutil.rmtree(self.home, ignore_errors=True)
 
     def _note(self, place: int) -> dict[str, Any] | None:
         assert self.home is not None

@@ -19,6 +19,7 @@ from ...models.torch.library import on_gpu
 from ...predictions import Predictions
 from ...results import Interval
 from ...results.prediction import Prediction
+from ...runs import passing, places_said
 from ...store import refuse_clashes, write_predictions
 from ...store.harness import LogOptions
 from ...version import __version__
@@ -168,14 +169,16 @@ def predict(
         only_shift(augmentation, "a table" if examples.modality == "table" else "texts")
     if out is not None:
         _check_out(Path(out))
-    parts = Parts(*_job(model, examples, options, out))
-    if engine is None and workers is None:
-        truncated, skipped = _ask_all(asked, examples, parts, options, progress)
-    else:
-        runner = task_engine(engine, workers, gpu=options.device != "cpu" and on_gpu(options.device))
-        done = ask_elsewhere(runner, model, data, examples, options, parts, progress)
-        truncated, skipped = _told(examples, parts, done)
-    return _finished(model, asked, examples, parts, out, truncated, skipped)
+    home, job, extra = _job(model, examples, options, out)
+    with passing(home, {"verb": "predict", **places_said(model=model, data=data, out=out)}) as run:
+        parts = Parts(home, job, extra, run)
+        if engine is None and workers is None:
+            truncated, skipped = _ask_all(asked, examples, parts, options, progress)
+        else:
+            runner = task_engine(engine, workers, gpu=options.device != "cpu" and on_gpu(options.device))
+            done = ask_elsewhere(runner, model, data, examples, options, parts, progress)
+            truncated, skipped = _told(examples, parts, done)
+        return _finished(model, asked, examples, parts, out, truncated, skipped)
 
 
 def _check_out(out: Path) -> None:
@@ -218,6 +221,8 @@ def _ask_all(
 ) -> tuple[int, list[tuple[str, str]]]:
     """Ask about batch after batch; the number of inputs that were cut, and what could not be read."""
     total, done = examples.rows or 0, 0
+    many = -(-total // options.batch_rows)
+    parts.tell(many)
     for place, batch in enumerate(examples.batches(options.batch_rows, skip=options.skip)):
         if place >= parts.done:
 
@@ -226,6 +231,7 @@ def _ask_all(
                     progress(before + rows * at // max(all_, 1), total)
 
             ask_batch(asked, examples, batch, options, parts, place, tell)
+            parts.tell(many, worked=1)
         done += batch.read
         if progress is not None:
             progress(done, total)
@@ -258,7 +264,6 @@ def _finished(
     record = Predictions.concat(list(parts.records()))
     if out is not None:
         write_predictions(record, out)
-        parts.remove()
     known = record.verdicts if record.label is not None else None
     accuracy = None
     if known is not None and (known >= 0).any():

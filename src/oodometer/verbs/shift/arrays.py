@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
@@ -40,11 +40,14 @@ def shift_arrays(job: Job, name: str | None) -> tuple[int, tuple[()], list[tuple
     fingerprint = job.fingerprint(examples.stamp)
     rows = len(examples.arrays[examples.input])
     if job.several:
-        with filling(job.out, fingerprint) as part:
+        with filling(job.out, fingerprint, job.about) as (part, run):
+            before = _there(job, part)
             if job.engine is not None:
-                _in_tasks(job, name, part, examples.stamp, rows)
+                _in_tasks(replace(job, run=run), name, part, examples.stamp, rows)
             for number in range(len(job.shifts)):
                 _write_copy(job, examples, part, number)
+                if job.engine is None:
+                    run.tell(number + 1, len(job.shifts), int(number not in before))
         homes = [job.folder(job.out, shift, severity) for shift, severity in job.shifts]
         return rows, (), [(home / job.source.name, home / MANIFEST) for home in homes]
     ((shift, severity),) = job.shifts
@@ -71,14 +74,21 @@ class _Task:
 def _in_tasks(job: Job, name: str | None, part: Path, stamp: Any, rows: int) -> None:
     """Write the copies that are not there yet, one a task."""
     assert job.engine is not None
-    rest = [i for i, (s, severity) in enumerate(job.shifts) if not (job.folder(part, s, severity) / MANIFEST).is_file()]
-    done = iter(range(len(job.shifts) - len(rest) + 1, len(job.shifts) + 1))
-    run_tasks(
-        job.engine,
-        _Task(job.sent, name, part, stamp),
-        rest,
-        on_done=lambda _: job.tell(next(done) * rows, len(job.shifts) * rows),
-    )
+    there, every = _there(job, part), len(job.shifts)
+    done = iter(range(len(there) + 1, every + 1))
+
+    def tell(_: int) -> None:
+        copies = next(done)
+        job.tell(copies * rows, every * rows)
+        job.finished(copies, every, worked=1)
+
+    rest = [number for number in range(every) if number not in there]
+    run_tasks(job.engine, _Task(job.sent, name, part, stamp), rest, on_done=tell)
+
+
+def _there(job: Job, part: Path) -> set[int]:
+    """The copies that an earlier run has finished."""
+    return {i for i, (s, severity) in enumerate(job.shifts) if (job.folder(part, s, severity) / MANIFEST).is_file()}
 
 
 @lru_cache(maxsize=1)

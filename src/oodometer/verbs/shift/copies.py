@@ -11,6 +11,7 @@ from typing import Any, final
 
 from ...errors import InputError, UsageError
 from ...results.text_shifting import ShiftedTexts, TextShifting
+from ...runs import places_said
 from ...shifts import TextShift
 from ...shifts.text import Dropped
 from ...store import together, write_atomic, write_result
@@ -114,15 +115,24 @@ class TextJob:
         read = [str(self._source.absolute()), stamp.st_size, stamp.st_mtime_ns, self.texts.column, self.texts.where]
         job = json.dumps([self.command, read, what, self.seed, __version__], sort_keys=True, default=str)
         out = []
-        with filling(self.out, checksum(job)) as part:
+        about = {"verb": self.command, **places_said(data=self._source, out=self.out)}
+        with filling(self.out, checksum(job), about) as (part, run):
             if elsewhere is not None:
                 rest = [one for one in asked if self._kept(*self._places(one, part)) is None]
-                elsewhere(rest, part, lambda more: self._tell(len(asked) - len(rest) + more, len(asked)))
+                before = len(asked) - len(rest)
+
+                def told(more: int) -> None:
+                    self._tell(before + more, len(asked))
+                    run.tell(before + more, len(asked), 1)
+
+                elsewhere(rest, part, told)
             for done, one in enumerate(asked):
                 place, final = self._places(one, part)
                 kept = self._kept(place, final)
                 turn = done, len(asked)
                 out.append(kept or self._write(one, place, final, write_atomic, turn))
+                if elsewhere is None:
+                    run.tell(done + 1, len(asked), int(kept is None))
         return out
 
     def write_copy(self, asked: Asked, part: Path) -> None:

@@ -6,7 +6,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,8 @@ def shift_folder(job: Job) -> tuple[int, Skipped, list[tuple[Path, Path]]]:
     stamp = [[str(one), *file_stamp(one)] for one in files]
     fingerprint = job.fingerprint(stamp)
     skipped: Skipped = ()
-    with filling(job.out, fingerprint) as part:
+    with filling(job.out, fingerprint, job.about) as (part, run):
+        job = replace(job, run=run)
         made = _in_tasks(job, files, names, part) if job.engine is not None else {}
         for number, (shift, severity) in enumerate(job.shifts):
             place = job.folder(part, shift, severity)
@@ -55,6 +56,7 @@ def shift_folder(job: Job) -> tuple[int, Skipped, list[tuple[Path, Path]]]:
                 )
                 write_atomic(place / MANIFEST, told)
             job.tell(done + len(files), len(job.shifts) * len(files))
+            job.finished(done + len(files), len(job.shifts) * len(files))
     places = [job.folder(job.out, shift, severity) for shift, severity in job.shifts]
     return len(files) - len(skipped), skipped, [(one, one / MANIFEST) for one in places]
 
@@ -101,7 +103,7 @@ class _Task:
     job: Job
 
     def __call__(self, stretch: _Stretch) -> tuple[int, Skipped]:
-        return stretch.number, _shift_stretch(self.job, stretch, lambda row: None)
+        return stretch.number, _shift_stretch(self.job, stretch, lambda row, many: None)
 
 
 def _in_tasks(job: Job, files: Sequence[Path], names: Sequence[Path], part: Path) -> dict[int, Skipped]:
@@ -120,6 +122,7 @@ def _in_tasks(job: Job, files: Sequence[Path], names: Sequence[Path], part: Path
         nonlocal done
         done += len(stretch.files)
         job.tell(done, len(job.shifts) * len(files))
+        job.finished(done, len(job.shifts) * len(files), len(stretch.files))
 
     skipped: dict[int, Skipped] = {}
     for number, some_skipped in run_tasks(job.engine, _Task(job.sent), stretches, on_done=tell):
@@ -131,17 +134,25 @@ def _shift_all(job: Job, number: int, files: Sequence[Path], names: Sequence[Pat
     """Shift all images of a copy in this process."""
     before, total = number * len(files), len(job.shifts) * len(files)
     whole = _Stretch(number, place, 0, tuple(files), tuple(names))
-    return _shift_stretch(job, whole, lambda row: job.tell(before + row + 1, total))
+
+    def tell(row: int, many: int) -> None:
+        job.tell(before + row + 1, total)
+        job.finished(before + row + 1, total, many)
+
+    return _shift_stretch(job, whole, tell)
 
 
-def _shift_stretch(job: Job, stretch: _Stretch, tell: Callable[[int], None]) -> Skipped:
-    """Shift every image of a stretch that is not there yet; what does not decode is left out, or refused."""
+def _shift_stretch(job: Job, stretch: _Stretch, tell: Callable[[int, int], None]) -> Skipped:
+    """Shift every image of a stretch that is not there yet; what does not decode is left out, or refused.
+
+    ``tell(row, many)`` hears of the last row that is written, and how many with it.
+    """
     shift, severity = job.shifts[stretch.number]
     skipped: list[tuple[str, str]] = []
     for rows, images in _decoded(job, stretch, skipped):
         for row, image in zip(rows, _shifted(shift, images, severity, job.seed, rows), strict=True):
             _write(image, stretch.place / stretch.names[row - stretch.first])
-        tell(rows[-1])
+        tell(rows[-1], len(rows))
     return tuple(skipped)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +14,8 @@ from typing import Any
 from ...engines import Engine
 from ...errors import InputError, UsageError, WorkError
 from ...results.shifting import ShiftedCopy, Shifting
+from ...runs import LOCK, Manifest, cleared, places_said, running
+from ...runs import MANIFEST as RUN
 from ...shifts import ImageShift
 from ...store.artifact_cache import checksum, read_artifact, write_artifact
 from ...version import __version__
@@ -39,17 +41,23 @@ class Job:
     skip: bool
     argv: str | None
     progress: Callable[[int, int], None] | None
+    run: Manifest | None = None
     engine: Engine | None = None
 
     @property
     def sent(self) -> Job:
         """The job as it travels to a worker."""
-        return replace(self, progress=None, engine=None)
+        return replace(self, progress=None, run=None, engine=None)
 
     @property
     def several(self) -> bool:
         """Whether each copy gets a subfolder of its own."""
         return len(self.shifts) > 1
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What the run is, for whoever lists runs."""
+        return {"verb": "shift image", **places_said(data=self.source, out=self.out)}
 
     def folder(self, home: Path, shift: ImageShift, severity: int) -> Path:
         """Where a copy lies below a folder."""
@@ -65,6 +73,11 @@ class Job:
         """Say how far the work is."""
         if self.progress is not None:
             self.progress(done, total)
+
+    def finished(self, done: int, total: int, worked: int = 0) -> None:
+        """Note what is finished, for whoever lists runs; ``worked``: so much of it just now."""
+        if self.run is not None:
+            self.run.tell(done, total, worked)
 
 
 def manifest(
@@ -92,25 +105,32 @@ def manifest(
 
 
 @contextmanager
-def filling(out: Path, fingerprint: str) -> Iterator[Path]:
-    """A folder beside the result to fill; it becomes the result at the end of the block.
+def filling(out: Path, fingerprint: str, about: Mapping[str, str]) -> Iterator[tuple[Path, Manifest]]:
+    """A folder beside the result to fill, and its manifest; it becomes the result at the end of the block.
 
-    What the same job left there when it was interrupted is still in it; input that is refused leaves nothing.
+    What the same job left there when it was interrupted is still in it; input that is refused leaves nothing. Raises
+    `UsageError` where another process fills it.
     """
     home = out.resolve()
     part = home.with_name(f".{home.name}.part")
+    mine = False
     try:
-        if not part.is_dir() or read_artifact(part / _JOB, "shift") != fingerprint:
-            shutil.rmtree(part, ignore_errors=True)
-            part.mkdir()
-            write_artifact(part / _JOB, "shift", fingerprint)
-        yield part
+        part.mkdir(exist_ok=True)
+        with running(Manifest(part, about)) as run:
+            mine = True
+            if read_artifact(part / _JOB, "shift") != fingerprint:
+                cleared(part)
+                write_artifact(part / _JOB, "shift", fingerprint)
+            yield part, run
+        for name in (RUN, LOCK):
+            (part / name).unlink(missing_ok=True)
         if home.is_dir():
             home.rmdir()  # it was empty
         os.replace(part, home)
         (home / _JOB).unlink()
     except (InputError, UsageError):
-        shutil.rmtree(part, ignore_errors=True)
+        if mine:
+            shutil.rmtree(part, ignore_errors=True)
         raise
     except OSError as error:
         raise WorkError(

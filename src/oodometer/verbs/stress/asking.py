@@ -17,6 +17,7 @@ from ...models.base import Classifier
 from ...models.opening import open_classifier
 from ...models.sent import SentModel
 from ...predictions import Predictions
+from ...runs import Manifest
 from ...store.artifact_cache import checksum, read_artifact, write_artifact
 from ...store.write import write_part
 from ...version import __version__
@@ -135,6 +136,9 @@ class Asker:
         self, out: Path, settings: Mapping[str, Any], progress: Callable[[int, int], None] | None, total: int
     ) -> None:
         self.out, self.settings = out, dict(settings)
+        self.run: Manifest | None = None
+        self._elsewhere = 0
+        self.answers, self._answered = 0, 0  # data sets to ask about in all, and of them so far
         self._progress, self._total, self._done = progress, total, 0
 
     @property
@@ -142,14 +146,22 @@ class Asker:
         """The asker as it travels to a worker."""
         return Asker(self.out, self.settings, None, 0)
 
+    def begin(self, answered: int, rows: int) -> None:
+        """Say that so many data sets, with so many inputs, were answered before."""
+        self._elsewhere, self._done = answered, rows
+        self._tell(0)
+
     def told(self, rows: int) -> None:
-        """Say that so many inputs were answered elsewhere."""
+        """Say that so many inputs of a data set were answered elsewhere."""
         self._done += rows
         self._tell(0)
+        self._elsewhere += 1
+        if self.run is not None:
+            self.run.tell(self._elsewhere, self.answers, 1)
 
     def be_quiet(self) -> None:
         """Say no more of how far the work is: all is answered."""
-        self._progress = None
+        self._progress = self.run = None
 
     def has(self, run: ModelRun, stem: str, data: Dataset, numbers: Sequence[int]) -> bool:
         """Whether the answers of a run to a data set are there."""
@@ -174,8 +186,12 @@ class Asker:
         place.parent.mkdir(parents=True, exist_ok=True)
         asked = self._asked(run, data, numbers)
         found = self._kept(place, note, asked)
+        kept = found is not None
         if found is None:
             found = self._answer(run, data, numbers, place, note, asked)
+        self._answered += 1
+        if self.run is not None:
+            self.run.tell(self._answered, self.answers, int(not kept))
         self._done += len(data)
         self._tell(0)
         return found

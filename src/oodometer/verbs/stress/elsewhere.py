@@ -56,7 +56,7 @@ def ask_elsewhere(
     every = [_Question(run, *what) for run in runs for what in _questions(known, shifted, kinds)]
     rest = [one for one in every if not asker.has(one.run, one.stem, one.data, one.numbers)]
     sent = [replace(one, run=replace(one.run, classifier=None)) for one in rest]
-    asker.told(sum(len(one.data) for one in every) - sum(len(one.data) for one in rest))
+    asker.begin(len(every) - len(rest), sum(len(one.data) for one in every) - sum(len(one.data) for one in rest))
     with forgetting():
         gpu = any(one.run.sent is not None and one.run.sent.gpu for one in rest)
         run_tasks(engine, _Task(asker.sent, gpu), sent, on_done=lambda one: asker.told(len(one.data)))

@@ -10,6 +10,7 @@ from typing import Any
 from ...arguments import CHECKS, checked, texts_or_one
 from ...engines import Engine, task_engine
 from ...results.stressing import StressCurve, StressedModel, StressPoint, StressTest
+from ...runs import Manifest, places_said, running
 from ...version import __version__
 from ..shift.inputs import ShiftInputs
 from ..shift.texts import filters_of
@@ -175,33 +176,36 @@ def stress(
     home = claim(Path(out), [data, reference], options, dialogues)
     kinds = shift_examples(shifted, wanted, options.inputs, range(seed, seed + repeats), None)
     settings = {"dropout": dropout, "seed": seed, "max_length": max_length, "gives": gives, "classes": classes}
-    each = len(known) + len(shifted) + sum(len(d) for k in kinds for one in k.conditions for d in one.different)
-    asker = Asker(home, settings, progress, each * len(runs))
-    if runner is not None:
-        ask_elsewhere(runner, asker, runs, known, shifted, kinds)
-    warnings: dict[str, None] = {}
-    names = dict.fromkeys(one.name for one in runs)
-    found = [
-        _stressed([r for r in runs if r.name == n], asker, known, shifted, kinds, options, warnings) for n in names
-    ]
-    outcome = StressTest(
-        version=__version__,
-        data=str(data),
-        out=str(out),
-        modality="dialogue" if dialogues else "text",
-        rows=len(shifted),
-        refused=shifted.refused,
-        labelled=shifted.labelled,
-        reference={"source": str(reference or "a half of the same data, not shifted"), "rows": len(known)},
-        level=level,
-        seed=seed,
-        repeats=repeats,
-        models=tuple(found),
-        notes=tuple(dict.fromkeys(f"{k.shift.name}: {k.shift.deviation}" for k in kinds if k.shift.deviation)),
-        warnings=tuple(warnings),
-        argv=argv,
-    )
-    write_results(home, outcome)
+    different = [some for k in kinds for one in k.conditions for some in one.different if some]
+    asker = Asker(home, settings, progress, (len(known) + len(shifted) + sum(map(len, different))) * len(runs))
+    asker.answers = (2 + len(different)) * len(runs)
+    about = places_said(data=data, models=[one.source for one in runs], out=out)
+    with running(Manifest(home, {"verb": "stress", **about})) as asker.run:
+        if runner is not None:
+            ask_elsewhere(runner, asker, runs, known, shifted, kinds)
+        warnings: dict[str, None] = {}
+        names = dict.fromkeys(one.name for one in runs)
+        found = [
+            _stressed([r for r in runs if r.name == n], asker, known, shifted, kinds, options, warnings) for n in names
+        ]
+        outcome = StressTest(
+            version=__version__,
+            data=str(data),
+            out=str(out),
+            modality="dialogue" if dialogues else "text",
+            rows=len(shifted),
+            refused=shifted.refused,
+            labelled=shifted.labelled,
+            reference={"source": str(reference or "a half of the same data, not shifted"), "rows": len(known)},
+            level=level,
+            seed=seed,
+            repeats=repeats,
+            models=tuple(found),
+            notes=tuple(dict.fromkeys(f"{k.shift.name}: {k.shift.deviation}" for k in kinds if k.shift.deviation)),
+            warnings=tuple(warnings),
+            argv=argv,
+        )
+        write_results(home, outcome)
     return outcome
 
 

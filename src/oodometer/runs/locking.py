@@ -30,11 +30,11 @@ class Lock:
 
     def __enter__(self) -> Lock:
         try:
-            self._file = self.path.open("a+b")
+            taken = self._opened()
         except OSError as error:
             said = error.strerror or error
             raise UsageError(f"{self.home} cannot be written: {said}; choose another folder") from None
-        if not _take(self._file):
+        if not taken:
             self._file.seek(0)
             holder = self._file.read(100).decode(errors="replace").strip()
             self._file.close()
@@ -46,6 +46,19 @@ class Lock:
         self._file.write(f"{os.getpid()}\n".encode())
         self._file.flush()
         return self
+
+    def _opened(self) -> bool:
+        """Open the file and take its lock; one that was removed meanwhile keeps nobody out and is opened anew."""
+        while True:
+            self._file = self.path.open("a+b")
+            if not _take(self._file):
+                return False
+            mine = os.fstat(self._file.fileno())
+            with suppress(FileNotFoundError):
+                there = os.stat(self.path)
+                if (there.st_dev, there.st_ino) == (mine.st_dev, mine.st_ino):
+                    return True
+            self._file.close()
 
     def __exit__(self, *_: object) -> None:
         self._file.close()  # which lets go of it

@@ -1,0 +1,7 @@
+"""`python -m benchmarks.scale`."""
+
+from __future__ import annotations
+
+from .run import main
+
+main()

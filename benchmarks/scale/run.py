@@ -1,0 +1,142 @@
+"""The cases of the scale benchmark, measured in turn, round after round.
+
+    python -m benchmarks.scale [--rows 1 20 100] [--rounds 3] [--only WORD] [--clean]
+
+Writes results/scale.json and results/scale.md, and the tables of docs/scale.md. Every figure is of a whole process in a
+fresh interpreter, but for the engines, which are kept for three calls, as a service keeps them. Ratios are taken within
+a round; medians over rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from . import data
+from .processes import measured
+from .tables import to_markdown, with_tables
+
+RESULTS = Path(__file__).resolve().parent.parent / "results"
+ROOT = RESULTS.parent.parent
+PAGE = ROOT / "docs" / "scale.md"
+FIVE = ("source", "ac", "doc", "atc", "cbpe")
+SCANS = ("stream", "threads", "table")
+ENGINES = ("local", "processes", "ray", "spark")
+FILES = 2000  # of the folder whose heads are opened
+MILLION = 1_000_000
+
+Measured = dict[str, Any]
+
+
+def main() -> None:
+    """Measure, write the tables, and say where they are."""
+    given = _arguments()
+    work = Path(tempfile.mkdtemp(prefix="oodometer-scale-"))
+    os.environ["OODOMETER_CACHE"] = str(work / "cache")
+    try:
+        cases = _cases(work, [rows * MILLION for rows in given.rows])
+        cases = {name: one for name, one in cases.items() if given.only is None or given.only in name}
+        rounds: list[dict[str, Measured]] = []
+        for number in range(given.rounds):
+            rounds.append({})
+            for name, run in cases.items():
+                rounds[-1][name] = found = run()
+                told = f"{found['seconds']:.2f} s" if "seconds" in found else json.dumps(found)[:100]
+                print(f"round {number + 1}: {name}: {told}", file=sys.stderr, flush=True)
+        result = {"about": _about(given.rows), "rounds": rounds}
+        out = RESULTS if given.only is None else work.parent
+        (out / "scale.json").write_text(json.dumps(result, indent=1) + "\n")
+        (out / "scale.md").write_text(to_markdown(result))
+        if given.only is None:
+            PAGE.write_text(with_tables(PAGE.read_text(), result))
+        print(out / "scale.md")
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+        if given.clean:
+            shutil.rmtree(data.home(), ignore_errors=True)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Rows a second, memory and states at scale.")
+    parser.add_argument("--rows", type=int, nargs="+", default=[1, 20, 100], help="millions of target rows")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", help="cases whose name holds this word; the results go to the temporary folder")
+    parser.add_argument("--clean", action="store_true", help="remove the files afterwards")
+    return parser.parse_args()
+
+
+def _cases(work: Path, sizes: list[int]) -> dict[str, Callable[[], Measured]]:
+    """Name -> what runs the case once. The middle size is the one that all sides are measured on."""
+    sizes = sorted(sizes)
+    smallest, middle = sizes[0], sizes[len(sizes) // 2]
+    targets = {rows: data.target(rows) for rows in sizes}
+    fitted = {"all": work / "all.oodo", "five": work / "five.oodo"}
+    _fit(fitted["all"])
+    _fit(fitted["five"], *(word for name in FIVE for word in ("--method", name)))
+    cases: dict[str, Callable[[], Measured]] = {}
+    for rows, path in targets.items():
+        for how in SCANS if rows == middle else SCANS[:2]:
+            cases[f"scan {how} {rows}"] = lambda p=path, h=how: _program("scan", p, h)
+        for workers in (1, 2):
+            cases[f"estimate all {rows} {workers}"] = lambda p=path, w=workers: _estimate(fitted["all"], p, w)
+            cases[f"estimate five {rows} {workers}"] = lambda p=path, w=workers: _estimate(fitted["five"], p, w)
+    labelled = {rows: data.target(rows, labelled=True) for rows in (smallest, middle)}
+    for rows, path in labelled.items():
+        for workers in (1, 2):
+            cases[f"evaluate {rows} {workers}"] = lambda p=path, w=workers: _oodometer("evaluate", p, w)
+    for name in ENGINES:
+        cases[f"engine {name}"] = lambda n=name: _program(
+            "engine", n, "2", fitted["all"], targets[smallest], targets[middle]
+        )
+    folder = data.folder(FILES)
+    cases["states"] = lambda: _program("states", fitted["all"], targets[middle], folder)
+    return cases
+
+
+def _fit(out: Path, *options: str) -> None:
+    command = [sys.executable, "-m", "oodometer", "fit", str(data.reference()), "--out", str(out), "--quiet", *options]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def _estimate(fitted: Path, target: Path, workers: int) -> Measured:
+    return _oodometer("estimate", fitted, target, workers)
+
+
+def _oodometer(verb: str, *rest: Any) -> Measured:
+    """The command as it is typed; of its answer the headline is kept."""
+    *files, workers = map(str, rest)
+    found = measured([sys.executable, "-m", "oodometer", verb, *files, "--workers", workers, "--json", "-", "--quiet"])
+    said = found.pop("said")
+    return {**found, "answer": said.get("headline", {}).get("value") or said.get("metrics", {}).get("accuracy")}
+
+
+def _program(name: str, *words: Any) -> Measured:
+    found = measured([sys.executable, "-m", f"benchmarks.scale.{name}", *map(str, words)], {"PYTHONPATH": _path()})
+    return {**found, **found.pop("said")}
+
+
+def _path() -> str:
+    return os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+
+
+def _about(rows: list[int]) -> dict[str, Any]:
+    packages = {name: version(name) for name in ("oodometer", "numpy", "pyarrow", "ray", "pyspark")}
+    return {
+        "command": "python -m benchmarks.scale",
+        "millions": sorted(rows),
+        "classes": data.CLASSES,
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "versions": packages,
+    }

@@ -1,0 +1,211 @@
+"""The tables of the scale benchmark: rows a second beside a bare scan, memory, engines, states, and what was asked."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .paper import on_paper
+
+Round = dict[str, dict[str, Any]]
+MEGA = 1e6
+START, END = "<!-- tables: start -->", "<!-- tables: end -->"
+STATE_ROWS = (
+    ("parts", "parts of the file", "{:,.0f}"),
+    ("plan_bytes", "bytes of the fitted methods, sent once to each process or machine", "{:,.0f}"),
+    ("part_bytes", "bytes of a reference to a part, sent to a worker", "{:,.0f}"),
+    ("state_bytes", "bytes of a state, sent back for each part", "{:,.0f}"),
+    ("kept_bytes", "bytes of a state in a run folder", "{:,.0f}"),
+    ("merge_ms", "ms to merge a state", "{:.2f}"),
+    ("pack_ms", "ms to pack a state for a run folder, on the worker", "{:.2f}"),
+    ("unpack_ms", "ms to unpack it, here", "{:.2f}"),
+    ("open_ms", "ms to open the head of a file of a folder, 16 at a time", "{:.2f}"),
+    ("held_bytes_a_file", "bytes that the driver holds of a file", "{:,.0f}"),
+    ("held_bytes_a_part", "bytes that the driver holds of a part", "{:,.0f}"),
+)
+
+
+def with_tables(page: str, result: dict[str, Any]) -> str:
+    """A page of the documentation with these tables between its marks."""
+    before, _, rest = page.partition(START)
+    after = rest.partition(END)[2]
+    return f"{before}{START}\n{to_markdown(result).partition(chr(10))[2].strip()}\n{END}{after}"
+
+
+def to_markdown(result: dict[str, Any]) -> str:
+    """The page, from what was measured."""
+    about, rounds = result["about"], result["rounds"]
+    sizes = [int(rows * MEGA) for rows in about["millions"]]
+    said = ", ".join(f"{name} {number}" for name, number in about["versions"].items())
+    sections = [
+        "# Scale\n\n"
+        f"`{about['command']}`: {len(rounds)} rounds on {about['cores']} cores, Python {about['python']}, {said}. "
+        f"Targets of {' M, '.join(map(str, about['millions']))} M rows of {about['classes']} classes (float32, "
+        "Parquet, row groups of 131,072 rows, in the page cache), a fitted file from 100,000 rows. Whole processes, "
+        "cold interpreter; medians. Rows a second are between the smallest and the largest size, so that starting is "
+        "left out; ratios are taken within a round.\n",
+        _promises(rounds, sizes),
+        _throughput(rounds, sizes),
+        _engines(rounds, sizes),
+        _states(rounds),
+        _on_paper(rounds, sizes),
+    ]
+    return "\n".join(one for one in sections if one)
+
+
+def median(rounds: Sequence[Round], of: Callable[[Round], float]) -> float | None:
+    """The median over rounds of what is worked out within one; None where a case was left out."""
+    try:
+        found = statistics.median(map(of, rounds))
+    except KeyError:
+        return None
+    return None if math.isnan(found) else found
+
+
+def seconds(name: str) -> Callable[[Round], float]:
+    """Seconds of a case."""
+    return lambda one: float(one[name]["seconds"])
+
+
+def rate(name: str, small: int, large: int, tail: str = "") -> Callable[[Round], float]:
+    """Millions of rows a second between two sizes of a case."""
+
+    def of(one: Round) -> float:
+        took = seconds(f"{name} {large}{tail}")(one) - seconds(f"{name} {small}{tail}")(one)
+        return (large - small) / took / MEGA if took > 0 else float("nan")
+
+    return of
+
+
+def _promises(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
+    small, middle, large = sizes[0], sizes[len(sizes) // 2], sizes[-1]
+
+    def two_against_one(one: Round) -> float:
+        return seconds(f"estimate all {middle} 1")(one) / seconds(f"estimate all {middle} 2")(one)
+
+    def against_scan(kind: str, workers: int, how: str) -> Callable[[Round], float]:
+        ours, bare = rate(f"estimate {kind}", small, large, f" {workers}"), rate(f"scan {how}", small, large)
+        return lambda one: ours(one) / bare(one)
+
+    def straight(one: Round) -> float:
+        return rate("estimate all", middle, large, " 2")(one) / rate("estimate all", small, middle, " 2")(one)
+
+    def peak(one: Round) -> float:
+        ours = [one[name] for name in one if name.startswith(("estimate", "engine"))]
+        return max((float(each[which]) for each in ours for which in ("peak_mb", "worker_mb")), default=math.nan)
+
+    def grown(one: Round) -> float:
+        return float(one[f"estimate all {large} 2"]["peak_mb"]) / float(one[f"estimate all {small} 2"]["peak_mb"])
+
+    def engine(name: str) -> Callable[[Round], float]:
+        return lambda one: float(one[f"engine {name}"]["large"]) / float(one["engine local"]["large"])
+
+    mega = int(middle / MEGA)
+    rows = [
+        (f"two workers, {mega} M rows, against one: at least 1.5 times as fast", two_against_one, "≥", 1.5),
+        (f"Ray, {mega} M rows, after its start: at most 1.5 times `local`", engine("ray"), "≤", 1.5),
+        (f"Spark, {mega} M rows, after its start: at most 1.5 times `local`", engine("spark"), "≤", 1.5),
+        (
+            f"time is linear: rows a second from {mega} M to {int(large / MEGA)} M against those up to {mega} M",
+            straight,
+            "≥",
+            0.8,
+        ),
+        ("largest process, MB: under 1 GB", peak, "≤", 1000),
+        (f"peak memory at {int(large / MEGA)} M rows against {int(small / MEGA)} M: flat", grown, "≤", 1.25),
+        ("one worker, all methods, against a bare scan in one thread", against_scan("all", 1, "stream"), "≥", 0.5),
+        ("one worker, five methods, against a bare scan in one thread", against_scan("five", 1, "stream"), "≥", 0.5),
+        ("two workers, all methods, against a bare scan in two threads", against_scan("all", 2, "threads"), "≥", 0.5),
+        ("two workers, five methods, against a bare scan in two threads", against_scan("five", 2, "threads"), "≥", 0.5),
+    ]
+    lines = ["## What was asked, and what holds\n", "| asked | measured | wanted | holds |", "|---|---:|---:|---|"]
+    for said, of, sign, wanted in rows:
+        found = median(rounds, of)
+        if found is not None:
+            holds = found >= wanted if sign == "≥" else found <= wanted
+            shown = f"{found:,.0f}" if wanted >= 100 else f"{found:.2f}"
+            lines.append(f"| {said} | {shown} | {sign} {wanted:g} | {'yes' if holds else 'no'} |")
+    return "\n".join(lines) + "\n"
+
+
+def _throughput(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
+    sides = [(f"pyarrow, {said}", f"scan {how}", "") for how, said in _SCANS.items()]
+    for kind in ("all", "five"):
+        for workers in (1, 2):
+            named = "every method that applies" if kind == "all" else "five methods"
+            sides.append(
+                (f"`estimate`, {named}, {workers} worker{'s'[: workers - 1]}", f"estimate {kind}", f" {workers}")
+            )
+    sides += [
+        (f"`evaluate`, every metric, {workers} worker{'s'[: workers - 1]}", "evaluate", f" {workers}")
+        for workers in (1, 2)
+    ]
+    heads = [f"{int(rows / MEGA)} M" for rows in sizes]
+    lines = [
+        "## Seconds, rows a second, memory\n",
+        f"| side | {' | '.join(f'{head}, s' for head in heads)} | M rows/s | peak, MB |",
+        "|---|" + "---:|" * (len(sizes) + 2),
+    ]
+    for said, name, tail in sides:
+        there = [rows for rows in sizes if median(rounds, seconds(f"{name} {rows}{tail}")) is not None]
+        if not there:
+            continue
+        cells = []
+        for rows in sizes:
+            found = median(rounds, seconds(f"{name} {rows}{tail}"))
+            cells.append("" if found is None else f"{found:.2f}")
+        speed = median(rounds, rate(name, there[0], there[-1], tail)) if len(there) > 1 else None
+        peak = median(rounds, lambda one, n=f"{name} {there[-1]}{tail}": float(one[n]["peak_mb"]))
+        lines.append(
+            f"| {said} | {' | '.join(cells)} | {'' if speed is None else f'{speed:.1f}'} | "
+            f"{'' if peak is None else f'{peak:,.0f}'} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+_SCANS = {"stream": "batches in one thread", "threads": "a scanner with two threads", "table": "`read_table`"}
+
+
+def _engines(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
+    small, middle = (f"{int(rows / MEGA)} M" for rows in (sizes[0], sizes[len(sizes) // 2]))
+    lines = [
+        "## Engines\n",
+        "Two workers each, in one process that keeps the engine for three calls of `estimate`.\n",
+        f"| engine | first call, {small}, s | second, {small}, s | third, {middle}, s | third against `local` | "
+        "largest worker, MB |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    names = [name.removeprefix("engine ") for name in rounds[0] if name.startswith("engine ")]
+    for name in names:
+        cells = [
+            median(rounds, lambda one, n=name, which=which: float(one[f"engine {n}"][which]))
+            for which in ("first", "small", "large")
+        ]
+        ratio = median(rounds, lambda one, n=name: float(one[f"engine {n}"]["large"]) / one["engine local"]["large"])
+        worker = median(
+            rounds, lambda one, n=name: float(one[f"engine {n}"]["worker_mb"]) or float(one[f"engine {n}"]["peak_mb"])
+        )
+        told = " | ".join("" if cell is None else f"{cell:.2f}" for cell in cells)
+        lines.append(f"| {name} | {told} | {'' if ratio is None else f'{ratio:.2f}'} | {worker:,.0f} |")
+    same = all(len({str(one[f"engine {name}"]["answer"]) for name in names}) == 1 for one in rounds)
+    lines.append(f"\nThe answers of all engines are {'equal to the last bit' if same else 'NOT EQUAL'}.")
+    return "\n".join(lines) + "\n" if names else ""
+
+
+def _states(rounds: Sequence[Round]) -> str:
+    lines = ["## What a part and a file cost the driver\n", "| what | |", "|---|---:|"]
+    for key, said, form in STATE_ROWS:
+        found = median(rounds, lambda one, k=key: float(one["states"][k]))
+        if found is not None:
+            lines.append(f"| {said} | {form.format(found)} |")
+    return "\n".join(lines) + "\n" if len(lines) > 3 else ""
+
+
+def _on_paper(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
+    speed = median(rounds, rate("estimate all", sizes[0], sizes[-1], " 2"))
+    if speed is None or "states" not in rounds[0]:
+        return ""
+    told = on_paper(speed * MEGA / 2, lambda key: median(rounds, lambda one: float(one["states"][key])) or 0.0)
+    return f"## On paper: 1e9 and 1e11 rows\n\n{told}"

@@ -1,0 +1,125 @@
+"""The command `history`: past runs out of their store, as tables, JSON and a page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..results import percent
+from ..results.metric import number
+from . import options, output, places
+
+if TYPE_CHECKING:
+    from ..results.history import Job, PastAlarm, PastPart, PastRun
+
+__all__ = ["add_to"]
+
+_MOST_RUNS = 12  # that are printed without -v, the newest
+_MOST_PARTS = 30
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(name="history")(history)
+
+
+def history(
+    store: Annotated[
+        str,
+        typer.Argument(help="A file, or postgresql://user@host/database; estimate --store fills it.", metavar="STORE"),
+        places.READ,
+    ],
+    job: Annotated[str | None, typer.Option(help="Only the runs of this job.", metavar="NAME")] = None,
+    last: Annotated[int | None, typer.Option(help="Only the newest so many runs of each job.", metavar="N")] = None,
+    run: Annotated[
+        int | None,
+        typer.Option(
+            help="Instead, the whole result of this run, as --json (by default) or --report.", metavar="NUMBER"
+        ),
+    ] = None,
+    json: options.Json = None,
+    report: options.Report = None,
+) -> None:
+    """Show past runs: how estimates changed, what came true, which alarms stand."""
+    from ..verbs.history import history as read
+
+    output.check_page(report)
+    if run is not None:
+        _deliver_run(store, run, (job, last), json, report)
+        return
+    found = replace(read(store, job=job, last=last), argv=output.command_line())
+    output.deliver(found.to_dict(), json=json, report=report)
+    if json == "-":
+        return
+    if not found.jobs:
+        output.say(f"{found.store} holds no run yet; estimate adds one with --store {found.store}")
+        return
+    for one in found.jobs:
+        _show(one)
+
+
+def _deliver_run(store: str, run: int, others: tuple[object, ...], json: str | None, report: str | None) -> None:
+    """The result of one run, as the run itself would have written it."""
+    from ..errors import UsageError
+    from ..histories import kept_result, open_store
+
+    if others != (None, None):
+        raise UsageError("--run names one run; leave out --job and --last")
+    if json is None and report is None:
+        json = "-"
+    output.deliver(kept_result(open_store(store), run), json=json, report=report)
+
+
+def _show(job: Job) -> None:
+    """The runs of a job and the newest estimate of each part."""
+    shown = job.runs if output.verbose() else job.runs[-_MOST_RUNS:]
+    title = f"{job.name}: {len(job.runs)} run{'' if len(job.runs) == 1 else 's'}"
+    columns = ["run", "when (UTC)", "rows", "accuracy", "lower", "upper", "alarms", "new", "exit"]
+    output.print_table(columns, [_run(one) for one in shown], title)
+    if len(shown) < len(job.runs):
+        output.tell(f"{len(job.runs) - len(shown)} older runs are left out: -v")
+    for metric in dict.fromkeys(one.metric for one in job.parts):
+        _show_parts(job, metric)
+
+
+def _run(one: PastRun) -> list[str]:
+    ends = ["" if end is None else percent(end) for end in (one.value, one.lower, one.upper)]
+    again = "" if one.repeats is None else f" (as {one.repeats})"
+    alarms = [str(one.alarms) if one.alarms else "", str(one.new) if one.new else ""]
+    rows = "" if one.rows is None else f"{one.rows:,}"
+    return [f"{one.number}{again}", one.at[:16].replace("T", " "), rows, *ends, *alarms, str(one.exit_code)]
+
+
+def _show_parts(job: Job, metric: str) -> None:
+    """The newest estimate of each chunk or slice; of very many the last ones."""
+    parts = job.of(job.cut, metric)
+    shown = parts if output.verbose() else parts[-_MOST_PARTS:]
+    rows = [_part(one) for one in shown]
+    columns = [job.cut, "rows", metric, "lower", "upper", "truth", "runs", "alarm"]
+    drop = {j for j in (5, 7) if not any(row[j] for row in rows)}
+    kept = [j for j in range(len(columns)) if j not in drop]
+    output.print_table([columns[j] for j in kept], [[row[j] for j in kept] for row in rows])
+    if len(shown) < len(parts):
+        output.tell(f"{len(parts) - len(shown)} older {job.cut}s are left out: -v")
+
+
+def _part(one: PastPart) -> list[str]:
+    seen, share = one.newest, one.metric == "accuracy"
+    numbers = (seen.value, seen.lower, seen.upper, (one.truth or {}).get("value"))
+    cells = ["" if n is None else percent(n) if share else number(n) for n in numbers]
+    return [one.name, "" if seen.rows is None else f"{seen.rows:,}", *cells, str(len(one.seen)), _alarm(one.alarms)]
+
+
+def _alarm(alarms: tuple[PastAlarm, ...]) -> str:
+    """Since when a part fails a rule, or that it no longer does.
+
+    >>> from ..results.history import PastAlarm
+    >>> _alarm((PastAlarm("below", 0.93, 0.93, "2026-11-24T20:00:00+00:00", True),)), _alarm(())
+    ('since 2026-11-24', '')
+    """
+    standing = sorted(str(one.since)[:10] for one in alarms if one.stands)
+    if standing:
+        return f"since {standing[0]}"
+    return "ended" if alarms else ""

@@ -1,0 +1,189 @@
+"""Store of past runs: what every kind of it can do; SQLite and PostgreSQL open a transaction and name their errors."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from typing import Any, Protocol, runtime_checkable
+
+from ..errors import InputError, NotStoredError, WorkError
+from .record import Cell, RunRecord
+from .schema import INSERTS, MIGRATIONS, VERSION
+
+__all__ = ["Session", "Store"]
+
+WAIT = 10.0  # seconds that a store may be locked, or a server be silent, before that is said
+_RUN = tuple(INSERTS["oodometer_runs"].partition("(")[2].partition(")")[0].split(", "))
+
+
+@runtime_checkable
+class Session(Protocol):
+    """A transaction in a store."""
+
+    def rows(self, sql: str, *values: Cell) -> list[tuple[Any, ...]]:
+        """Do a statement, with ``%s`` for each value, and return what it finds."""
+
+    def many(self, sql: str, rows: Sequence[Sequence[Cell]]) -> None:
+        """Do a statement once for each row of values."""
+
+
+class Store(ABC):
+    """A place that keeps runs. ``name`` is its path or address as messages say it, never with a password.
+
+    A run is added whole or not at all, whatever ends the program; two programs may write at once.
+    """
+
+    kind: str  # as messages call it
+
+    def __init__(self, name: str, argv: str | None = None) -> None:
+        self.name, self.argv = name, argv
+        self._waiting: list[Callable[[], None]] | None = None
+
+    # ------------------------------------------------------------------------------ what a kind of store defines
+
+    @abstractmethod
+    def session(self, *, write: bool) -> AbstractContextManager[Session]:
+        """A transaction, kept at the end of the block; errors of the store inside it become `InputError`.
+
+        One that writes waits until no other does. Raises `InputError` for a store that cannot be opened, is locked for
+        longer than ten seconds, or is something else.
+        """
+
+    @abstractmethod
+    def has_table(self, session: Session, name: str) -> bool:
+        """Whether there is such a table where ours would be."""
+
+    def check_foreign(self, session: Session) -> None:  # noqa: B027 - most stores share a place with other tables
+        """Raise `InputError` where tables of ours do not belong."""
+
+    def is_new(self) -> bool:
+        """Whether there is nothing yet, and it can be made; `InputError` where it cannot."""
+        return False
+
+    # ------------------------------------------------------------------------------ what all of them do
+
+    def check(self) -> None:
+        """See before long work that a run can be added after it: one is added and taken back; older stores are renewed.
+
+        Raises `InputError` as `session` does, and for a store of a newer schema.
+        """
+        if self.is_new():
+            return
+        try:
+            with self.session(write=True) as session:
+                older = 0 < self._version(session) < VERSION
+                self._renew(session)
+                if older:
+                    return  # and that stays: what older runs raised is read before the new one is added
+                empty: dict[str, Cell] = dict.fromkeys(("job", "verb", "version", "cut", "answer"), "")
+                counts: dict[str, Cell] = dict.fromkeys(("alarms", "new_alarms", "exit_code"), 0)
+                at = "1970-01-01T00:00:00+00:00"
+                _insert(
+                    session, RunRecord({**empty, **counts, "at": at, "options": "{}", "result": "{}"}, (), ()), None
+                )
+                raise _TakeBack
+        except _TakeBack:
+            pass
+
+    def append(self, run: RunRecord, repeats: int | None = None) -> None:
+        """Add a run; ``repeats`` is the number of the run that it gives again.
+
+        Raises `NotStoredError` where that fails.
+        """
+        self._now_or_later(partial(self._add, run, repeats))
+
+    def refuse(self, error: NotStoredError) -> None:
+        """Raise the error when the run would have been added."""
+        self._now_or_later(partial(_raise, error))
+
+    def _add(self, run: RunRecord, repeats: int | None) -> None:
+        try:
+            with self.session(write=True) as session:
+                self._renew(session)
+                _insert(session, run, repeats)
+        except (InputError, WorkError) as error:
+            raise NotStoredError(f"the answer is there, but the store did not take this run: {error}") from error
+
+    def _now_or_later(self, act: Callable[[], None]) -> None:
+        if self._waiting is None:
+            act()
+        else:
+            self._waiting.append(act)
+
+    @contextmanager
+    def afterwards(self) -> Iterator[Store]:
+        """Inside, runs wait; they are added at the end of the block, and not at all where an error ends it.
+
+        So a run counts as told only after its alarms were, and one that was killed in between raises them again.
+        """
+        self._waiting = []
+        try:
+            yield self
+            waiting = self._waiting
+        finally:
+            self._waiting = None
+        for act in waiting:
+            act()
+
+    @contextmanager
+    def reading(self) -> Iterator[Session | None]:
+        """A transaction to read in; None where there is no run yet. `InputError` for a store of another schema."""
+        with self.session(write=False) as session:
+            version = self._version(session)
+            if version == 0:
+                yield None
+                return
+            if version < VERSION:
+                raise InputError(
+                    f"a store of schema {VERSION}",
+                    got=f"schema {version}",
+                    remedy="the next `oodometer estimate --store` brings it up to date",
+                    file=self.name,
+                )
+            yield session
+
+    def _version(self, session: Session) -> int:
+        """The schema that is there, 0 for none; `InputError` for one from the future."""
+        if not self.has_table(session, "oodometer_store"):
+            self.check_foreign(session)
+            return 0
+        found = session.rows("SELECT version FROM oodometer_store")
+        version = int(found[0][0]) if found else 0
+        if version > VERSION:
+            raise InputError(
+                f"a store of schema {VERSION}, the newest that this release knows",
+                got=f"schema {version}",
+                remedy="install the newer oodometer that made it, or give another --store",
+                file=self.name,
+            )
+        return version
+
+    def _renew(self, session: Session) -> None:
+        """Bring the tables to the present schema."""
+        version = self._version(session)
+        for statements in MIGRATIONS[version:]:
+            for one in statements:
+                session.rows(one)
+        if version == 0:
+            session.rows("INSERT INTO oodometer_store (version) VALUES (%s)", VERSION)
+        elif version < VERSION:
+            session.rows("UPDATE oodometer_store SET version = %s", VERSION)
+
+
+class _TakeBack(Exception):
+    """Ends a transaction of which nothing is to stay."""
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def _insert(session: Session, run: RunRecord, repeats: int | None) -> None:
+    """All rows of a run, under the next number; nobody else writes meanwhile."""
+    number = int(session.rows("SELECT COALESCE(MAX(id), 0) + 1 FROM oodometer_runs")[0][0])
+    values = {**run.about, "id": number, "repeats": repeats}
+    session.rows(INSERTS["oodometer_runs"], *(values.get(name) for name in _RUN))
+    session.many(INSERTS["oodometer_parts"], [one.cells(number, i) for i, one in enumerate(run.parts)])
+    session.many(INSERTS["oodometer_alarms"], [one.cells(number) for one in run.verdicts])

@@ -1,0 +1,149 @@
+"""A store of past runs on a PostgreSQL server, by psycopg."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, final
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from ..errors import InputError, MissingExtraError, UsageError, without_passwords
+from . import base
+from .base import Session, Store
+from .record import Cell
+from .schema import TABLES
+
+__all__ = ["PostgresStore"]
+
+_TURN = 0x00D0_AE7E_12  # the advisory lock that writers take in turn; any number that nobody else uses
+
+
+@final
+class _Session:
+    """Statements on a connection to PostgreSQL."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def rows(self, sql: str, *values: Cell) -> list[tuple[Any, ...]]:
+        """Do a statement and return what it finds."""
+        found = self._connection.execute(sql, values)
+        return list(found.fetchall()) if found.description is not None else []
+
+    def many(self, sql: str, rows: Sequence[Sequence[Cell]]) -> None:
+        """Do a statement once for each row of values."""
+        with self._connection.cursor() as cursor:
+            cursor.executemany(sql, rows)
+
+
+@final
+class PostgresStore(Store):
+    """Runs in tables ``oodometer_*`` of a database, in the first schema of the user's search path.
+
+    The address is libpq's (``postgresql://user@host:port/database?sslmode=require``); a password is best left to
+    ``~/.pgpass`` or ``PGPASSWORD``. Nothing waits for longer than ten seconds for the server or for another writer.
+
+    >>> PostgresStore("postgresql://me:secret@host/db").name
+    'postgresql://me:***@host/db'
+    """
+
+    kind = "PostgreSQL"
+
+    def __init__(self, address: str, argv: str | None = None) -> None:
+        super().__init__(without_passwords(address, word=True), argv)
+        self._address = address
+        self._secrets = _passwords(address)
+
+    @contextmanager
+    def session(self, *, write: bool) -> Iterator[Session]:
+        """A transaction; see `Store.session`."""
+        try:
+            import psycopg
+        except ImportError as error:
+            raise MissingExtraError("a store on PostgreSQL", "psycopg", extra="postgres") from error
+        try:
+            with self._connected(psycopg) as connection:
+                connection.execute(f"SET lock_timeout = '{base.WAIT:g}s'")
+                connection.execute(f"SET statement_timeout = '{6 * base.WAIT:g}s'")
+                if write:
+                    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_TURN,))
+                else:
+                    connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                yield _Session(connection)  # the end of the block keeps the transaction, an error takes it back
+        except psycopg.Error as error:
+            raise self._told(psycopg, error) from error
+
+    def has_table(self, session: Session, name: str) -> bool:
+        """Whether the search path leads to such a table."""
+        return session.rows("SELECT to_regclass(%s)::text", name)[0][0] is not None
+
+    def _connected(self, psycopg: Any) -> Any:
+        """A new connection; poolers need statements that are not prepared."""
+        bounds = {"connect_timeout": round(base.WAIT), "tcp_user_timeout": round(1000 * base.WAIT)}
+        try:
+            asked = parse_qs(urlsplit(self._address).query)
+            bounds = {name: value for name, value in bounds.items() if name not in asked}
+            return psycopg.connect(self._address, prepare_threshold=None, application_name="oodometer", **bounds)
+        except (psycopg.ProgrammingError, UnicodeError, ValueError):  # what it says may quote a password
+            raise UsageError(
+                f"--store: expected an address such as postgresql://user@host:5432/database, got {self.name}; "
+                "signs such as @, / and % in a name are written %40, %2F and %25"
+            ) from None
+
+    def _told(self, psycopg: Any, error: Any) -> InputError:
+        """An error of PostgreSQL in our words."""
+        code, said = error.sqlstate or "", self._without_secrets(" ".join(str(error).split()))
+        if code == "55P03":
+            got = f"locked by another program for {base.WAIT:g} s"
+            return self._error("a store that can be written", got, "wait until it has ended, or end it, and run again")
+        if code == "42501":
+            remedy = f"let the user create tables, or write to {', '.join(TABLES)}; an administrator grants that"
+            return self._error("permission to keep runs", _sentence(said), remedy)
+        if code == "25006":
+            got = "one that only reads (a standby)"
+            return self._error("a server that can be written", got, "give the address of the primary")
+        if code in ("53100", "53200", "53300"):
+            return self._error("room on the server", _sentence(said), "free some, and run again")
+        if isinstance(error, psycopg.OperationalError) and not code:
+            return self._error("a PostgreSQL server that answers", _sentence(said), _way_in(said))
+        return self._error("a store of past runs (PostgreSQL)", _sentence(said), "give another database or --store")
+
+    def _error(self, expected: str, got: str, remedy: str) -> InputError:
+        return InputError(expected, got=got, remedy=remedy, file=self.name)
+
+    def _without_secrets(self, text: str) -> str:
+        for one in self._secrets:
+            text = text.replace(one, "***")
+        return text
+
+
+def _passwords(address: str) -> list[str]:
+    """Passwords in an address, as they stand there and as they are meant."""
+    try:
+        parts = urlsplit(address)
+        found = [parts.password or "", *parse_qs(parts.query).get("password", [])]
+    except ValueError:
+        return []
+    return sorted({form for one in found if one for form in (one, unquote(one))}, key=len, reverse=True)
+
+
+def _sentence(said: str) -> str:
+    """The first thing that was said, without the hints below it.
+
+    >>> _sentence("connection failed: FATAL: no such thing DETAIL: it is long HINT: try")
+    'FATAL: no such thing'
+    """
+    for sign in (" DETAIL:", " HINT:", " LINE 1:", " CONTEXT:", " Multiple connection attempts", " - multiple"):
+        said = said.partition(sign)[0]
+    return said.removeprefix("connection failed: ").strip()[:240]
+
+
+def _way_in(said: str) -> str:
+    """What to do about a connection that failed."""
+    if "password" in said or "authentication" in said:
+        return "give the password in ~/.pgpass or PGPASSWORD, and check the user"
+    if "database" in said and "does not exist" in said:
+        return "make the database (createdb), or check its name"
+    if "role" in said and "does not exist" in said:
+        return "check the user"
+    return "check host and port, and that the server runs and may be reached from here"

@@ -1,0 +1,290 @@
+"""Recording: an estimation compared with the earlier runs of its job, and added to their store."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from ..errors import InputError, NotStoredError, visible
+from ..results.alarms import Asked, Failing
+from ..results.estimation import Estimation, Headline, Part
+from ..results.values import Interval, plain
+from ..version import __version__
+from .base import Session, Store
+from .record import Cell, PartRow, RunRecord, Verdict, VerdictRow, moment, now
+
+__all__ = ["Recorder", "part_key"]
+
+SOON = timedelta(hours=12)  # a run that gives the same answer again before that is a repetition
+
+
+@dataclass(frozen=True)
+class Recorder:
+    """What takes the runs of a job to a store.
+
+    job : name of the series of runs; by default that of the reference, without its ending. asked : which alarms count.
+    options : those of the run that matter, as plain values.
+    """
+
+    store: Store
+    job: str | None
+    asked: Asked
+    options: Mapping[str, Any]
+
+    def record(self, found: Estimation, reference: Any = None) -> Estimation:
+        """The estimation with alarms that earlier runs raised marked as known; it is added to the store.
+
+        ``reference`` is what was given as such: without a job its name, else the result's, is that of the job. Raises
+        `NotStoredError`, which holds the estimation, where the store does not take it.
+        """
+        found = replace(found, argv=found.argv or self.store.argv)
+        named = isinstance(reference, (str, os.PathLike))
+        job = self.job or _job_of(reference if named else found.reference.get("name"))
+        answer = _answer(found, self.options)
+        try:
+            with self.store.reading() if not self.store.is_new() else _Nothing() as session:
+                repeats, known = (None, {}) if session is None else _earlier(session, job, answer)
+        except InputError as error:
+            if found.alarms is not None:  # nobody can say what is known, so all of it is new
+                found = replace(found, alarms=found.alarms.compared([None] * len(found.alarms.where), self.asked))
+            self.store.refuse(
+                NotStoredError(f"the answer is there, but the store did not take this run: {error}", found)
+            )
+            return found
+        if found.alarms is not None:
+            since = [known.get(_verdict(one, "raised").key) for one in found.alarms.where]
+            found = replace(found, alarms=found.alarms.compared(since, self.asked))
+        try:
+            self.store.append(_run_of(found, job, answer, self.options, known), repeats)
+        except NotStoredError as error:
+            error.found = found
+            raise
+        return found
+
+
+class _Nothing:
+    """A store in which nothing is yet."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+# ------------------------------------------------------------------------------------------ earlier runs
+
+
+def _earlier(session: Session, job: str, answer: str) -> tuple[int | None, dict[Verdict, str]]:
+    """The run that this one repeats, if any; and the alarms that stood before it, with the time since when.
+
+    An alarm stands from the run that raised it for as long as every later run that judged the same part by the same
+    rule raised it, too. A run that does not look at a part leaves it as it was.
+    """
+    newest = session.rows(
+        "SELECT id, at, answer, repeats FROM oodometer_runs WHERE job = %s ORDER BY id DESC LIMIT 1", job
+    )
+    repeats, before = None, None
+    if newest and newest[0][2] == answer:
+        first = newest[0][0] if newest[0][3] is None else newest[0][3]
+        at = session.rows("SELECT at FROM oodometer_runs WHERE id = %s", first)
+        if at and _is_soon(moment(at[0][0])):
+            repeats = before = int(first)
+    last = session.rows(
+        """SELECT a.kind, a.part, a.metric, a.rule, a.amount, a.verdict, a.since FROM oodometer_alarms a JOIN (
+            SELECT v.kind, v.part, v.metric, v.rule, v.amount, MAX(v.run) AS run FROM oodometer_alarms v
+            JOIN oodometer_runs r ON r.id = v.run WHERE r.job = %s AND r.id < %s
+            GROUP BY v.kind, v.part, v.metric, v.rule, v.amount) b
+        ON a.run = b.run AND a.kind = b.kind AND a.part = b.part AND a.metric = b.metric AND a.rule = b.rule
+            AND a.amount = b.amount WHERE a.verdict = 'raised'""",
+        job,
+        2**62 if before is None else before,
+    )
+    return repeats, {tuple(row[:5]): str(moment(row[6])) for row in last}
+
+
+def _is_soon(at: str | None) -> bool:
+    return at is not None and datetime.fromisoformat(now()) - datetime.fromisoformat(at) < SOON
+
+
+# ------------------------------------------------------------------------------------------ this run
+
+
+def _job_of(reference: Any) -> str:
+    """The name of the reference without folders and ending, which stays while targets come and go.
+
+    >>> _job_of("/srv/car_loan.oodo"), _job_of("s3://lake/reference/"), _job_of(None)
+    ('car_loan', 'reference', 'estimate')
+    """
+    name = os.path.basename(os.fspath(reference or "").rstrip("/"))
+    return visible(name.partition(".")[0] or name or "estimate")
+
+
+def part_key(place: Mapping[str, Any]) -> str:
+    """What stays of a chunk's or a slice's name from run to run.
+
+    A last month with few rows is told with the one before, a last chunk of rows grows; both keep their beginning.
+
+    >>> part_key({"name": "2026-10 to 2026-11", "start": "2026-10-01"}), part_key({"name": "rows 1 to 500", "start": 0})
+    ('2026-10', 'rows from 0')
+    >>> part_key({"by": "shop", "slice": "north"}), part_key({"by": "shop", "value": "north"}), part_key({})
+    ('shop=north', 'shop=north', 'target')
+    """
+    if "by" in place:
+        return visible(f"{place['by']}={place.get('slice', place.get('value'))}")
+    if isinstance(place.get("start"), int):
+        return f"rows from {place['start']}"
+    name = str(place.get("name", "target"))
+    return visible(name.partition(" to ")[0] if "start" in place else name)
+
+
+def _run_of(
+    found: Estimation, job: str, answer: str, options: Mapping[str, Any], known: Mapping[Verdict, str]
+) -> RunRecord:
+    i, at, alarms = found.headline.interval, now(), found.alarms
+    truth = found.target.get("accuracy")
+    about: dict[str, Cell] = {
+        "at": at,
+        "job": job,
+        "verb": "estimate",
+        "version": __version__,
+        "reference": _text(found.reference.get("name")),
+        "target": _text(found.target.get("name")),
+        "rows": _whole(found.target.get("rows")),
+        "reference_accuracy": _number(found.reference.get("accuracy")),
+        "value": _number(i.value),
+        "lower": _number(i.lower),
+        "upper": _number(i.upper),
+        "level": _number(i.level),
+        "kind": i.kind,
+        "method": found.headline.method,
+        "trust": found.headline.trust,
+        "why": _text(found.headline.why),
+        "truth": _number(truth["value"]) if isinstance(truth, Mapping) else None,
+        "diagnosis": None if found.diagnosis is None else found.diagnosis.kind,
+        "alarms": 0 if alarms is None else len(alarms.where),
+        "new_alarms": 0 if alarms is None else len(alarms.new),
+        "exit_code": 3 if alarms else 0,
+        "cut": _cut(options),
+        "answer": answer,
+        "options": _json(options),
+        "result": _json(found.to_dict()),
+    }
+    return RunRecord(about, tuple(_parts(found)), tuple(_verdicts(found, known, at)))
+
+
+def _cut(options: Mapping[str, Any]) -> str:
+    """How the target was cut: parts of another cut are no earlier estimates of these."""
+    return visible(" ".join(f"{name}={options[name]}" for name in ("by", "every") if options.get(name)))
+
+
+def _parts(found: Estimation) -> Iterator[PartRow]:
+    """The target, its chunks and its slices; each with the accuracy and the metrics that were asked for."""
+    truth = found.target.get("accuracy")
+    known = None
+    if isinstance(truth, Mapping):
+        known = Interval(truth["value"], truth["lower"], truth["upper"], found.level, "exact")
+    whole = Part(
+        {"name": "target"}, int(found.target.get("rows") or 0), found.headline, (), known, found.fell, {}, found.metrics
+    )
+    for kind, parts in (("target", (whole,)), ("chunk", found.chunks), ("slice", found.slices)):
+        seen: set[str] = set()
+        for one in parts:
+            key = part_key(one.place)
+            if key in seen:
+                continue  # two slices whose values read the same
+            seen.add(key)
+            yield _part(kind, key, one, "accuracy", one.headline, one.truth)
+            for metric, more in one.metrics.items():
+                yield _part(kind, key, one, metric, more.headline, more.truth)
+
+
+def _part(kind: str, key: str, part: Part, metric: str, headline: Headline, truth: Interval | None) -> PartRow:
+    i, fell = headline.interval, part.fell if metric == "accuracy" else None
+    return PartRow(
+        kind=kind,
+        part=key,
+        name=visible(part.name),
+        metric=metric,
+        rows=part.rows,
+        begins=_text(part.place.get("start")),
+        ends=_text(part.place.get("end")),
+        value=_number(i.value),
+        lower=_number(i.lower),
+        upper=_number(i.upper),
+        level=_number(i.level),
+        interval_kind=i.kind,
+        method=headline.method,
+        trust=headline.trust,
+        why=_text(headline.why),
+        truth=None if truth is None else _number(truth.value),
+        truth_lower=None if truth is None else _number(truth.lower),
+        truth_upper=None if truth is None else _number(truth.upper),
+        fell=None if fell is None else "alarm" if fell.alarm else fell.verdict,
+        fell_p=None if fell is None else _number(fell.p),
+    )
+
+
+def _verdicts(found: Estimation, known: Mapping[Verdict, str], at: str) -> Iterator[VerdictRow]:
+    """What each rule said of each part that it judged."""
+    alarms = found.alarms
+    if alarms is None:
+        return
+    said = {_verdict(one, "by chance").key: _verdict(one, "by chance") for one in alarms.by_chance}
+    for one in alarms.where:
+        row = _verdict(one, "raised")
+        said[row.key] = replace(row, since=one.known_since or known.get(row.key) or at)
+    unjudged = set(alarms.unjudged)
+    parts: Sequence[Part] = {"chunk": found.chunks, "slice": found.slices}.get(alarms.kind, ())
+    places = [dict(one.place) | {"name": one.name} for one in parts] or [{"name": "target"}]
+    for place in places:
+        for rule in alarms.rules:
+            if f"{rule.metric} of {place['name']}" not in unjudged:
+                row = VerdictRow(
+                    alarms.kind, part_key(place), visible(str(place["name"])), rule.metric, rule.kind, rule.amount,
+                    None, None, None, "holds",
+                )  # fmt: skip
+                said.setdefault(row.key, row)
+    yield from said.values()
+
+
+def _verdict(one: Failing, verdict: str) -> VerdictRow:
+    place = one.place
+    kind = "slice" if "by" in place else "chunk" if "start" in place else "target"
+    return VerdictRow(
+        kind, part_key(place), visible(str(place["name"])), one.rule.metric, one.rule.kind, one.rule.amount,
+        _number(one.bound), _number(one.interval.value), _number(one.chance), verdict,
+    )  # fmt: skip
+
+
+def _answer(found: Estimation, options: Mapping[str, Any]) -> str:
+    """A checksum of what was answered: the same for the same run made again, another once a row or a label came."""
+    numbers = [[p.kind, p.part, p.name, p.metric, p.rows, *_rounded(p)] for p in _parts(found)]
+    told = [__version__, found.reference.get("rows"), found.target.get("rows"), numbers, plain(dict(options))]
+    return hashlib.blake2b(_json(told).encode(), digest_size=16).hexdigest()
+
+
+def _rounded(part: PartRow) -> list[float | None]:
+    return [None if one is None else round(one, 9) for one in (part.value, part.lower, part.upper, part.truth)]
+
+
+def _json(told: Any) -> str:
+    return json.dumps(plain(told), allow_nan=False, default=str, separators=(",", ":"))  # ASCII, which all stores take
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else visible(str(value))
+
+
+def _whole(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+def _number(value: Any) -> float | None:
+    told = plain(value)
+    return None if told is None else float(told)

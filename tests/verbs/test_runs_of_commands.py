@@ -1,0 +1,215 @@
+"""Long commands that fill a place of their own: killed they are listed, and go on to the same result, alone there."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oodometer.runs import LOCK, MANIFEST, Lock, Manifest, cleared, is_locked, passing, read_manifest, running
+from oodometer.verbs.runs import Run, runs
+
+MODEL = """
+import os, signal
+from pathlib import Path
+import numpy as np
+
+def loud(texts):
+    told = Path("calls.txt")
+    with told.open("a") as file:
+        file.write("x\\n")
+    if os.environ.get("FATAL") and len(told.read_text().split()) == int(os.environ["FATAL"]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return np.array([[0.1, 0.9] if text.isupper() else [0.8, 0.2] for text in texts])
+"""
+# Calls of the library whose progress ends the process at its third word.
+FATAL = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, "TESTS")
+calls = []
+def fatal(*told):
+    calls.append(told)
+    if os.environ.get("FATAL") and len(calls) == int(os.environ["FATAL"]):
+        os.kill(os.getpid(), signal.SIGKILL)
+import oodometer
+"""
+TOY = """
+import importlib.util
+from oodometer.recipes import RECIPES, reproduce
+spec = importlib.util.spec_from_file_location("oodometer.recipes.toy", "TOY/__init__.py")
+sys.modules["oodometer.recipes.toy"] = module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+RECIPES["toy"] = "toy"
+reproduce("toy", out="out", report=fatal)
+"""
+SHIFT_TEXT = 'oodometer.shift_text("texts.jsonl", kind="casing", severity=[0.3, 0.6], out="out", progress=fatal)'
+SHIFT_IMAGE = (
+    'oodometer.shift_image("images", kind=["fog", "brightness", "contrast"], severity=2, out="out", progress=fatal)'
+)
+TRAIN = """
+from oodometer.verbs.discriminate import train_judges
+train_judges("pairs.jsonl", "out", judges=2, epochs=1, device="cpu",
+    config={"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16},
+    all_judges=True, progress=fatal)
+"""
+SHELL = ["-m", "oodometer"]
+PREDICT = ["own:loud", "texts.jsonl", "--out", "out.parquet", "--batch-rows", "400", "--classes", "0,1", "--quiet"]
+STRESS = ["texts.jsonl", "--model", "own:loud", "--kind", "casing", "--classes", "0,1", "--out", "out", "--quiet"]
+# The words behind python, and the call at which it is killed.
+COMMANDS: dict[str, tuple[list[str], int]] = {
+    "predict": ([*SHELL, "predict", *PREDICT], 5),  # a function is asked twice about a batch
+    "stress": ([*SHELL, "stress", *STRESS], 5),
+    "shift text": (["-c", FATAL + SHIFT_TEXT], 4),
+    "shift image": (["-c", FATAL + SHIFT_IMAGE], 4),
+    "reproduce": (["-c", FATAL + TOY.replace("TOY/", f"{Path(__file__).parents[1]}/recipes/kit/toy/")], 3),
+    "discriminate train": (["-c", FATAL + TRAIN], 0),
+}
+STAYS = {"stress", "reproduce"}  # whose manifest is in the folder of their results
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Texts, images, pairs, and a model of a function."""
+    (tmp_path / "own.py").write_text(MODEL)
+    rows = "".join(f'{{"text": "{word} {i}", "label": {i % 2}}}\n' for i in range(600) for word in ["up we go", "SO"])
+    (tmp_path / "texts.jsonl").write_text(rows)
+    return tmp_path
+
+
+def done(folder: Path, command: str, fatal: int | None = None) -> subprocess.CompletedProcess[str]:
+    """The command in the folder, killed at a call or not."""
+    env = {**os.environ, "FATAL": "" if fatal is None else str(fatal)}
+    env["PYTHONPATH"] = os.pathsep.join([str(folder), env.get("PYTHONPATH", "")])
+    words = [sys.executable, *COMMANDS[command][0]]
+    return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=300)
+
+
+def content(folder: Path) -> dict[str, str]:
+    """Fingerprints of the results, but for what tells of times and of the place."""
+    files = [one for one in sorted(folder.glob("out*/**/*")) + sorted(folder.glob("out.*")) if one.is_file()]
+    left_out = (MANIFEST, LOCK, "job.json")
+    told = [one for one in files if one.name not in left_out and ".steps" not in one.parts]
+    return {str(one.relative_to(folder)): hashlib.sha256(one.read_bytes()).hexdigest() for one in told}
+
+
+def listed(folder: Path) -> Run:
+    (one,) = runs(folder).runs
+    return one
+
+
+def put_more(folder: Path, command: str) -> None:
+    if command == "shift image":
+        image = pytest.importorskip("PIL.Image")
+        (folder / "images").mkdir()
+        pixels = np.random.default_rng(0).integers(0, 256, (5, 8, 8, 3), dtype=np.uint8)
+        for place, one in enumerate(pixels):
+            image.fromarray(one).save(folder / "images" / f"{place}.png")
+    if command == "stress":
+        pytest.importorskip("rapidfuzz")
+
+
+@pytest.mark.parametrize("command", [one for one in COMMANDS if COMMANDS[one][1]])
+def test_a_killed_command_is_listed_and_goes_on_to_the_same_result(command: str, folder: Path) -> None:
+    put_more(folder, command)
+    found = done(folder, command, COMMANDS[command][1])
+    assert found.returncode == -signal.SIGKILL, found.stderr
+    one = listed(folder)
+    assert (one.verb, one.status) == (command, "killed")
+    assert not is_locked(Path(one.folder) / LOCK)
+    with Lock(Path(one.folder) / LOCK, Path(one.folder)):
+        assert listed(folder).status == "running"
+        refused = done(folder, command)
+        assert refused.returncode != 0
+        assert f"in use by another run (process {os.getpid()}); wait until it has ended" in refused.stderr
+    assert listed(folder).status == "killed"  # whoever was refused has touched nothing
+    found = done(folder, command)
+    assert found.returncode == 0, found.stderr
+    first = content(folder)
+    assert first
+    if command in STAYS:
+        one = listed(folder)
+        assert (one.status, one.done) == ("finished", one.parts)
+        assert 0 < one.read < one.parts  # what was finished before the kill was not done again
+        # a fresh run in the same place, which some results name
+        subprocess.run(["rm", "-r", "out"], cwd=folder, check=True)
+    else:
+        assert runs(folder).runs == ()  # a finished one leaves its result alone
+        assert not [one for one in folder.iterdir() if one.name.startswith(".")]
+        subprocess.run("rm -r out*", shell=True, cwd=folder, check=True)
+    (folder / "calls.txt").unlink(missing_ok=True)
+    found = done(folder, command)
+    assert found.returncode == 0, found.stderr
+    assert content(folder) == first
+
+
+def test_a_training_of_judges_is_listed_while_it_lasts(folder: Path) -> None:
+    pytest.importorskip("torch")
+    rows = [
+        f'{{"input": "a b {i}", "gold": "A B {i}", "output": "A {"B" if i % 2 else "C"} {i}"}}\n' for i in range(60)
+    ]
+    (folder / "pairs.jsonl").write_text("".join(rows))
+    found = done(folder, "discriminate train", 5)
+    assert found.returncode == -signal.SIGKILL, found.stderr
+    one = listed(folder)
+    assert (one.verb, one.status, Path(one.folder).name) == ("discriminate train", "killed", "out.training")
+    with Lock(Path(one.folder) / LOCK, Path(one.folder)):
+        assert "in use by another run" in done(folder, "discriminate train").stderr
+    assert done(folder, "discriminate train").returncode == 0
+    assert runs(folder).runs == ()
+    assert (folder / "out" / "judges.json").is_file()
+
+
+def test_a_folder_without_a_manifest_goes_on_as_before(folder: Path) -> None:
+    """What an earlier version left unfinished has none."""
+    killed = done(folder, "predict", COMMANDS["predict"][1])
+    assert killed.returncode == -signal.SIGKILL
+    parts = folder / ".out.parquet.parts"
+    for name in (MANIFEST, LOCK):
+        (parts / name).unlink()
+    (folder / "calls.txt").unlink()
+    assert done(folder, "predict").returncode == 0
+    assert len((folder / "calls.txt").read_text().split()) == 2  # two batches were kept, the third is asked about
+
+
+def test_a_manifest_says_how_a_run_ended(tmp_path: Path) -> None:
+    def fail() -> None:
+        with running(Manifest(tmp_path, {"verb": "stress"})) as run:
+            run.tell(2, 5, worked=2)
+            raise ValueError("no luck")
+
+    with pytest.raises(ValueError, match="no luck"):
+        fail()
+    told = read_manifest(tmp_path)
+    assert told is not None
+    assert [told[name] for name in ("status", "why", "done", "parts", "read")] == ["failed", "no luck", 2, 5, 2]
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "a").touch()
+    (tmp_path / "b").touch()
+    assert sorted(one.name for one in cleared(tmp_path).iterdir()) == [LOCK, MANIFEST]
+
+
+def test_a_passing_folder_stays_where_something_was_kept(tmp_path: Path) -> None:
+    home = tmp_path / ".parts"
+
+    def fail(kept: bool) -> None:
+        with passing(home, {"verb": "predict"}):
+            if kept:
+                (home / "part").touch()
+            raise ValueError("no luck")
+
+    for kept in (False, True):
+        with pytest.raises(ValueError, match="no luck"):
+            fail(kept)
+        assert home.exists() == kept
+    with passing(home, {"verb": "predict"}):
+        assert (home / "part").exists()
+    assert not home.exists()
+    with passing(None, {}) as nothing:
+        assert nothing is None
