@@ -15,6 +15,7 @@ from ...kernels import cores
 __all__ = [
     "choose_device",
     "idle_cores",
+    "idle_threads",
     "on_gpu",
     "one_torch_thread",
     "seed_draws",
@@ -100,6 +101,18 @@ def use_threads(count: int | None = None) -> int:
     count = count or min(idle_cores(), cores())
     torch().set_num_threads(count)
     return count
+
+
+@contextmanager
+def idle_threads() -> Iterator[None]:
+    """Let torch use no more threads than there are idle cores, for as long as the work lasts."""
+    library = torch()
+    before = library.get_num_threads()
+    library.set_num_threads(min(before, idle_cores()))
+    try:
+        yield
+    finally:
+        library.set_num_threads(before)
 
 
 @contextmanager

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from ...discriminators.masked_pretraining import TRAINING
 from ...engines import Engine, task_engine
 from ...errors import InputError, UsageError
 from ...models.artifacts import fingerprint
-from ...models.torch.library import idle_cores, on_gpu, one_torch_thread
+from ...models.torch.library import idle_threads, on_gpu, one_torch_thread
 from ...models.torch.library import torch as load_torch
 from ...results import plain
 from ...runs import Manifest, passing, places_said
@@ -390,15 +390,3 @@ class _Noted:
                 progress(done, total)
 
         return tell
-
-
-@contextmanager
-def idle_threads() -> Iterator[None]:
-    """Let torch use no more threads than there are idle cores, for as long as the work lasts."""
-    torch = load_torch()
-    before = torch.get_num_threads()
-    torch.set_num_threads(min(before, idle_cores()))
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

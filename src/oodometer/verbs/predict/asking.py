@@ -14,9 +14,9 @@ from ...datasets.reading import Batch, Examples
 from ...errors import InputError, UsageError
 from ...models.base import Classifier
 from ...models.ensemble import Ensemble
+from ...models.labels import matched
 from ...models.opening import open_classifier
 from ...predictions import Predictions
-from .labels import matched
 from .options import PredictOptions
 from .parts import Parts
 

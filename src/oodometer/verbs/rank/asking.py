@@ -16,6 +16,7 @@ from ...datasets.reading import Columns
 from ...errors import InputError, UsageError
 from ...models.artifacts import DESCRIPTION
 from ...models.base import Classifier
+from ...models.labels import matched
 from ...models.opening import open_classifier
 from ...models.outside.base import OutsideClassifier
 from ...models.sent import SentModel
@@ -25,7 +26,6 @@ from ...rankings.options import RankOptions
 from ...store.decided import decided
 from ..model_names import said_model
 from ..opening import decided_class
-from ..predict.labels import matched
 from ..predict.run import stamp_of
 from .reading import Rows, new_rows, read_rows, row_ids
 
