@@ -157,6 +157,14 @@ def test_threads_of_torch_are_put_back_after_an_error(torch: Any) -> None:
         torch.set_num_threads(before)
 
 
+def test_models_that_need_no_torch_are_asked_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    from oodometer.models.torch.library import on_gpu, one_torch_thread
+
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with one_torch_thread():
+        assert not on_gpu(None)
+
+
 def test_where_tasks_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert task_engine(None, None) is None
     one = task_engine(None, 1)

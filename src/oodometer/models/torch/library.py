@@ -120,9 +120,13 @@ def one_torch_thread() -> Iterator[None]:
     """Inside, torch uses one thread, as every task does; the number of the process is put back.
 
     Sums of several threads are rounded otherwise: a network that is trained or asked by one thread here is the same to
-    the last bit as one that a worker has.
+    the last bit as one that a worker has. Without torch there is nothing to do: models from outside may need none.
     """
-    library = torch()
+    try:
+        library = torch()
+    except MissingExtraError:
+        yield
+        return
     before = library.get_num_threads()
     library.set_num_threads(1)
     try:
@@ -132,5 +136,11 @@ def one_torch_thread() -> Iterator[None]:
 
 
 def on_gpu(device: str | None) -> bool:
-    """Whether a model that is told this device runs on a GPU of this machine; `UsageError` as of `choose_device`."""
-    return choose_device(device) != "cpu"
+    """Whether a model that is told this device runs on a GPU of this machine; `UsageError` as of `choose_device`.
+
+    Without torch none does.
+    """
+    try:
+        return choose_device(device) != "cpu"
+    except MissingExtraError:
+        return False
