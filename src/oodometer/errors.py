@@ -106,6 +106,16 @@ class OodometerError(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(without_passwords(visible(" ".join(str(message).split()))))
 
+    def __reduce__(self) -> Any:
+        """An error comes back from another process as what it was, not made anew of its message."""
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[OodometerError], args: tuple[Any, ...], about: dict[str, Any]) -> OodometerError:
+    found = kind.__new__(kind, *args)
+    found.__dict__.update(about)
+    return found
+
 
 class InputError(OodometerError, ValueError):
     """Input that cannot become a number, with the place, what was expected and the remedy.

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, final
 
 from ..arrays import Array
 from ..models.base import Classifier, Progress, Text
-from .words import Words
+from .words import Words, as_words
 
 __all__ = ["Attribution", "Model", "WordAttributions"]
 
@@ -68,6 +68,13 @@ class Attribution(ABC):
     def options(self) -> dict[str, Any]:
         """Options by name: they name what a folder of attributions holds."""
         return {name: value for name, value in sorted(vars(self).items()) if not name.startswith("_")}
+
+    def groups(self, texts: Sequence[Text | Words]) -> list[list[Words]]:
+        """The texts in order, cut into groups that may be explained apart: each gives what it gives beside the others.
+
+        Here one group of all, since a model's batches, and with them the rounding of sums, depend on what is beside.
+        """
+        return [as_words(texts)]
 
     @abstractmethod
     def explain(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -81,7 +81,7 @@ class BlackBox(Attribution):
         absence, ask = Absence.of(self.absent, model), Asker(model)
         found: list[WordAttributions] = []
         done, total = 0, sum(self._number(one.features) for one in examples)
-        for group in self._groups(examples):
+        for group in self.groups(examples):
             subsets = [self._subsets(one.features, self._rng(one)) for one in group]
             rows = [len(one.present) for one in subsets]
             asked: list[Text] = []
@@ -118,18 +118,18 @@ class BlackBox(Attribution):
         """Draws depend on the seed and on the text, not on where it stands or beside what."""
         return np.random.default_rng([self.seed, int(checksum(*words.texts), 16)])
 
-    def _groups(self, examples: Sequence[Words]) -> Iterator[list[Words]]:
+    def groups(self, texts: Sequence[Text | Words]) -> list[list[Words]]:
         """Examples in order, as many together as have at most `at_once` subsets, and one at least."""
-        group: list[Words] = []
+        found: list[list[Words]] = []
         held = 0
-        for one in examples:
+        for one in as_words(texts):
             rows = self._number(one.features)
-            if group and held + rows > self.at_once:
-                yield group
-                group, held = [], 0
-            group.append(one)
+            if not found or held + rows > self.at_once:
+                found.append([])
+                held = 0
+            found[-1].append(one)
             held += rows
-        yield group
+        return found
 
 
 def whole_number(name: str, value: object, least: int) -> None:

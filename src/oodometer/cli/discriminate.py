@@ -96,6 +96,8 @@ def train(
     rename: options.Rename = None,
     seed: Annotated[int, typer.Option(help="Seed of the judges, of the held-out inputs and of all draws.")] = 0,
     device: options.Device = None,
+    engine: options.TaskEngine = None,
+    workers: options.TaskWorkers = None,
     json: options.Json = None,
 ) -> None:
     """Train judges on outputs that are known to be right or wrong."""
@@ -122,6 +124,8 @@ def train(
             seed=seed,
             mapping=output.parse_mapping(rename or []),
             device=device,
+            engine=engine,
+            workers=workers,
             progress=progress,
         )
     found = replace(found, argv=output.command_line())

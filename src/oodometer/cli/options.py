@@ -35,6 +35,8 @@ __all__ = [
     "Store",
     "Target",
     "TargetAccuracies",
+    "TaskEngine",
+    "TaskWorkers",
     "Threshold",
     "Truth",
     "Workers",
@@ -195,6 +197,21 @@ Where = Annotated[
     ),
 ]
 Workers = Annotated[int | None, typer.Option(help="Number of workers; by default one for each core.")]
+TaskEngine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        help="Where tasks of one thread each run: processes, ray or spark, with an address ray:HOST:PORT, "
+        "spark:spark://HOST:PORT; local: here, one after another. By default no tasks: here, with all threads.",
+    ),
+]
+TaskWorkers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        help="Tasks at a time, in processes if no engine is named; by default one for each core, on a GPU one.",
+    ),
+]
 ClassMetrics = Annotated[
     list[str] | None,
     typer.Option(

@@ -82,6 +82,8 @@ def predict(
         places.READ,
     ] = None,
     device: options.Device = None,
+    engine: options.TaskEngine = None,
+    workers: options.TaskWorkers = None,
     metric: Annotated[
         str | None,
         typer.Option(help="Of a log: the metric or scorer that says what is right; f1>=0.5 for a score."),
@@ -122,6 +124,8 @@ def predict(
             candidates=candidates,
             replies=replies,
             device=device,
+            engine=engine,
+            workers=workers,
             metric=metric,
             filter=filter,
             progress=progress,

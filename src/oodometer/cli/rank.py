@@ -83,6 +83,8 @@ def rank(
     level: options.Level = 0.95,
     seed: Annotated[int, typer.Option(help="Seed of draws, attributions and bootstraps.")] = 0,
     device: options.Device = None,
+    engine: options.TaskEngine = None,
+    workers: options.TaskWorkers = None,
     json: options.Json = None,
     report: options.Report = None,
     save: options.Save = None,

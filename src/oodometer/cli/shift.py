@@ -54,6 +54,8 @@ def image(
         str, typer.Option(help="Images that do not decode: refuse, or skip and count them.")
     ] = "refuse",
     input: Annotated[str | None, typer.Option(help="Name of the array of images in an NPZ file.")] = None,
+    engine: options.TaskEngine = None,
+    workers: options.TaskWorkers = None,
     json: options.Json = None,
 ) -> None:
     """Write shifted copies of images: noise, blur, weather, digital faults, as in CIFAR-10-C."""
@@ -72,6 +74,8 @@ def image(
             seed=seed,
             on_error=on_error,
             input=input,
+            engine=engine,
+            workers=workers,
             argv=output.command_line(),
             progress=progress,
         )
@@ -135,6 +139,8 @@ def text(
     pieces: Pieces = False,
     least: Least = 1,
     seed: Seed = 0,
+    engine: options.TaskEngine = None,
+    workers: options.TaskWorkers = None,
     json: options.Json = None,
 ) -> None:
     """Write shifted copies of texts: unknown words, known words, typing errors, casing."""
@@ -163,6 +169,8 @@ def dialogue(
     pieces: Pieces = False,
     least: Least = 1,
     seed: Seed = 0,
+    engine: options.TaskEngine = None,
+    workers: options.TaskWorkers = None,
     json: options.Json = None,
 ) -> None:
     """Write shifted copies of dialogues: turns that are missing, and all that shifts texts."""

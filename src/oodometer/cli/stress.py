@@ -90,6 +90,8 @@ def stress(
     level: options.Level = 0.95,
     seed: Annotated[int, typer.Option(help="Seed of halves, rows, candidates, draws and bootstraps.")] = 0,
     device: options.Device = None,
+    engine: options.TaskEngine = None,
+    workers: options.TaskWorkers = None,
     json: options.Json = None,
     report: options.Report = None,
 ) -> None:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, final
 
 import numpy as np
 
 from ..arrays import Array
+from ..engines import Engine, task_engine
 from ..errors import InputError, UsageError
-from ..models.artifacts import fingerprint, keep, trained_as
+from ..models.artifacts import fingerprint
 from ..models.base import Progress
+from ..models.members import STEPS, Member, member_folder, train_member, train_members, uses_gpu
 from ..predictions import Predictions
 from ..store import write_atomic
 from .base import Dev, Discriminator, check_pairs
@@ -25,7 +27,6 @@ from .rule import RuleDiscriminator
 __all__ = ["Panel"]
 
 DESCRIPTION = "oodometer_panel.json"
-STEPS = 1000  # of the progress of one member
 
 
 @final
@@ -83,11 +84,9 @@ class Panel:
         progress :
             Called with (done, all), in thousandths of a member.
         """
-        seeds = [int(one) for one in seeds]
-        if not seeds or len(set(seeds)) < len(seeds):
-            raise UsageError(f"expected different seeds, at least one, got {seeds}; equal ones train equal members")
+        seeds = _different(seeds)
         home = None if checkpoint is None else Path(checkpoint)
-        data = fingerprint({"data": [*map(list, (inputs, outputs, correct)), *map(list, dev or ())]})
+        data, fit = _name_of((inputs, outputs, correct), dev), partial(_fit, (inputs, outputs, correct), dev)
         members: list[Discriminator] = []
         for place, seed in enumerate(seeds):
 
@@ -95,22 +94,51 @@ class Panel:
                 if progress is not None:
                     progress(place * STEPS + STEPS * done // max(total, 1), STEPS * len(seeds))
 
-            member = make(seed)
-            member._told = bool(members) and members[-1]._told  # one warning about long pairs is enough
-            name = fingerprint({"data": data, "kind": member.kind, "seed": seed, "options": member.options()})
-            kept = None if home is None else home / f"member-{place}"
-            if kept is not None and trained_as(kept) == name:
-                member = load_discriminator(kept)
+            judge = make(seed)
+            judge._told = bool(members) and members[-1]._told  # one warning about long pairs is enough
+            if home is None or _is_rule(judge):
+                fit(judge, checkpoint=None, progress=tell)
+            elif (member := _member(judge, seed, home, place, data)).is_finished:
+                judge = load_discriminator(member.kept)
                 tell(1, 1)
             else:
-                state = None if home is None else home / f"training-{place}"
-                member.fit(inputs, outputs, correct, dev=dev, checkpoint=state, progress=tell)
-                if kept is not None and not isinstance(member, RuleDiscriminator):
-                    keep(kept, name, member.save)
-                if state is not None:
-                    shutil.rmtree(state, ignore_errors=True)
-            members.append(member)
+                train_member(member, fit, tell)
+            members.append(judge)
         return cls(members)
+
+    @classmethod
+    def train_on(
+        cls,
+        engine: str | Engine,
+        make: Callable[[int], Discriminator],
+        seeds: Sequence[int],
+        pairs: Dev,
+        *,
+        dev: Dev | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Panel:
+        """Train one member for each seed, each a task of one thread on an engine; the rest as in `train`.
+
+        The judges are the same to the last bit on every engine. ``engine`` is one, or its name: "processes", "ray",
+        "spark". ``pairs`` are inputs, outputs and their correctness, and travel. Machines of a cluster must all see
+        ``checkpoint``. Raises `WorkError` where a worker died; the finished members stay.
+
+        >>> short = RuleDiscriminator(lambda given, output: len(output) < 4)
+        >>> len(Panel.train_on("local", lambda seed: short, [0, 1], (["x"], ["abc"], [True])))
+        2
+        """
+        seeds = _different(seeds)
+        home = None if checkpoint is None else Path(checkpoint)
+        data, fit = _name_of(pairs, dev), partial(_fit, pairs, dev)
+        apart = [make(seed) for seed in seeds]
+        runner = task_engine(engine, None, gpu=any(uses_gpu(one) for one in apart))
+        assert runner is not None
+        with member_folder(home) as folder:
+            places = enumerate(zip(apart, seeds, strict=True))
+            tasks = [_member(judge, seed, folder, place, data) for place, (judge, seed) in places]
+            train_members([one for one in tasks if not _is_rule(one.model)], fit, runner, progress=progress)
+            return cls([one.model if _is_rule(one.model) else load_discriminator(one.kept) for one in tasks])
 
     def probabilities(
         self, inputs: Sequence[str], outputs: Sequence[str], *, progress: Progress | None = None
@@ -198,3 +226,31 @@ class Panel:
                 file=str(path),
             ) from None
         return cls([load_discriminator(path.parent / f"member-{place}") for place in range(count)])
+
+
+def _different(seeds: Sequence[int]) -> list[int]:
+    found = [int(one) for one in seeds]
+    if not found or len(set(found)) < len(found):
+        raise UsageError(f"expected different seeds, at least one, got {found}; equal ones train equal members")
+    return found
+
+
+def _name_of(pairs: Dev, dev: Dev | None) -> str:
+    """What tells the data of a training from others."""
+    return fingerprint({"data": [*map(list, pairs), *map(list, dev or ())]})
+
+
+def _fit(
+    pairs: Dev, dev: Dev | None, judge: Discriminator, *, checkpoint: Path | None, progress: Progress | None
+) -> Discriminator:
+    return judge.fit(*pairs, dev=dev, checkpoint=checkpoint, progress=progress)
+
+
+def _member(judge: Discriminator, seed: int, home: Path, place: int, data: str) -> Member:
+    name = fingerprint({"data": data, "kind": judge.kind, "seed": seed, "options": judge.options()})
+    return Member(judge, name, home / f"member-{place}", home / f"training-{place}")
+
+
+def _is_rule(judge: Discriminator) -> bool:
+    """Whether there is nothing to train and nothing to save."""
+    return isinstance(judge, RuleDiscriminator)

@@ -1,15 +1,26 @@
-"""Engines: where summarize and merge run, on one core, on all cores, or on a cluster."""
+"""Engines: where summarize and merge, and tasks, run: on one core, on all cores, or on a cluster."""
 
 from __future__ import annotations
 
 from ..registry import create
 from .base import Engine
+from .choice import task_engine
 from .local import LocalEngine
 from .processes import ProcessEngine
 from .ray import RayEngine
 from .spark import SparkEngine
+from .tasks import run_tasks
 
-__all__ = ["Engine", "LocalEngine", "ProcessEngine", "RayEngine", "SparkEngine", "create_engine"]
+__all__ = [
+    "Engine",
+    "LocalEngine",
+    "ProcessEngine",
+    "RayEngine",
+    "SparkEngine",
+    "create_engine",
+    "run_tasks",
+    "task_engine",
+]
 
 
 def create_engine(name: str, workers: int | None = None) -> Engine:

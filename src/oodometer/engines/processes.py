@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -72,7 +73,15 @@ def _pool(order: Order, workers: int) -> Executor:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    executor = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin, initargs=order)
+    class Pool(ProcessPoolExecutor):
+        def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+            """Work that is given up is ended: nobody waits for what is under way, such as a training."""
+            if cancel_futures:
+                for one in list((self._processes or {}).values()):
+                    one.kill()
+            super().shutdown(wait, cancel_futures=cancel_futures)
+
+    executor = Pool(workers, mp_context=get_context("spawn"), initializer=_begin, initargs=order)
     Thread(target=_watch, args=(ref(executor),), daemon=True).start()
     return executor
 
@@ -100,12 +109,24 @@ _order: Order | None = None  # of a worker process, which is sent it once and no
 
 
 def _begin(*order: Any) -> None:
-    """In a worker process: Ctrl-C reaches the whole group, and the parent decides what becomes of the work."""
+    """In a worker process: Ctrl-C reaches the whole group, and the parent decides what becomes of the work.
+
+    A worker ends with its parent, however that ends: it would wait for work for ever, or go on writing.
+    """
     import signal
+    from multiprocessing import parent_process
 
     global _order
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    if parent is not None:
+        Thread(target=_follow, args=(parent,), daemon=True).start()
     _order = Order(*order)
+
+
+def _follow(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
 
 
 def _work_on(part: Any) -> Any:

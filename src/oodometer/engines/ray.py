@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
-import socket
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar, final
 from urllib.parse import urlsplit
 
@@ -14,14 +15,13 @@ from ..kernels import cores
 from ..registry import register
 from .base import Engine, check_workers, fold_states
 from .remote import order_of, received, run_part, why_lost
-from .session import Session, join
+from .session import Session, check_listens, join
 
 __all__ = ["RayEngine"]
 
 S = TypeVar("S")
 _RETRIES = 3  # of a part whose worker died
 _STORE = 256 * 1024 * 1024  # bytes of shared memory of a cluster started here: states are small
-_PATIENCE = 5.0  # seconds for an address to answer
 
 
 @register("engine")
@@ -81,8 +81,10 @@ class RayEngine(Engine):
     def _states(self, ray: Any, parts: Sequence[Any], work: Callable[[Any], S]) -> Iterator[S]:
         """States in the order of the parts, no more of them under way than the window holds."""
         order = ray.put(order_of(work, ray.cloudpickle.dumps))
-        task = ray.remote(num_cpus=1, max_retries=_RETRIES)(run_part)
-        window = self.workers or 2 * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        there = ray.cluster_resources()
+        gpus = 1 if getattr(work, "gpu", False) and there.get("GPU", 0) >= 1 else 0  # else it would wait for ever
+        task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=_RETRIES)(run_part)
+        window = self.workers or 2 * max(1, int(there.get("CPU", 1)))
         under_way: deque[Any] = deque()
         rest = iter(parts)
         try:
@@ -111,7 +113,8 @@ class RayEngine(Engine):
             quiet = {"log_to_driver": False, "configure_logging": False}
             if self.address is None:
                 cpus = self.workers or cores()
-                ray.init(num_cpus=cpus, object_store_memory=_STORE, include_dashboard=False, **quiet)
+                with _errors_alone():
+                    ray.init(num_cpus=cpus, object_store_memory=_STORE, include_dashboard=False, **quiet)
                 return ray.shutdown
             _check_answers(self.address)
             try:
@@ -121,6 +124,18 @@ class RayEngine(Engine):
             return ray.shutdown
 
         self._session = join("ray", self.address, ray.is_initialized, start)
+
+
+@contextmanager
+def _errors_alone() -> Iterator[None]:
+    """Inside, Ray logs errors alone: what it tells of a cluster that is started here for a moment is for nobody."""
+    logger = logging.getLogger("ray")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _check_answers(address: str) -> None:
@@ -135,7 +150,7 @@ def _check_answers(address: str) -> None:
     if not host or not port:
         raise UsageError(f"expected an address of Ray as HOST:PORT, ray://HOST:PORT or auto, got {address!r}")
     try:
-        socket.create_connection((host, port), timeout=_PATIENCE).close()
+        check_listens(host, port)
     except OSError as error:
         raise _no_answer(address, error) from error
 

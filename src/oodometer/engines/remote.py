@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Callable
+from contextlib import AbstractContextManager, chdir, nullcontext
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -18,18 +20,19 @@ _works: dict[str, Callable[[Any], Any]] = {}
 
 
 class Order(NamedTuple):
-    """What every worker is sent: the work, pickled, its checksum, and the version of the sender's code."""
+    """What every worker is sent: the work, pickled, its checksum, the version of the sender's code, and its folder."""
 
     version: str
     checksum: str
     work: bytes
+    folder: str = ""
 
 
 def order_of(work: Callable[[Any], Any], dumps: Callable[[Any], bytes]) -> Order:
     """The order for a work; `UsageError` where it cannot be pickled, as a plugin's open file cannot."""
     try:
         pickled = dumps(work)
-        return Order(__version__, blake2b(pickled, digest_size=16).hexdigest(), pickled)
+        return Order(__version__, blake2b(pickled, digest_size=16).hexdigest(), pickled, os.getcwd())
     except Exception as error:
         said = f"{type(error).__name__}: {error}"
         raise UsageError(f"the work cannot be sent to other machines ({said}); take the engine local") from error
@@ -47,10 +50,16 @@ def run_part(order: Order, part: bytes) -> bytes:
                 f"expected workers with oodometer {order.version}, as here, got {__version__} on {_host()}; "
                 "install the same version on all machines"
             )
-        found: Any = work_of(order)(pickle.loads(part))
+        with _inside(order.folder):
+            found: Any = work_of(order)(pickle.loads(part))
         return pickle.dumps((True, found), pickle.HIGHEST_PROTOCOL)
     except Exception as error:
         return pickle.dumps((False, _portable(error)), pickle.HIGHEST_PROTOCOL)
+
+
+def _inside(folder: str) -> AbstractContextManager[Any]:
+    """Inside, relative paths mean what they mean to the sender; nothing where there is no such folder here."""
+    return chdir(folder) if os.path.isdir(folder) and os.getcwd() != folder else nullcontext()
 
 
 def received(answer: bytes) -> Any:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import signal
+import socket
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["Session", "join"]
+__all__ = ["Session", "check_listens", "join"]
+
+_PATIENCE = 5.0  # seconds for an address to answer
 
 
 class Session:
@@ -65,3 +68,8 @@ def _signals_kept() -> Iterator[None]:
         for number, handler in before.items():
             if handler is not None:
                 signal.signal(number, handler)
+
+
+def check_listens(host: str, port: int) -> None:
+    """`OSError` where nothing listens there: clusters themselves would ask for a minute or more."""
+    socket.create_connection((host, port), timeout=_PATIENCE).close()

@@ -6,19 +6,23 @@ import os
 import pickle
 import shutil
 import sys
+import tempfile
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar, final
+from urllib.parse import urlsplit
 
-from ..errors import MissingExtraError, UsageError
+from ..errors import MissingExtraError, UsageError, WorkError
 from ..kernels import cores
 from ..registry import register
 from .base import Engine, check_workers, fold_states
 from .remote import Order, order_of, received, run_part, why_lost
-from .session import Session, join
+from .session import Session, check_listens, join
 
 __all__ = ["SparkEngine"]
 
@@ -27,6 +31,7 @@ _LOGGING = Path(__file__).with_name("spark_log4j2.properties")
 _TRIES = 4  # of a part whose worker died, in a Spark that is started here
 _JOBS = 2  # at a time, so that no core waits for the last task of one
 _TASK = 16  # parts in a task at most: Spark needs tenths of a second for each task, and a part may take less
+_PORTS = {"sc": 15002, "spark": 7077}  # where none is named
 
 
 @register("engine")
@@ -86,7 +91,8 @@ class SparkEngine(Engine):
         """States in the order of the parts; two jobs at a time, so that no core waits for the last part of one."""
         from pyspark import cloudpickle
 
-        order = _Sent(session, order_of(work, cloudpickle.dumps))
+        with _quiet():
+            order = _Sent(session, order_of(work, cloudpickle.dumps))
         tasks = self.workers or _parallelism(session)
         each = tasks * max(1, min(_TASK, len(parts) // (2 * tasks)))
         jobs = [parts[start : start + each] for start in range(0, len(parts), each)]
@@ -94,7 +100,8 @@ class SparkEngine(Engine):
         with ThreadPoolExecutor(_JOBS) as threads:
             try:
                 for some in jobs:
-                    under_way.append(threads.submit(_answers, session, order, list(map(pickle.dumps, some)), tasks))
+                    rows = _asked(session, order, list(map(pickle.dumps, some)), tasks)
+                    under_way.append(threads.submit(_answers, rows))
                     if len(under_way) > _JOBS:
                         yield from map(received, under_way.popleft().result())
                 while under_way:
@@ -108,14 +115,20 @@ class SparkEngine(Engine):
         """Be in a session: the one there is, that of the address, or one of our own."""
         from pyspark.sql import SparkSession
 
-        self._session = join("spark", self.address, lambda: SparkSession.getActiveSession() is not None, self._start)
+        with _quiet():
+            self._session = join(
+                "spark", self.address, lambda: SparkSession.getActiveSession() is not None, self._start
+            )
         return SparkSession.getActiveSession()
 
     def _start(self) -> Any:
         from pyspark.sql import SparkSession
 
+        if self.address is not None:
+            _check_answers(self.address)
         builder = SparkSession.builder.appName("oodometer")
         if self.address is not None and self.address.startswith("sc://"):
+            _check_connect()
             builder = builder.remote(self.address)
         else:
             _check_java()
@@ -125,16 +138,20 @@ class SparkEngine(Engine):
             builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_LOGGING}")
             builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
         try:
+            if self.address is None:
+                _launch(builder._options)
             session = builder.getOrCreate()
             if (self.address or "local").startswith("local"):
                 session.sparkContext.pythonExec = sys.executable  # or its workers are the first python3 on the path
             return session.stop
         except Exception as error:  # Java's errors have no common root on this side
             said = " ".join(str(error).split())[:200]
-            raise UsageError(
-                f"no Spark answers at {self.address or 'this machine'} ({type(error).__name__}: {said}); "
-                "start one, or leave the address out to start one here"
-            ) from error
+            if self.address is None:
+                raise UsageError(
+                    f"Spark did not start here ({type(error).__name__}: {said}); see that Java is 17 or "
+                    "later and works, or name the address of a Spark"
+                ) from error
+            raise _no_answer(self.address, f"{type(error).__name__}: {said}") from error
 
 
 class _Sent:
@@ -156,8 +173,8 @@ class _Sent:
             self._broadcast.unpersist()
 
 
-def _answers(session: Any, order: _Sent, parts: Sequence[bytes], tasks: int) -> list[bytes]:
-    """What the workers answered, in the order of the parts; so many tasks, each with consecutive parts."""
+def _asked(session: Any, order: _Sent, parts: Sequence[bytes], tasks: int) -> Any:
+    """A frame of what the workers will answer; so many tasks, each with consecutive parts."""
 
     def answer(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -169,14 +186,42 @@ def _answers(session: Any, order: _Sent, parts: Sequence[bytes], tasks: int) -> 
                 [pa.array(places, pa.int64()), pa.array(found, pa.binary())], ["id", "answer"]
             )
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # of the release of pandas, which no frame of ours meets
-        rows = session.range(0, len(parts), 1, min(tasks, len(parts))).mapInArrow(answer, "id long, answer binary")
+    with _quiet():
+        return session.range(0, len(parts), 1, min(tasks, len(parts))).mapInArrow(answer, "id long, answer binary")
+
+
+def _answers(rows: Any) -> list[bytes]:
+    """What the workers answered, in the order of the parts."""
     try:
         found = rows.collect()
     except Exception as error:  # Java's errors have no common root on this side
         raise why_lost("Spark", error) from error
     return [bytes(row["answer"]) for row in sorted(found, key=lambda row: row["id"])]
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Inside, Spark does not warn of the release of pandas, which no frame of ours meets."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+
+
+def _launch(options: Mapping[str, str]) -> None:
+    """Start Java for a Spark of our own; what Java says goes to a file, and into the error where it does not start."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is not None:  # Java runs already, for a Spark that has ended
+        return
+    with tempfile.TemporaryFile() as said:
+        try:
+            gateway = launch_gateway(SparkConf(False).setAll(options.items()), {"stderr": said})
+        except Exception as error:
+            said.seek(0)
+            lines = said.read().decode(errors="replace").strip().splitlines()
+            raise WorkError(f"Java ended: {lines[-1] if lines else error}") from error
+    SparkContext._ensure_initialized(gateway=gateway)
 
 
 def _parallelism(session: Any) -> int:
@@ -185,6 +230,34 @@ def _parallelism(session: Any) -> int:
         return max(1, int(session.sparkContext.defaultParallelism))
     except Exception:  # a Connect session has no context
         return cores()
+
+
+def _check_answers(address: str) -> None:
+    """`UsageError` where nothing listens at the address of a Connect server or of a master."""
+    kind, _, rest = address.partition("://")
+    if kind not in ("sc", "spark"):
+        return
+    error: Exception | None = None
+    for place in rest.split(","):
+        found = urlsplit(f"//{place}")
+        try:
+            if not found.hostname:
+                raise ValueError(f"{address} names no host")
+            check_listens(found.hostname, found.port or _PORTS[kind])
+            return
+        except (OSError, ValueError) as one:  # a port that is no number is a ValueError
+            error = one
+    raise _no_answer(address, f"{type(error).__name__}: {error}") from error
+
+
+def _no_answer(address: str, said: str) -> UsageError:
+    return UsageError(f"no Spark answers at {address} ({said}); start one, or leave the address out to start one here")
+
+
+def _check_connect() -> None:
+    """`MissingExtraError` where the libraries of Spark Connect are absent."""
+    if any(find_spec(name) is None for name in ("grpc", "grpc_status", "google.rpc")):
+        raise MissingExtraError("a Spark Connect server", "grpcio", install="'pyspark[connect]'")
 
 
 def _check_java() -> None:

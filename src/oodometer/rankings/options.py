@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..datasets.reading import Columns
+from ..engines import Engine
 from ..errors import UsageError
 from ..intervals import check_level
 from ..registry import find
@@ -22,7 +23,10 @@ ORDERS = ("labels", "combined")
 
 @dataclass(frozen=True)
 class RankOptions:
-    """All that settles what `rank` finds beside models and data; as in the verb `rank`."""
+    """All that settles what `rank` finds beside models and data; as in the verb `rank`.
+
+    ``engine`` runs attributions as tasks, None does them in this process.
+    """
 
     columns: Columns
     factors: tuple[str, ...]
@@ -41,6 +45,7 @@ class RankOptions:
     device: str | None
     level: float
     seed: int
+    engine: Engine | None = None
 
     def __post_init__(self) -> None:
         if check_level(self.level) <= 0.5:
@@ -59,6 +64,11 @@ class RankOptions:
         if self.normalize != "none" and not self.explained:
             raise UsageError(
                 "a normalization is of attributions, and none was asked for; name one with --attribution or --factor"
+            )
+        if self.engine is not None and not self.explained:
+            raise UsageError(
+                "engine and workers are for attributions, and none was asked for; name one with --attribution or "
+                "--factor"
             )
         if self.device is not None and not _DEVICE.fullmatch(self.device):
             raise UsageError(f"expected the device to be cpu, cuda or cuda:N, got {self.device!r}")

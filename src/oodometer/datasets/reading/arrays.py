@@ -76,11 +76,11 @@ class ArrayExamples(Examples):
         about = os.stat(self.file)
         return [os.path.realpath(self.file), about.st_size, about.st_mtime_ns]
 
-    def batches(self, rows: int, *, skip: bool = False) -> Iterator[Batch]:
+    def batches(self, rows: int, *, skip: bool = False, first: int = 0) -> Iterator[Batch]:
         """Rows of the arrays."""
         assert self.rows is not None
         values = self.arrays[self._input]
-        for start in range(0, self.rows, rows):
+        for start in range(first * rows, self.rows, rows):
             part = slice(start, min(start + rows, self.rows))
             inputs = self._inputs(values[part])
             targets = () if self._label is None else tuple(self.arrays[self._label][part].tolist())

@@ -74,8 +74,11 @@ class Examples(ABC):
     labels_are_folders = False
 
     @abstractmethod
-    def batches(self, rows: int, *, skip: bool = False) -> Iterator[Batch]:
-        """Batches of at most ``rows`` examples; ``skip`` leaves out images that do not decode, else `InputError`."""
+    def batches(self, rows: int, *, skip: bool = False, first: int = 0) -> Iterator[Batch]:
+        """Batches of at most ``rows`` examples; ``skip`` leaves out images that do not decode, else `InputError`.
+
+        Those before the ``first``, counted from 0, are passed over.
+        """
 
     @property
     @abstractmethod

@@ -69,18 +69,23 @@ class DialogueExamples(Examples):
         """That of the file; None in memory."""
         return self.table.stamp
 
-    def batches(self, rows: int, *, skip: bool = False) -> Iterator[Batch]:
+    def batches(self, rows: int, *, skip: bool = False, first: int = 0) -> Iterator[Batch]:
         """Contexts of the table, at most ``rows`` at once."""
         held: list[tuple[Mapping[str, Any], Dialogue, int | None, str]] = []
         skipped: list[tuple[str, str]] = []
         done = 0
         for number, row, context, file_row in self._contexts(skipped):
+            if number <= first * rows:
+                if number % rows == 0:
+                    skipped.clear()
+                    done += rows
+                continue
             held.append((row, *self._example(number, row, context, file_row)))
             if len(held) == rows:
                 yield self._batch(held, done, skipped)
                 done += rows
                 held, skipped[:] = [], []
-        if held or skipped:
+        if held or (skipped and done >= first * rows):
             yield self._batch(held, done, skipped)
 
     def _rows(self) -> Iterator[tuple[int, dict[str, Any]]]:

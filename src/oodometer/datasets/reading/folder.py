@@ -33,9 +33,9 @@ class FolderExamples(Examples):
         """Name, size and time of change of every image."""
         return [[str(one.relative_to(self.folder)), *file_stamp(one)] for one in self.files]
 
-    def batches(self, rows: int, *, skip: bool = False) -> Iterator[Batch]:
+    def batches(self, rows: int, *, skip: bool = False, first: int = 0) -> Iterator[Batch]:
         """Images by name."""
-        for start in range(0, len(self.files), rows):
+        for start in range(first * rows, len(self.files), rows):
             files = self.files[start : start + rows]
             names = [one.relative_to(self.folder).as_posix() for one in files]
             pixels, there, skipped = decoded(files, names, skip, None, start)

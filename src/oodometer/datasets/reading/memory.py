@@ -23,8 +23,8 @@ class DatasetExamples(Examples):
         """The fingerprint of the data set."""
         return self.data.fingerprint
 
-    def batches(self, rows: int, *, skip: bool = False) -> Iterator[Batch]:
+    def batches(self, rows: int, *, skip: bool = False, first: int = 0) -> Iterator[Batch]:
         """Rows of the data set."""
-        for start in range(0, len(self.data), rows):
+        for start in range(first * rows, len(self.data), rows):
             part = self.data.take(range(start, min(start + rows, len(self.data))))
             yield Batch(part, start, read=len(part))

@@ -52,15 +52,16 @@ class TableExamples(Examples):
         """That of the file; None in memory."""
         return self.table.stamp
 
-    def batches(self, rows: int, *, skip: bool = False) -> Iterator[Batch]:
+    def batches(self, rows: int, *, skip: bool = False, first: int = 0) -> Iterator[Batch]:
         """Rows of the table."""
         text = self.modality in ("text", "pair")
         kinds: dict[str, Any] = dict.fromkeys(self.inputs, "text" if text else "any")
         kinds |= dict.fromkeys(one for one in (self.label, self.id, *self.keep) if one and one not in kinds)
         kinds = {name: kind or "any" for name, kind in kinds.items()}
         done = 0
-        for batch in self.table.batches(kinds, rows):
-            yield self._batch(batch, done, skip)
+        for place, batch in enumerate(self.table.batches(kinds, rows)):
+            if place >= first:
+                yield self._batch(batch, done, skip)
             done += batch.num_rows
         if not done:
             raise InputError("at least one row", got="none", remedy="check what wrote it", file=self.file)

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from ...errors import MissingExtraError, UsageError
 from ...kernels import cores
 
-__all__ = ["choose_device", "idle_cores", "seed_draws", "torch", "transformers", "use_threads"]
+__all__ = [
+    "choose_device",
+    "idle_cores",
+    "idle_threads",
+    "on_gpu",
+    "one_torch_thread",
+    "seed_draws",
+    "torch",
+    "transformers",
+    "use_threads",
+]
 
 _DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 
@@ -89,3 +101,46 @@ def use_threads(count: int | None = None) -> int:
     count = count or min(idle_cores(), cores())
     torch().set_num_threads(count)
     return count
+
+
+@contextmanager
+def idle_threads() -> Iterator[None]:
+    """Let torch use no more threads than there are idle cores, for as long as the work lasts."""
+    library = torch()
+    before = library.get_num_threads()
+    library.set_num_threads(min(before, idle_cores()))
+    try:
+        yield
+    finally:
+        library.set_num_threads(before)
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Inside, torch uses one thread, as every task does; the number of the process is put back.
+
+    Sums of several threads are rounded otherwise: a network that is trained or asked by one thread here is the same to
+    the last bit as one that a worker has. Without torch there is nothing to do: models from outside may need none.
+    """
+    try:
+        library = torch()
+    except MissingExtraError:
+        yield
+        return
+    before = library.get_num_threads()
+    library.set_num_threads(1)
+    try:
+        yield
+    finally:
+        library.set_num_threads(before)
+
+
+def on_gpu(device: str | None) -> bool:
+    """Whether a model that is told this device runs on a GPU of this machine; `UsageError` as of `choose_device`.
+
+    Without torch none does.
+    """
+    try:
+        return choose_device(device) != "cpu"
+    except MissingExtraError:
+        return False

@@ -16,10 +16,10 @@ from ...discriminators.base import check_pairs
 from ...errors import InputError
 from ...models.artifacts import fingerprint
 from ...models.base import Progress
+from ...models.torch.library import idle_threads
 from ...runs import Manifest
 from ...store.artifact_cache import read_artifact, write_artifact
 from .folder import noting_cuts
-from .training import idle_threads
 
 __all__ = ["Asked", "asking", "existing_judges", "judging_home", "stamp"]
 

@@ -16,6 +16,7 @@ from ...discriminators import (
     LikelihoodDiscriminator,
     RegressionDiscriminator,
 )
+from ...engines import Engine, task_engine
 from ...errors import UsageError
 from ...intervals import check_level
 from ...models.seq2seq import EncoderDecoder
@@ -51,10 +52,13 @@ class TrainingOptions:
     seed: int = 0
     mapping: Mapping[str, str] | None = None
     device: str | None = None
+    engine: str | Engine | None = None
+    workers: int | None = None
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
         check_level(self.level)
+        task_engine(self.engine, self.workers)
         if self.judges < 1:
             raise UsageError(f"expected at least 1 judge, got {self.judges}; 5 are usual")
         if self.pretraining < 0:
@@ -71,6 +75,11 @@ class TrainingOptions:
             raise UsageError("give source or config, not both")
         if self.head is not None and (self.kind != "encoder" or self.metric != "exact"):
             raise UsageError("--head is for encoders that tell right from wrong; leave it out")
+
+    @property
+    def in_tasks(self) -> bool:
+        """Whether judges are trained as tasks, each by one thread."""
+        return self.engine is not None or self.workers is not None
 
     def judge(self, seed: int, start: str | None = None) -> Discriminator:
         """The untrained judge of a seed; ``start`` is a folder with an encoder that was pretrained here."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,9 +15,10 @@ import numpy as np
 from ...arguments import checked
 from ...discriminators import SMALL, Discriminator, Panel, PretrainingOptions, pretrain
 from ...discriminators.masked_pretraining import TRAINING
+from ...engines import Engine, task_engine
 from ...errors import InputError, UsageError
 from ...models.artifacts import fingerprint
-from ...models.torch.library import idle_cores
+from ...models.torch.library import idle_threads, on_gpu, one_torch_thread
 from ...models.torch.library import torch as load_torch
 from ...results import plain
 from ...runs import Manifest, passing, places_said
@@ -114,6 +115,8 @@ def train_judges(
     seed: int = 0,
     mapping: Mapping[str, str] | None = None,
     device: str | None = None,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> TrainedJudges:
     """Train judges that tell right outputs from wrong ones, and say what they are worth.
@@ -155,8 +158,13 @@ def train_judges(
     all_judges :
         Whether to train the others where the first judge is no better than a coin on the held-out pairs (see
         `stop_at_a_coin`); by default the training ends there, and goes on from there when it is asked for all.
-    level, seed, mapping, device, progress :
-        Of the intervals; of all draws; {their column: our column}; "cpu" or "cuda"; called with (done, all).
+    level, seed, mapping, device :
+        Of the intervals; of all draws; {their column: our column}; "cpu" or "cuda".
+    engine, workers :
+        Each judge as a task: "processes", "ray", "spark"; how many at a time. Every network then has one thread, so
+        that the judges are the same to the last bit on all engines. By default one after another, with all threads.
+    progress :
+        Called with (done, all).
 
     Raises `InputError` for rows that cannot be judged or that are all right, `UsageError` for a call that makes no
     sense, `WorkError` where the first judge is a coin, `MissingExtraError` without torch. Source: Yao and Koller
@@ -182,6 +190,8 @@ def train_judges(
         seed=seed,
         mapping=mapping,
         device=device,
+        engine=engine,
+        workers=workers,
         progress=progress,
     )
     data = _data(pairs, dev, options)
@@ -208,7 +218,7 @@ def train_judges(
     load_torch()  # its absence is told before a folder is made
     with passing(training_home(home), {"verb": "discriminate train", **places_said(pairs=pairs, out=out)}) as run:
         panel, cuts = _panel(data, training_home(home), options, run)
-        with idle_threads(), noting_cuts(None):
+        with _threads(options), noting_cuts(None):
             told = _part(progress, 1 - _HELD, 1.0)
             found, record = worth(panel, data.held, metric=metric, level=level, seed=seed, progress=told)
             thresholds, why = _thresholds(panel, data.outputs, options)
@@ -290,7 +300,9 @@ def _panel(data: _Data, state: Path, options: TrainingOptions, run: Manifest | N
     """The trained judges, and what was said of pairs that are too long; ``state`` holds an unfinished training."""
     make: Callable[[int], Discriminator] = options.judge
     learnt, held, first = data.learnt, data.held, _PRETRAINED if options.pretraining else 0.0
-    with idle_threads(), noting_cuts(state) as cuts:
+    # One for both calls below: a cluster is started once.
+    runner = task_engine(options.engine, options.workers, gpu=options.in_tasks and on_gpu(options.device))
+    with _threads(options), noting_cuts(state) as cuts:
         if options.pretraining:
             start = _pretrained(learnt, state, options, _part(options.progress, 0.0, first))
             make = partial(options.judge, start=str(start))
@@ -298,16 +310,15 @@ def _panel(data: _Data, state: Path, options: TrainingOptions, run: Manifest | N
         noted = _Noted(run, options.judges)
 
         def trained(some: Sequence[int], stop: float) -> Panel:
-            return Panel.train(
-                make,
-                some,
-                learnt.inputs,
-                learnt.outputs,
-                _targets(learnt, options.metric),
-                dev=(held.inputs, held.outputs, _targets(held, options.metric)),
-                checkpoint=state,
-                progress=noted.telling(len(some), _part(options.progress, first, stop)),
-            )
+            pairs = learnt.inputs, learnt.outputs, _targets(learnt, options.metric)
+            more: dict[str, Any] = {
+                "dev": (held.inputs, held.outputs, _targets(held, options.metric)),
+                "checkpoint": state,
+                "progress": noted.telling(len(some), _part(options.progress, first, stop)),
+            }
+            if runner is not None:
+                return Panel.train_on(runner, make, some, pairs, **more)
+            return Panel.train(make, some, *pairs, **more)
 
         if len(seeds) > 1 and options.metric == "exact" and not options.all_judges:
             (judge,) = trained(seeds[:1], first + (1 - _HELD - first) / len(seeds)).members
@@ -353,6 +364,11 @@ def _part(progress: Progress | None, start: float, stop: float) -> Progress | No
     return tell
 
 
+def _threads(options: TrainingOptions) -> AbstractContextManager[None]:
+    """The threads of all networks: one, as a task has, where judges are tasks; else as many as there are idle cores."""
+    return one_torch_thread() if options.in_tasks else idle_threads()
+
+
 class _Noted:
     """Notes how many judges are trained, and how many of them by this run; one for all calls of a training."""
 
@@ -374,15 +390,3 @@ class _Noted:
                 progress(done, total)
 
         return tell
-
-
-@contextmanager
-def idle_threads() -> Iterator[None]:
-    """Let torch use no more threads than there are idle cores, for as long as the work lasts."""
-    torch = load_torch()
-    before = torch.get_num_threads()
-    torch.set_num_threads(min(before, idle_cores()))
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -38,24 +38,33 @@ class Parts:
             home.mkdir(parents=True, exist_ok=True)
             cleared(home)
             write_artifact(home / "job.json", "predictions", job)
-        while (note := self._note(len(self.notes))) is not None:
-            self.notes.append(note)
+        self.look()
 
     @property
     def done(self) -> int:
-        """Number of batches that are finished."""
+        """Number of batches that are finished, from the first on."""
         return len(self.notes)
 
-    def add(self, record: Predictions | None, note: dict[str, Any]) -> None:
-        """Keep a batch, None where nothing of it could be read, and what is to be known of it."""
+    def look(self) -> None:
+        """See what else is finished, by tasks elsewhere."""
+        while self.home is not None and (note := self._note(len(self.notes))) is not None:
+            self.notes.append(note)
+
+    def has(self, place: int) -> bool:
+        """Whether the batch at a place is finished, though others before it may not be."""
+        return place < self.done or (self.home is not None and self._note(place) is not None)
+
+    def add(self, record: Predictions | None, note: dict[str, Any], place: int) -> None:
+        """Keep the batch at a place, None where nothing of it could be read, and what is to be known of it."""
         if self.home is None:
             self._held += [] if record is None else [record]
         else:
-            name = self._name(self.done)
+            name = self._name(place)
             if record is not None:
                 write_part(record, self.home / f"{name}.parquet")
             write_artifact(self.home / f"{name}.json", "note", {**note, "empty": record is None})
-        self.notes.append(note)
+        if place == self.done:
+            self.notes.append(note)
 
     def tell(self, many: int, worked: int = 0) -> None:
         """Note how far the job is: ``many`` batches in all, as far as that is known."""

@@ -5,20 +5,17 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ...arguments import CHECKS, checked, one_of, several_or_none, texts_or_one
-from ...datasets.reading import Batch, Columns, Examples, open_examples
+from ...datasets.reading import Columns, Examples, open_examples
+from ...engines import Engine, task_engine
 from ...errors import InputError, UsageError
 from ...intervals import clopper_pearson
 from ...models.artifacts import fingerprint
 from ...models.base import AUGMENTATIONS, Classifier, Request, only_shift
-from ...models.ensemble import Ensemble
-from ...models.opening import open_classifier
+from ...models.torch.library import on_gpu
 from ...predictions import Predictions
 from ...results import Interval
 from ...results.prediction import Prediction
@@ -26,7 +23,8 @@ from ...runs import passing, places_said
 from ...store import refuse_clashes, write_predictions
 from ...store.harness import LogOptions
 from ...version import __version__
-from .labels import matched
+from .asking import ask_batch, opened
+from .elsewhere import ask_elsewhere
 from .logs import is_log, predicted_in_log
 from .options import PredictOptions, as_names
 from .parts import Parts
@@ -74,6 +72,8 @@ def predict(
     candidates: int = 10,
     replies: Any = None,
     device: str | None = None,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
     metric: str | None = None,
     filter: str | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -118,6 +118,9 @@ def predict(
         they are drawn from, by default these (of a shifted copy its source, so that both have the same).
     device, progress :
         "cpu" or "cuda"; called with (rows done, rows), rows 0 where their number is not known.
+    engine, workers :
+        Stretches of the data as tasks of one thread: "processes", "ray", "spark"; how many at a time. Model and data
+        are then named by their paths, and ``out`` is written. By default all in this process, with its threads.
     metric, filter :
         Of a log: the metric or scorer that says what is right (``"f1>=0.5"`` for a score), and the filter.
 
@@ -146,13 +149,14 @@ def predict(
         candidates=candidates,
         replies=replies,
     )
+    task_engine(engine, workers)  # says what is wrong with it before a model is opened
     refuse_clashes({"the file to write": out}, [data, *(model if isinstance(model, (list, tuple)) else [model])])
     log = LogOptions(metric, filter, keep_input)
     if is_log(model, data, log):
         if out is not None:
             _check_out(Path(out))
         return predicted_in_log(model, out, options, log)
-    asked = _opened(model, options)
+    asked = opened(model, options)
     if replies is not None and "dialogue" not in asked.reads:
         raise UsageError("replies are of rankers, and this model reads no dialogues; leave them out")
     examples = open_examples(data, asked.reads, options.columns, options.drawing)
@@ -168,41 +172,13 @@ def predict(
     home, job, extra = _job(model, examples, options, out)
     with passing(home, {"verb": "predict", **places_said(model=model, data=data, out=out)}) as run:
         parts = Parts(home, job, extra, run)
-        truncated, skipped = _ask_all(asked, examples, parts, options, progress)
+        if engine is None and workers is None:
+            truncated, skipped = _ask_all(asked, examples, parts, options, progress)
+        else:
+            runner = task_engine(engine, workers, gpu=options.device != "cpu" and on_gpu(options.device))
+            done = ask_elsewhere(runner, model, data, examples, options, parts, progress)
+            truncated, skipped = _told(examples, parts, done)
         return _finished(model, asked, examples, parts, out, truncated, skipped)
-
-
-def _opened(model: Any, options: PredictOptions) -> Classifier:
-    more: dict[str, Any] = {
-        "gives": options.gives,
-        "classes": options.classes,
-        "max_length": options.max_length,
-        "device": options.device,
-    }
-    _check_members(model, options.members)
-    first = open_classifier(model, **more)
-    if not options.members:
-        return first
-    others = [open_classifier(one, **more) for one in options.members]
-    return Ensemble([first, *others], names=_names([model, *options.members]), average=options.average)
-
-
-def _check_members(model: Any, members: Sequence[Any]) -> None:
-    """`UsageError` for a model that is named twice: it agrees with itself, whatever it says."""
-    seen: set[Any] = set()
-    for one in (model, *members):
-        key: Any = id(one)
-        if isinstance(one, (str, os.PathLike)):
-            key = os.path.realpath(one) if os.path.exists(one) else str(one)
-        if key in seen:
-            raise UsageError(f"{one} is named twice: a model agrees with itself; give each --member another model")
-        seen.add(key)
-
-
-def _names(models: Sequence[Any]) -> list[str]:
-    """A name for each model: the last part of its path, with a number where two are the same."""
-    plain = [Path(str(one)).name if isinstance(one, (str, os.PathLike)) else type(one).__name__ for one in models]
-    return [one if plain.count(one) == 1 else f"{one}_{i}" for i, one in enumerate(plain)]
 
 
 def _check_out(out: Path) -> None:
@@ -254,13 +230,16 @@ def _ask_all(
                 if progress is not None:
                     progress(before + rows * at // max(all_, 1), total)
 
-            record = _record(asked, examples, batch, options, tell) if len(batch.data) else None
-            note = {"truncated": asked.truncated if record is not None else 0, "skipped": list(batch.skipped)}
-            parts.add(record, note)
+            ask_batch(asked, examples, batch, options, parts, place, tell)
             parts.tell(many, worked=1)
         done += batch.read
         if progress is not None:
             progress(done, total)
+    return _told(examples, parts, done)
+
+
+def _told(examples: Examples, parts: Parts, done: int) -> tuple[int, list[tuple[str, str]]]:
+    """How many inputs of all parts were cut, and what could not be read; `InputError` where that is everything."""
     skipped = [(str(name), str(why)) for note in parts.notes for name, why in note["skipped"]]
     if len(skipped) == done:
         images = examples.modality == "image"
@@ -271,42 +250,6 @@ def _ask_all(
             file=examples.file,
         )
     return sum(note["truncated"] for note in parts.notes), skipped
-
-
-def _record(
-    asked: Classifier, examples: Examples, batch: Batch, options: PredictOptions, tell: Callable[[int, int], None]
-) -> Predictions:
-    data, request = batch.data, replace(options.request, first_row=batch.first_row)
-    try:
-        answers = asked.ask(data, request, progress=tell)
-    except InputError as error:
-        raise error.at(file=examples.file, row_offset=batch.first_row) from None
-    fields: dict[str, Any] = {"columns": {}}
-    if data.modality == "dialogue" and len(data.targets) and not options.unlabelled:
-        fields["label"] = list(data.targets)  # positions among candidates
-    elif len(data.targets) and not options.unlabelled:
-        fields["label"] = matched(
-            data.targets,
-            answers.classes,
-            file=data.source,
-            first_row=batch.first_row,
-            column=options.columns.label or "label",
-            images=[f"{examples.file}/{one}" for one in data.ids] if examples.labels_are_folders else (),
-        )
-    if data.ids:
-        fields["columns"]["id"] = np.array(data.ids, dtype=object)
-    for name, values in batch.columns.items():
-        (fields if name in ("time", "group") else fields["columns"])[name] = values
-    if options.keep_input and data.modality in ("text", "pair"):
-        fields["input"] = np.array([_joined(one) for one in data.inputs], dtype=object)
-    try:
-        return answers.record(**fields)
-    except InputError as error:
-        raise error.at(file=str(options.columns.label or data.source), row_offset=batch.first_row) from None
-
-
-def _joined(text: Any) -> str:
-    return text if isinstance(text, str) else "\t".join(text)
 
 
 def _finished(

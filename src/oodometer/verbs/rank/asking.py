@@ -16,18 +16,20 @@ from ...datasets.reading import Columns
 from ...errors import InputError, UsageError
 from ...models.artifacts import DESCRIPTION
 from ...models.base import Classifier
+from ...models.labels import matched
 from ...models.opening import open_classifier
 from ...models.outside.base import OutsideClassifier
+from ...models.sent import SentModel
 from ...predictions import Predictions
 from ...rankings.answered import Answered, shown
 from ...rankings.options import RankOptions
 from ...store.decided import decided
 from ..model_names import said_model
 from ..opening import decided_class
-from ..predict.labels import matched
+from ..predict.run import stamp_of
 from .reading import Rows, new_rows, read_rows, row_ids
 
-__all__ = ["ask_models"]
+__all__ = ["ask_models", "sent_models"]
 
 
 def ask_models(
@@ -89,6 +91,17 @@ def ask_models(
         if truth
         else (),
     )
+
+
+def sent_models(models: Sequence[Any], options: RankOptions) -> list[SentModel]:
+    """The models as they travel to workers; `UsageError` for one that has no path."""
+    other = next((one for one in models if not isinstance(one, (str, os.PathLike))), None)
+    if other is not None:
+        raise UsageError(
+            f"workers open models by their paths, and {said_model(other)} is in memory; save it and give its folder, "
+            "or leave engine and workers out"
+        )
+    return [SentModel(os.fspath(one), stamp_of(one), options.of_models()) for one in models]
 
 
 def _like(

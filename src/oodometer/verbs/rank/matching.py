@@ -12,6 +12,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...errors import InputError, UsageError
+from ...models.labels import matched
 from ...persistence import ENDING
 from ...predictions import Predictions
 from ...rankings.answered import CHOSEN, Answered, shown, was_chosen
@@ -21,7 +22,6 @@ from ...store.keys import key_array, key_cells
 from ...store.tables import RawTable, open_table
 from ..model_names import said_model
 from ..opening import Opener
-from ..predict.labels import matched
 
 __all__ = ["are_files", "match_files"]
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ...arguments import CHECKS, checked, one_of, texts_or_one
 from ...attributions import NORMALIZATIONS
 from ...datasets.reading import Columns
+from ...engines import Engine, task_engine
 from ...errors import UsageError
 from ...rankings.answered import Answered, check_different, shown
 from ...rankings.explaining import explain_suite
@@ -18,7 +20,7 @@ from ...results.ranking import FewShotRanking
 from ..model_names import named_models, said_model
 from ..opening import positive_column, renamings
 from ..predict.options import as_names
-from .asking import ask_models
+from .asking import ask_models, sent_models
 from .matching import are_files, match_files
 
 __all__ = ["rank"]
@@ -63,6 +65,8 @@ def rank(
     gives: str | None = None,
     max_length: int | None = None,
     device: str | None = None,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
     level: float = 0.95,
     seed: int = 0,
     argv: str | None = None,
@@ -94,6 +98,9 @@ def rank(
         Columns and models, as in `predict` and `evaluate`.
     threshold :
         From which probability on all models, which know two classes, decide for the positive one, as in `evaluate`.
+    engine, workers :
+        Attributions as tasks of one thread, one a model and a group of texts: "processes", "ray", "spark"; how many at
+        a time. Models are then named by their paths. By default one after another, in this process, with its threads.
     level, seed :
         Of intervals, and of "settled"; of all draws.
     argv, progress :
@@ -128,13 +135,19 @@ def rank(
         device=device,
         level=level,
         seed=seed,
+        engine=task_engine(engine, workers),
     )
     named = named_models(models)
     check_different([name for name, _ in named], [model for _, model in named])
     asking, explaining = _progress(progress, options)
     suite = _suite(named, examples, unlabelled, reference, options, asking)
     suite.check()
-    explained, why = explain_suite(suite, options, explaining) if options.explained else (None, "")
+    sent = None
+    if options.engine is not None and suite.classifiers:
+        sent = sent_models([model for _, model in named], options)
+        if any(one.on_gpu_here for one in sent):
+            options = replace(options, engine=task_engine(engine, workers, gpu=True))
+    explained, why = explain_suite(suite, options, explaining, sent) if options.explained else (None, "")
     data = {"examples": examples, "unlabelled": unlabelled, "reference": reference}
     return outcome_of(suite, explained, why, options, {name: _said(one) for name, one in data.items()}, argv)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import zipfile
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -10,6 +12,7 @@ import numpy as np
 
 from ...datasets.reading import Columns
 from ...datasets.reading.arrays import ArrayExamples
+from ...engines import run_tasks
 from ...errors import InputError, UsageError
 from ...shifts import ImageShift
 from ...store import together, write_atomic, write_result
@@ -32,20 +35,19 @@ def shift_arrays(job: Job, name: str | None) -> tuple[int, tuple[()], list[tuple
         )
     if not job.several and job.out.suffix.lower() != ".npz":
         raise UsageError(f"cannot write {job.out}: the shifted copy of an NPZ file is one; end the name in .npz")
-    examples = ArrayExamples(job.source, ["image", "table", "text"], Columns((name,) if name else ()))
+    examples = _examples(job.source, name)
     _check_images(job, examples)
     fingerprint = job.fingerprint(examples.stamp)
     rows = len(examples.arrays[examples.input])
     if job.several:
         with filling(job.out, fingerprint, job.about) as (part, run):
-            for number, (shift, severity) in enumerate(job.shifts):
-                home = job.folder(part, shift, severity)
-                fresh = not (home / MANIFEST).is_file()
-                if fresh:
-                    home.mkdir(exist_ok=True)
-                    write_atomic(home / job.source.name, _copy(job, shift, severity, examples, number))
-                    write_atomic(home / MANIFEST, _told(job, shift, severity, fingerprint, examples))
-                run.tell(number + 1, len(job.shifts), int(fresh))
+            before = _there(job, part)
+            if job.engine is not None:
+                _in_tasks(replace(job, run=run), name, part, examples.stamp, rows)
+            for number in range(len(job.shifts)):
+                _write_copy(job, examples, part, number)
+                if job.engine is None:
+                    run.tell(number + 1, len(job.shifts), int(number not in before))
         homes = [job.folder(job.out, shift, severity) for shift, severity in job.shifts]
         return rows, (), [(home / job.source.name, home / MANIFEST) for home in homes]
     ((shift, severity),) = job.shifts
@@ -54,6 +56,60 @@ def shift_arrays(job: Job, name: str | None) -> tuple[int, tuple[()], list[tuple
         write_result(job.out, _copy(job, shift, severity, examples, 0))
         write_result(beside, _told(job, shift, severity, fingerprint, examples))
     return rows, (), [(job.out, beside)]
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Shifts one copy of the arrays, on whatever machine, which reads them itself."""
+
+    job: Job
+    name: str | None
+    part: Path
+    stamp: Any
+
+    def __call__(self, number: int) -> None:
+        _write_copy(self.job, _opened(str(self.job.source), self.name, repr(self.stamp)), self.part, number)
+
+
+def _in_tasks(job: Job, name: str | None, part: Path, stamp: Any, rows: int) -> None:
+    """Write the copies that are not there yet, one a task."""
+    assert job.engine is not None
+    there, every = _there(job, part), len(job.shifts)
+    done = iter(range(len(there) + 1, every + 1))
+
+    def tell(_: int) -> None:
+        copies = next(done)
+        job.tell(copies * rows, every * rows)
+        job.finished(copies, every, worked=1)
+
+    rest = [number for number in range(every) if number not in there]
+    run_tasks(job.engine, _Task(job.sent, name, part, stamp), rest, on_done=tell)
+
+
+def _there(job: Job, part: Path) -> set[int]:
+    """The copies that an earlier run has finished."""
+    return {i for i, (s, severity) in enumerate(job.shifts) if (job.folder(part, s, severity) / MANIFEST).is_file()}
+
+
+@lru_cache(maxsize=1)
+def _opened(source: str, name: str | None, stamp: str) -> ArrayExamples:
+    """The arrays, read once by a worker that shifts several copies; ``stamp`` tells a file from a later one."""
+    return _examples(Path(source), name)
+
+
+def _examples(source: Path, name: str | None) -> ArrayExamples:
+    return ArrayExamples(source, ["image", "table", "text"], Columns((name,) if name else ()))
+
+
+def _write_copy(job: Job, examples: ArrayExamples, part: Path, number: int) -> None:
+    """Write a copy and, last, its manifest, where it is not there yet."""
+    shift, severity = job.shifts[number]
+    home = job.folder(part, shift, severity)
+    if (home / MANIFEST).is_file():
+        return
+    home.mkdir(exist_ok=True)
+    write_atomic(home / job.source.name, _copy(job, shift, severity, examples, number))
+    write_atomic(home / MANIFEST, _told(job, shift, severity, job.fingerprint(examples.stamp), examples))
 
 
 def _told(job: Job, shift: ImageShift, severity: int, fingerprint: str, examples: ArrayExamples) -> str:

@@ -21,9 +21,11 @@ from .job import filling
 from .rows import Row
 from .texts import Texts
 
-__all__ = ["Asked", "Progress", "TextJob"]
+__all__ = ["Asked", "Elsewhere", "Progress", "TextJob"]
 
 Progress = Callable[[int, int], None]
+Elsewhere = Callable[[Sequence["Asked"], Path, Callable[[int], None]], None]
+"""Writes copies into a folder, and calls the function with how many are written."""
 _MANIFEST = ".manifest.json"
 _SOURCE_ROW = "source_row"
 _TELL = 500  # texts between two words on how far the work is
@@ -77,13 +79,18 @@ class TextJob:
     def _source(self) -> Path:
         return self.texts.rows.path
 
-    def run(self, asked: Sequence[Asked]) -> TextShifting:
-        """Write all copies."""
+    @property
+    def sent(self) -> TextJob:
+        """The job as it travels to a worker."""
+        return TextJob(self.command, self.texts, self.out, self.seed, self.argv, None)
+
+    def run(self, asked: Sequence[Asked], elsewhere: Elsewhere | None = None) -> TextShifting:
+        """Write all copies; several are handed to ``elsewhere``, where there is such."""
         if len(asked) == 1:
             with together():
                 copies = [self._write(asked[0], self.out, self.out, write_result, (0, 1))]
         else:
-            copies = self._folder(asked)
+            copies = self._folder(asked, elsewhere)
         notes = dict.fromkeys(f"{one.shift.name}: {one.shift.deviation}" for one in asked if one.shift.deviation)
         about = (__version__, self.command, str(self._source), self.seed, self._total, self._refused)
         return TextShifting(*about, tuple(copies), tuple(notes))
@@ -102,7 +109,7 @@ class TextJob:
         if not several and (out.suffix.lower() != ending or place.is_dir()):
             raise UsageError(f"cannot write {out}: the copy is one file of the same form; end its name in {ending}")
 
-    def _folder(self, asked: Sequence[Asked]) -> list[ShiftedTexts]:
+    def _folder(self, asked: Sequence[Asked], elsewhere: Elsewhere | None) -> list[ShiftedTexts]:
         stamp = self._source.stat()
         what = [[one.shift.name, one.severity, dict(one.settings)] for one in asked]
         read = [str(self._source.absolute()), stamp.st_size, stamp.st_mtime_ns, self.texts.column, self.texts.where]
@@ -110,13 +117,38 @@ class TextJob:
         out = []
         about = {"verb": self.command, **places_said(data=self._source, out=self.out)}
         with filling(self.out, checksum(job), about) as (part, run):
+            if elsewhere is not None:
+                rest = [one for one in asked if self._kept(*self._places(one, part)) is None]
+                before = len(asked) - len(rest)
+
+                def told(more: int) -> None:
+                    self._tell(before + more, len(asked))
+                    run.tell(before + more, len(asked), 1)
+
+                elsewhere(rest, part, told)
             for done, one in enumerate(asked):
-                name = f"{one.label}{self.texts.rows.ending}"
-                kept = self._kept(part / name, self.out / name)
+                place, final = self._places(one, part)
+                kept = self._kept(place, final)
                 turn = done, len(asked)
-                out.append(kept or self._write(one, part / name, self.out / name, write_atomic, turn))
-                run.tell(done + 1, len(asked), int(kept is None))
+                out.append(kept or self._write(one, place, final, write_atomic, turn))
+                if elsewhere is None:
+                    run.tell(done + 1, len(asked), int(kept is None))
         return out
+
+    def write_copy(self, asked: Asked, part: Path) -> None:
+        """Write one of several copies into the folder that becomes the result; nothing where it is there."""
+        place, final = self._places(asked, part)
+        if self._kept(place, final) is None:
+            self._write(asked, place, final, write_atomic, (0, 1))
+
+    def _places(self, asked: Asked, part: Path) -> tuple[Path, Path]:
+        """Where a copy is written, and where it will be."""
+        name = f"{asked.label}{self.texts.rows.ending}"
+        return part / name, self.out / name
+
+    def _tell(self, done: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress(done, total)
 
     def _kept(self, part: Path, place: Path) -> ShiftedTexts | None:
         """A copy that an interrupted run left whole; its manifest is written last."""

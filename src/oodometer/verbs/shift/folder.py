@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ...arrays import Array
 from ...datasets.images import decode_image, file_stamp, image_files
+from ...engines import run_tasks
 from ...errors import InputError
 from ...shifts import ImageShift
 from ...shifts.image.filters import pillow_image
@@ -20,6 +21,7 @@ from .job import MANIFEST, Job, filling, manifest
 
 __all__ = ["shift_folder", "written_names"]
 
+STRETCH = 64  # images of a task
 _BYTES = 2**25  # of pixels that are held at once
 _LOSSLESS = {".png": "PNG", ".bmp": "BMP", ".tif": "TIFF", ".tiff": "TIFF", ".ppm": "PPM", ".webp": "WEBP"}
 Skipped = tuple[tuple[str, str], ...]
@@ -34,13 +36,15 @@ def shift_folder(job: Job) -> tuple[int, Skipped, list[tuple[Path, Path]]]:
     skipped: Skipped = ()
     with filling(job.out, fingerprint, job.about) as (part, run):
         job = replace(job, run=run)
+        made = _in_tasks(job, files, names, part) if job.engine is not None else {}
         for number, (shift, severity) in enumerate(job.shifts):
             place = job.folder(part, shift, severity)
             done = number * len(files)
             if (place / MANIFEST).is_file():
                 skipped = _skipped_before(place / MANIFEST)
             else:
-                skipped = _shift_all(job, shift, severity, files, names, place, done)
+                skipped = made[number] if number in made else _shift_all(job, number, files, names, place)
+                _check_any(job, len(files) - len(skipped), len(files))
                 told = manifest(
                     job,
                     shift,
@@ -81,35 +85,95 @@ def _skipped_before(path: Path) -> Skipped:
     return tuple((one["name"], one["why"]) for one in told["skipped"])
 
 
-def _shift_all(
-    job: Job, shift: ImageShift, severity: int, files: Sequence[Path], names: Sequence[Path], place: Path, before: int
-) -> Skipped:
-    """Shift every image that is not there yet; what does not decode is left out, or refused."""
+@dataclass(frozen=True)
+class _Stretch:
+    """Part of a copy: which one, where it goes, and its images by row, file and name as written."""
+
+    number: int
+    place: Path
+    first: int
+    files: tuple[Path, ...]
+    names: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Shifts a stretch, on whatever machine; gives the copy it is of and what did not decode."""
+
+    job: Job
+
+    def __call__(self, stretch: _Stretch) -> tuple[int, Skipped]:
+        return stretch.number, _shift_stretch(self.job, stretch, lambda row, many: None)
+
+
+def _in_tasks(job: Job, files: Sequence[Path], names: Sequence[Path], part: Path) -> dict[int, Skipped]:
+    """Shift the copies that are not there yet, a stretch of images a task; what each leaves out, by its number."""
+    assert job.engine is not None
+    stretches = []
+    for number, (shift, severity) in enumerate(job.shifts):
+        place = job.folder(part, shift, severity)
+        if not (place / MANIFEST).is_file():
+            for first in range(0, len(files), STRETCH):
+                some = slice(first, first + STRETCH)
+                stretches.append(_Stretch(number, place, first, tuple(files[some]), tuple(names[some])))
+    done = len(job.shifts) * len(files) - sum(len(one.files) for one in stretches)
+
+    def tell(stretch: _Stretch) -> None:
+        nonlocal done
+        done += len(stretch.files)
+        job.tell(done, len(job.shifts) * len(files))
+        job.finished(done, len(job.shifts) * len(files), len(stretch.files))
+
+    skipped: dict[int, Skipped] = {}
+    for number, some_skipped in run_tasks(job.engine, _Task(job.sent), stretches, on_done=tell):
+        skipped[number] = skipped.get(number, ()) + some_skipped
+    return skipped
+
+
+def _shift_all(job: Job, number: int, files: Sequence[Path], names: Sequence[Path], place: Path) -> Skipped:
+    """Shift all images of a copy in this process."""
+    before, total = number * len(files), len(job.shifts) * len(files)
+    whole = _Stretch(number, place, 0, tuple(files), tuple(names))
+
+    def tell(row: int, many: int) -> None:
+        job.tell(before + row + 1, total)
+        job.finished(before + row + 1, total, many)
+
+    return _shift_stretch(job, whole, tell)
+
+
+def _shift_stretch(job: Job, stretch: _Stretch, tell: Callable[[int, int], None]) -> Skipped:
+    """Shift every image of a stretch that is not there yet; what does not decode is left out, or refused.
+
+    ``tell(row, many)`` hears of the last row that is written, and how many with it.
+    """
+    shift, severity = job.shifts[stretch.number]
     skipped: list[tuple[str, str]] = []
-    for rows, images in _decoded(job, files, names, place, skipped):
+    for rows, images in _decoded(job, stretch, skipped):
         for row, image in zip(rows, _shifted(shift, images, severity, job.seed, rows), strict=True):
-            _write(image, place / names[row])
-        job.tell(before + rows[-1] + 1, len(job.shifts) * len(files))
-        job.finished(before + rows[-1] + 1, len(job.shifts) * len(files), len(rows))
-    if len(skipped) == len(files):
-        raise InputError(
-            "images",
-            got=f"{len(files)} files, of which none decodes",
-            remedy="check what wrote them",
-            file=str(job.source),
-        )
+            _write(image, stretch.place / stretch.names[row - stretch.first])
+        tell(rows[-1], len(rows))
     return tuple(skipped)
 
 
-def _decoded(
-    job: Job, files: Sequence[Path], names: Sequence[Path], place: Path, skipped: list[tuple[str, str]]
-) -> Iterator[tuple[list[int], list[Array]]]:
+def _check_any(job: Job, shifted: int, files: int) -> None:
+    """`InputError` where no image decodes."""
+    if not shifted:
+        raise InputError(
+            "images",
+            got=f"{files} files, of which none decodes",
+            remedy="check what wrote them",
+            file=str(job.source),
+        )
+
+
+def _decoded(job: Job, stretch: _Stretch, skipped: list[tuple[str, str]]) -> Iterator[tuple[list[int], list[Array]]]:
     """Images that are not written yet with their rows, as many at once as fit into so much memory."""
     rows: list[int] = []
     images: list[Array] = []
     size = 0
-    for row, file in enumerate(files):
-        if (place / names[row]).is_file():
+    for row, (file, name) in enumerate(zip(stretch.files, stretch.names, strict=True), stretch.first):
+        if (stretch.place / name).is_file():
             continue
         try:
             image = decode_image(file)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...arguments import CHECKS, checked, one_of, texts_or_one
+from ...engines import Engine, task_engine
 from ...errors import UsageError
 from ...results.shifting import Shifting
 from ...shifts import IMAGE_SHIFTS, ImageShift, find_image_shift
@@ -42,6 +43,8 @@ def shift_image(
     seed: int = 0,
     on_error: str = "refuse",
     input: str | None = None,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
     argv: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Shifting:
@@ -64,6 +67,9 @@ def shift_image(
         "refuse" or "skip" images that do not decode.
     input :
         Name of the array of images in an NPZ file; by default ``image``, ``img``, ``images``, ``x`` or ``X``.
+    engine, workers :
+        Stretches of a folder, or copies of an NPZ file, as tasks: "processes", "ray", "spark"; how many at a time. By
+        default all in this process; the pixels are the same. Machines of a cluster must see ``data`` and ``out``.
     argv, progress :
         A command line to note in the manifest; called with (images done, images).
 
@@ -89,6 +95,7 @@ def shift_image(
         skip=on_error == "skip",
         argv=argv,
         progress=progress,
+        engine=task_engine(engine, workers),
     )
     _check_out(job)
     if source.is_dir():

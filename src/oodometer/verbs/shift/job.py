@@ -7,10 +7,11 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ...engines import Engine
 from ...errors import InputError, UsageError, WorkError
 from ...results.shifting import ShiftedCopy, Shifting
 from ...runs import LOCK, Manifest, cleared, places_said, running
@@ -28,7 +29,10 @@ Skipped = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Job:
-    """One call: ``shifts`` are pairs of a shift and a severity, ``skip`` leaves out what does not decode."""
+    """One call: ``shifts`` are pairs of a shift and a severity, ``skip`` leaves out what does not decode.
+
+    ``engine`` runs tasks; None does all in this process.
+    """
 
     source: Path
     out: Path
@@ -38,6 +42,12 @@ class Job:
     argv: str | None
     progress: Callable[[int, int], None] | None
     run: Manifest | None = None
+    engine: Engine | None = None
+
+    @property
+    def sent(self) -> Job:
+        """The job as it travels to a worker."""
+        return replace(self, progress=None, run=None, engine=None)
 
     @property
     def several(self) -> bool:

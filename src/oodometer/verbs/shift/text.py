@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 from ...arguments import CHECKS, checked, texts_or_one
+from ...engines import Engine, task_engine
 from ...errors import InputError, UsageError
 from ...results.text_shifting import TextShifting
 from ...shifts import TextShift, find_text_shift
-from ...shifts.dialogue import InsufficientContext
-from ...shifts.text import ImportantWords, KnownWords, Vocabulary, find_wordnet
-from ...shifts.text.synonyms import SynonymShift
 from .copies import Asked, Progress, TextJob
+from .elsewhere import copies_on
+from .inputs import ShiftInputs
 from .rows import Rows
 from .texts import Texts, filters_of
 
@@ -64,6 +63,8 @@ def shift_text(
     pieces: bool = False,
     least: int = 1,
     seed: int = 0,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
     argv: str | None = None,
     progress: Progress | None = None,
 ) -> TextShifting:
@@ -96,6 +97,9 @@ def shift_text(
         Occurrences in training that make a word a known one.
     seed :
         Of the draws; those of a text depend on the seed, the kind and its number alone.
+    engine, workers :
+        Copies as tasks, where there are several: "processes", "ray", "spark"; how many at a time. By default one after
+        another in this process; the texts are the same. Machines of a cluster must see the files and ``out``.
     argv, progress :
         A command line to note in the manifest; called with (texts done, texts, 0 where that is not known yet).
 
@@ -114,7 +118,7 @@ def shift_text(
     known = ShiftInputs(training, training_column, training_where, wordnet, importance, pieces, least, None)
     texts = Texts(Rows(Path(data)), column, filters_of(where), dialogues=False)
     job = TextJob("shift text", texts, Path(out), seed, argv, progress)
-    return _run(job, _kinds(kind, dialogues=False), severity, known)
+    return _run(job, _kinds(kind, dialogues=False), severity, known, task_engine(engine, workers))
 
 
 @checked(**_CHECKS)
@@ -135,6 +139,8 @@ def shift_dialogue(
     least: int = 1,
     turns: int | None = None,
     seed: int = 0,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
     argv: str | None = None,
     progress: Progress | None = None,
 ) -> TextShifting:
@@ -155,7 +161,7 @@ def shift_dialogue(
     column, out, where, training, training_column, training_where, wordnet, importance, pieces, least :
         As in `shift_text`; ``column`` by default ``turns``, ``context``, ``dialog``, ``dialogue``, ``utterances`` or
         ``history``.
-    seed, argv, progress :
+    seed, engine, workers, argv, progress :
         As in `shift_text`.
 
     Empty dialogues and those of a single turn are counted and left out. Raises as `shift_text`.
@@ -177,78 +183,7 @@ def shift_dialogue(
         )
     texts = Texts(rows, column, filters_of(where), dialogues=True)
     job = TextJob("shift dialogue", texts, Path(out), seed, argv, progress)
-    return _run(job, _kinds(kind, dialogues=True), severity, known)
-
-
-@final
-@dataclass(frozen=True)
-class ShiftInputs:
-    """What shifts are made with, beside a severity; as in `shift_text` and `shift_dialogue`."""
-
-    training: PathLike | None
-    training_column: str | None
-    training_where: str | Sequence[str]
-    wordnet: PathLike | None
-    importance: Any
-    pieces: bool
-    least: int
-    turns: int | None
-
-    def check(self, kinds: Sequence[type[TextShift]]) -> None:
-        """`UsageError` for what is missing, or belongs to no kind that was asked for."""
-        lacking = [cls.name for cls in kinds if issubclass(cls, SynonymShift)] if self.training is None else []
-        if lacking:
-            said = f"{lacking[0]} needs the texts that the model was trained on"
-            raise UsageError(f"{said}; name a file of them (training=, --training FILE)")
-        for name, given, cls in (
-            ("training", self.training, SynonymShift),
-            ("importance", self.importance, ImportantWords),
-            ("turns", self.turns, InsufficientContext),
-        ):
-            if given is not None and not any(issubclass(kind, cls) for kind in kinds):
-                raise UsageError(f"{name} belongs to another kind of shift than {kinds[0].name}; leave it out")
-        if self.importance is None and ImportantWords in kinds:
-            raise UsageError(f"{ImportantWords.name} needs the importance of words; name a model (--importance MODEL)")
-
-    def make(self, cls: type[TextShift], vocabulary: Vocabulary | None) -> TextShift:
-        """A shift of a kind."""
-        options: dict[str, Any] = {}
-        if issubclass(cls, InsufficientContext):
-            options = {"turns": self.turns}
-        elif issubclass(cls, SynonymShift):
-            options = {"training": vocabulary, "synonyms": find_wordnet(self.wordnet).synonyms, "pieces": self.pieces}
-            if issubclass(cls, KnownWords):
-                options["least"] = self.least
-            if issubclass(cls, ImportantWords):
-                options["importance"] = self._weights()
-        return cls(**options)
-
-    def told(self, cls: type[TextShift]) -> dict[str, Any]:
-        """What the manifest says of how a shift of a kind was made."""
-        if issubclass(cls, InsufficientContext):
-            return {"turns": self.turns}
-        if not issubclass(cls, SynonymShift):
-            return {}
-        out: dict[str, Any] = {"training": str(self.training), "training_where": filters_of(self.training_where)}
-        out |= {"wordnet": str(find_wordnet(self.wordnet).path), "pieces": self.pieces}
-        if issubclass(cls, KnownWords):
-            out["least"] = self.least
-        if issubclass(cls, ImportantWords):
-            out["importance"] = str(self.importance)
-        return out
-
-    def vocabulary(self) -> Vocabulary:
-        """The words of the training texts."""
-        assert self.training is not None
-        texts = Texts(Rows(Path(self.training)), self.training_column, filters_of(self.training_where), None)
-        return Vocabulary.of(turn for turns in texts.read_turns() for turn in turns)
-
-    def _weights(self) -> Any:
-        if callable(self.importance):
-            return self.importance
-        from ...models.text.attention import AttentionImportance
-
-        return AttentionImportance(self.importance)
+    return _run(job, _kinds(kind, dialogues=True), severity, known, task_engine(engine, workers))
 
 
 def _kinds(kind: str | Sequence[str], dialogues: bool) -> list[type[TextShift]]:
@@ -256,7 +191,9 @@ def _kinds(kind: str | Sequence[str], dialogues: bool) -> list[type[TextShift]]:
     return [find_text_shift(name, dialogues=dialogues) for name in names]
 
 
-def _run(job: TextJob, kinds: Sequence[type[TextShift]], severity: Any, known: ShiftInputs) -> TextShifting:
+def _run(
+    job: TextJob, kinds: Sequence[type[TextShift]], severity: Any, known: ShiftInputs, engine: Engine | None
+) -> TextShifting:
     """Check what was asked for before anything large is read, then write the copies."""
     levels = list(severity) if isinstance(severity, (list, tuple, range)) else [severity]
     if not kinds or not levels:
@@ -267,7 +204,5 @@ def _run(job: TextJob, kinds: Sequence[type[TextShift]], severity: Any, known: S
     known.check(kinds)
     labels = list(dict.fromkeys(map(str, levels)))
     job.check_out(several=len(kinds) * len(labels) > 1)
-    reads_training = any(issubclass(cls, SynonymShift) for cls in kinds)
-    vocabulary = known.vocabulary() if reads_training else None
-    shifts = [(known.make(cls, vocabulary), known.told(cls)) for cls in kinds]
-    return job.run([Asked(shift, label, told) for shift, told in shifts for label in labels])
+    asked = [Asked(shift, label, told) for shift, told in known.made(kinds) for label in labels]
+    return job.run(asked, None if engine is None else copies_on(engine, job, known))

@@ -15,6 +15,7 @@ from ...datasets import Dataset
 from ...errors import InputError, UsageError
 from ...models.base import Classifier
 from ...models.opening import open_classifier
+from ...models.sent import SentModel
 from ...predictions import Predictions
 from ...runs import Manifest
 from ...store.artifact_cache import checksum, read_artifact, write_artifact
@@ -34,13 +35,17 @@ PREDICTIONS = "predictions"
 @final
 @dataclass(frozen=True)
 class ModelRun:
-    """One trained model: the ``name`` of its curves, which several runs may share, and where its predictions lie."""
+    """One trained model: the ``name`` of its curves, which several runs may share, and where its predictions lie.
+
+    ``sent`` is what travels to a worker, None for a model in memory; there the ``classifier`` is opened anew.
+    """
 
     name: str
     source: str
     folder: str
-    classifier: Classifier
+    classifier: Classifier | Any
     stamp: Any
+    sent: SentModel | None = None
 
 
 def open_models(models: Any, **options: Any) -> tuple[list[ModelRun], bool]:
@@ -60,12 +65,25 @@ def open_models(models: Any, **options: Any) -> tuple[list[ModelRun], bool]:
             path = isinstance(one, (str, os.PathLike))
             classifier = open_classifier(one, **options)
             folder = _free(name if at == 0 else f"{name}-{at + 1}", runs)
-            runs.append(ModelRun(name, said_model(one), folder, classifier, stamp_of(one) if path else None))
+            stamp = stamp_of(one) if path else None
+            sent = SentModel(os.fspath(one), stamp, options) if path else None
+            runs.append(ModelRun(name, said_model(one), folder, classifier, stamp, sent))
     said = [one.source for one in runs if one.stamp is not None]
     twice = next((one for one in said if said.count(one) > 1), None)
     if twice is not None:
         raise UsageError(f"{twice} is named twice; give each --model another model")
     return runs, _reads_dialogues(runs)
+
+
+def check_sent(runs: Sequence[ModelRun]) -> bool:
+    """Whether a model would use a GPU of this machine; `UsageError` for one that has no path by which it travels."""
+    other = next((one for one in runs if one.sent is None), None)
+    if other is not None:
+        raise UsageError(
+            f"workers open models by their paths, and {other.source} is in memory; save it and give its folder, or "
+            "leave engine and workers out"
+        )
+    return any(one.sent.on_gpu_here for one in runs if one.sent is not None)
 
 
 def _free(name: str, runs: Sequence[ModelRun]) -> str:
@@ -119,18 +137,54 @@ class Asker:
     ) -> None:
         self.out, self.settings = out, dict(settings)
         self.run: Manifest | None = None
+        self._elsewhere = 0
         self.answers, self._answered = 0, 0  # data sets to ask about in all, and of them so far
         self._progress, self._total, self._done = progress, total, 0
 
+    @property
+    def sent(self) -> Asker:
+        """The asker as it travels to a worker."""
+        return Asker(self.out, self.settings, None, 0)
+
+    def begin(self, answered: int, rows: int) -> None:
+        """Say that so many data sets, with so many inputs, were answered before."""
+        self._elsewhere, self._done = answered, rows
+        self._tell(0)
+
+    def told(self, rows: int) -> None:
+        """Say that so many inputs of a data set were answered elsewhere."""
+        self._done += rows
+        self._tell(0)
+        self._elsewhere += 1
+        if self.run is not None:
+            self.run.tell(self._elsewhere, self.answers, 1)
+
+    def be_quiet(self) -> None:
+        """Say no more of how far the work is: all is answered."""
+        self._progress = self.run = None
+
+    def has(self, run: ModelRun, stem: str, data: Dataset, numbers: Sequence[int]) -> bool:
+        """Whether the answers of a run to a data set are there."""
+        place, note = self._places(run, stem)
+        asked = self._asked(run, data, numbers)
+        return asked is not None and self._note(place, note, asked) is not None
+
+    def _places(self, run: ModelRun, stem: str) -> tuple[Path, Path]:
+        home = self.out / PREDICTIONS / run.folder
+        return home / f"{stem}.parquet", home / f"{stem}.json"
+
+    def _asked(self, run: ModelRun, data: Dataset, numbers: Sequence[int]) -> str | None:
+        """What tells these answers from others; None for a model in memory."""
+        if run.stamp is None:
+            return None
+        about = repr((run.stamp, sorted(self.settings.items()), __version__, list(numbers), data.ids, data.targets))
+        return checksum(about, repr(data.inputs))
+
     def ask(self, run: ModelRun, stem: str, data: Dataset, numbers: Sequence[int]) -> Answered:
         """The answers of a run to a data set, whose rows have these numbers."""
-        home = self.out / PREDICTIONS / run.folder
-        home.mkdir(parents=True, exist_ok=True)
-        place, note = home / f"{stem}.parquet", home / f"{stem}.json"
-        asked = None
-        if run.stamp is not None:
-            about = repr((run.stamp, sorted(self.settings.items()), __version__, list(numbers), data.ids, data.targets))
-            asked = checksum(about, repr(data.inputs))
+        place, note = self._places(run, stem)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        asked = self._asked(run, data, numbers)
         found = self._kept(place, note, asked)
         kept = found is not None
         if found is None:
@@ -161,13 +215,18 @@ class Asker:
         return Answered(record, str(place), made.truncated)
 
     def _kept(self, place: Path, note: Path, asked: str | None) -> Answered | None:
-        """What an earlier run of the same job has finished; its note is written last."""
-        if asked is None or not place.is_file() or not note.is_file():
-            return None
-        told = read_artifact(note, PREDICTIONS)
-        if told is None or told["asked"] != asked:
+        """What an earlier run of the same job, or a task, has finished."""
+        told = None if asked is None else self._note(place, note, asked)
+        if told is None:
             return None
         return Answered(read_all(place, ("id", KEY)), str(place), int(told["truncated"]))
+
+    def _note(self, place: Path, note: Path, asked: str) -> dict[str, Any] | None:
+        """The note beside answers, which is written last; None where there are none, or others."""
+        if not place.is_file() or not note.is_file():
+            return None
+        told: dict[str, Any] | None = read_artifact(note, PREDICTIONS)
+        return told if told is not None and told["asked"] == asked else None
 
     def _tell(self, more: int) -> None:
         if self._progress is not None:

@@ -11,7 +11,7 @@ from ...errors import InputError
 from ...shifts import TextShift
 from ...shifts.text import Dropped
 from ...shifts.text.synonyms import SynonymShift
-from ..shift.text import ShiftInputs
+from ..shift.inputs import ShiftInputs
 from .examples import Examples
 from .options import Wanted
 
@@ -33,6 +33,11 @@ class Condition:
     dropped: Mapping[str, int]
     words: float | None
     targets: float | None
+
+    def stem(self, shift: TextShift, draw: int) -> str:
+        """The name under which answers to a draw, from 0 on, are kept."""
+        name = f"{shift.name}-{self.severity.replace('/', '-of-')}"
+        return f"{name}-draw-{draw + 1}" if draw else name
 
     @property
     def different(self) -> tuple[Mapping[int, tuple[str, ...]], ...]:

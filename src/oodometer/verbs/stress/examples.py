@@ -14,7 +14,7 @@ from ...datasets import Dataset, Dialogue
 from ...datasets.dialogues import Exchange, exchange
 from ...datasets.response_ranking import Replies
 from ...errors import InputError
-from ..predict.labels import matched
+from ...models.labels import matched
 from ..shift.rows import Rows
 from ..shift.texts import Again, Texts
 

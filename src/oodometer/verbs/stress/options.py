@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import UsageError
 from ...intervals import check_level
 from ...shifts import DIALOGUE_SHIFTS, TEXT_SHIFTS, TextShift, find_text_shift
-from ..shift.text import ShiftInputs
+from ..shift.inputs import ShiftInputs
 
 __all__ = ["StressOptions", "Wanted"]
 

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from ...arguments import CHECKS, checked, texts_or_one
+from ...engines import Engine, task_engine
 from ...results.stressing import StressCurve, StressedModel, StressPoint, StressTest
 from ...runs import Manifest, places_said, running
 from ...version import __version__
-from ..shift.text import ShiftInputs
+from ..shift.inputs import ShiftInputs
 from ..shift.texts import filters_of
-from .asking import Answered, Asker, ModelRun, open_models
+from .asking import Answered, Asker, ModelRun, check_sent, open_models
 from .conditions import ShiftedKind, shift_examples
+from .elsewhere import ask_elsewhere
 from .examples import Examples, read_examples
 from .folder import claim, write_results
 from .judging import Judge, Judged, point
@@ -81,6 +83,8 @@ def stress(
     level: float = 0.95,
     seed: int = 0,
     device: str | None = None,
+    engine: str | Engine | None = None,
+    workers: int | None = None,
     argv: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> StressTest:
@@ -124,6 +128,9 @@ def stress(
         Of the models, as in `predict`.
     level, seed :
         Of the intervals; of halves, rows, candidates, draws and bootstraps.
+    engine, workers :
+        Each model and condition as a task of one thread: "processes", "ray", "spark"; how many at a time. Models are
+        then named by their paths. By default one after another, in this process and with its threads.
     argv, progress :
         A command line to note in the results; called with (inputs done, inputs).
 
@@ -156,7 +163,10 @@ def stress(
         level=level,
         seed=seed,
     )
+    runner = task_engine(engine, workers)  # before models are opened, for what is wrong with it
     runs, dialogues = open_models(models, gives=gives, classes=classes, max_length=max_length, device=device)
+    if runner is not None:
+        runner = task_engine(engine, workers, gpu=check_sent(runs))
     wanted = options.wanted(dialogues)
     shifted, known = _read(Path(data), reference, filters_of(reference_where), options, dialogues)
     if not dialogues:
@@ -171,6 +181,8 @@ def stress(
     asker.answers = (2 + len(different)) * len(runs)
     about = places_said(data=data, models=[one.source for one in runs], out=out)
     with running(Manifest(home, {"verb": "stress", **about})) as asker.run:
+        if runner is not None:
+            ask_elsewhere(runner, asker, runs, known, shifted, kinds)
         warnings: dict[str, None] = {}
         names = dict.fromkeys(one.name for one in runs)
         found = [
@@ -258,14 +270,13 @@ def _points(
 ) -> list[StressPoint]:
     out = []
     for one in kind.conditions:
-        stem = f"{kind.shift.name}-{one.severity.replace('/', '-of-')}"
         answered: list[Answered] = []
         judged: list[Judged] = []
         for at, kept in enumerate(one.different):
             for run, judge in zip(runs, judges, strict=True):
                 if not kept:
                     continue
-                found = asker.ask(run, stem if not at else f"{stem}-draw-{at + 1}", *shifted.dataset(kept))
+                found = asker.ask(run, one.stem(kind.shift, at), *shifted.dataset(kept))
                 answered.append(found)
                 judged.append(judge.judged(found.record, kind.common))
         means = (one.words, one.targets)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ...errors import InputError
+from ..errors import InputError
 
 __all__ = ["matched"]
 

@@ -1,0 +1,119 @@
+"""Tasks: trainings, predictions, shifts on an engine, one an item, their results in the order of the items."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ..errors import UsageError
+from ..kernels import limited_to, one_thread
+from .base import Engine
+from .local import LocalEngine
+
+__all__ = ["GPU", "run_tasks"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+GPU = "gpu"
+"""Attribute of a function whose tasks take a GPU each, where there is one; an engine that shares out GPUs heeds it."""
+
+_Warned = tuple[str, type[Warning], str, int]
+
+
+@dataclass
+class _Finished:
+    """Results of consecutive tasks, and what they warned of: the state of a fold whose parts are items."""
+
+    results: list[Any] = field(default_factory=list)
+    warned: list[_Warned] = field(default_factory=list)
+
+    def joined(self, other: _Finished) -> _Finished:
+        """These and what comes behind them."""
+        self.results += other.results
+        self.warned += other.warned
+        return self
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A task on a worker: one thread, and warnings that travel back to whoever asked."""
+
+    function: Callable[[Any], Any]
+    gpu: bool
+
+    def __call__(self, item: Any) -> _Finished:
+        with warnings.catch_warnings(record=True) as caught:
+            found = _alone(self.function, item)
+        told = [one for one in caught if issubclass(one.category, UserWarning)]  # others are for developers
+        return _Finished([found], [(str(one.message), one.category, one.filename, one.lineno) for one in told])
+
+
+def run_tasks(
+    engine: Engine,
+    function: Callable[[T], R],
+    items: Iterable[T],
+    *,
+    on_done: Callable[[T], None] | None = None,
+) -> list[R]:
+    """The results of ``function(item)`` for each item, in the order of the items.
+
+    Parameters
+    ----------
+    engine :
+        Where the tasks run, one an item. On `LocalEngine` they run in this process one after another: tasks may use
+        what a process has once, such as torch's generator of chance.
+    function, items :
+        What must travel: paths, seeds, settings. A function with a true attribute ``gpu`` takes a GPU where there is
+        one.
+    on_done :
+        Called with each item as it and all before it are finished.
+
+    Results should be small; what is large is a file that the task writes. Each task has one thread for linear algebra
+    and for the package's own passes, on every engine and with any number of workers, so that sums are rounded alike.
+    What a task warns of is told here, once. Raises `UsageError` where the function or an item cannot be sent, whatever
+    error a task ended with, and `WorkError` for a worker that died; what other tasks have written stays.
+
+    >>> run_tasks(LocalEngine(), abs, [-2, 1, -3])
+    [2, 1, 3]
+    >>> run_tasks(LocalEngine(), abs, [])
+    []
+    """
+    given = list(items)
+    if isinstance(engine, LocalEngine):
+        found = []
+        for item in given:
+            found.append(_alone(function, item))
+            if on_done is not None:
+                on_done(item)
+        return found
+    if not given:
+        return []
+    _check_sendable(function, given)
+    work = _Work(function, bool(getattr(function, GPU, False)))
+    finished = engine.fold(given, work, _Finished.joined, on_done)
+    for message, category, file, line in dict.fromkeys(finished.warned):
+        warnings.warn_explicit(message, category, file, line)
+    return finished.results
+
+
+def _alone(function: Callable[[T], R], item: T) -> R:
+    """The result of a task in one thread; the threads of the process are put back."""
+    with limited_to(1), one_thread():
+        return function(item)
+
+
+def _check_sendable(function: Callable[[Any], Any], items: Sequence[Any]) -> None:
+    """`UsageError` for what cannot be pickled, before anything is started: a lambda, a model in memory."""
+    for what in (function, *items):
+        try:
+            pickle.dumps(what)
+        except Exception as error:  # pickling runs code of the objects
+            said = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            raise UsageError(
+                f"the work cannot be sent to workers ({said}); name models and data by their paths, use functions of a "
+                "module, or take the engine local"
+            ) from error

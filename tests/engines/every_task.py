@@ -1,0 +1,168 @@
+"""Everything that runs as tasks, as JSON of checksums: ``python every_task.py ENGINE FOLDER``, started once an engine.
+
+A process of its own, since clusters leave much behind in the one that starts them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import warnings
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from oodometer import predict, rank, shift_image, shift_text, stress
+from oodometer.datasets import Dataset
+from oodometer.engines import create_engine, run_tasks
+from oodometer.errors import OodometerError
+from oodometer.models import BagOfWords, Encoder, load_model, train_deep_ensemble
+from oodometer.models.torch.training import TrainingConfig
+from oodometer.verbs.discriminate import train_judges
+
+TINY = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+
+
+def films(rows: int = 60) -> Dataset:
+    rng = np.random.default_rng(0)
+    labels = tuple(int(one) for one in rng.integers(0, 2, rows))
+    words = [["good", "fine", "lovely", "film"], ["story", "film", "poor", "awful"]]
+    texts = tuple(" ".join(rng.choice(words[one], 5)) for one in labels)
+    return Dataset("films", texts, labels)
+
+
+def encoder(seed: int) -> Encoder:
+    """With dropout, whose draws a training that shares a process with another would lose."""
+    training = TrainingConfig(epochs=2, batch_size=8, learning_rate=5e-3, seed=seed)
+    return Encoder(config=TINY, vocab_size=60, max_length=24, training=training, device="cpu")
+
+
+def prepare(folder: Path) -> None:
+    """Data and models for all engines, written once."""
+    from PIL import Image
+
+    data = films()
+    rows = [{"id": i, "text": t, "label": y} for i, (t, y) in enumerate(zip(data.inputs, data.targets, strict=True))]
+    (folder / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "few.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:8]))
+    pairs = [
+        {"input": f"go {row}", "output": f"({row})" if row % 2 else f"({row}", "gold": f"({row})"} for row in range(60)
+    ]
+    (folder / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
+    (folder / "images").mkdir()
+    rng = np.random.default_rng(1)
+    for row in range(70):
+        Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(folder / "images" / f"{row:02}.png")
+    np.savez(folder / "images.npz", image=rng.integers(0, 256, (12, 8, 8, 3), dtype=np.uint8), label=np.arange(12))
+    for seed in (0, 1):
+        training = TrainingConfig(epochs=2, seed=seed)
+        BagOfWords(vocab_size=60, max_length=24, training=training, device="cpu").fit(data).save(folder / f"m{seed}")
+
+
+def digest(*paths: Path) -> str:
+    """Of the content of files, and of all files below folders, without those that name where they are."""
+    found = hashlib.sha256()
+    for path in paths:
+        for one in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if one.is_file() and one.name != "manifest.json":
+                found.update(one.name.encode() + one.read_bytes())
+    return found.hexdigest()
+
+
+def die_at_two(place: str, item: int) -> int:
+    """Write what is finished; end the whole worker at the item 2."""
+    if item == 2:
+        os._exit(1)
+    Path(place, f"done-{item}").touch()
+    return item
+
+
+def warned(item: int) -> str:
+    warnings.warn("a long text was cut", UserWarning, stacklevel=1)
+    warnings.warn("for developers", FutureWarning, stacklevel=1)
+    import torch
+
+    return f"{item} {torch.get_num_threads()}"
+
+
+def said(call: Any) -> str:
+    try:
+        call()
+    except OodometerError as error:
+        return f"{type(error).__name__}: {error}"
+    return "nothing"
+
+
+def networks(runner: Any, out: Path) -> dict[str, Any]:
+    """Trainings, and questions to models."""
+    on: dict[str, Any] = {"engine": runner}
+    ensemble = train_deep_ensemble(encoder, films(), seeds=(0, 1, 2), checkpoint=out / "ensemble", **on)
+    predict("m0", "texts.jsonl", out=out / "p.parquet", members=["m1"], batch_rows=16, **on)
+    return {
+        "ensemble": [digest(out / "ensemble" / f"seed-{seed}" / "weights.safetensors") for seed in (0, 1, 2)],
+        "asked": hashlib.sha256(ensemble.ask(films()).distribution.tobytes()).hexdigest(),
+        "left": sorted(one.name for one in (out / "ensemble").iterdir()),
+        "predictions": digest(out / "p.parquet"),
+    }
+
+
+def shifts(runner: Any, out: Path) -> dict[str, Any]:
+    """Images in a folder."""
+    shift_image("images", kind=["fog", "shot_noise"], severity=2, out=out / "shifted", engine=runner)
+    return {"shifted": digest(out / "shifted")}
+
+
+def others(runner: Any, out: Path) -> dict[str, Any]:
+    """What takes the same ways: judges, arrays, texts, conditions, attributions."""
+    on: dict[str, Any] = {"engine": runner}
+    judges = train_judges("pairs.jsonl", out / "judges", judges=2, config=TINY, epochs=1, all_judges=True, **on)
+    shift_image("images.npz", kind=["fog", "shot_noise"], severity=2, out=out / "arrays", **on)
+    shift_text("texts.jsonl", kind=["casing", "typing-errors"], severity=0.3, out=out / "texts", **on)
+    stress("texts.jsonl", ["m0", "m1"], kind="casing=0.2,0.5", out=out / "stress", **on)
+    ranked = rank(["m0", "m1"], examples="few.jsonl", attribution="lime", samples=500, **on).to_dict()
+    return {
+        "judges": [digest(out / "judges" / f"member-{i}" / "model") for i in (0, 1)],
+        "worth": {name: repr(value) for name, value in judges.held_out.items()},
+        "arrays": digest(out / "arrays"),
+        "texts": digest(out / "texts"),
+        "stress": digest(out / "stress" / "predictions", out / "stress" / "stress.csv"),
+        "rank": {name: value for name, value in ranked.items() if name != "argv"},
+    }
+
+
+def engines_own(runner: Any, out: Path) -> dict[str, Any]:
+    """Threads, warnings, what cannot be sent, a worker that dies."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        threads = run_tasks(runner, warned, range(3))
+    place = out / "finished"
+    place.mkdir()
+    return {
+        "threads": threads,
+        "warned": sorted({str(one.message) for one in told if "cut" in str(one.message) or "for" in str(one.message)}),
+        "lost": said(lambda: run_tasks(runner, partial(die_at_two, str(place)), range(3))),
+        "unsendable": said(lambda: run_tasks(runner, load_model, [lambda: 0])),
+        "finished": sorted(one.name for one in place.iterdir()),
+    }
+
+
+def work(engine: str) -> dict[str, Any]:
+    """Checksums of what each verb leaves, all paths relative; Spark, which is the slowest to start, does less."""
+    out = Path("out") / engine
+    out.mkdir(parents=True)
+    runner = create_engine(engine, 2)
+    found = {**networks(runner, out), **shifts(runner, out)}
+    if engine != "spark":
+        found |= others(runner, out)
+    if engine != "local":
+        found["own"] = engines_own(runner, out)
+    return found
+
+
+if __name__ == "__main__":
+    os.chdir(sys.argv[2])
+    Path(f"{sys.argv[1]}.json").write_text(json.dumps(work(sys.argv[1]), sort_keys=True))

@@ -1,0 +1,423 @@
+"""Tasks: the same to the last bit on every engine, what is finished stays, a killed command goes on."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import pickle
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import warnings
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oodometer import predict, rank, shift_image, stress
+from oodometer.cli import main
+from oodometer.engines import Engine, LocalEngine, ProcessEngine, RayEngine, create_engine, run_tasks, task_engine
+from oodometer.errors import InputError, MissingExtraError, UnknownColumnError, UsageError
+from oodometer.kernels import cores
+
+SCRIPT = Path(__file__).with_name("every_task.py")
+NEEDS = {"ray": "ray", "spark": "pyspark"}
+
+
+def why_not(engine: str) -> str:
+    """Why an engine cannot be tried here."""
+    if engine in NEEDS and importlib.util.find_spec(NEEDS[engine]) is None:
+        return f"{NEEDS[engine]} is not installed"
+    if engine == "spark" and shutil.which("java") is None:
+        return "Spark needs Java: sudo apt-get install default-jre-headless"
+    return ""
+
+
+def _loaded() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("every_task", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Texts, pairs, images, two small models, and what the engine local makes of them."""
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    place = tmp_path_factory.mktemp("tasks")
+    _loaded().prepare(place)
+    done_on("local", place)
+    return place
+
+
+def done_on(engine: str, folder: Path) -> dict[str, Any]:
+    command = [sys.executable, str(SCRIPT), engine, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return read(engine, folder)
+
+
+def read(engine: str, folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / f"{engine}.json").read_text())
+    return found
+
+
+@pytest.mark.parametrize("engine", ["processes", "ray", "spark"])
+def test_every_task_gives_the_same_to_the_last_bit(engine: str, folder: Path) -> None:
+    if why_not(engine):
+        pytest.skip(why_not(engine))
+    found, local = done_on(engine, folder), read("local", folder)
+    own = found.pop("own")
+    assert len(found) == (5 if engine == "spark" else 11)
+    for name, value in found.items():
+        assert value == local[name], name
+    assert found["left"] == ["seed-0", "seed-1", "seed-2"]  # no checkpoint of a finished training
+    assert own["threads"] == ["0 1", "1 1", "2 1"]  # torch.get_num_threads() in each task
+    assert own["warned"] == ["a long text was cut"]
+    assert own["lost"].startswith("WorkError: ")
+    assert own["lost"].count("\n") == 0
+    assert own["finished"] == ["done-0", "done-1"]
+    assert own["unsendable"].startswith("UsageError: the work cannot be sent to workers (")
+
+
+# ------------------------------------------------------------------------------------------------ run_tasks
+
+
+def double(item: int) -> int:
+    warnings.warn("as told", UserWarning, stacklevel=1)
+    return 2 * item
+
+
+class Counting(Engine):
+    """An engine of somebody else, which does the parts from the last to the first and knows no tasks."""
+
+    name = "counting"
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def fold(self, parts: Any, work: Any, merge: Any, on_done: Any = None) -> Any:
+        self.sizes += [len(pickle.dumps(part)) for part in parts]
+        states = [work(part) for part in reversed(parts)][::-1]
+        total = states[0]
+        for state in states[1:]:
+            total = merge(total, state)
+        for part in parts:
+            if on_done is not None:
+                on_done(part)
+        return total
+
+
+@pytest.mark.parametrize("engine", [LocalEngine(3), Counting()])
+def test_results_in_order_and_a_warning_once(engine: Engine) -> None:
+    done: list[int] = []
+    with pytest.warns(UserWarning, match="as told") as told:
+        assert run_tasks(engine, double, [3, 1, 2], on_done=done.append) == [6, 2, 4]
+    assert len(told) == (1 if isinstance(engine, Counting) else 3)  # here each is told as it comes
+    assert done == [3, 1, 2]
+    assert run_tasks(engine, double, []) == []
+
+
+def test_local_tasks_run_one_at_a_time_and_threads_are_put_back() -> None:
+    under_way: list[int] = []
+    before = cores()
+
+    def alone(item: int) -> tuple[int, int]:
+        under_way.append(item)
+        time.sleep(0.01)
+        found = len(under_way), cores()
+        under_way.remove(item)
+        return found
+
+    assert run_tasks(LocalEngine(4), alone, range(4)) == [(1, 1)] * 4
+    assert cores() == before
+
+
+def test_threads_of_torch_are_put_back_after_an_error(torch: Any) -> None:
+    from oodometer.models.torch.library import one_torch_thread
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        with suppress(RuntimeError), one_torch_thread():
+            assert torch.get_num_threads() == 1
+            raise RuntimeError
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_models_that_need_no_torch_are_asked_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    from oodometer.models.torch.library import on_gpu, one_torch_thread
+
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with one_torch_thread():
+        assert not on_gpu(None)
+
+
+def test_where_tasks_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert task_engine(None, None) is None
+    one = task_engine(None, 1)
+    assert isinstance(one, LocalEngine)
+    assert one.workers == 1
+    four = task_engine(None, 4)
+    assert isinstance(four, ProcessEngine)
+    assert four.workers == 4
+    on_gpu = task_engine("processes", None, gpu=True)
+    assert isinstance(on_gpu, ProcessEngine)
+    assert on_gpu.workers == 1  # four trainings on one GPU would be a surprise
+    asked = task_engine("processes", 4, gpu=True)
+    assert isinstance(asked, ProcessEngine)
+    assert asked.workers == 4
+    ray = task_engine("ray:head:6379", None, gpu=True)
+    assert isinstance(ray, RayEngine)
+    assert ray.workers is None  # it shares out GPUs by itself
+    own = Counting()
+    assert task_engine(own, 3) is own
+    with pytest.raises(UsageError, match="one task after another in this process, not 3 at a time"):
+        task_engine("local", 3)
+    with pytest.raises(UsageError, match="unknown engine 'rays'; did you mean ray"):
+        task_engine("rays", None)
+
+
+def test_errors_come_back_from_processes_as_they_were() -> None:
+    """Made anew of their message they would say the place twice, or could not be made at all."""
+    for error in (
+        InputError("numbers", got="'abc'", remedy="mend it", file="a.csv", row=3, column="p"),
+        UnknownColumnError("y", "a.csv: there is no column y", "label"),
+        MissingExtraError("the engine ray", "ray", extra="ray"),
+    ):
+        found = pickle.loads(pickle.dumps(error))
+        assert (type(found), str(found), vars(found)) == (type(error), str(error), vars(error))
+
+
+# ------------------------------------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--engine", "local", "--workers", "3"], "one task after another in this process, not 3 at a time"),
+        (["--engine", "rays"], "unknown engine 'rays'; did you mean ray"),
+        (["--workers", "0"], "at least one worker"),
+        (["--engine", "ray:127.0.0.1:9"], "no Ray cluster answers at 127.0.0.1:9"),
+        (["--engine", "spark:sc://127.0.0.1:9"], "no Spark answers at sc://127.0.0.1:9"),
+        (["--engine", "spark:spark://127.0.0.1:9"], "no Spark answers at spark://127.0.0.1:9"),
+    ],
+)
+def test_an_engine_that_is_none_is_one_line(
+    words: list[str], said: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = words[1].partition(":")[0]
+    if name in ("ray", "spark") and why_not(name):
+        pytest.skip(why_not(name))
+    given = ["predict", str(folder / "m0"), str(folder / "texts.jsonl"), "--out", str(tmp_path / "p.parquet")]
+    assert main([*given, *words]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "p.parquet").exists()
+
+
+def test_models_and_data_in_memory_are_refused(folder: Path, tmp_path: Path) -> None:
+    def answer(texts: list[str]) -> Any:
+        return np.full((len(texts), 2), 0.5)
+
+    rows = folder / "texts.jsonl"
+    with pytest.raises(UsageError, match="workers open model and data by their paths and write files"):
+        predict(answer, rows, out=tmp_path / "p.csv", classes=[0, 1], workers=2)
+    with pytest.raises(UsageError, match="workers open model and data by their paths and write files"):
+        predict(folder / "m0", rows, workers=2)
+    with pytest.raises(UsageError, match=r"workers open models by their paths, and .* is in memory"):
+        stress(rows, answer, kind="casing=0.5", out=tmp_path / "s", classes=[0, 1], workers=2)
+    models = {"a": answer, "b": lambda texts: answer(texts)[:, ::-1]}
+    with pytest.raises(UsageError, match=r"workers open models by their paths, and .* is in memory"):
+        rank(models, examples=folder / "few.jsonl", attribution="lime", classes=[0, 1], workers=2)
+    with pytest.raises(UsageError, match="engine and workers are for attributions, and none was asked for"):
+        rank([folder / "m0", folder / "m1"], examples=folder / "few.jsonl", workers=2)
+
+
+def test_an_image_that_does_not_decode_is_named_and_can_be_left_out(folder: Path, tmp_path: Path) -> None:
+    images = tmp_path / "images"
+    images.mkdir()
+    for number, one in enumerate(sorted((folder / "images").iterdir())):
+        (images / one.name).write_bytes(one.read_bytes() if number != 66 else b"no image")
+    with pytest.raises(InputError, match=r"66\.png: expected an image"):
+        shift_image(images, kind="fog", severity=1, out=tmp_path / "out", workers=2)
+    assert not (tmp_path / "out").exists()
+    found = shift_image(images, kind="fog", severity=1, out=tmp_path / "out", on_error="skip", workers=2)
+    assert (found.rows, [name for name, _ in found.skipped]) == (69, ["66.png"])
+
+
+# ------------------------------------------------------------------------------------------------ killed
+
+TRAIN = """
+import sys
+sys.path.insert(0, {home!r})
+from every_task import encoder, films
+from oodometer.models import train_deep_ensemble
+
+if __name__ == "__main__":
+    train_deep_ensemble(encoder, films(), seeds=(0, 1, 2, 3), checkpoint=sys.argv[1], workers=2)
+"""
+
+
+def wait_for(what: Any, process: subprocess.Popen[str], seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while not what():
+        assert process.poll() is None, "it ended before it could be killed"
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def children(process: int) -> list[int]:
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True, check=False)
+    return [int(one) for one in found.stdout.split()]
+
+
+def lives(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def end(process: subprocess.Popen[str], number: int) -> None:
+    """End a command by a signal and see that none of its workers is left, which would go on writing."""
+    workers = children(process.pid)
+    os.kill(process.pid, number)
+    process.wait(60)
+    until = time.monotonic() + 30
+    while any(map(lives, workers)):
+        assert time.monotonic() < until, "a worker outlived its command"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_training_goes_on_to_the_same_models(number: int, folder: Path, tmp_path: Path) -> None:
+    script, home = tmp_path / "train.py", tmp_path / "ensemble"
+    script.write_text(TRAIN.format(home=str(SCRIPT.parent)))
+    command = [sys.executable, str(script), str(home)]
+    killed = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+    wait_for(lambda: any((home / f"seed-{seed}").is_dir() for seed in range(4)), killed)
+    end(killed, number)
+    kept = {one: one.stat().st_mtime_ns for one in home.glob("seed-*/training.json")}
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=200)
+    assert all(one.stat().st_mtime_ns == when for one, when in kept.items())  # what was finished is not trained again
+    names = [f"seed-{seed}/weights.safetensors" for seed in range(3)]
+    assert [_loaded().digest(home / name) for name in names] == read("local", folder)["ensemble"]
+
+
+def test_a_killed_prediction_goes_on_to_the_same_file(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "p.parquet"
+    words = ["predict", "m0", "texts.jsonl", "--member", "m1", "--batch-rows", "16", "--workers", "2"]
+    command = [sys.executable, "-m", "oodometer", *words, "--out", str(out)]
+    killed = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+    parts = tmp_path / ".p.parquet.parts"
+    wait_for(lambda: any(parts.glob("part-*.json")) or out.exists(), killed)
+    end(killed, signal.SIGKILL)
+    assert not out.exists()
+    kept = {one: one.stat().st_mtime_ns for one in parts.glob("part-*.json")}
+    again = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+    changed = []
+    while again.poll() is None:
+        changed += [one for one, when in kept.items() if one.exists() and one.stat().st_mtime_ns != when]
+        time.sleep(0.005)
+    assert again.returncode == 0
+    assert changed == []
+    assert not parts.exists()
+    assert _loaded().digest(out) == read("local", folder)["predictions"]
+
+
+def test_a_killed_shift_goes_on_to_the_same_images(folder: Path, tmp_path: Path) -> None:
+    out, part = tmp_path / "shifted", tmp_path / ".shifted.part"
+    words = ["shift", "image", "images", "--kind", "fog", "--kind", "shot_noise", "--severity", "2", "--workers", "2"]
+    command = [sys.executable, "-m", "oodometer", *words, "--out", str(out)]
+    killed = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True)
+    wait_for(lambda: any(part.glob("*/*.png")) or out.exists(), killed)
+    end(killed, signal.SIGKILL)
+    assert not out.exists()
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=200)
+    assert not part.exists()
+    assert _loaded().digest(out) == read("local", folder)["shifted"]
+
+
+# ------------------------------------------------------------------------------------------------ a Connect server
+
+
+@pytest.fixture(scope="module")
+def connect(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The address of a Spark Connect server of this machine."""
+    if why_not("spark"):
+        pytest.skip(why_not("spark"))
+    for name in ("grpc", "grpc_status"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"{name} is not installed: pip install 'pyspark[connect]'")
+    import pyspark
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    home = Path(pyspark.__file__).parent
+    place = tmp_path_factory.mktemp("connect")
+    log = (place / "log").open("w")
+    options = {
+        "spark.connect.grpc.binding.port": port,
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.pyspark.python": sys.executable,
+    }
+    command = ["bash", str(home / "bin" / "spark-submit"), "--master", "local[2]"]
+    for name, value in options.items():
+        command += ["--conf", f"{name}={value}"]
+    command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
+    env = {**os.environ, "SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable}
+    server = subprocess.Popen(command, cwd=place, env=env, stdout=log, stderr=log, text=True)
+    try:
+        wait_for(lambda: "server started at" in (place / "log").read_text(), server)
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(60)
+        log.close()
+
+
+def test_a_connect_server_gives_the_same_and_is_left_as_it_is(connect: str, folder: Path, tmp_path: Path) -> None:
+    """Paths are relative: the workers of the server stand in another folder."""
+    out = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
+    for place in out:  # twice: the first leaves the server running
+        words = ["predict", "m0", "texts.jsonl", "--member", "m1", "--batch-rows", "16", "--out", str(place)]
+        command = [sys.executable, "-m", "oodometer", *words, "--engine", f"spark:{connect}", "--quiet"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=200, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+    command = [sys.executable, "-m", "oodometer", "evaluate", str(out[0]), "--json", "-"]
+    here, there = (
+        subprocess.run([*command, *more], cwd=folder, capture_output=True, text=True, timeout=200, check=False)
+        for more in ([], ["--engine", f"spark:{connect}"])
+    )
+    assert there.stderr == ""
+    assert {**json.loads(there.stdout), "argv": ""} == {**json.loads(here.stdout), "argv": ""}
+    assert out[0].read_bytes() == out[1].read_bytes()
+
+
+def test_without_the_libraries_of_connect_one_line_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    if why_not("spark"):
+        pytest.skip(why_not("spark"))
+    monkeypatch.setattr("oodometer.engines.spark.find_spec", lambda name: None)
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        with pytest.raises(MissingExtraError, match=r"a Spark Connect server needs grpcio.*pip install 'pyspark"):
+            run_tasks(create_engine(f"spark:sc://127.0.0.1:{server.getsockname()[1]}"), double, [1])
