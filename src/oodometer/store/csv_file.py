@@ -24,7 +24,8 @@ from .text_reader import TextReader
 
 __all__ = ["CsvReader", "write"]
 
-_BLOCK = 1 << 20
+_HEAD = 1 << 20
+_BLOCK = 8 << 20  # long, so that each batch is worth the work of asking all methods
 _DECIMAL = r"(?:^|[;\t])[ \"]*[-+]?\d*{}\d+(?:[eE][-+]?\d+)?[ \"]*(?=[;\t]|\r?$)"
 _COMMA, _POINT = (re.compile(_DECIMAL.format(sign), re.MULTILINE) for sign in (",", r"\."))
 _TRUTHS = ("true", "True", "TRUE", "false", "False", "FALSE")
@@ -63,7 +64,7 @@ class CsvReader(TextReader):
     def open(path: str) -> CsvReader:
         """Read the header line and find out the delimiter and the decimal sign."""
         with translated(path, "csv"), opened_head(path) as stream:
-            head = stream.read(_BLOCK)
+            head = stream.read(_HEAD)
             _check_blank_lines(head, stream, path)
         try:
             text = head.decode("utf-8-sig")
@@ -80,7 +81,7 @@ class CsvReader(TextReader):
             text = head[: error.start].decode("utf-8-sig")
         text = text.lstrip("\r\n")
         first = re.split(r"[\r\n]", text, maxsplit=1)[0]
-        if len(first) == len(text) and len(head) == _BLOCK:
+        if len(first) == len(text) and len(head) == _HEAD:
             raise InputError(
                 "a header line with column names",
                 got="a first line of more than 1 MB",
@@ -106,7 +107,7 @@ class CsvReader(TextReader):
             columns=tuple(names),
             delimiter=delimiter,
             decimal="," if comma else ".",
-            block=max(_BLOCK, 8 * len(first)),
+            block=max(_HEAD, min(_BLOCK, most_row()), 8 * len(first)),
             truths=_truths(names, lines),
             steady=comma or delimiter == "," or _POINT.search(body) is not None,
         )
@@ -243,8 +244,8 @@ class CsvReader(TextReader):
 def _check_blank_lines(head: bytes, stream: Any, path: str) -> None:
     """Blank lines behind the first rows come to an end: packed, a few bytes may stand for gigabytes of them."""
     data, blank = head, len(head) - len(head.rstrip(b"\r\n"))
-    while len(data) == _BLOCK and data.endswith((b"\n\n", b"\n\r\n")) and blank <= most_row():
-        data = stream.read(_BLOCK)
+    while len(data) == _HEAD and data.endswith((b"\n\n", b"\n\r\n")) and blank <= most_row():
+        data = stream.read(_HEAD)
         filled = data.rstrip(b"\r\n")
         blank = len(data) - len(filled) + (0 if filled else blank)
     if blank > most_row():
