@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .encoding import FeatureEncoding
     from .where import Condition
 
-__all__ = ["BATCH_ROWS", "PART_ROWS", "Each", "Part", "Source", "in_threads", "rows_of_a_part"]
+__all__ = ["BATCH_ROWS", "PART_ROWS", "Each", "Part", "Source", "in_threads", "rows_of", "rows_of_a_part"]
 
 BATCH_ROWS = 65_536
 PART_ROWS = 1_000_000
@@ -65,6 +65,12 @@ class Part(ABC):
     def span(self) -> tuple[int, int] | None:
         """The first row and the one after the last, from the source's start; None where only a pass can tell."""
         return None
+
+
+def rows_of(parts: Sequence[Part]) -> int | None:
+    """The rows of all parts together; None where one of them does not know its own."""
+    spans = [part.span() for part in parts]
+    return sum(one[1] - one[0] for one in spans if one is not None) if spans and None not in spans else None
 
 
 class Source(ABC):

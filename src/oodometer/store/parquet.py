@@ -105,7 +105,7 @@ class ParquetReader(TableReader):
         from .row_groups import pieces_left
 
         with _opened(self.file) as file:
-            return pieces_left(self, file.metadata, file.schema_arrow, where, target_rows)
+            return pieces_left(self, file.metadata, file.schema_arrow, where, rows_of_a_part(target_rows, self.rows))
 
 
 def _opened(path: str) -> Any:

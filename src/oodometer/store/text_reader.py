@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 from ..errors import InputError
-from .base import Each
+from .base import Each, rows_of_a_part
 from .files import Stamp, is_packed
 from .known_files import KnownFiles, known_files
 from .reader import Piece, TableReader
@@ -85,7 +85,7 @@ class TextReader(TableReader):
         """Ranges of at least ``target_rows`` rows, where the file may be cut; else the whole."""
         if self.rows is None or not self.marks:
             return [Piece(self, 0, 0)]
-        pieces = spread(self.marks, self.rows, target_rows)
+        pieces = spread(self.marks, self.rows, rows_of_a_part(target_rows, self.rows))
         ends = [*(first for first, _, _ in pieces[1:]), None]
         return [
             Piece(replace(self, start=first, end=end, before=before, rows=rows, marks=()), before, before)

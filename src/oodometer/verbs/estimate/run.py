@@ -30,6 +30,7 @@ from ...results.backtest import Backtest
 from ...results.estimation import Estimation
 from ...runs import places_of_run
 from ...store import Part, Source
+from ...store.base import rows_of
 from ..features import check_features, with_features
 from ..fitted import Fitted, FittedSource
 from ..opening import Opener, renamings
@@ -245,7 +246,8 @@ def estimated(reference: Any, target: Any, options: EstimateOptions) -> Estimati
     else:
         fitted, parts = recalled(kept, options), target.parts(learning.PART_ROWS, options.execution.each)
     fitted.warnings.extend(said)
-    fitted = _for_target(fitted, target, _first_batch(parts, fitted.plan.rows, target), truth, options)
+    beginning = _first_batch(parts, fitted.plan.rows, target)
+    fitted = _for_target(fitted, target, beginning, truth, options, rows_of(parts) or target.rows)
     drawn = partial(reference_figures, fitted.plan, fitted.record, options.level)
     figures = later(drawn) if kept is None else partial(figures_of, kept, fitted.plan)
     enter_phase(hearer, "estimating")
@@ -283,10 +285,13 @@ def _for_target(
     beginning: Predictions,
     truth: Predictions | None,
     options: EstimateOptions,
+    in_all: int | None,
 ) -> Fitted:
-    """The plan as this target can feed it, and what was left out; ``beginning`` is the target's first batch."""
+    """The plan as this target can feed it, and what was left out; ``beginning`` is the target's first batch, and
+    ``in_all`` its rows, where they are known beforehand.
+    """
     rows = batch_rows(fitted.record.num_classes)
-    many = target.rows if target.rows is not None and target.rows >= _MANY_ROWS else None
+    many = in_all if in_all is not None and in_all >= _MANY_ROWS else None
     plan = replace(fitted.plan, by=options.by, every=options.chunks, labels=truth, rows=rows, rows_in_all=many)
     plan = replace(plan, first_row=beginning.first_row)
     check_rule(beginning, bool(plan.argmax))
