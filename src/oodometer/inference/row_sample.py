@@ -136,7 +136,7 @@ def key_bound(limit: int, rows: int) -> np.uint64 | None:
     than ``limit`` do happens once in 10^30 data sets. ``rows`` count as the power of two below them: what was kept of
     a data set serves one that has grown, and few rows are added to it.
 
-    >>> key_bound(20_000, 30_000) is None, key_bound(20_000, 1 << 30) == key_bound(20_000, (1 << 31) - 1)
+    >>> key_bound(20_000, 30_000) is None, bool(key_bound(20_000, 1 << 30) == key_bound(20_000, (1 << 31) - 1))
     (True, True)
     """
     few = limit + 12 * math.sqrt(limit) + 100
