@@ -89,6 +89,10 @@ def _promises(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
         ours, bare = rate(f"estimate {kind}", small, large, f" {workers}"), rate(f"scan {how}", small, large)
         return lambda one: ours(one) / bare(one)
 
+    def against_fastest(one: Round) -> float:
+        bare = max(rate(f"scan {how}", small, large)(one) for how in ("stream", "threads"))
+        return rate("estimate all", small, large, " 2")(one) / bare
+
     def straight(one: Round) -> float:
         return rate("estimate all", middle, large, " 2")(one) / rate("estimate all", small, middle, " 2")(one)
 
@@ -115,6 +119,7 @@ def _promises(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
         ),
         ("largest process, MB: under 1 GB", peak, "≤", 1000),
         (f"peak memory at {int(large / MEGA)} M rows against {int(small / MEGA)} M: flat", grown, "≤", 1.25),
+        ("as typed (two workers), all methods, against the fastest bare scan", against_fastest, "≥", 0.5),
         ("one worker, all methods, against a bare scan in one thread", against_scan("all", 1, "stream"), "≥", 0.5),
         ("one worker, five methods, against a bare scan in one thread", against_scan("five", 1, "stream"), "≥", 0.5),
         ("two workers, all methods, against a bare scan in two threads", against_scan("all", 2, "threads"), "≥", 0.5),
