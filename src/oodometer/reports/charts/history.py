@@ -16,6 +16,7 @@ __all__ = ["BOUND", "MOST_CHANGES", "changes", "cut_of", "figures", "newest", "s
 BOUND = "var(--poor)"
 HEIGHT, SMALL = 300, 150
 MOST = 400  # parts or runs in the large chart; the newest stay
+_MOST_TICKS = 6
 MOST_CHANGES = 12  # small charts of a job
 
 Parts = list[dict[str, Any]]
@@ -238,7 +239,9 @@ def _small(name: str, part: Result, up: dict[str, Any]) -> Figure:
     truth = finite((part.get("truth") or {}).get("value"))
     text = f"from {percent(first)} to {percent(last)} in {len(rows)} runs"
     text += "" if truth is None else f"; truth {percent(truth)}"
-    ticks = alt.Axis(grid=False, title="run", tickMinStep=1, tickCount=5, format="d", labelOverlap="greedy")
+    runs = sorted({int(row["run"]) for row in rows})
+    shown = runs[:: -(-len(runs) // _MOST_TICKS)]  # named one by one: of few runs Vega would name halves between them
+    ticks = alt.Axis(grid=False, title="run", values=shown, format="d", labelOverlap="greedy")
     x = alt.X("run:Q", scale=alt.Scale(nice=False, zero=False, padding=6), axis=ticks)
     base = alt.Chart(data(rows)).encode(x=x)
     value = alt.Y("value:Q", **up)
