@@ -18,12 +18,6 @@ def log_odds_bin(values: Array, out: Array, /) -> None:
 def count_off_diagonal(values: Array, predicted: Array, counts: Array, mass: Array, halves: int, /) -> None:
     """float (sample, class), int32 (sample,); adds to int64 (class, bin) and float64 (class, class)."""
 
-def count_passed(scores: Array, kinds: Array, thresholds: Array, reached: Array, tied: Array, /) -> None:
-    """float (sample,), int32 (sample,), float64 (threshold, kind); adds to int64 (threshold, kind) twice."""
-
-def count_cells(bins: Array, kinds: Array, counts: Array, /) -> None:
-    """int64 (sample,), int32 (sample,); adds to int64 (kind, bin)."""
-
 def cell_sums(codes: Array, rows: Array, gradient: Array, curvature: Array, cells: Array, /) -> None:
     """int32 (sample, column), int64 (row,), float64 (sample,) twice; adds to float64 (column, bin, 3)."""
 

@@ -242,52 +242,6 @@ static PyObject *count_off_diagonal(PyObject *module, PyObject *args)
     return done(&h, Py_NewRef(Py_None));
 }
 
-static PyObject *count_passed(PyObject *module, PyObject *args)
-{
-    static const Want want[] = {{"scores", "fd", 1, 0}, {"kinds", "i", 1, 0}, {"thresholds", "d", 2, 0},
-                                {"reached", "q", 2, 1}, {"tied", "q", 2, 1}};
-    Held h;
-    if (!take_all(&h, args, want, 5, NULL))
-        return done(&h, NULL);
-    const Py_buffer *scores = &h.view[0], *thresholds = &h.view[2], *reached = &h.view[3], *tied = &h.view[4];
-    Py_ssize_t rows = scores->shape[0], many = thresholds->shape[0], kinds = thresholds->shape[1];
-    if (!same(rows, h.view[1].shape[0], "kinds") || !same(many, reached->shape[0], "reached") ||
-        !same(kinds, reached->shape[1], "columns of reached") || !same(many, tied->shape[0], "tied") ||
-        !same(kinds, tied->shape[1], "columns of tied") || !kinds_fit(&h.view[1], kinds, "kinds"))
-        return done(&h, NULL);
-    RUN(count_passed, scores, rows, h.view[1].buf, kinds, thresholds->buf, many, reached->buf, tied->buf);
-    return done(&h, Py_NewRef(Py_None));
-}
-
-/* Rows in each cell of (kind, bin); 0 where a bin is none. */
-static int add_to_counts(const int64_t *bin, const int32_t *kind, Py_ssize_t rows, Py_ssize_t bins, int64_t *count)
-{
-    for (Py_ssize_t i = 0; i < rows; i++) {
-        if (bin[i] < 0 || bin[i] >= bins)
-            return 0;
-        count[kind[i] * bins + bin[i]]++;
-    }
-    return 1;
-}
-
-static PyObject *count_cells(PyObject *module, PyObject *args)
-{
-    static const Want want[] = {{"bins", "q", 1, 0}, {"kinds", "i", 1, 0}, {"counts", "q", 2, 1}};
-    Held h;
-    int fits;
-    if (!take_all(&h, args, want, 3, NULL))
-        return done(&h, NULL);
-    const Py_buffer *bins = &h.view[0], *counts = &h.view[2];
-    if (!same(bins->shape[0], h.view[1].shape[0], "kinds") || !kinds_fit(&h.view[1], counts->shape[0], "kinds"))
-        return done(&h, NULL);
-    Py_BEGIN_ALLOW_THREADS
-    fits = add_to_counts(bins->buf, h.view[1].buf, bins->shape[0], counts->shape[1], counts->buf);
-    Py_END_ALLOW_THREADS
-    if (!fits)
-        PyErr_Format(PyExc_ValueError, "bins: expected numbers from 0 to %zd", counts->shape[1] - 1);
-    return done(&h, fits ? Py_NewRef(Py_None) : NULL);
-}
-
 /* Sums over rows of gradient, curvature and one, by column and the bin of its code; in the order of the rows. */
 static int add_to_cells(const int32_t *code, const int64_t *row, Py_ssize_t many, const double *gradient,
                         const double *curvature, Py_ssize_t samples, Py_ssize_t columns, Py_ssize_t bins, double *cell)
@@ -394,8 +348,6 @@ static PyMethodDef methods[] = {
     {"negative_entropy", negative_entropy, METH_VARARGS, NULL},
     {"log_odds_bin", log_odds_bin, METH_VARARGS, NULL},
     {"count_off_diagonal", count_off_diagonal, METH_VARARGS, NULL},
-    {"count_passed", count_passed, METH_VARARGS, NULL},
-    {"count_cells", count_cells, METH_VARARGS, NULL},
     {"cell_sums", cell_sums, METH_VARARGS, NULL},
     {"best_split", best_split, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},

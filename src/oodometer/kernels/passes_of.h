@@ -211,18 +211,5 @@ CLONES static void NAME(count_off_diagonal)(const T *v, Py_ssize_t rows, Py_ssiz
         mass[k * classes + k] = 0;
 }
 
-/* Scores that reach each threshold of their kind, and those on it; a score of single precision is compared in double. */
-CLONES static void NAME(count_passed)(const T *score, Py_ssize_t rows, const int32_t *kind, Py_ssize_t kinds,
-                                const double *threshold, Py_ssize_t many, int64_t *restrict reached, int64_t *restrict tied)
-{
-    for (Py_ssize_t i = 0; i < rows; i++) {
-        const double x = (double)score[i];
-        for (Py_ssize_t at = kind[i]; at < many * kinds; at += kinds) {
-            reached[at] += x >= threshold[at];
-            tied[at] += x == threshold[at];
-        }
-    }
-}
-
 #undef OFFER
 #undef LANES

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Array
-from .compiled import contiguous, is_compiled, passes, supports
 
 __all__ = ["count_passed", "tally"]
 
@@ -23,10 +22,6 @@ def tally(bins: Array, width: int, *, kinds: Array | None = None, of: int = 1, v
     >>> tally(np.array([0, 0, 1]), 2, kinds=np.array([1, 1, 0]), of=2)[:, :, 0].tolist()
     [[0, 1], [2, 0]]
     """
-    if kinds is not None and verdicts is None and is_compiled() and kinds.dtype == np.int32 and bins.dtype == np.int64:
-        counts = np.zeros((of, width), dtype=np.int64)
-        passes.count_cells(contiguous(bins), contiguous(kinds), counts)
-        return counts[:, :, None]
     last = 1 if verdicts is None else 2
     out = np.zeros((of, width, last), dtype=np.int64)
     for name, values, most in (("bins", bins, width), ("kinds", kinds, of)):
@@ -65,11 +60,6 @@ def count_passed(scores: Array, kinds: Array | None, thresholds: Array) -> tuple
         ]
         both = np.array(found, dtype=np.int64).reshape(many, 2, 1)
         return both[:, 0], both[:, 1]
-    if supports(scores) and kinds.dtype == np.int32:
-        reached_by, on = np.zeros((many, of), dtype=np.int64), np.zeros((many, of), dtype=np.int64)
-        lines = contiguous(thresholds, np.float64)
-        passes.count_passed(contiguous(scores), contiguous(kinds), lines, reached_by, on)
-        return reached_by, on
     if len(kinds) and not (kinds.min() >= 0 and kinds.max() < of):
         raise ValueError(f"kinds: expected numbers from 0 to {of - 1}")
     # which thresholds a score reaches is one number, so that one count does for all of them
