@@ -128,7 +128,7 @@ def _promises(rounds: Sequence[Round], sizes: Sequence[int]) -> str:
             "≥",
             0.8,
         ),
-        ("largest process, MB: under 1 GB", peak, "≤", 1000),
+        ("largest Python process (without Java), MB: under 1 GB", peak, "≤", 1000),
         (f"peak memory at {int(large / MEGA)} M rows against {int(small / MEGA)} M: flat", grown, "≤", 1.25),
         ("as typed (two workers), all methods, against the fastest bare scan", against_fastest, "≥", 0.5),
         ("one worker, all methods, against a bare scan in one thread", against_scan("all", 1, "stream"), "≥", 0.5),
