@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from oodometer.estimators.target_prior import (
     label_shift_test,
     no_shift_test,
 )
+from oodometer.registry import create
 
 METHODS = [LabelShift, BBSE, SLD, SLEAP, LEAP]
 
@@ -439,3 +441,16 @@ def test_a_thousand_classes() -> None:
         assert found.lower < record.accuracy < found.upper
     with pytest.raises(NotApplicable, match="never predicted"):
         BBSE().fit(record)
+
+
+def test_divisions_by_other_scores_keep_counts_of_their_own() -> None:
+    """Counts are kept with the record: two divisions with one table must not take each other's."""
+    rng = np.random.default_rng(3)
+    p = rng.dirichlet([1.0, 1.0], 4000)
+    record = Predictions.from_probabilities(p, label=rng.integers(0, 2, 4000))
+    one = count_labels(record)
+    other = replace(one, score=create("score", "margin"))
+    assert len(one.table) <= len(record)  # so that they are counted from shared cells
+    alone = other.count(replace(record, _cache={}))
+    assert one.count(record).tolist() != alone.tolist()
+    assert other.count(record).tolist() == alone.tolist()

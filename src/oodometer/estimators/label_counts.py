@@ -64,8 +64,9 @@ class LabelCounts:
         """Samples of a record in each cell, int, shape (cell,); counts of batches add up."""
         if self.score is not None and len(self.table) <= len(record) and _all_known(record, self.classes):
             fine = counts_by_class_and_bin(record, self.score, self.classes).reshape(-1)
+            name = f"label counts:{self.score.name}:{self.classes}:{self._digest}"
             found: Array = record.derived(  # exact below 2^53
-                f"label counts:{self._digest}", lambda: np.bincount(self.table[:-1], fine, len(self)).astype(np.int64)
+                name, lambda: np.bincount(self.table[:-1], fine, len(self)).astype(np.int64)
             )
             return found
         return np.bincount(self.table[_places(record, self.score, self.classes)], minlength=len(self))
