@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from oodometer import Predictions
+from oodometer.passes.reference import read_reference
 from oodometer.store import InPlace, as_source, write_predictions
-from oodometer.verbs.reference import read_reference
 
 
 def rich(rows: int = 100, **more: Any) -> Predictions:

@@ -566,7 +566,7 @@ def test_warnings_about_the_reference() -> None:
 
 def test_a_large_reference_is_sampled_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     import oodometer.verbs.estimate.learning as module
-    from oodometer.verbs.reference import gather_reference
+    from oodometer.passes.reference import gather_reference
 
     monkeypatch.setattr(module, "gather_reference", lambda source: gather_reference(source, most_rows=250))
     found = estimate(slim(REFERENCE), slim(UNLABELLED))

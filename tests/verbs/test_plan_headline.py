@@ -22,6 +22,7 @@ from oodometer.headline.headline import Evidence, make_headline
 from oodometer.passes.base import merge_states
 from oodometer.passes.chunking import DurationChunks, parse_chunks
 from oodometer.passes.plan import EstimationPlan, batch_rows, confidence_counts
+from oodometer.passes.reference import read_reference
 from oodometer.passes.slicing import WHOLE, column_of
 from oodometer.registry import create
 from oodometer.results import Estimate
@@ -29,7 +30,6 @@ from oodometer.scores import natural_confidence
 from oodometer.store import as_source
 from oodometer.store.memory import RecordSource
 from oodometer.testing import example_record
-from oodometer.verbs.reference import read_reference
 
 REFERENCE = example_record(200, seed=1)
 

@@ -16,12 +16,12 @@ from ..errors import InputError
 from ..kernels import limited_to
 from ..passes.below_chance import label_warnings
 from ..passes.folding import Execution
+from ..passes.reference import read_reference
 from ..passes.run_folder import run_folder as in_run_folder
 from ..results.backtest import Backtest
 from ..runs import places_of_run
 from .features import about_features, check_features, with_features
 from .opening import Opener, renamings
-from .reference import read_reference
 
 __all__ = ["Backtest", "backtest"]
 

@@ -13,12 +13,12 @@ from ..engines import Engine
 from ..passes.fitting import choose
 from ..passes.folding import Execution
 from ..passes.plan import EstimationPlan, batch_rows
+from ..passes.reference import read_reference
 from ..passes.run_folder import run_folder as in_run_folder
 from ..passes.slicing import WHOLE
 from ..runs import places_of_run
 from .features import about_features, check_features, with_features
 from .opening import Opener, renamings
-from .reference import read_reference
 
 __all__ = ["diagnose"]
 

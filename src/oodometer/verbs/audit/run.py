@@ -30,6 +30,7 @@ from ...headline.with_labels import with_labels
 from ...kernels import limited_to
 from ...passes.below_chance import label_warnings
 from ...passes.folding import Execution
+from ...passes.reference import read_reference
 from ...passes.run_folder import run_folder as in_run_folder
 from ...predictions import Predictions
 from ...results.estimation import Headline
@@ -38,7 +39,6 @@ from ...store import Source, refuse_clashes
 from ..estimate import estimated
 from ..features import check_features, with_features
 from ..opening import Opener, renamings
-from ..reference import read_reference
 from .options import AuditOptions
 from .target_rows import TargetRows, read_target
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from ...diagnoses.column_drift import ColumnDrift
 from ...errors import UsageError
+from ...passes.reference import read_reference
 from ...results.columns import ColumnChange
 from ...store import Source
 from ..features import with_features
-from ..reference import read_reference
 from .options import CompareOptions
 from .rows import row_key
 

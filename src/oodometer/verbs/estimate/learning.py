@@ -16,13 +16,13 @@ from ...passes.fitting import fit_plan, quick_methods
 from ...passes.folding import Execution, enter_phase
 from ...passes.metrics import MetricsAsked
 from ...passes.plan import EstimationPlan, batch_rows, rounding
+from ...passes.reference import FEW_ROWS, Reference, gather_reference, width
 from ...predictions import Predictions
 from ...registry import broken
 from ...results import Skipped
 from ...results.backtest import Backtest
 from ...store import Part, Source
 from ..fitted import Fitted
-from ..reference import FEW_ROWS, Reference, gather_reference, width
 from .metric_answers import asked_metrics
 from .options import EstimateOptions
 from .reading_ahead import ReadingAhead

@@ -16,13 +16,13 @@ from ...estimators import Estimator, RiskCoverage
 from ...headline.natural_shifts import NaturalShifts
 from ...inference.folds import seeded_sample
 from ...passes.plan import EstimationPlan
+from ...passes.reference import Reference, width
 from ...persistence import ENDING, Archive, Damaged, Encoder, NotKept, decoded, write_archive
 from ...predictions import Predictions
 from ...results import Skipped
 from ...results.backtest import Backtest
 from ...store.axes import Axes
 from ...store.encoding import FeatureEncoding
-from ..reference import Reference, width
 from .records import check_record
 
 __all__ = ["Contents", "Fitted", "check_ending"]

@@ -6,10 +6,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ...passes.reference import ReferenceSource
 from ...persistence import ENDING
 from ...store import RecordSource
 from ...store.axes import Axes
-from ..reference import ReferenceSource
 from .contents import Contents
 
 __all__ = ["FittedSource", "is_fitted"]
