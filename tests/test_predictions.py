@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -359,3 +361,15 @@ def test_the_verdict_of_every_row() -> None:
     assert bare.verdicts.tolist() == want
     known = [w for w in want if w >= 0]
     assert bare.accuracy == pytest.approx(sum(known) / len(known))
+
+
+def test_two_threads_that_work_out_a_value_share_it() -> None:
+    record, both_inside = Predictions.from_classes([0, 1]), Barrier(2, timeout=10)
+
+    def make() -> object:
+        both_inside.wait()
+        return object()
+
+    with ThreadPoolExecutor(2) as threads:
+        first, second = threads.map(lambda _: record.derived("value", make), range(2))
+    assert first is second, "what is kept of a fit tells which arrays are shared"

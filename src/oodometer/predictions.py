@@ -210,8 +210,8 @@ class Predictions:
 
     def derived(self, key: str, make: Any) -> Any:
         """A value computed once a record and shared by every method: ``make()`` on first use."""
-        if key not in self._cache:
-            self._cache[key] = make()
+        if key not in self._cache:  # of two threads at a time, both get what the first has made
+            self._cache.setdefault(key, make())
         return self._cache[key]
 
     @property

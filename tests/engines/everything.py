@@ -17,7 +17,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from oodometer import audit, backtest, compare, diagnose, estimate, evaluate
+from oodometer import audit, backtest, compare, diagnose, estimate, evaluate, fit
 from oodometer.engines import create_engine
 from oodometer.errors import OodometerError
 from oodometer.passes.fitting import default_methods
@@ -81,6 +81,9 @@ def verbs(engine: str, folder: Path) -> dict[str, Any]:
         "evaluate": evaluate(reference, by="site", **on).to_dict(),
         "diagnose": diagnose(reference, target, engine=engine, workers=2).to_dict(),
         "audit": audit(reference, target, labels=folder / "labels.csv", **on).to_dict(),
+        "fit": hashlib.sha256(
+            fit(reference, backtest=None, **on).save(folder / f"{engine}.oodo").read_bytes()
+        ).hexdigest(),
         "frame": frame(engine, folder),
         "damaged": said(lambda: estimate(reference, folder / "damaged.parquet", backtest=None, **on)),
         "partial": said(lambda: evaluate(folder / "empty.parquet", **on)),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oodometer import audit, backtest, compare, diagnose, evaluate
+from oodometer import audit, backtest, compare, diagnose, evaluate, fit
 from oodometer.engines import Engine
 from oodometer.errors import OodometerError, UsageError, WorkError
 from oodometer.predictions import Predictions
@@ -27,13 +27,14 @@ from oodometer.verbs.runs import runs
 ROWS = 150
 METHODS = ["source", "ac", "doc", "atc"]
 TRIALS: dict[str, Any] = {"methods": METHODS, "families": ["none", "class_prior"], "repeats": 8, "cache": None}
-VERBS = ("evaluate", "diagnose", "audit", "backtest", "compare")
+VERBS = ("evaluate", "diagnose", "audit", "backtest", "compare", "fit")
 PARTS = {
     "evaluate": 4,
     "diagnose": 4,
     "audit": 8,
     "backtest": 8,
     "compare": 16,
+    "fit": 4,
 }  # an audit passes twice over the target
 
 
@@ -74,9 +75,10 @@ def asked(verb: str, folder: Path, kept: str | None = "run", **more: Any) -> dic
         "audit": lambda **on: audit(reference, target, labels=folder / "few.csv", methods=METHODS, **on),
         "backtest": lambda **on: backtest(reference, **TRIALS, **on),
         "compare": lambda **on: compare(both, out_of_domain=[folder / "away", folder / "far"], **on),
+        "fit": lambda **on: fit(folder / "labelled", methods=METHODS, backtest=None, **on),
     }
-    found: dict[str, Any] = calls[verb](run_folder=None if kept is None else folder / kept, **more).to_dict()
-    return found
+    found = calls[verb](run_folder=None if kept is None else folder / kept, **more)
+    return {"file": found.save(folder / "fitted.oodo").read_bytes()} if verb == "fit" else dict(found.to_dict())
 
 
 def told(folder: Path) -> dict[str, Any]:
@@ -121,10 +123,10 @@ def test_a_run_that_was_killed_goes_on_and_reads_no_finished_part(verb: str, fol
 
 
 def place(verb: str) -> str:
-    return "labelled" if verb == "evaluate" else "target"
+    return "labelled" if verb in ("evaluate", "fit") else "target"
 
 
-@pytest.mark.parametrize("verb", ["evaluate", "diagnose", "audit"])
+@pytest.mark.parametrize("verb", ["evaluate", "diagnose", "audit", "fit"])
 def test_a_grown_folder_costs_its_new_file(verb: str, folder: Path) -> None:
     asked(verb, folder)
     put(folder, 5)
@@ -132,7 +134,7 @@ def test_a_grown_folder_costs_its_new_file(verb: str, folder: Path) -> None:
     assert told(folder)["read"] == PARTS[verb] // 4
 
 
-@pytest.mark.parametrize("verb", ["evaluate", "diagnose", "audit"])
+@pytest.mark.parametrize("verb", ["evaluate", "diagnose", "audit", "fit"])
 def test_a_file_that_vanishes_is_one_line(verb: str, folder: Path) -> None:
     last = folder / place(verb) / "4.parquet"
     content = last.read_bytes()
@@ -173,6 +175,7 @@ ROOM = {
     "audit": "64k",
     "backtest": "28k",
     "compare": "320k",
+    "fit": "64k",
 }  # for some states, not for all
 
 
@@ -226,6 +229,7 @@ def test_data_in_memory_have_no_run_folder(verb: str, folder: Path) -> None:
         "audit": lambda **on: audit(folder / "reference.parquet", held, **on),
         "backtest": lambda **on: backtest(held, **on),
         "compare": lambda **on: compare([folder / "labelled", held], **on),
+        "fit": lambda **on: fit(held, **on),
     }
     with pytest.raises(UsageError, match=r"a run folder is for files, and the \w+ (is|are) a Predictions in memory"):
         calls[verb](run_folder=folder / "run")
@@ -295,11 +299,12 @@ def test_from_the_shell(folder: Path) -> None:
         "audit": ["reference.parquet", "target", "--labels", "few.csv", *quick],
         "backtest": ["reference.parquet", "--no-cache", "--family", "none", *quick],
         "compare": ["labelled", "second"],
+        "fit": ["labelled", "--out", "fitted.oodo", "--backtest", "none", *quick],
     }
     for verb, words in calls.items():
         command = [sys.executable, "-m", "oodometer", verb, *words, "--engine", "local", "--workers", "1"]
         for read in (True, False):
-            more = ["--run-folder", f"runs/{verb}", "--json", f"{verb}.json", "--quiet"]
+            more = ["--run-folder", f"runs/{verb}", "--quiet", *([] if verb == "fit" else ["--json", f"{verb}.json"])]
             done = subprocess.run([*command, *more], cwd=folder, capture_output=True, text=True, check=False)
             assert (done.returncode, done.stderr) == (0, "")
             (one,) = runs(folder / "runs" / verb).runs

@@ -568,7 +568,7 @@ def test_a_large_reference_is_sampled_and_said_so(monkeypatch: pytest.MonkeyPatc
     import oodometer.verbs.estimate.learning as module
     from oodometer.passes.reference import gather_reference
 
-    monkeypatch.setattr(module, "gather_reference", lambda source: gather_reference(source, most_rows=250))
+    monkeypatch.setattr(module, "gather_reference", lambda source, **more: gather_reference(source, most_rows=250))
     found = estimate(slim(REFERENCE), slim(UNLABELLED))
     assert any(
         "the reference has 600 labelled rows; methods were fitted on a seeded sample of 250" in w

@@ -53,32 +53,38 @@ def fit(
     ] = None,
     metric: options.ClassMetrics = None,
     payoff: options.Payoff = None,
+    engine: options.Engine = "local",
     workers: options.Workers = None,
     seed: options.IntervalSeed = 0,
+    run_folder: options.RunFolder = None,
 ) -> None:
     """Learn from a reference once, for `estimate FILE.oodo TARGET` to ask every night."""
     from ..verbs.fit import fit as run
 
-    made = run(
-        reference,
-        out=out,
-        where=where or None,
-        methods=method or None,
-        level=level,
-        target_accuracies=tuple(target_accuracy or (0.95,)),
-        calibrator=calibrator,
-        mapping=output.parse_mapping(rename or []),
-        positive=positive,
-        threshold=threshold,
-        classes=output.parse_classes(classes),
-        features=features,
-        backtest=None if backtest == "none" else backtest,
-        prior=prior,
-        metrics=tuple(metric or ()),
-        payoff=payoff,
-        workers=workers,
-        seed=seed,
-    )
+    with output.progress_bar("fitting", lines=True) as progress:
+        made = run(
+            reference,
+            out=out,
+            where=where or None,
+            methods=method or None,
+            level=level,
+            target_accuracies=tuple(target_accuracy or (0.95,)),
+            calibrator=calibrator,
+            mapping=output.parse_mapping(rename or []),
+            positive=positive,
+            threshold=threshold,
+            classes=output.parse_classes(classes),
+            features=features,
+            backtest=None if backtest == "none" else backtest,
+            prior=prior,
+            metrics=tuple(metric or ()),
+            payoff=payoff,
+            engine=engine,
+            workers=workers,
+            seed=seed,
+            run_folder=run_folder,
+            progress=progress,
+        )
     show(made, out)
 
 

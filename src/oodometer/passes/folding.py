@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import add
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..engines import Engine, create_engine
+from ..engines import Engine, LocalEngine, create_engine
 from ..store.base import in_threads
 
 if TYPE_CHECKING:
     from .run_folder import RunFolder
 
-__all__ = ["Execution", "Progress", "enter_phase"]
+__all__ = ["Execution", "Progress", "enter_phase", "hearing_phases"]
 
 S = TypeVar("S")
 Progress = Callable[[int, int], None]
@@ -32,11 +32,20 @@ def enter_phase(progress: Progress | None, name: str) -> Progress | None:
     fitting
     (False, True)
     """
-    enter = getattr(progress, "phase", None)
-    if not callable(enter):
-        return None
-    enter(name)
-    return progress
+    hears: Any = hearing_phases(progress)
+    if hears is not None:
+        hears.phase(name)
+        return progress
+    return None
+
+
+def hearing_phases(progress: Progress | None) -> Progress | None:
+    """What hears of phases, and so may hear of more than the parts of the target; None where nothing does.
+
+    >>> hearing_phases(print) is None
+    True
+    """
+    return progress if callable(getattr(progress, "phase", None)) else None
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,20 @@ class Execution:
     def runner(self) -> Engine:
         """The engine, one for all passes: a cluster is started once."""
         return create_engine(self.engine, self.workers) if isinstance(self.engine, str) else self.engine
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether threads of this process read, and no state is kept: then a pass need not go part by part."""
+        return self.folder is None and self.runner.name == LocalEngine.name
+
+    def heard_by(self, progress: Progress | None) -> Execution:
+        """The same on the same engine, which is not started twice, of which somebody else hears, or nobody.
+
+        >>> Execution(workers=1).heard_by(print).fold(str, [1], max)
+        1 1
+        '1'
+        """
+        return replace(self, engine=self.runner, progress=progress)
 
     def each(self, work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """What small work, such as counting, gives for each item: on the machines of a cluster, else in threads here.

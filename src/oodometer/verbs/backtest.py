@@ -101,10 +101,11 @@ def backtest(
             sources, said = [joined.source], joined.warnings
         opener.check()
         source = with_features(sources, None, features)[0][0]
-        read = read_reference(source)
+        execution = Execution(engine, workers, progress, folder)
+        read = read_reference(source, execution=execution.heard_by(None))
         if len(read.record) < LEAST_REFERENCE:
             raise _too_few(len(read.record), source.name)
-        found = run_backtest(read.record, options, Execution(engine, workers, progress, folder))
+        found = run_backtest(read.record, options, execution)
     tells = {"name": source.name, "rows": read.rows, "accuracy": read.correct / read.rows}
     tells |= {"features": about_features(source)} if source.encoding is not None else {}
     warnings = label_warnings("the reference", [read.record], read.record.accuracy)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
 from ..arguments import CHECKS, checked
+from ..engines import Engine
 from ..errors import UsageError
 from ..headline.natural_shifts import NaturalShifts
 from ..kernels import limited_to
+from ..passes.folding import Execution, enter_phase
+from ..passes.run_folder import run_folder as in_run_folder
 from ..results import percent
 from ..results.backtest import Backtest
 from ..results.estimation import Estimation
+from ..runs import places_of_run
 from ..store import refuse_clashes
 from .estimate import estimate
 from .estimate.learning import learn
@@ -98,16 +103,23 @@ diagnosis, prior, metrics, payoff, seed :
         y: None = None,
         *,
         where: str | Sequence[str] | None = None,
+        engine: str | Engine = "local",
         workers: int | None = None,
+        run_folder: str | PathLike[str] | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Self:
         """Learn from a labelled reference (a file, a frame, a dict of arrays, a `Predictions`, or a list of them); from
-        those of its rows for which ``where`` holds.
+        those of its rows for which ``where`` holds. The other arguments are those of the function `fit`.
 
         Raises `InputError` and `UsageError` as `estimate` does. ``y`` is not used: labels stand in the reference.
         """
         if y is not None:
             raise UsageError("labels belong into the reference, as its column `label`; fit takes no y")
-        self.fitted_ = _contents(reference, self._options(), where, workers)
+        options = replace(self._options(), execution=Execution(engine, workers, progress))
+        about = {} if run_folder is None else {"verb": "fit", **places_of_run(reference=reference)}
+        with limited_to(workers), in_run_folder(run_folder, about) as folder:
+            placed = replace(options, execution=replace(options.execution, folder=folder))
+            self.fitted_ = _contents(reference, placed, where)
         return self
 
     def estimate(self, target: Any, **asked: Any) -> Estimation:
@@ -224,20 +236,30 @@ def fit(
     prior: str | PathLike[str] | None = None,
     metrics: Sequence[str] = (),
     payoff: Any = None,
+    engine: str | Engine = "local",
     workers: int | None = None,
     seed: int = 0,
+    run_folder: str | PathLike[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Oodometer:
     """Learn everything that `estimate` needs from a reference, once; ``out`` is the ``.oodo`` file to keep it in.
 
     Parameters
     ----------
     reference, methods, level, target_accuracies, calibrator, classes, mapping, positive, threshold, features, \
-backtest, diagnosis, prior, metrics, payoff, workers, seed :
+backtest, diagnosis, prior, metrics, payoff, seed :
         As in `estimate`.
     out :
         Where to write what was learnt; None for nowhere.
     where :
         Conditions on rows of the reference, as `estimate` has them on those of a target; others are not learnt from.
+    engine, workers :
+        Where the reference is read, as in `estimate` a target. What is learnt then, in seconds, is learnt here.
+    run_folder :
+        Folder that keeps what each part of the reference leaves (its share of a sample of 1 million rows or 52 million
+        numbers, and counts), so that a run that was killed goes on, and of a folder of files only new ones are read.
+    progress :
+        Called with (parts of the reference read, parts).
 
     Returns an `Oodometer`, whose `estimate` may be asked about one target after another. Raises as `estimate` does.
 
@@ -264,16 +286,15 @@ backtest, diagnosis, prior, metrics, payoff, workers, seed :
         metrics=metrics,
         payoff=payoff,
         seed=seed,
-    ).fit(reference, where=where, workers=workers)
+    ).fit(reference, where=where, engine=engine, workers=workers, run_folder=run_folder, progress=progress)
     if out is not None:
         made.save(out)
     return made
 
 
-def _contents(
-    reference: Any, options: EstimateOptions, where: str | Sequence[str] | None, workers: int | None
-) -> Contents:
+def _contents(reference: Any, options: EstimateOptions, where: str | Sequence[str] | None) -> Contents:
     """What is learnt from a reference."""
+    enter_phase(options.execution.progress, "reading")
     opener = Opener(options.mapping, options.threshold, options.positive)
     sources = opener.references(reference, options.classes, where)
     if isinstance(sources[0], FittedSource):
@@ -281,8 +302,7 @@ def _contents(
     opener.check()
     sources, _ = with_features(sources, None, options.features)
     shifts = None if options.prior is None else options.natural_shifts
-    with limited_to(workers):
-        fitted, _ = learn(sources, options)
-        figures = reference_figures(fitted.plan, fitted.record, options.level)
+    fitted, _ = learn(sources, options)
+    figures = reference_figures(fitted.plan, fitted.record, options.level)
     how: dict[str, Any] = {"mapping": options.mapping, "threshold": options.threshold, "options": told_of_fit(options)}
     return Contents(fitted, figures, opener.axes, **how, encoding=sources[0].encoding, prior=shifts)

@@ -151,8 +151,9 @@ def _audit(reference: Any, target: Any, options: AuditOptions) -> Audit:
         )
     told = [open_labels(data, opener.target) for data in options.label_files]
     opener.check()
-    learnt = _proxy(Predictions.concat([read_reference(s).record for s in sources]), target)
-    rows = read_target(target, learnt, replace(options.execution, progress=None))
+    quiet = options.execution.heard_by(None)
+    learnt = _proxy(Predictions.concat([read_reference(s, execution=quiet).record for s in sources]), target)
+    rows = read_target(target, learnt, quiet)
     parts = [read_labels(source, target, rows.predicted, len(rows.score), options.key) for source in told]
     if not told and rows.own is not None:
         parts = [rows.own]

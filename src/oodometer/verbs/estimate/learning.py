@@ -13,7 +13,7 @@ from ...estimators import SourceAccuracy
 from ...passes.below_chance import label_warnings
 from ...passes.decisions import decisions_said
 from ...passes.fitting import fit_plan, quick_methods
-from ...passes.folding import Execution, enter_phase
+from ...passes.folding import Execution, enter_phase, hearing_phases
 from ...passes.metrics import MetricsAsked
 from ...passes.plan import EstimationPlan, batch_rows, rounding
 from ...passes.reference import FEW_ROWS, Reference, gather_reference, width
@@ -38,7 +38,10 @@ def learn(
     sources: Sequence[Source], options: EstimateOptions, target: Source | None = None
 ) -> tuple[Fitted, Sequence[Part]]:
     """Everything learnt from the reference, and the target's parts, the first of which were read meanwhile."""
-    gathered = [gather_reference(s) for s in sources]
+    reading = options.execution
+    if target is not None:  # then plain functions hear of the target's parts alone
+        reading = reading.heard_by(hearing_phases(reading.progress))
+    gathered = [gather_reference(s, execution=reading, in_parts=target is None) for s in sources]
     there = [] if target is None else target.parts(PART_ROWS, options.execution.each)
     span = there[0].span() if there else None
     values = (PART_ROWS if span is None else span[1] - span[0]) * width(gathered[0].parts[0][1])
