@@ -227,7 +227,7 @@ def _(kit: Kit, form: str) -> Call:
 # ------------------------------------------------------------------------------------------ runs of other commands
 
 
-VERBS = ("evaluate", "diagnose", "audit", "backtest", "compare")
+VERBS = ("evaluate", "diagnose", "audit", "backtest", "compare", "fit")
 _HELD: list[Lock] = []  # until this process ends
 
 
@@ -250,6 +250,7 @@ def _words(kit: Kit, verb: str) -> list[str]:
         "audit": ["audit", reference, target, "--labels", str(few), "--method", "ac"],
         "backtest": ["backtest", reference, "--no-cache", "--family", "none", "--method", "ac"],
         "compare": ["compare", reference, target],
+        "fit": ["fit", reference, "--out", str(kit.path("model.oodo")), "--method", "ac"],
     }[verb]
 
 
@@ -271,10 +272,11 @@ def _(kit: Kit, form: str) -> Call:
     return Call([*_words(kit, form), "--engine", "moon"])
 
 
-@trial(FOLDERS, "standard input beside a run folder", "`- --run-folder run`", REFUSED, "for files", ("backtest",))
+@trial(FOLDERS, "standard input beside a run folder", "`- --run-folder run`", REFUSED, "for files", ("backtest", "fit"))
 def _(kit: Kit, form: str) -> Call:
-    rows = kit.clean("reference").read_bytes()
-    return Call([form, "-", "--run-folder", str(kit.path("run"))], stdin=rows, process=True)
+    rows, out = kit.clean("reference").read_bytes(), str(kit.path("model.oodo"))
+    more = ["--out", out] if form == "fit" else []
+    return Call([form, "-", "--run-folder", str(kit.path("run")), *more], stdin=rows, process=True)
 
 
 @trial(FOLDERS, "shifted copies that another run writes", "the same `--out`", REFUSED, "is in use", ("shift text",))
