@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oodometer import audit, diagnose, estimate, evaluate, fit
+from oodometer import audit, backtest, compare, diagnose, estimate, evaluate, fit
 from oodometer.errors import InputError, OodometerError, UsageError
 from oodometer.passes.run_folder import read_manifest
 from oodometer.predictions import Predictions
@@ -24,6 +24,7 @@ from oodometer.store.filtered import FilteredReader
 from oodometer.store.parquet import ParquetReader
 from oodometer.store.picked_rows import pick_rows
 from oodometer.store.where import parse_where
+from oodometer.testing import example_record
 
 FORMS = ("parquet", "csv", "jsonl", "arrow")
 
@@ -512,3 +513,50 @@ def test_few_rows_are_looked_for_in_batches_of_many(monkeypatch: pytest.MonkeyPa
     [batch] = list(source.reader.tables({"key": "any"}, 1))  # type: ignore[attr-defined]
     assert batch.column("key").to_pylist() == [599]
     assert min(asked) >= 1024
+
+
+@pytest.mark.parametrize("labels_apart", [False, True])
+def test_a_comparison_is_that_of_files_with_these_rows_alone(labels_apart: bool, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    label, site = rng.integers(0, 2, 400), rng.integers(0, 2, 400)
+
+    def files(name: str, kept: Any) -> list[Path]:
+        out = []
+        for seed in (1, 2, 3, 4):
+            mine = np.random.default_rng(seed)
+            right, confidence = mine.random(400) < 0.6 + seed / 12, mine.uniform(0.5, 1, 400)
+            prediction = np.where(right, label, 1 - label)
+            order = mine.permutation(400)  # each model's rows in an order of its own
+            order = order[kept[order]]
+            data = {"id": order, "site": site[order], "prediction": prediction[order], "confidence": confidence[order]}
+            data |= {} if labels_apart and seed < 3 else {"label": label[order]}
+            out.append(write(pa.table(data), tmp_path / f"{name}-{seed}.parquet"))
+        return out
+
+    pq.write_table(pa.table({"id": np.arange(400), "label": label}), tmp_path / "truth.parquet")
+    truth = {"labels": tmp_path / "truth.parquet"} if labels_apart else {}
+
+    def told(paths: list[Path], **more: Any) -> dict[str, Any]:
+        return compare(paths[:2], out_of_domain=paths[2:], names=["a", "b"], **truth, **more).to_dict()
+
+    found, wanted = told(files("all", site >= 0), where="site = 1"), told(files("north", site == 1))
+    assert found["paired"]["in_domain"]["paired"] is True
+    for name in ("rankings", "disagreements", "pairs", "findings", "paired", "warnings"):
+        assert found[name] == wanted[name], name
+    assert found["models"][0]["in_domain"]["rows"] == (site == 1).sum()
+
+
+def test_a_backtest_is_that_of_a_file_with_these_rows_alone(tmp_path: Path) -> None:
+    record = example_record(600, seed=2)
+    assert record.probabilities is not None
+    site = np.arange(600) % 3
+    data = {"probabilities": list(record.probabilities), "label": record.label, "site": site}
+    every, some = tmp_path / "all.parquet", tmp_path / "some.parquet"
+    pq.write_table(pa.table(data), every)
+    pq.write_table(pa.table(data).filter(pa.array(site != 1)), some)
+    options: dict[str, Any] = {"methods": ["source", "atc"], "families": ["none"], "repeats": 3, "cache": None}
+    found = backtest(every, where="site != 1", **options)
+    assert found.trials == backtest(some, **options).trials
+    assert found.reference["rows"] == 400
+    with pytest.raises(UsageError, match="there is no column city for the condition 'city = 1'"):
+        backtest(every, where="city = 1", **options)

@@ -28,6 +28,7 @@ def add_to(app: typer.Typer) -> None:
 
 def backtest(
     reference: options.Reference,
+    where: options.Where = None,
     method: options.Methods = None,
     family: Annotated[
         list[str] | None, typer.Option("--family", help="Only this family of shifts; may be repeated.")
@@ -69,6 +70,7 @@ def backtest(
     with going_on(lambda: _last_words(count, kept)), output.progress_bar("backtesting", lines=True) as count.bar:
         found = run(
             reference,
+            where=where or None,
             methods=method or None,
             families=family or None,
             repeats=repeats,

@@ -71,6 +71,7 @@ def compare(
         str, typer.Option(help="What the steps divide: coverage, thresholds, or samples (every one).")
     ] = "coverage",
     level: options.Level = 0.95,
+    where: options.Where = None,
     labels: options.Truth = None,
     key: options.Key = None,
     rename: options.Rename = None,
@@ -107,6 +108,7 @@ def compare(
             steps=steps,
             grid=grid,
             level=level,
+            where=where or None,
             labels=labels,
             key=key,
             mapping=output.parse_mapping(rename or []),

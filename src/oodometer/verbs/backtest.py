@@ -30,6 +30,7 @@ __all__ = ["Backtest", "backtest"]
 def backtest(
     reference: Any,
     *,
+    where: str | Sequence[str] | None = None,
     methods: Sequence[str] | None = None,
     families: Sequence[str] | None = None,
     repeats: int | None = None,
@@ -58,6 +59,8 @@ def backtest(
     ----------
     reference :
         A labelled file, `Predictions`, a frame or a dict of arrays.
+    where :
+        Conditions on its rows, as in `estimate`; others are not used.
     methods, families :
         Names; all that apply by default.
     repeats :
@@ -94,7 +97,7 @@ def backtest(
     about = {} if run_folder is None else {"verb": "backtest", **places_of_run(reference=reference)}
     with limited_to(workers), in_run_folder(run_folder, about) as folder:
         opener = Opener(renamings(mapping, positive), threshold, positive)
-        sources = opener.references([reference], classes)
+        sources = opener.references([reference], classes, where)
         said: tuple[str, ...] = ()
         if labels is not None:
             joined = labelled(labels, sources[0], key, opener.open)

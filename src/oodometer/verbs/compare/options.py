@@ -64,6 +64,7 @@ class CompareOptions:
     threshold: float | None = None
     features: str | Sequence[str] | None = None
     classes: Sequence[int | str] | None = None
+    where: str | Sequence[str] | None = None
     seed: int = 0
     progress: Callable[[int, int], None] | None = None
     execution: Execution = field(default_factory=Execution)

@@ -58,6 +58,7 @@ def compare(
     didma_weights: Sequence[float] = (0.5, 0.5),
     nidma_weights: Sequence[float] = (0.5, 0.5),
     level: float = 0.95,
+    where: str | Sequence[str] | None = None,
     labels: Any = None,
     key: str | None = None,
     mapping: Mapping[str, str] | None = None,
@@ -95,6 +96,8 @@ def compare(
         p, q and u, v.
     level, seed :
         Nominal coverage of every interval; seed of the bootstrap.
+    where :
+        Conditions on rows, as in `estimate`; they hold for every file.
     labels, key :
         Truth of the rows of ``models`` in a file of its own, as in `evaluate`; and the column by which rows are told
         apart, by default `id`: files in another order are compared row by row all the same.
@@ -132,6 +135,7 @@ def compare(
         didma_weights=didma_weights,
         nidma_weights=nidma_weights,
         level=level,
+        where=where,
         key=key,
         mapping=renamings(mapping, positive),
         positive=positive,
@@ -149,8 +153,8 @@ def compare(
         options = replace(options, execution=Execution(engine, workers, folder=folder))
         opener = Opener(options.mapping, options.threshold, options.positive)
         homes, said = _homes(models, labels, opener, options)
-        aways = [in_name_order(opener.open(data, classes)) for data in out_of_domain]
-        targets = [opener.open(data, axes=home.axes) for data, home in zip(target, homes, strict=False)]
+        aways = [in_name_order(opener.open(data, classes, where=where)) for data in out_of_domain]
+        targets = [opener.open(data, axes=home.axes, where=where) for data, home in zip(target, homes, strict=False)]
         opener.check()
         moved = moved_columns(homes, aways, targets, options)
         found = _compared(_titles(names, homes), homes, aways, targets, options)
@@ -162,7 +166,7 @@ def _homes(
     models: Sequence[Any], labels: Any, opener: Opener, options: CompareOptions
 ) -> tuple[list[Source], list[str]]:
     """The labelled files in domain, their truth joined where it stands apart, and what is to be said of that."""
-    homes, said = [opener.open(data, options.classes) for data in models], []
+    homes, said = [opener.open(data, options.classes, where=options.where) for data in models], []
     if labels is not None:
         joined = [labelled(labels, source, options.key, opener.open) for source in homes]
         homes, said = [one.source for one in joined], [line for one in joined for line in one.warnings]
