@@ -81,10 +81,10 @@ def gather_reference(
         there = _in_memory(source, most_rows, most_values)
         if there is not None:
             return there
-    elif execution is not None and not execution.is_plain:
+    elif execution is not None and (in_parts or source.rows is not None) and not execution.is_plain:
         parts = source.parts(_PART_ROWS, execution.each)
         limit = next((most(batch, most_rows, most_values) for part in parts for batch in part.batches(fields)), 1)
-        if in_parts or (source.rows is not None and source.rows > limit):
+        if in_parts or (source.rows or 0) > limit:
             return _labelled(gather_parts(parts, fields, limit, execution), source)
     progress = None if execution is None else execution.progress
     return _labelled(_gather_here(source, fields, most_rows, most_values, progress), source)
