@@ -253,6 +253,36 @@ def test_from_the_shell_runs_are_listed(home: Path, capsys: pytest.CaptureFixtur
     assert "few.jsonl" in said
 
 
+def test_gradients_of_encoders_are_kept_batch_by_batch(home: Path, tiny_encoder: Path, transformers: Any) -> None:
+    """Of networks, with threads: some parts kept, some made anew, to the last bit what one run makes."""
+    pytest.importorskip("captum", reason="needs the extra explain: pip install '.[explain]'")
+    from oodometer.models import Encoder
+
+    for seed in (1, 2):
+        transformers.set_seed(seed)
+        model = Encoder.opened(str(tiny_encoder), device="cpu")
+        model.net.classifier.weight.data.normal_()
+        model.save(home / f"m{seed}")
+    texts = ["a good dull film " * (1 + row % 3) for row in range(9)]
+    rows = [{"text": text, "label": model.classes[row % 2]} for row, text in enumerate(texts)]
+    (home / "few.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given: dict[str, Any] = {
+        "models": ["m1", "m2"],
+        "classes": None,
+        "device": "cpu",
+        "attribution": "token-ig",
+        "samples": 50,
+    }
+    fresh = asked(None, **given)
+    assert asked(**given) == fresh
+    made = states()
+    assert len(made) > 2 * 3
+    for one in made[::2]:
+        one.unlink()
+    assert asked(**given) == fresh
+    assert told()[-1] == len(made[::2])
+
+
 def test_names_tell_inputs_of_every_kind_apart() -> None:
     pixels = np.zeros((40, 40, 40, 3), dtype=np.uint8)
     other = pixels.copy()
