@@ -283,6 +283,47 @@ def test_gradients_of_encoders_are_kept_batch_by_batch(home: Path, tiny_encoder:
     assert told()[-1] == len(made[::2])
 
 
+TABLES = """
+import numpy as np
+asked = []
+
+class Tabular:
+    classes_ = np.array([0, 1])
+
+    def __init__(self, right):
+        self.right = right
+
+    def predict_proba(self, rows):
+        asked.append(len(rows))
+        p = 1 / (1 + np.exp(-self.right * np.asarray(rows, dtype=float)[:, 0]))
+        return np.stack([1 - p, p], axis=1)
+
+strong, weak = Tabular(1.7), Tabular(-0.3)
+"""
+
+
+def test_large_tables_are_asked_about_and_kept_in_batches(home: Path) -> None:
+    (home / "tabular.py").write_text(TABLES)
+    x = np.random.default_rng(0).normal(size=6000)
+    (home / "few.csv").write_text("x,label\n" + "".join(f"{one},{int(one > 0)}\n" for one in x[:20]))
+    (home / "pool.csv").write_text("x\n" + "".join(f"{one}\n" for one in x[20:]))
+    given: dict[str, Any] = {"models": ["tabular:strong", "tabular:weak"], "attribution": None, "samples": None}
+    given |= {"examples": "few.csv", "unlabelled": "pool.csv", "inputs": ["x"], "classes": None}
+    fresh = asked(None, **given)
+    assert asked(**given) == fresh
+    parts = told()[2]
+    assert parts >= 2 * 3  # of each model: the labelled rows, a batch of the pool, the rest
+    assert told() == ("finished", parts, parts, parts)
+    import tabular  # type: ignore[import-not-found]
+
+    tabular.asked.clear()
+    states()[0].unlink()
+    assert asked(**given) == fresh
+    assert told() == ("finished", parts, parts, 1)
+    assert tabular.asked
+    sys.modules.pop("tabular")
+
+
 def test_names_tell_inputs_of_every_kind_apart() -> None:
     pixels = np.zeros((40, 40, 40, 3), dtype=np.uint8)
     other = pixels.copy()
