@@ -88,6 +88,21 @@ def test_values_add_up_to_what_the_probability_changed_by(model: Any) -> None:
     assert abs(rough.fit) > abs(fine.fit)
 
 
+def test_groups_are_the_batches_and_the_same_apart(model: Any) -> None:
+    """To the last bit: each group alone is the batch that it is among the others."""
+    texts: list[Any] = [*(" ".join(["a good dull film"] * (1 + at % 4)) for at in range(12)), PAIR]
+    method = IntegratedGradients(steps=60)
+    groups = method.groups_for(model, texts)
+    assert sorted(at for group in groups for at in group) == list(range(13))
+    assert 3 < len(groups) < 12  # neither one of all nor one a text
+    whole = method.explain(model, texts)
+    for group in groups:
+        for at, one in zip(group, method.explain(model, [texts[at] for at in group]), strict=True):
+            assert (one.words, one.target) == (whole[at].words, whole[at].target)
+            assert np.array_equal(one.values, whole[at].values)
+            assert (one.probability, one.base, one.fit) == (whole[at].probability, whole[at].base, whole[at].fit)
+
+
 def test_batches_of_examples_and_steps_do_not_matter(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import oodometer.attributions.integrated_gradients as home
 

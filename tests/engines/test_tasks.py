@@ -14,6 +14,7 @@ import sys
 import time
 import warnings
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,6 +25,7 @@ import pytest
 from oodometer import predict, rank, shift_image, stress
 from oodometer.cli import main
 from oodometer.engines import Engine, LocalEngine, ProcessEngine, RayEngine, create_engine, run_tasks, task_engine
+from oodometer.engines.base import fold_states
 from oodometer.errors import InputError, MissingExtraError, UnknownColumnError, UsageError
 from oodometer.kernels import cores
 
@@ -126,6 +128,80 @@ def test_results_in_order_and_a_warning_once(engine: Engine) -> None:
     assert len(told) == (1 if isinstance(engine, Counting) else 3)  # here each is told as it comes
     assert done == [3, 1, 2]
     assert run_tasks(engine, double, []) == []
+
+
+class Eager(Counting):
+    """Merges from the back, as nobody should: what is told must be right all the same."""
+
+    def fold(self, parts: Any, work: Any, merge: Any, on_done: Any = None) -> Any:
+        total = work(parts[-1])
+        for part in reversed(parts[:-1]):
+            total = merge(work(part), total)
+        return total
+
+
+def plain(item: int) -> int:
+    return 2 * item
+
+
+@pytest.mark.parametrize("engine", [LocalEngine(3), Counting(), Eager()])
+@pytest.mark.parametrize("items", [[3, 1, 2], [4]])
+def test_each_result_is_told_once_in_order_before_the_item_counts_as_done(engine: Engine, items: list[int]) -> None:
+    told: list[Any] = []
+    found = run_tasks(engine, plain, items, on_done=told.append, on_result=lambda *both: told.append(both))
+    assert found == [2 * one for one in items]
+    assert told == [said for one in items for said in ((one, 2 * one), one)]
+
+
+class Threads(Engine):
+    """Does two parts at a time."""
+
+    name = "threads"
+
+    def fold(self, parts: Any, work: Any, merge: Any, on_done: Any = None) -> Any:
+        return LocalEngine(2).fold(parts, work, merge, on_done)
+
+
+def after_the_first(place: str, item: int) -> int:
+    """What is to be waited for: the second item ends only where somebody has heard of the first one."""
+    until = time.monotonic() + 60
+    while item and not Path(place, "heard").exists():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    return item
+
+
+def test_a_result_is_told_while_the_next_task_is_under_way(tmp_path: Path) -> None:
+    work = partial(after_the_first, str(tmp_path))
+    heard: list[int] = []
+
+    def hear(item: int, result: int) -> None:
+        heard.append(result)
+        (tmp_path / "heard").touch()
+
+    assert run_tasks(Threads(), work, [0, 1], on_result=hear) == heard == [0, 1]
+
+
+def test_what_was_told_before_a_task_failed_stays_told() -> None:
+    told: list[int] = []
+    for engine in (LocalEngine(), Dividing()):
+        told.clear()
+        with pytest.raises(ZeroDivisionError):
+            run_tasks(engine, inverse, [1, 2, 0, 4], on_result=lambda item, _: told.append(item))
+        assert told == [1, 2]
+
+
+class Dividing(Engine):
+    """Merges what comes as it comes, as the engines of the package do."""
+
+    name = "dividing"
+
+    def fold(self, parts: Any, work: Any, merge: Any, on_done: Any = None) -> Any:
+        return fold_states(map(work, parts), parts, merge, on_done)
+
+
+def inverse(item: int) -> float:
+    return 1 / item
 
 
 def test_local_tasks_run_one_at_a_time_and_threads_are_put_back() -> None:

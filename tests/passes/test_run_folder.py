@@ -22,7 +22,7 @@ from oodometer.engines import Engine
 from oodometer.errors import OodometerError, UsageError, WorkError
 from oodometer.passes.run_folder import run_folder
 from oodometer.predictions import Predictions
-from oodometer.runs import MANIFEST, Lock, is_locked, read_manifest
+from oodometer.runs import MANIFEST, Lock, Manifest, is_locked, read_manifest
 from oodometer.store import write_predictions
 from oodometer.verbs.runs import runs
 
@@ -295,6 +295,11 @@ def test_a_folder_of_another_job_is_refused(folder: Path) -> None:
     assert [one.name for one in (folder / "mine").iterdir()] == ["notes.txt"]
     with pytest.raises(UsageError, match="a run folder is for files, and the target is a dict in memory"):
         estimate(folder / "reference.parquet", {"probabilities": [[0.9, 0.1]]}, run_folder=folder / "new")
+    (folder / "stressed").mkdir()
+    (folder / "stressed" / "stress.csv").write_text("model\n")
+    Manifest(folder / "stressed", {"verb": "stress", "data": "texts"}).begin()
+    with pytest.raises(UsageError, match="stressed is of a run with the verb stress, not estimate; give each job a"):
+        estimate(folder / "reference.parquet", folder / "target", run_folder=folder / "stressed")
     (folder / "file").write_text("")
     with pytest.raises(UsageError, match="--run-folder needs a folder that can be written"):
         estimate(folder / "reference.parquet", folder / "target", run_folder=folder / "file")

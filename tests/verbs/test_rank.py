@@ -66,6 +66,14 @@ def test_probabilities_are_those_of_the_posterior() -> None:
     assert "most likely the best" in repr(found)
 
 
+def test_texts_are_asked_in_calls_of_a_few_thousand() -> None:
+    models = {"a": Words(0.9, 1), "b": Words(0.5, 2)}
+    pool = {key: values for key, values in texts(5000, 12).items() if key != "label"}
+    found = oodometer.rank(models, examples=texts(12), unlabelled=pool)
+    assert found.pool == 5000
+    assert [one.asked for one in models.values()] == [[4096, 916]] * 2
+
+
 def test_where_the_labels_speak_for_none_it_says_so() -> None:
     found = oodometer.rank({"a": Words(1.0), "b": Words(1.0), "c": Words(1.0)}, examples=texts(10))
     assert found.open

@@ -76,6 +76,18 @@ class Attribution(ABC):
         """
         return [as_words(texts)]
 
+    def groups_for(self, model: Model, texts: Sequence[Text | Words]) -> list[list[int]]:
+        """Positions of the texts, cut into groups that may be explained apart for this very model.
+
+        Each text is in one group, in whatever order suits the model. Here those of `groups`.
+        """
+        found: list[list[int]] = []
+        start = 0
+        for group in self.groups(texts):
+            found.append(list(range(start, start + len(group))))
+            start += len(group)
+        return found
+
     @abstractmethod
     def explain(
         self,

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
 from ..engines import Engine, run_tasks
-from ..models.base import Progress
 from ..models.sent import SentModel, forgetting
 from .base import Attribution, WordAttributions
 from .words import Words
 
-__all__ = ["explain_elsewhere"]
+__all__ = ["Question", "explain_elsewhere"]
 
-_Item = tuple[SentModel, list[Words]]
+Question = tuple[SentModel, list[Words]]
+"""A model, and texts that are explained for it together."""
 
 
 @final
@@ -25,7 +25,7 @@ class _Task:
     method: Attribution
     gpu: bool
 
-    def __call__(self, item: _Item) -> list[WordAttributions]:
+    def __call__(self, item: Question) -> list[WordAttributions]:
         model, texts = item
         with model.opened() as classifier:
             return self.method.explain(classifier, texts)
@@ -33,23 +33,14 @@ class _Task:
 
 def explain_elsewhere(
     engine: Engine,
-    models: Sequence[SentModel],
     method: Attribution,
-    texts: Sequence[Words],
-    progress: Progress | None = None,
-) -> list[list[WordAttributions]]:
-    """Attributions of texts by each model, in order; models travel as paths. Called with (texts done, all)."""
-    groups = method.groups(texts)
-    items: list[_Item] = [(model, group) for model in models for group in groups]
-    done = 0
+    items: Sequence[Question],
+    on_result: Callable[[list[WordAttributions]], None],
+) -> None:
+    """Explain groups of texts, each by a model that travels as its path.
 
-    def tell(item: _Item) -> None:
-        nonlocal done
-        done += len(item[1])
-        if progress is not None:
-            progress(done, len(models) * len(texts))
-
+    ``on_result`` is called with the attributions of each group, in the order of the items, as they come.
+    """
     with forgetting():
-        found = run_tasks(engine, _Task(method, any(one.gpu for one in models)), items, on_done=tell)
-    each = [found[at : at + len(groups)] for at in range(0, len(found), len(groups))]
-    return [[one for part in parts for one in part] for parts in each]
+        gpu = any(model.gpu for model, _ in items)
+        run_tasks(engine, _Task(method, gpu), items, on_result=lambda _, found: on_result(found))

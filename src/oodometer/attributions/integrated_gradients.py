@@ -84,17 +84,14 @@ class IntegratedGradients(Attribution):
 
         ``progress`` is called with (examples done, all).
         """
-        if not isinstance(model, Encoder):
-            kind = getattr(model, "__name__", None) if not isinstance(model, type) else None
-            said = "function" if kind is not None else type(model).__name__
-            raise UsageError(f"token-ig reads the gradients of an Encoder, got {said}; use lime or kernel-shap")
+        model = _encoder(model)
         path = _Path(model, self.steps, self._start(model))
         examples = as_words(texts)
         wanted = checked_targets(targets, len(examples))
         pieces = pieces_of(model, examples)
         found: list[WordAttributions | None] = [None] * len(examples)
         done = 0
-        for batch in path.batches([len(one.ids) for one in pieces]):
+        for batch in _batches(model, pieces, self.steps):
             for row, one in zip(batch, path.explain(batch, examples, pieces, wanted), strict=True):
                 found[row] = one
             done += len(batch)
@@ -102,6 +99,12 @@ class IntegratedGradients(Attribution):
                 progress(done, len(examples))
         self._truncated = sum(one.cut for one in pieces)
         return [one for one in found if one is not None]
+
+    def groups_for(self, model: Model, texts: Sequence[Text | Words]) -> list[list[int]]:
+        """The batches that the texts are explained in: alone, each is the same batch again."""
+        model = _encoder(model)
+        model._must_be_fitted()
+        return _batches(model, pieces_of(model, as_words(texts)), self.steps)
 
     def _start(self, model: Encoder) -> int | None:
         """The token of the baseline; None for zeros."""
@@ -123,18 +126,7 @@ class _Path:
         self._device = choose_device(model.device)
         self._net = model.net.to(self._device).eval()
         self._layer = self._net.get_input_embeddings()
-        self._tokens = _TOKENS["cpu" if self._device == "cpu" else "cuda"]
-
-    def batches(self, lengths: Sequence[int]) -> list[list[int]]:
-        """Examples of about one length, the longest first, as many as can be held with all their steps."""
-        found: list[list[int]] = []
-        for row in sorted(range(len(lengths)), key=lambda one: -lengths[one]):
-            room = 0 if not found else self._tokens // (lengths[found[-1][0]] * self._steps)
-            if found and len(found[-1]) < room:
-                found[-1].append(row)
-            else:
-                found.append([row])
-        return found
+        self._tokens = _tokens(model)
 
     def explain(
         self, batch: Sequence[int], examples: Sequence[Words], pieces: Sequence[Pieces], wanted: list[int] | None
@@ -186,6 +178,34 @@ class _Path:
             return self._model._scores(self._net, ids, real).float().softmax(-1)
         finally:
             hook.remove()
+
+
+def _encoder(model: Model) -> Encoder:
+    """The model; `UsageError` for one whose gradients cannot be read."""
+    if isinstance(model, Encoder):
+        return model
+    kind = getattr(model, "__name__", None) if not isinstance(model, type) else None
+    said = "function" if kind is not None else type(model).__name__
+    raise UsageError(f"token-ig reads the gradients of an Encoder, got {said}; use lime or kernel-shap")
+
+
+def _tokens(model: Encoder) -> int:
+    """Padded tokens that the device of a model takes at once."""
+    return _TOKENS["cpu" if choose_device(model.device) == "cpu" else "cuda"]
+
+
+def _batches(model: Encoder, pieces: Sequence[Pieces], steps: int) -> list[list[int]]:
+    """Examples of about one length, the longest first, as many as can be held with all their steps."""
+    lengths = [len(one.ids) for one in pieces]
+    most = _tokens(model)
+    found: list[list[int]] = []
+    for row in sorted(range(len(lengths)), key=lambda one: -lengths[one]):
+        room = 0 if not found else most // (lengths[found[-1][0]] * steps)
+        if found and len(found[-1]) < room:
+            found[-1].append(row)
+        else:
+            found.append([row])
+    return found
 
 
 def _explained(words: Words, pieces: Pieces, values: Array, target: int, p: float, base: float) -> WordAttributions:

@@ -85,6 +85,14 @@ def rank(
     device: options.Device = None,
     engine: options.TaskEngine = None,
     workers: options.TaskWorkers = None,
+    run_folder: Annotated[
+        str | None,
+        typer.Option(
+            help="Keep answers and attributions here as they come: a run that was killed goes on.",
+            metavar="FOLDER",
+        ),
+        places.FOLDER,
+    ] = None,
     json: options.Json = None,
     report: options.Report = None,
     save: options.Save = None,

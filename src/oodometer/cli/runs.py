@@ -14,7 +14,16 @@ if TYPE_CHECKING:
 
 __all__ = ["add_to"]
 
-_DATA = ("predictions", "data", "models", "outputs", "pairs", "paper", "reference")  # of commands without a target
+_DATA = (
+    "predictions",
+    "data",
+    "examples",
+    "models",
+    "outputs",
+    "pairs",
+    "paper",
+    "reference",
+)  # of commands without a target
 
 
 def add_to(app: typer.Typer) -> None:

@@ -6,7 +6,7 @@ import pickle
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ..errors import UsageError
 from ..kernels import limited_to, one_thread
@@ -26,9 +26,9 @@ _Warned = tuple[str, type[Warning], str, int]
 
 @dataclass
 class _Finished:
-    """Results of consecutive tasks, and what they warned of: the state of a fold whose parts are items."""
+    """Results of tasks with their places, and what they warned of: the state of a fold whose parts are items."""
 
-    results: list[Any] = field(default_factory=list)
+    results: list[tuple[int, Any]] = field(default_factory=list)
     warned: list[_Warned] = field(default_factory=list)
 
     def joined(self, other: _Finished) -> _Finished:
@@ -45,11 +45,44 @@ class _Work:
     function: Callable[[Any], Any]
     gpu: bool
 
-    def __call__(self, item: Any) -> _Finished:
+    def __call__(self, numbered: tuple[int, Any] | None) -> _Finished:
+        if numbered is None:
+            return _Finished()
+        place, item = numbered
         with warnings.catch_warnings(record=True) as caught:
             found = _alone(self.function, item)
         told = [one for one in caught if issubclass(one.category, UserWarning)]  # others are for developers
-        return _Finished([found], [(str(one.message), one.category, one.filename, one.lineno) for one in told])
+        return _Finished([(place, found)], [(str(one.message), one.category, one.filename, one.lineno) for one in told])
+
+
+@dataclass
+class _Hearing(Generic[T, R]):
+    """Tells of each result once, in the order of the items, whatever the order in which states are merged."""
+
+    items: Sequence[T]
+    on_result: Callable[[T, R], None]
+    on_done: Callable[[T], None] | None
+    waiting: dict[int, R] = field(default_factory=dict)  # results whose turn has not come
+    told: int = 0
+
+    def merge(self, a: _Finished, b: _Finished) -> _Finished:
+        """Both states as one; what is new in them is heard."""
+        self.hear(a)
+        self.hear(b)
+        return a.joined(b)
+
+    def hear(self, state: _Finished) -> None:
+        """Tell of the results of a state, the last of which is new or none is."""
+        for place, result in reversed(state.results):
+            if place < self.told or place in self.waiting:
+                break
+            self.waiting[place] = result
+        while self.told in self.waiting:
+            item = self.items[self.told]
+            self.on_result(item, self.waiting.pop(self.told))
+            self.told += 1
+            if self.on_done is not None:
+                self.on_done(item)
 
 
 def run_tasks(
@@ -58,6 +91,7 @@ def run_tasks(
     items: Iterable[T],
     *,
     on_done: Callable[[T], None] | None = None,
+    on_result: Callable[[T, R], None] | None = None,
 ) -> list[R]:
     """The results of ``function(item)`` for each item, in the order of the items.
 
@@ -71,6 +105,10 @@ def run_tasks(
         one.
     on_done :
         Called with each item as it and all before it are finished.
+    on_result :
+        Called here with each item and its result, in that order, too, and before `on_done`: a result that was kept is
+        not lost where a later task fails. Engines that merge states as they come, as those of the package, tell each
+        at once (Spark those of several tasks together); any other at the end.
 
     Results should be small; what is large is a file that the task writes. Each task has one thread for linear algebra
     and for the package's own passes, on every engine and with any number of workers, so that sums are rounded alike.
@@ -87,6 +125,8 @@ def run_tasks(
         found = []
         for item in given:
             found.append(_alone(function, item))
+            if on_result is not None:
+                on_result(item, found[-1])
             if on_done is not None:
                 on_done(item)
         return found
@@ -94,10 +134,26 @@ def run_tasks(
         return []
     _check_sendable(function, given)
     work = _Work(function, bool(getattr(function, GPU, False)))
-    finished = engine.fold(given, work, _Finished.joined, on_done)
+    numbered = list(enumerate(given))
+    if on_result is None:
+        told = None if on_done is None else (lambda part: on_done(part[1]))
+        finished = engine.fold(numbered, work, _Finished.joined, told)
+    else:
+        finished = _heard(engine, work, numbered, _Hearing(given, on_result, on_done))
     for message, category, file, line in dict.fromkeys(finished.warned):
         warnings.warn_explicit(message, category, file, line)
-    return finished.results
+    return [result for _, result in finished.results]
+
+
+def _heard(engine: Engine, work: _Work, numbered: Sequence[tuple[int, Any]], hearing: _Hearing[Any, Any]) -> _Finished:
+    """The merged state; results are heard as states are merged.
+
+    The first state would wait for the second one to be merged with: an empty one goes before it.
+    """
+    parts = [None, *numbered] if len(numbered) > 1 else numbered
+    finished = engine.fold(parts, work, hearing.merge)
+    hearing.hear(finished)
+    return finished
 
 
 def _alone(function: Callable[[T], R], item: T) -> R:

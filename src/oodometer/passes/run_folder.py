@@ -29,6 +29,8 @@ PARTS = "parts"
 FACTS = "files.json"
 _ENDING = ".state"
 _DRAFT = "draft"  # a state that is being written
+_UNREADABLE = (InputError, Damaged, OSError, zlib.error)
+_DAMAGED = "what was kept there (a state) is damaged or of another version"
 _EFFORT = 1  # of packing: most of a state is counts of few rows, which the quickest way packs to a sixth
 
 
@@ -88,7 +90,8 @@ class RunFolder(Manifest):
     def begin(self) -> None:
         """Note that a run begins; `UsageError` where the folder is of another one."""
         before = read_manifest(self.home)
-        kept = any((self.home / PARTS).glob(f"*{_ENDING}"))  # where nothing is, a path may have been mistyped
+        # Where nothing is, a path may have been mistyped.
+        kept = any((self.home / PARTS).glob(f"*{_ENDING}")) or any(_foreign(self.home))
         if before is not None and kept and before["about"] != self.about:
             was, now = before["about"], self.about
             other = next(name for name in {**was, **now} if was.get(name) != now.get(name))
@@ -122,12 +125,9 @@ class RunFolder(Manifest):
         named = [(one, kept.get(one or "", ())) for one in _files_of(work, parts)]
         scale = _scale(work)
         files = [_that_serves(one, scale, scales) for one, scales in named]
-        there = [one is not None and (self.home / PARTS / one).is_file() for one in files]
-        self._used |= {one for one in files if one is not None}
+        there = self._counted(files)
         fresh = [(i, part) for i, part in enumerate(parts) if not there[i]]
         held: dict[int, Any] = {}  # states of parts that no file can stand for
-        self._told |= {"parts": self._told["parts"] + len(parts), "done": self._told["done"] + sum(there)}
-        self._write()
         for i, part in enumerate(parts):
             if there[i]:
                 on_done(part)
@@ -150,6 +150,47 @@ class RunFolder(Manifest):
             total = state if i == 0 else merge(total, state)
         return total
 
+    def expect(self, names: Sequence[str]) -> list[bool]:
+        """Whether a state is kept under each of these names; all count as parts of the run, those that are as done.
+
+        For work that is no pass: a name says all that its state depends on. `recall` reads a state, `keep` writes one.
+
+        >>> import tempfile
+        >>> with run_folder(Path(tempfile.mkdtemp()), {"verb": "rank"}) as folder:
+        ...     assert folder is not None
+        ...     print(folder.expect(["a", "b"]), folder.recall("a"))
+        ...     folder.keep("a", {"answers": [1, 2]})
+        ...     print(folder.recall("a"), folder.expect(["a"]))
+        [False, False] None
+        {'answers': [1, 2]} [True]
+        """
+        return self._counted([f"{name}{_ENDING}" for name in names])
+
+    def recall(self, name: str) -> Any:
+        """What was kept under a name that is expected; None where nothing is, or, with a warning, what is damaged."""
+        path = self.home / PARTS / f"{name}{_ENDING}"
+        try:
+            return PackedState(path.read_bytes()).state()
+        except FileNotFoundError:
+            return None
+        except _UNREADABLE:
+            made_anew(path, _DAMAGED)
+        self._told["done"] -= 1
+        return None
+
+    def keep(self, name: str, state: Any) -> None:
+        """Keep plain values and arrays under a name that is expected; they are there whole, or not at all."""
+        self._keep(f"{name}{_ENDING}", pack_state(state))
+        self._note_part()
+
+    def _counted(self, files: Sequence[str | None]) -> list[bool]:
+        """Whether each file of a state is there: all are parts of the run, those that are there are done."""
+        there = [one is not None and (self.home / PARTS / one).is_file() for one in files]
+        self._used |= {one for one in files if one is not None}
+        self._told |= {"parts": self._told["parts"] + len(files), "done": self._told["done"] + sum(there)}
+        self._write()
+        return there
+
     def _keep(self, name: str | None, state: Any) -> bool:
         """Write a state to its file; False where it can have none."""
         if name is None or not isinstance(state, PackedState):
@@ -162,8 +203,8 @@ class RunFolder(Manifest):
         path = self.home / PARTS / str(name)
         try:
             return PackedState(path.read_bytes()).state()
-        except (InputError, Damaged, OSError, zlib.error):
-            made_anew(path, "what was kept there (a state) is damaged or of another version")
+        except _UNREADABLE:
+            made_anew(path, _DAMAGED)
         state = pack_state(work(part))
         self._keep(name, state)
         return state.state() if isinstance(state, PackedState) else state
@@ -199,10 +240,15 @@ def run_folder(path: str | os.PathLike[str] | None, about: Mapping[str, str]) ->
         raise UsageError(
             f"--run-folder needs a folder that can be written, {home}: {error.strerror or error}"
         ) from None
-    if not (home / MANIFEST).exists() and any(one.name not in (LOCK, PARTS, FACTS, _DRAFT) for one in home.iterdir()):
+    if not (home / MANIFEST).exists() and any(_foreign(home)):
         raise UsageError(f"{home} holds other files and no {MANIFEST}; give --run-folder an empty or a new folder")
     with running(RunFolder(home, about)) as folder, knowing(home / FACTS) as folder.known:
         yield folder
+
+
+def _foreign(home: Path) -> Iterator[Path]:
+    """What no run folder holds, such as the results of `stress`, whose folder has a manifest, too."""
+    return (one for one in home.iterdir() if one.name not in (LOCK, MANIFEST, PARTS, FACTS, _DRAFT))
 
 
 def _files_of(work: Any, parts: Sequence[Any]) -> Iterator[str | None]:

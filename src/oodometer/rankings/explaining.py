@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -12,16 +12,13 @@ import numpy as np
 
 from ..arrays import Array
 from ..attributions import WordAttributions, Words, normalized
-from ..attributions.base import Attribution
-from ..attributions.elsewhere import explain_elsewhere
 from ..attributions.factors import factor_values
 from ..attributions.factors.base import Factor
 from ..errors import UsageError
-from ..models.base import Classifier, Progress
-from ..models.sent import SentModel
 from ..registry import create, find, names
 from ..results.ranking import ExplainedExample
 from .answered import Answered
+from .attributing import Means, attributions_of
 from .options import RankOptions
 
 __all__ = ["Explained", "explain_suite", "words_of"]
@@ -80,13 +77,13 @@ def explain_suite(
     suite: Answered,
     options: RankOptions,
     progress: Callable[[int, int], None] | None,
-    models: Sequence[SentModel] | None = None,
+    means: Means = Means(),  # noqa: B008 (it is frozen)
 ) -> tuple[Explained | None, str]:
     """Attributions of the labelled texts, at most ``options.explain`` of them; None and the reason where not possible.
 
-    With ``options.engine`` each group of texts is a task for each of the ``models``. Raises `UsageError` where a factor
-    or an attribution was named and the rows are no texts of live models, and for a
-    factor of pairs on single texts.
+    ``means`` say where groups of texts are explained, and which folder keeps their attributions. Raises `UsageError`
+    where a factor or an attribution was named and the rows are no texts of live models, and for a factor of pairs on
+    single texts.
     """
     why = _why_not(suite)
     if why and (options.factors or options.attribution != "auto"):
@@ -102,10 +99,7 @@ def explain_suite(
     if not rows:
         return None, "none of the examples has a word to explain"
     method = _method(options)
-    if options.engine is None or models is None:
-        each = _one_after_another(suite.classifiers, method, texts, progress)
-    else:
-        each = explain_elsewhere(options.engine, models, method, texts, progress)
+    each = attributions_of(suite.classifiers, method, texts, means, progress)
     found = [tuple(normalized(one, options.normalize) for one in explained) for explained in each]
     values = np.full((len(found), len(chosen), len(rows)), np.nan)
     for number, one in enumerate(found):
@@ -123,21 +117,6 @@ def explain_suite(
         "factors": [{"name": name, "heuristic": find("factor", name).heuristic} for name in chosen],
     }
     return Explained(rows, tuple(found), chosen, values, told), ""
-
-
-def _one_after_another(
-    models: Sequence[Classifier], method: Attribution, texts: Sequence[Words], progress: Progress | None
-) -> list[list[WordAttributions]]:
-    """What the method says of the texts for each model, in this process."""
-    found = []
-    for number, model in enumerate(models):
-
-        def tell(done: int, total: int, before: int = number) -> None:
-            if progress is not None:
-                progress(before * len(texts) + len(texts) * done // max(total, 1), len(texts) * len(models))
-
-        found.append(method.explain(model, texts, progress=tell))
-    return found
 
 
 def _why_not(suite: Answered) -> str:

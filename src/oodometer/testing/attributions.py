@@ -52,6 +52,7 @@ def check_attribution(make: Callable[[], Attribution], model: Model | None = Non
     assert all(_near(*two) for two in zip(found, turned[::-1], strict=True)), "the order of examples does not matter"
     assert _near(found[1], method.explain(asked, _TEXTS[1:2])[0]), "an example does not depend on the others"
     _check_targets(method, asked, found)
+    _check_groups(method, asked, found)
     for wrong, rule in ((["good", " "], "a text without words"), ([], "no texts"), ("good", "a text alone")):
         _refused(method, asked, wrong, None, rule)
 
@@ -74,6 +75,19 @@ def _check_targets(method: Attribution, model: Model, found: list[WordAttributio
     )
     for wrong in ([0], [0, 0, 99], [0, 0, -1]):
         _refused(method, model, _TEXTS, wrong, f"targets {wrong}")
+
+
+def _check_groups(method: Attribution, model: Model, found: list[WordAttributions]) -> None:
+    groups = method.groups_for(model, _TEXTS)
+    assert sorted(at for group in groups for at in group) == list(range(len(_TEXTS))), "each text is in one group"
+    for group in groups:
+        for at, apart in zip(group, method.explain(model, [_TEXTS[one] for one in group]), strict=True):
+            same = [np.array_equal(*both, equal_nan=True) for both in zip(_said(apart), _said(found[at]), strict=True)]
+            assert all(same), "a group that is explained apart has the same values, to the last bit"
+
+
+def _said(one: WordAttributions) -> list[Any]:
+    return [one.values, one.separator, one.target, one.probability, one.base, one.fit]
 
 
 def _near(one: WordAttributions, two: WordAttributions) -> bool:

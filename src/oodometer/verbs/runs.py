@@ -25,7 +25,7 @@ class Run:
     the data that it is of, among them ``reference`` and ``target``; ``parts`` that it has, how many of them are
     ``done``, and how many the last run had to ``read`` or to work on; ``why`` it failed, or what is wrong with the
     folder ("unreadable"). Parts are files and row groups, tasks of a backtest, steps of a paper, or batches, images,
-    copies, answers and judges.
+    copies, answers, attributions and judges.
     """
 
     folder: str

@@ -22,6 +22,8 @@ from ...models.outside.base import OutsideClassifier
 from ...models.sent import SentModel
 from ...predictions import Predictions
 from ...rankings.answered import Answered, shown
+from ...rankings.asking import AT_ONCE, ask_all
+from ...rankings.attributing import Means
 from ...rankings.options import RankOptions
 from ...store.decided import decided
 from ..model_names import said_model
@@ -34,26 +36,25 @@ __all__ = ["ask_models", "sent_models"]
 
 def ask_models(
     models: Sequence[tuple[str, Any]],
-    examples: Any,
-    unlabelled: Any,
-    reference: Any,
+    data: Mapping[str, Any],
     options: RankOptions,
+    means: Means,
     progress: Callable[[int, int], None] | None,
 ) -> Answered:
-    """Open the models, read the data and ask.
+    """Open the models, read the ``data`` by name and ask; what the folder of ``means`` has is not asked again.
 
-    Rows of ``examples`` without a label join the pool; rows of the pool that are among the examples are left out. All
-    rows of ``reference``, labelled ones of known ground, are asked about in the same call. Raises `InputError` for
+    Rows of `examples` without a label join the pool; rows of the pool that are among the examples are left out. All
+    rows of `reference`, labelled ones of known ground, are asked about in the same call. Raises `InputError` for
     models of other classes, or that read something else, and for data that cannot be used.
     """
     opened = [_opened(model, options) for _, model in models]
     sources = [said_model(model) for _, model in models]
     _check_used(models, opened, options)
-    given = read_rows(examples, opened, sources, options.columns, label=True)
+    given = read_rows(data["examples"], opened, sources, options.columns, label=True)
     classes = _classes(opened, sources, given)
     pool, known_ground = (
-        None if data is None else _like(given, data, opened, sources, options.columns, label=label)
-        for data, label in ((unlabelled, False), (reference, True))
+        None if one is None else _like(given, one, opened, sources, options.columns, label=label)
+        for one, label in ((data["unlabelled"], False), (data["reference"], True))
     )
     known = _labels(given, classes, options.columns.label)
     rest = [row for row in range(len(given.ids)) if row not in known]
@@ -65,7 +66,7 @@ def ask_models(
         truth = _labels(known_ground, classes, options.columns.label)
         asked = [*picked, (known_ground, list(truth))]
     names = [name for name, _ in models]
-    records, truncated = _asked(opened, names, asked, classes, progress)
+    records, truncated = ask_all(opened, names, _parts(asked), classes, means.sent, means.folder, progress)
     records = [_decided(one, options) for one in records]
     chosen = [given.chosen[row] for row in known] if given.chosen else []  # those that nobody labelled decide nothing
     texts = {id(rows): rows.texts for rows, _ in picked}
@@ -181,33 +182,6 @@ def _classes(opened: Sequence[Classifier], sources: Sequence[str], given: Rows) 
     return first
 
 
-def _asked(
-    opened: Sequence[Classifier],
-    names: Sequence[str],
-    picked: Sequence[tuple[Rows, list[int]]],
-    classes: Sequence[int | str],
-    progress: Callable[[int, int], None] | None,
-) -> tuple[list[Predictions], dict[str, int]]:
-    """The record of each model, its classes in one order; and who cut how many inputs."""
-    parts = _parts(picked)
-    total, done = len(opened) * sum(map(len, parts)), 0
-    records, truncated = [], {}
-    for name, model in zip(names, opened, strict=True):
-        logits, probabilities, cut = [], [], 0
-        for part in parts:
-            answers = model.ask(part, progress=_telling(progress, done, len(part), total))
-            cut += model.truncated
-            done += len(part)
-            own = [str(one) for one in answers.classes]
-            order = [own.index(str(one)) for one in classes]
-            probabilities.append(np.asarray(answers.distribution)[:, order])
-            logits.append(None if answers.logits is None else np.asarray(answers.logits)[:, order])
-        records.append(_record(probabilities, logits, classes, name))
-        if cut:
-            truncated[name] = cut
-    return records, truncated
-
-
 def _decided(record: Predictions, options: RankOptions) -> Predictions:
     """The record with decisions by the threshold, where one was given, for the class named or the second by name."""
     if options.threshold is None:
@@ -216,7 +190,7 @@ def _decided(record: Predictions, options: RankOptions) -> Predictions:
 
 
 def _parts(picked: Sequence[tuple[Rows, list[int]]]) -> list[Dataset]:
-    """What is asked, in the order of the rows: texts in one call."""
+    """What is asked at once, in the order of the rows: texts of all files together."""
     out: list[Dataset] = []
     for rows, some in picked:
         start = 0
@@ -228,27 +202,6 @@ def _parts(picked: Sequence[tuple[Rows, list[int]]]) -> list[Dataset]:
                 out.append(bare.take(inside))
     if out[0].modality in ("text", "pair"):
         whole = tuple(one for part in out for one in part.inputs)
-        return [Dataset(out[0].name, whole, source=out[0].source, modality=out[0].modality)]
+        cuts = [whole[start : start + AT_ONCE] for start in range(0, len(whole), AT_ONCE)]
+        return [Dataset(out[0].name, one, source=out[0].source, modality=out[0].modality) for one in cuts]
     return out
-
-
-def _telling(
-    progress: Callable[[int, int], None] | None, before: int, rows: int, total: int
-) -> Callable[[int, int], None]:
-    def tell(done: int, all_: int) -> None:
-        if progress is not None:
-            progress(before + rows * done // max(all_, 1), total)
-
-    return tell
-
-
-def _record(
-    probabilities: Sequence[Array], logits: Sequence[Array | None], classes: Sequence[int | str], name: str
-) -> Predictions:
-    fields: dict[str, Any] = {"probabilities": np.concatenate(probabilities)}
-    if all(one is not None for one in logits):
-        fields = {"logits": np.concatenate([one for one in logits if one is not None])}
-    try:
-        return Predictions.from_arrays(classes=list(classes), source=name, **fields)
-    except InputError as error:
-        raise error.at(file=name) from None

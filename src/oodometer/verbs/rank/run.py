@@ -12,11 +12,14 @@ from ...attributions import NORMALIZATIONS
 from ...datasets.reading import Columns
 from ...engines import Engine, task_engine
 from ...errors import UsageError
+from ...passes.run_folder import run_folder as in_run_folder
 from ...rankings.answered import Answered, check_different, shown
+from ...rankings.attributing import Means
 from ...rankings.explaining import explain_suite
 from ...rankings.options import ORDERS, RankOptions
 from ...rankings.outcome import outcome_of
 from ...results.ranking import FewShotRanking
+from ...runs import places_of_run, places_said
 from ..model_names import named_models, said_model
 from ..opening import positive_column, renamings
 from ..predict.options import as_names
@@ -67,6 +70,7 @@ def rank(
     device: str | None = None,
     engine: str | Engine | None = None,
     workers: int | None = None,
+    run_folder: str | os.PathLike[str] | None = None,
     level: float = 0.95,
     seed: int = 0,
     argv: str | None = None,
@@ -101,6 +105,11 @@ def rank(
     engine, workers :
         Attributions as tasks of one thread, one a model and a group of texts: "processes", "ray", "spark"; how many at
         a time. Models are then named by their paths. By default one after another, in this process, with its threads.
+    run_folder :
+        A folder that keeps what each model answers, in calls of 4,096 rows, and attributions as groups of texts are
+        explained: a run that was killed goes on, and gives what an undisturbed one gives, to the last bit, with or
+        without the folder. Of live models, and files, that have a path. What is kept counts as long as files and
+        options of the model, texts, method and version are the same, and whether `engine` or `workers` are given.
     level, seed :
         Of intervals, and of "settled"; of all draws.
     argv, progress :
@@ -139,17 +148,42 @@ def rank(
     )
     named = named_models(models)
     check_different([name for name, _ in named], [model for _, model in named])
-    asking, explaining = _progress(progress, options)
-    suite = _suite(named, examples, unlabelled, reference, options, asking)
-    suite.check()
-    sent = None
-    if options.engine is not None and suite.classifiers:
-        sent = sent_models([model for _, model in named], options)
-        if any(one.on_gpu_here for one in sent):
-            options = replace(options, engine=task_engine(engine, workers, gpu=True))
-    explained, why = explain_suite(suite, options, explaining, sent) if options.explained else (None, "")
     data = {"examples": examples, "unlabelled": unlabelled, "reference": reference}
-    return outcome_of(suite, explained, why, options, {name: _said(one) for name, one in data.items()}, argv)
+    live = not are_files(named)
+    if run_folder is not None and not live:
+        raise UsageError(
+            "a run folder keeps what live models answer, and these are predictions files: no model is asked; leave "
+            "--run-folder out"
+        )
+    about = {} if run_folder is None else _about([model for _, model in named], data)
+    means = Means()
+    if live and (options.engine is not None or run_folder is not None):
+        means = Means(sent_models([model for _, model in named], options), options.engine)
+    if means.engine is not None and any(one.on_gpu_here for one in means.sent or ()):
+        means = replace(means, engine=task_engine(engine, workers, gpu=True))
+    with in_run_folder(run_folder, about) as folder:
+        return _ranked(named, data, options, replace(means, folder=folder), (argv, progress))
+
+
+def _about(models: Sequence[Any], data: Mapping[str, Any]) -> dict[str, str]:
+    """What a run folder is of; `UsageError` for what is in memory. A model may be a name of a hub or of a module."""
+    given = {name: one for name, one in data.items() if one is not None}
+    return {"verb": "rank", **places_of_run(models=models, **given), **places_said(models=models)}
+
+
+def _ranked(
+    named: Sequence[tuple[str, Any]],
+    data: Mapping[str, Any],
+    options: RankOptions,
+    means: Means,
+    told: tuple[str | None, Callable[[int, int], None] | None],
+) -> FewShotRanking:
+    """The models are asked, explained and ranked; ``told``: the command line, and who hears of the progress."""
+    asking, explaining = _progress(told[1], options)
+    suite = _suite(named, data, options, means, asking)
+    suite.check()
+    explained, why = explain_suite(suite, options, explaining, means) if options.explained else (None, "")
+    return outcome_of(suite, explained, why, options, {name: _said(one) for name, one in data.items()}, told[0])
 
 
 def _progress(progress: Callable[[int, int], None] | None, options: RankOptions) -> tuple[Any, Any]:
@@ -166,13 +200,13 @@ def _progress(progress: Callable[[int, int], None] | None, options: RankOptions)
 
 def _suite(
     named: Sequence[tuple[str, Any]],
-    examples: Any,
-    unlabelled: Any,
-    reference: Any,
+    data: Mapping[str, Any],
     options: RankOptions,
+    means: Means,
     progress: Callable[[int, int], None] | None,
 ) -> Answered:
     """What the models say, live or from files; `UsageError` for what does not go with the one or the other."""
+    examples, unlabelled, reference = (data[name] for name in ("examples", "unlabelled", "reference"))
     if not are_files(named):
         if positive_column(options.positive) is not None:
             raise UsageError(
@@ -188,7 +222,7 @@ def _suite(
             )
         if isinstance(reference, (list, tuple)):
             raise UsageError("live models have one reference, which all are asked about; give a single file")
-        return ask_models(named, examples, unlabelled, reference, options, progress)
+        return ask_models(named, data, options, means, progress)
     if unlabelled is not None:
         raise UsageError("the pool of predictions files is their rows without a label; leave --unlabelled out")
     for what, value in (
