@@ -13,7 +13,7 @@ pytest.importorskip("torch", reason="needs the extra hf: pip install '.[hf]'")
 pytest.importorskip("transformers", reason="needs the extra hf: pip install '.[hf]'")
 
 from oodometer.discriminators import Examples, collect, folds_of
-from oodometer.engines import Engine, LocalEngine, ProcessEngine
+from oodometer.engines import Engine, LocalEngine
 from oodometer.errors import InputError, UsageError, WorkError
 from oodometer.models.seq2seq import EncoderDecoder
 from oodometer.models.torch.library import one_torch_thread
@@ -49,7 +49,7 @@ def alone(folders: list[Path]) -> dict[str, Any]:
         return told(collect(folders, INPUTS, GOLDS, **OPTIONS))
 
 
-@pytest.mark.parametrize("on", [{"engine": "local"}, {"workers": 2}, {"engine": ProcessEngine(2)}], ids=str)
+@pytest.mark.parametrize("on", [{"engine": "local"}, {"engine": LocalEngine(1)}, {"workers": 2}])
 def test_the_same_on_an_engine(on: dict[str, Any], folders: list[Path], alone: dict[str, Any], tmp_path: Path) -> None:
     done: list[tuple[int, int]] = []
     options = {**OPTIONS, **on, "checkpoint": tmp_path / "kept", "progress": lambda *at: done.append(at)}

@@ -12,11 +12,13 @@ from oodometer.errors import WorkError
 from oodometer.kernels import cores
 from oodometer.recipes.base import Progress, Recipe, Step, Workspace
 
+PAUSE = 0.3  # seconds of a step, so that two processes share them
+
 
 def leave(name: str, workspace: Workspace, progress: Progress) -> None:
     """Write who did it, and of which files."""
     seen = sorted(one.name for one in workspace.folder.glob("*.json"))
-    time.sleep(0.3)
+    time.sleep(PAUSE)
     workspace.write_json(f"{name}.json", {"process": os.getpid(), "cores": cores(), "seen": seen})
     progress(1, 1)
 

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,9 +25,16 @@ from oodometer.runs import Lock
 
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)  # where the other process looks for it, too
+import counting_recipe  # noqa: E402
 from counting_recipe import RECIPE  # noqa: E402
 
 USUAL = ["a", "b", "c", "d", "both"]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps of this process take no time; other processes import a recipe of their own."""
+    monkeypatch.setattr(counting_recipe, "PAUSE", 0.01)
 
 
 class Backwards(Engine):
@@ -80,7 +88,7 @@ def test_steps_are_done_and_kept(engine: Engine, tmp_path: Path) -> None:
     assert when == {name: (tmp_path / f"{name}.json").stat().st_mtime_ns for name in USUAL}
     (tmp_path / "c.json").unlink()
     assert [one.kept for one in run(tmp_path, engine)] == [True, True, False, True, True, False]
-    assert 0.3 < place.stamp("c")["seconds"] < 30
+    assert 0.01 < place.stamp("c")["seconds"] < 30
     here = run_steps(RECIPE.steps("small", ()), place)  # stamps are the same, whoever wrote them
     assert [one.kept for one in here] == [True] * 5 + [False]
 
@@ -159,9 +167,30 @@ def test_a_worker_that_does_not_see_the_folder_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lost", ["both.json", ".steps/both.json"])
-def test_files_that_do_not_arrive_are_told(lost: str, tmp_path: Path) -> None:
+def test_files_that_do_not_arrive_are_told(lost: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oodometer.recipes.tickets._GRACE", 0)
     with pytest.raises(WorkError, match=r"the step both.*all workers must share the folder; name one of .* with --out"):
         run(tmp_path, Backwards((tmp_path / lost).unlink))
+
+
+def test_files_that_arrive_late_are_waited_for(tmp_path: Path) -> None:
+    """As on a network disk, which shows a stamp before the files."""
+    late, hidden = tmp_path / "both.json", tmp_path / "hidden"
+
+    def hide() -> None:
+        late.rename(hidden)
+        threading.Timer(0.5, hidden.rename, [late]).start()
+
+    assert [one.kept for one in run(tmp_path, Backwards(hide))] == [False] * 6
+    steps, place = RECIPE.steps("small", ()), Workspace(tmp_path)
+    place.forget("both")
+    late.unlink()
+    (tmp_path / "a.json").rename(hidden)
+    Workspace(tmp_path).write_json(".engine/x", 0)
+    (tmp_path / ".engine" / "run").write_text("r")
+    threading.Timer(0.5, hidden.rename, [tmp_path / "a.json"]).start()
+    Task(Origin("counting_recipe", "RECIPE", "small", ()), tmp_path, "r", marks(steps), ("b",), ("a", "both"))(0)
+    assert "a.json" in place.read_json("both.json")["seen"]
 
 
 # ------------------------------------------------------------------------------------------------ killed

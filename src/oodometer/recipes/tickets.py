@@ -23,6 +23,7 @@ __all__ = ["Task", "Tickets"]
 
 _PLACE, _RUN, _STOPPED = ".engine", "run", "stopped"
 _FIRST, _LONGEST = 0.1, 5.0  # seconds between two looks of a task that waits
+_GRACE = 60.0  # seconds after which a network disk shows everywhere what was written elsewhere
 
 
 @final
@@ -55,14 +56,20 @@ class Tickets:
         run = uuid4().hex
         write_atomic(Workspace(self._folder) / f"{_PLACE}/{_RUN}", run)
         task = Task(self._origin, self._folder, run, course.marks, done, tuple(step.name for step in left))
-        course.say(f"{len(left)} steps on the engine {self._engine.name}", course.share)
+        called = getattr(self._engine, "name", type(self._engine).__name__)
+        course.say(f"{len(left)} steps on the engine {called}", course.share)
+
+        def look(_: int) -> None:
+            self._look(course, left)
+
         try:
             with self._origin.known(course.steps):
-                run_tasks(self._engine, task, range(len(left)), on_done=lambda _: self._look(course, left))
-            self._look(course, left)
-            lost = next((step.name for step in left if step.name not in course.runs), None)
-            if lost is not None:
-                raise _not_shared(f"the step {lost} was done by a worker, and {self._folder} does not hold it")
+                run_tasks(self._engine, task, range(len(left)), on_done=look)
+            end = time.monotonic() + _GRACE
+            while (hidden := self._look(course, left)) and time.monotonic() < end:
+                time.sleep(_FIRST)
+            if hidden:
+                raise _not_shared(f"workers did the step {hidden[0]}, and {self._folder} does not hold all its files")
         except BaseException:
             for name in (_RUN, _STOPPED):
                 (place / name).unlink(missing_ok=True)
@@ -71,18 +78,16 @@ class Tickets:
             raise
         rmtree(place, ignore_errors=True)
 
-    def _look(self, course: Course, left: Sequence[Step]) -> None:
-        """Take note of the steps that workers have done since the last look, in whatever order."""
+    def _look(self, course: Course, left: Sequence[Step]) -> list[str]:
+        """Take note of the steps that workers have done since the last look, in whatever order; names of the others."""
         for step in left:
             if step.name in course.runs:
                 continue
             known = course.workspace.stamp(step.name)
-            if known.get("mark") == course.marks[step.name]:
-                missing = [name for name in step.files if not (self._folder / name).is_file()]
-                if missing:
-                    raise _not_shared(f"a worker did the step {step.name}, and {self._folder} lacks {missing[0]}")
+            if known.get("mark") == course.marks[step.name] and _are_there(course.workspace, step):
                 course.is_kept(step, known)
                 course.begin(step)
+        return [step.name for step in left if step.name not in course.runs]
 
 
 @final
@@ -133,7 +138,8 @@ class Task:
         rest = [name for name in self.left if not self._is_done(workspace, name)]
         behind = {*self.done, *self.left}.difference(rest)
         for name in rest:
-            if not behind.issuperset(steps[name].needs):
+            needs = steps[name].needs
+            if not behind.issuperset(needs) or not all(_are_there(workspace, steps[one]) for one in needs):
                 continue
             lock = Lock(workspace / f"{_PLACE}/{name}.lock", self.folder)
             if not lock.take():
@@ -169,6 +175,11 @@ class Task:
             raise _not_shared(f"a worker does not see the run in {self.folder}")
         if found != self.run:  # the one who sent this was killed
             raise WorkError(f"another run has begun in {self.folder}")
+
+
+def _are_there(workspace: Workspace, step: Step) -> bool:
+    """Whether the files of a step that is done are seen here; a network disk may show them later than its stamp."""
+    return all((workspace.folder / name).is_file() for name in step.files)
 
 
 def _read(path: Path) -> str | None:
