@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import oodometer.attributions.files as files
+import oodometer.attributions.in_folder as files
 from oodometer.attributions import Attribution, Explained, KernelShap, Lime, WordAttributions, Words, explain_in
 from oodometer.attributions.files import read_attributions, write_attributions
 from oodometer.errors import InputError, UsageError

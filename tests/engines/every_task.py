@@ -17,11 +17,17 @@ from typing import Any
 import numpy as np
 
 from oodometer import predict, rank, shift_image, shift_text, stress
+from oodometer.attributions import Lime, explain_in
 from oodometer.datasets import Dataset
+from oodometer.discriminators import collect
 from oodometer.engines import create_engine, run_tasks
 from oodometer.errors import OodometerError
 from oodometer.models import BagOfWords, Encoder, load_model, train_deep_ensemble
+from oodometer.models.seq2seq import EncoderDecoder
 from oodometer.models.torch.training import TrainingConfig
+from oodometer.recipes.base import Workspace, run_steps
+from oodometer.recipes.tickets import Tickets
+from oodometer.recipes.workers import Origin
 from oodometer.verbs.discriminate import train_judges
 
 TINY = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
@@ -61,6 +67,16 @@ def prepare(folder: Path) -> None:
     for seed in (0, 1):
         training = TrainingConfig(epochs=2, seed=seed)
         BagOfWords(vocab_size=60, max_length=24, training=training, device="cpu").fit(data).save(folder / f"m{seed}")
+        sizes = {"model_type": "bart", "d_model": 16, "encoder_layers": 1, "decoder_layers": 1}
+        sizes |= {"encoder_attention_heads": 2, "decoder_attention_heads": 2, "max_position_embeddings": 32}
+        parser = EncoderDecoder(config=sizes, training=training, max_output_length=6, device="cpu")
+        parser.fit(*translations()).save(folder / f"step-{seed}")
+
+
+def translations() -> tuple[list[str], list[str]]:
+    """What early checkpoints make mistakes on."""
+    inputs = [f"{one} {two}" for one in ("ant", "bee", "cat", "dog") for two in ("runs", "sits", "eats", "sees")]
+    return inputs, [" ".join(reversed(one.split())) for one in inputs]
 
 
 def digest(*paths: Path) -> str:
@@ -116,6 +132,26 @@ def shifts(runner: Any, out: Path) -> dict[str, Any]:
     return {"shifted": digest(out / "shifted")}
 
 
+def pieces(runner: Any, out: Path) -> dict[str, Any]:
+    """Steps of a recipe, checkpoints, parts of attributions."""
+    from tiny_recipe import RECIPE
+
+    place = out / "steps"
+    tickets = Tickets(Origin("tiny_recipe", "RECIPE", "small", ()), place, runner)
+    done = run_steps(RECIPE.steps("small", ()), Workspace(place), None, tickets)
+    assert not any(one.kept for one in done)
+    assert not (place / ".engine").exists()
+    options: dict[str, Any] = {"beams": 3, "per_input": 2, "checkpoint": out / "beams", "engine": runner}
+    mistakes = collect(["step-0", "step-1"], *translations(), **options)
+    explain_in(out / "explained", Lime(samples=20), "m0", films().inputs, name="m0", device="cpu", engine=runner)
+    return {
+        "steps": [digest(place / f"model-{seed}" / "weights.safetensors") for seed in (0, 1, 2)]
+        + [digest(place / "all.json")],
+        "mistakes": [mistakes.inputs, mistakes.outputs, mistakes.origin.tolist(), mistakes.statistics()],
+        "explained": digest(out / "explained"),
+    }
+
+
 def others(runner: Any, out: Path) -> dict[str, Any]:
     """What takes the same ways: judges, arrays, texts, conditions, attributions."""
     on: dict[str, Any] = {"engine": runner}
@@ -155,7 +191,7 @@ def work(engine: str) -> dict[str, Any]:
     out = Path("out") / engine
     out.mkdir(parents=True)
     runner = create_engine(engine, 2)
-    found = {**networks(runner, out), **shifts(runner, out)}
+    found = {**networks(runner, out), **shifts(runner, out), **pieces(runner, out)}
     if engine != "spark":
         found |= others(runner, out)
     if engine != "local":

@@ -64,7 +64,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def done_on(engine: str, folder: Path) -> dict[str, Any]:
     command = [sys.executable, str(SCRIPT), engine, str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    path = os.pathsep.join([str(SCRIPT.parent), *filter(None, [os.environ.get("PYTHONPATH")])])  # workers find a recipe
+    env = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return read(engine, folder)
 
@@ -80,7 +82,7 @@ def test_every_task_gives_the_same_to_the_last_bit(engine: str, folder: Path) ->
         pytest.skip(why_not(engine))
     found, local = done_on(engine, folder), read("local", folder)
     own = found.pop("own")
-    assert len(found) == (5 if engine == "spark" else 11)
+    assert len(found) == (8 if engine == "spark" else 14)
     for name, value in found.items():
         assert value == local[name], name
     assert found["left"] == ["seed-0", "seed-1", "seed-2"]  # no checkpoint of a finished training

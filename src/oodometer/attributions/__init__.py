@@ -11,13 +11,15 @@ from .kernel_shap import KernelShap
 from .integrated_gradients import IntegratedGradients
 
 # isort: on
-from .files import Explained, explain_in, read_attributions, write_attributions
+from .files import Explained, read_attributions, write_attributions
+from .in_folder import ExplainOptions, explain_in
 from .normalization import NORMALIZATIONS, normalized
 from .words import Words
 
 __all__ = [
     "NORMALIZATIONS",
     "Attribution",
+    "ExplainOptions",
     "Explained",
     "IntegratedGradients",
     "KernelShap",

@@ -1,4 +1,4 @@
-"""Files: attributions as records, a row an example, in Parquet or JSONL; and in a folder that goes on after a stop."""
+"""Files: attributions as records, a row an example, in Parquet or JSONL."""
 
 from __future__ import annotations
 
@@ -6,27 +6,20 @@ import io
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
-from ..errors import InputError, UsageError, WorkError
-from ..models.base import Classifier, Progress, Text
+from ..errors import InputError, UsageError
 from ..store import write_result
-from ..store.artifact_cache import checksum, made_anew, read_artifact, write_artifact
-from .asking import checked_targets
-from .base import Attribution, Model, WordAttributions
-from .words import Words, as_words, check_unicode
+from .base import WordAttributions
+from .words import Words, check_unicode
 
-__all__ = ["Explained", "explain_in", "read_attributions", "write_attributions"]
+__all__ = ["Explained", "read_attributions", "read_row", "row_of", "said", "write_attributions"]
 
-AT_ONCE = 32
-"""Examples of a part of `explain_in`: enough to fill batches, few enough to be lost."""
-
-_JOB, _PART = "job.json", "attributions"
 _NAMES = ("id", "text", "pair", "feature", "words", "parts", "values", "separator", "target", "class", "classes")
 _NUMBERS = ("probability", "base", "fit")
 _BY = ("method", "model")
@@ -76,7 +69,7 @@ def write_attributions(path: str | os.PathLike[str], found: Explained) -> Path:
     [0.1, 0.2]
     """
     ending = _ending(path)
-    rows = [_row(name, one, found, at) for at, (name, one) in enumerate(_pairs(found), 1)]
+    rows = [row_of(name, one, found, at) for at, (name, one) in enumerate(_pairs(found), 1)]
     if ending == ".jsonl":
         lines = (json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
         return write_result(path, "".join(lines))
@@ -100,7 +93,7 @@ def read_attributions(path: str | os.PathLike[str]) -> Explained:
     rows = _jsonl(name) if _ending(path) == ".jsonl" else _parquet(name)
     if not rows:
         raise InputError("at least one row of attributions", got="none", remedy="check what wrote it", file=name)
-    found = [_read(row, name, at) for at, row in enumerate(rows, 1)]
+    found = [read_row(row, name, at) for at, row in enumerate(rows, 1)]
     first = rows[0]
     for at, row in enumerate(rows, 1):
         if any(row[key] != first[key] for key in (*_BY, "classes")):
@@ -111,70 +104,7 @@ def read_attributions(path: str | os.PathLike[str]) -> Explained:
     return Explained(ids, tuple(found), tuple(first["classes"]), first["method"], first["model"])
 
 
-def explain_in(
-    folder: str | os.PathLike[str],
-    method: Attribution,
-    model: Model,
-    texts: Sequence[Text | Words],
-    *,
-    name: str,
-    ids: Sequence[str] | None = None,
-    targets: Sequence[int] | None = None,
-    progress: Progress | None = None,
-) -> Explained:
-    """Explain texts in a folder: every 32 examples are written when done; a later call goes on from there.
-
-    The folder knows the method with its options, the ``name`` of the model, texts, ids and targets. The weights it does
-    not know: give a name that changes with them. ``progress`` is called with (examples done, all). Raises `UsageError`
-    where the folder holds something else, `InputError` for what the method refuses and for values that are not finite,
-    `WorkError` where the folder cannot be written. A part that is damaged, or of another job, is made anew, with a
-    warning.
-    """
-    name = str(name)
-    examples = as_words(texts)
-    wanted = checked_targets(targets, len(examples))
-    named = tuple(map(str, ids)) if ids is not None else tuple(map(str, range(1, len(examples) + 1)))
-    if len(named) != len(examples):
-        raise UsageError(f"expected {len(examples)} ids, one a text, got {len(named)}")
-    for row, own in enumerate(named, 1):
-        check_unicode({"id": own, "model": name}, row)
-    said = [[list(one.texts), one.feature] for one in examples]
-    job = checksum(json.dumps([method.name, method.options(), name, said, named, wanted, AT_ONCE], default=_said))
-    home = _claimed(Path(folder), job)
-    classes = tuple(model.classes) if isinstance(model, Classifier) else ()
-    about = Explained((), (), classes, method.name, name)
-    found: list[WordAttributions] = []
-    truncated = 0
-    for start in range(0, len(examples), AT_ONCE):
-        here = slice(start, start + AT_ONCE)
-        place = home / f"part-{start // AT_ONCE:05d}.json"
-        part = _kept(place, job, start)
-        if part is None:
-            told = None if progress is None else _inside(progress, start, len(examples[here]), len(examples))
-            new = method.explain(model, examples[here], targets=wanted[here] if wanted else None, progress=told)
-            many = zip(named[here], new, strict=True)
-            rows = [_row(one_id, one, about, start + at) for at, (one_id, one) in enumerate(many, 1)]
-            part = {"job": job, "start": start, "truncated": int(method.truncated), "rows": rows}
-            write_artifact(place, _PART, part)
-        found += [_read(row, str(place), at) for at, row in enumerate(part["rows"], 1)]
-        truncated += part["truncated"]
-        if progress is not None:
-            progress(len(found), len(examples))
-    return Explained(named, tuple(found), classes, method.name, name, truncated)
-
-
-def _kept(place: Path, job: str, start: int) -> dict[str, Any] | None:
-    """A part that is done; None where there is none, with a warning where it is damaged or of another job."""
-    held = read_artifact(place, _PART)
-    if held is None:
-        return None
-    if isinstance(held, dict) and (held.get("job"), held.get("start")) == (job, start):
-        return held
-    made_anew(place, "what was kept there are other attributions")
-    return None
-
-
-def _said(option: Any) -> Any:
+def said(option: Any) -> Any:
     """An option that JSON does not know, so that a number of numpy is the number that it is."""
     return option.item() if isinstance(option, np.generic) else str(option)
 
@@ -183,10 +113,10 @@ def _pairs(found: Explained) -> Iterable[tuple[str, WordAttributions]]:
     return zip(found.ids, found.attributions, strict=True)
 
 
-def _row(name: str, found: WordAttributions, about: Explained, at: int) -> dict[str, Any]:
+def row_of(name: str, found: WordAttributions, about: Explained, at: int) -> dict[str, Any]:
     """One example as a row; `InputError` for what no file can hold, with the row ``at``, from 1 on."""
     texts, feature, name = found.words.texts, found.words.feature, str(name)
-    classes = [_said(one) if isinstance(one, np.generic) else one for one in about.classes]
+    classes = [said(one) if isinstance(one, np.generic) else one for one in about.classes]
     known = [one for one in (found.separator, found.probability, found.base, found.fit) if not math.isnan(one)]
     if not np.isfinite(found.values).all() or not np.isfinite(known).all():
         raise InputError("values that are finite", got="nan or an infinity", remedy="check the model", row=at)
@@ -213,7 +143,7 @@ def _row(name: str, found: WordAttributions, about: Explained, at: int) -> dict[
     }
 
 
-def _read(row: Mapping[str, Any], file: str, at: int) -> WordAttributions:
+def read_row(row: Mapping[str, Any], file: str, at: int) -> WordAttributions:
     """One row; `InputError` where something is missing, or its words are not those of its text."""
     try:
         wrong = _fault(row)
@@ -312,36 +242,3 @@ def _parquet(name: str) -> list[dict[str, Any]]:
 
 def _unreadable(name: str, error: Exception) -> InputError:
     return InputError("a file of attributions", got=str(error)[:80], remedy="check the path", file=name)
-
-
-def _claimed(home: Path, job: str) -> Path:
-    """Make the folder, or find it with what an earlier run of the same job has finished."""
-    try:
-        if home.exists() and not home.is_dir():
-            raise UsageError(f"cannot write {home}: it is a file; name a folder")
-        held = read_artifact(home / _JOB, _PART, warn=False)
-        if held is None and (home / _JOB).exists():
-            raise UsageError(
-                f"cannot go on in {home}: its {_JOB} is damaged or of another version, and does not say what the parts "
-                "beside it are of; remove the folder or choose another place"
-            )
-        if home.is_dir() and _entries(home) and held != job:
-            raise UsageError(
-                f"cannot write {home}: it is not empty, and holds no attributions by this method with these options of "
-                "this model and these texts; choose another place"
-            )
-        home.mkdir(exist_ok=True)
-        if not (home / _JOB).exists():
-            write_artifact(home / _JOB, _PART, job)
-    except OSError as error:
-        raise WorkError(f"cannot write {home}: {error.strerror or error}; choose another place") from error
-    return home
-
-
-def _entries(home: Path) -> Iterable[Path]:
-    return [one for one in home.iterdir() if not one.name.endswith(".part")]  # left by a run that was killed
-
-
-def _inside(progress: Progress, start: int, many: int, total: int) -> Progress:
-    """Progress of one part, in whole examples of all."""
-    return lambda done, whole: progress(start + many * done // max(1, whole), total)

@@ -45,10 +45,19 @@ def reproduce(
         list[str] | None,
         typer.Option("--task", help="Only this task of a paper that has tasks, such as cogs; may be repeated."),
     ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="Where steps run as tasks of one thread each: processes, ray or spark, with an address "
+            "ray:HOST:PORT, spark:spark://HOST:PORT; local: here, one after another. All workers must see the folder. "
+            "By default no tasks: processes of this machine."
+        ),
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
-            help="Processes that do steps side by side, for a paper whose steps can be; by default one for each core."
+            help="Processes that do steps side by side, for a paper whose steps can be, or tasks at a time; by default "
+            "one for each core."
         ),
     ] = None,
     json: options.Json = None,
@@ -57,7 +66,9 @@ def reproduce(
     from ..recipes import reproduce as run
 
     with going_on(output.KEPT), _bar() as bar:
-        found = run(paper, scale=scale, out=out, only=only or (), tasks=task or (), workers=workers, report=bar)
+        found = run(
+            paper, scale=scale, out=out, only=only or (), tasks=task or (), engine=engine, workers=workers, report=bar
+        )
     found = replace(found, argv=output.command_line())
     output.deliver(found.to_dict(), json=json)
     if json != "-":

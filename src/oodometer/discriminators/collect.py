@@ -11,13 +11,13 @@ from typing import Any, Protocol, final
 import numpy as np
 
 from ..arrays import Array
+from ..engines import Engine
 from ..errors import InputError, UsageError
-from ..models.artifacts import fingerprint
 from ..models.base import Progress
 from ..models.seq2seq import Beams, EncoderDecoder
 from ..results import percent
-from ..store.artifact_cache import read_artifact, write_artifact
 from .base import check_pairs
+from .decoding import Outputs, Question, decode_elsewhere, decoding_engine
 from .examples import GOLD, Examples
 
 __all__ = ["CollectOptions", "Decoder", "collect", "folds_of"]
@@ -53,6 +53,10 @@ class CollectOptions:
         Applied to both before an output is compared with gold; by default runs of white space count as one space.
     seed :
         Of all draws.
+    engine, workers :
+        Where models are asked, each a task of one thread, and how many tasks at a time: "processes" (which ``workers``
+        alone means), "ray", "spark", these two with an address after a colon, "local", or an `Engine`. Models must be
+        folders; ``checkpoint`` must be one that all machines see. By default in this process.
 
     >>> CollectOptions(beams=0)
     Traceback (most recent call last):
@@ -67,6 +71,8 @@ class CollectOptions:
     deduplicate: bool = True
     clean: Callable[[str], str] | None = None
     seed: int = 0
+    engine: str | Engine | None = None
+    workers: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("checkpoints", "beams", "per_checkpoint", "per_input"):
@@ -107,7 +113,9 @@ def collect(
         Called with (inputs asked, inputs to ask).
 
     An output that equals any gold output of its input after ``clean`` is never a mistake, nor is an empty one (it is
-    judged Incorrect without asking). Raises `InputError` for a row without gold, and where no model made any mistake.
+    judged Incorrect without asking). The result is the same on every engine, and that of one thread in this process.
+    Raises `InputError` for a row without gold, and where no model made any mistake, `UsageError` for an engine and a
+    model in memory, `WorkError` where a worker died; the beams that were kept stay.
 
     Source: Yao and Koller (2024), section 3.1; for folds Wolpert (1992), stacked generalization.
     """
@@ -119,17 +127,18 @@ def collect(
     asked = list(models) if folds is not None else list(models)[: how.checkpoints]
     if folds is not None:
         _check_folds(folds, len(inputs), len(asked))
-    kept = None if checkpoint is None else Path(checkpoint)
-    found: list[dict[str, Any]] = []
-    for place, model in enumerate(asked):
+    engine = decoding_engine(how.engine, how.workers, asked)
+    rows = []
+    for place in range(len(asked)):
         there = np.arange(len(inputs)) if folds is None else np.flatnonzero(folds == place)
-        rows = there[_rows(len(there), how.per_checkpoint, how.seed, place)]
-
-        def tell(done: int, total: int, place: int = place) -> None:
-            if progress is not None:
-                progress(place * total + done, len(asked) * total)
-
-        found.append(search.ask(model, place, rows, kept, tell))
+        rows.append(there[_rows(len(there), how.per_checkpoint, how.seed, place)])
+    kept = None if checkpoint is None else Path(os.path.abspath(checkpoint))
+    questions = [search.question(model, some, kept) for model, some in zip(asked, rows, strict=True)]
+    if engine is None:
+        outputs = _one_after_another(asked, questions, progress)
+    else:
+        outputs = decode_elsewhere(engine, questions, progress)
+    found = [search.mistakes(*both, place) for place, both in enumerate(zip(asked, outputs, rows, strict=True))]
     return _joined(search, found, how)
 
 
@@ -148,42 +157,21 @@ class _Search:
                 raise InputError("a gold output", got="an empty one", remedy="drop the row", row=row + 1, column="gold")
             self.right.setdefault(given, set()).add(key)
 
-    def ask(
-        self,
-        model: str | os.PathLike[str] | Decoder,
-        place: int,
-        rows: Array,
-        kept: Path | None,
-        tell: Progress,
-    ) -> dict[str, Any]:
+    def question(self, model: Any, rows: Array, kept: Path | None) -> Question:
+        """What a model is asked; one in memory has no folder, and nothing of it is kept."""
+        inputs = tuple(self.inputs[row] for row in rows)
+        if not isinstance(model, str | os.PathLike):
+            return Question(Path(), inputs, self.beams)
+        home = Path(os.path.abspath(model))
+        return Question.kept_in(kept, home, inputs, self.beams) if kept else Question(home, inputs, self.beams)
+
+    def mistakes(self, model: Any, outputs: Outputs, rows: Array, place: int) -> dict[str, Any]:
         """Rows and outputs of a model's mistakes, and counts."""
-        home = Path(model) if isinstance(model, str | os.PathLike) else None
         usual = f"fold-{place}" if self.cross_fitted else f"checkpoint-{place + 1}"
-        name = usual if home is None else home.name
-        outputs = self._outputs(model, home, rows, kept, tell)
+        name = Path(model).name if isinstance(model, str | os.PathLike) else usual
         return {"name": name, **self._mistakes(outputs, rows, place)}
 
-    def _outputs(
-        self, model: Any, home: Path | None, rows: Array, kept: Path | None, tell: Progress
-    ) -> list[list[str]]:
-        """The beams of the inputs at ``rows``, read back where they were kept."""
-        asked = [self.inputs[row] for row in rows]
-        path = None
-        if kept is not None and home is not None:
-            about = {"model": _stamp(home), "beams": self.beams, "inputs": asked}
-            path = kept / f"beams-{fingerprint(about)}.json"
-            known: list[list[str]] | None = read_artifact(path, "beams")
-            if known is not None:
-                tell(len(rows), len(rows))
-                return known
-        decoder: Decoder = model if home is None else EncoderDecoder.load(home)
-        outputs = decoder.decode(asked, beams=self.beams, progress=tell).outputs
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_artifact(path, "beams", outputs)
-        return outputs
-
-    def _mistakes(self, outputs: list[list[str]], rows: Array, place: int) -> dict[str, Any]:
+    def _mistakes(self, outputs: Outputs, rows: Array, place: int) -> dict[str, Any]:
         """Rows and texts of the mistakes that are kept, and what was counted."""
         draw = np.random.default_rng([self.seed, place, 1]).random((len(rows), self.beams))
         if self.cross_fitted:
@@ -202,6 +190,29 @@ class _Search:
             out["outputs"] += picked
             out["later"] += [self.cross_fitted and self.clean(one) != keys[0] for one in picked]
         return {**out, "accuracy": best / len(rows), "wrong": wrong, "empty": empty}
+
+
+def _one_after_another(
+    models: Sequence[Any], questions: Sequence[Question], progress: Progress | None
+) -> list[Outputs]:
+    """The beams of each question, asked in this process, read back where they were kept."""
+    found = []
+    for place, (model, question) in enumerate(zip(models, questions, strict=True)):
+
+        def tell(done: int, total: int, place: int = place) -> None:
+            if progress is not None:
+                progress(place * total + done, len(questions) * total)
+
+        outputs = question.known()
+        if outputs is not None:
+            tell(len(question.inputs), len(question.inputs))
+        else:
+            path = isinstance(model, str | os.PathLike)
+            decoder: Decoder = EncoderDecoder.load(model) if path else model
+            outputs = decoder.decode(list(question.inputs), beams=question.beams, progress=tell).outputs
+            question.keep(outputs)
+        found.append(outputs)
+    return found
 
 
 def _joined(search: _Search, found: list[dict[str, Any]], how: CollectOptions) -> Examples:
@@ -303,12 +314,6 @@ def _rows(count: int, most: int | None, seed: int, place: int) -> Array:
     if most is None or most >= count:
         return np.arange(count)
     return np.sort(np.random.default_rng([seed, place, 0]).choice(count, most, replace=False))
-
-
-def _stamp(home: Path) -> list[Any]:
-    """What tells one saved model from another in the same place."""
-    files = sorted(one for one in home.iterdir() if one.is_file()) if home.is_dir() else []
-    return [str(home.resolve()), *((one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in files)]
 
 
 def _plain(text: str) -> str:

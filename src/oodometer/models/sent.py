@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, final
 
 from .base import Classifier
 from .opening import open_classifier
 from .torch.library import on_gpu, one_torch_thread
 
-__all__ = ["SentModel", "forgetting", "kept_model"]
+__all__ = ["SentModel", "forgetting", "kept_model", "stamp_of"]
 
 _kept: dict[str, Classifier] = {}  # one at most
 
@@ -66,3 +68,14 @@ def forgetting() -> Iterator[None]:
         yield
     finally:
         _kept.clear()
+
+
+def stamp_of(model: Any) -> Any:
+    """What tells a model from a later one in its place: names, sizes and times of change of its files."""
+    path = Path(str(model)).expanduser()
+    if not path.exists() and ":" in str(model):
+        spec = importlib.util.find_spec(str(model).partition(":")[0].partition(".")[0])
+        path = Path(spec.origin) if spec is not None and spec.origin else path
+    files = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file())
+    found = [(str(one.relative_to(path)), one.stat()) for one in files]
+    return [str(model), *([name, about.st_size, about.st_mtime_ns] for name, about in found)]

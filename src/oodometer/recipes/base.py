@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from ..errors import UsageError, WorkError
 from ..runs import Manifest
@@ -18,16 +18,28 @@ from ..store import write_atomic
 from ..store.artifact_cache import checksum_of_files, made_anew, read_artifact, write_artifact
 from .missing import check_all
 
-if TYPE_CHECKING:
-    from .workers import Workers
-
-__all__ = ["Recipe", "Report", "Step", "StepRun", "Workspace", "run_steps"]
+__all__ = [
+    "Beside",
+    "Course",
+    "Recipe",
+    "Report",
+    "Spent",
+    "Step",
+    "StepRun",
+    "Workspace",
+    "keep",
+    "marks",
+    "run_steps",
+]
 
 Report = Callable[[str, float], None]
 """Called with what is being done and the share of the whole work that is behind, from 0 to 1."""
 
 Progress = Callable[[int, int], None]
 """Called by a step with (done, total)."""
+
+Spent = Mapping[str, float]
+"""``seconds`` on the clock and ``cpu_seconds`` that a step took."""
 
 _STAMPS = ".steps"
 
@@ -56,6 +68,10 @@ class Workspace:
         """What is remembered of a finished step, such as its seconds; empty where nothing is, or it is damaged."""
         found: dict[str, Any] | None = read_artifact(self.folder / _stamp_of(step), "step")
         return found or {}
+
+    def forget(self, step: str) -> None:
+        """Remember nothing of a step."""
+        (self.folder / _stamp_of(step)).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -166,11 +182,18 @@ class Recipe(ABC):
         """The result as a page of Markdown, ours beside the paper's."""
 
 
+class Beside(Protocol):
+    """Whatever does several steps at a time."""
+
+    def follow(self, course: Course) -> None:
+        """Do steps that are left, those that are done in every run aside; what stays left is done in this process."""
+
+
 def run_steps(
     steps: Sequence[Step],
     workspace: Workspace,
     report: Report | None = None,
-    workers: Workers | None = None,
+    workers: Beside | None = None,
     manifest: Manifest | None = None,
 ) -> list[StepRun]:
     """Do the steps that are not done yet; interrupted, the next run goes on behind the last one finished.
@@ -188,22 +211,21 @@ def run_steps(
     names = [step.name for step in steps]
     if len(set(names)) < len(names):
         raise UsageError(f"two steps have the same name among {', '.join(names)}")
-    run = _Run(steps, workspace, report, manifest)
-    left = [step for step in steps if step.checks and run.is_left(step)]
+    course = Course(steps, workspace, report, manifest)
+    left = [step for step in steps if step.checks and course.is_left(step)]
     if left:
-        run.say("looking for what the run needs", 0.0)
+        course.say("looking for what the run needs", 0.0)
         check_all({name: check for step in left for name, check in step.checks.items()}.items())
-    if workers is None or workers.many == 1 or not any(run.is_left(step) for step in steps if not step.always):
-        for step in steps:
-            run.do(step)
-    else:
-        _side_by_side(run, workers)
-    run.say("done", 1.0)
-    return [run.runs[name] for name in names]
+    if workers is not None and any(course.is_left(step) for step in steps if not step.always):
+        workers.follow(course)
+    for step in steps:
+        course.do(step)
+    course.say("done", 1.0)
+    return [course.runs[name] for name in names]
 
 
-class _Run:
-    """What is known of the steps while they are done."""
+class Course:
+    """What is known of the steps while they are done; ``marks`` names all that the files of each depend on."""
 
     def __init__(
         self, steps: Sequence[Step], workspace: Workspace, report: Report | None, manifest: Manifest | None
@@ -213,9 +235,12 @@ class _Run:
         self._left: set[str] = set()
         self._total = sum(step.weight for step in steps) or 1.0
         self._behind = 0.0
-        self._fingerprints: dict[str, str] = {}
-        for step in steps:
-            self._fingerprints[step.name] = _fingerprint(step, [self._fingerprints[name] for name in step.needs])
+        self.marks = marks(steps)
+
+    @property
+    def share(self) -> float:
+        """The share of the work that is behind, from 0 to 1."""
+        return self._behind / self._total
 
     def say(self, what: str, share: float) -> None:
         """Report, where somebody listens."""
@@ -227,16 +252,22 @@ class _Run:
         if step.name in self.runs or step.name in self._left:
             return step.name not in self.runs
         known = self.workspace.stamp(step.name)
-        same = known.get("mark") == self._fingerprints[step.name] and not step.always
+        same = known.get("mark") == self.marks[step.name] and not step.always
         if not same or not _unchanged(self.workspace, _stamp_of(step.name), known, step):
             self._left.add(step.name)  # looked at once: a damaged file is told of once
             return True
         self._is_behind(step, StepRun(step.name, True, float(known["seconds"]), float(known["cpu_seconds"])))
         return False
 
+    def longest_first(self) -> list[Step]:
+        """Steps that are left, those that are done in every run aside: first those on which most work waits."""
+        chains = _chains(self.steps)
+        left = [step for step in self.steps if not step.always and self.is_left(step)]
+        return sorted(left, key=lambda step: -chains[step.name])  # the order of the list where chains are as long
+
     def begin(self, step: Step) -> None:
-        """Say that a step begins."""
-        self.say(step.about, self._behind / self._total)
+        """Say that a step begins, or, where several are done at a time, which the last one is."""
+        self.say(step.about, self.share)
 
     def do(self, step: Step) -> None:
         """Do a step in this process, unless it is kept."""
@@ -252,15 +283,14 @@ class _Run:
         step.work(self.workspace, progress)
         self.end(step, {"seconds": time.monotonic() - started, "cpu_seconds": time.process_time() - used})
 
-    def end(self, step: Step, spent: Mapping[str, float]) -> None:
+    def end(self, step: Step, spent: Spent) -> None:
         """Remember a step whose files are there."""
-        missing = [name for name in step.files if not (self.workspace.folder / name).is_file()]
-        if missing:
-            raise WorkError(f"the step {step.name} did not leave {', '.join(missing)}; report it")
-        files = checksum_of_files(self.workspace.folder, step.files)
-        known = {"mark": self._fingerprints[step.name], **spent, "files": files}
-        write_artifact(self.workspace / _stamp_of(step.name), "step", known)
-        self._is_behind(step, StepRun(step.name, False, spent["seconds"], spent["cpu_seconds"]))
+        keep(self.workspace, step, self.marks[step.name], spent)
+        self.is_kept(step, spent)
+
+    def is_kept(self, step: Step, spent: Spent) -> None:
+        """A step that was done in this run is remembered already."""
+        self._is_behind(step, StepRun(step.name, False, float(spent["seconds"]), float(spent["cpu_seconds"])))
 
     def _is_behind(self, step: Step, run: StepRun) -> None:
         self.runs[step.name] = run
@@ -269,28 +299,21 @@ class _Run:
         self._behind += step.weight
 
 
-def _side_by_side(run: _Run, workers: Workers) -> None:
-    """Begin each step as soon as a worker is free and what it needs is there, the longest chain of steps first."""
-    chains = _chains(run.steps)
-    left = [step for step in run.steps if not step.always and run.is_left(step)]
-    left.sort(key=lambda step: -chains[step.name])  # the order of the list where chains are as long
-    with workers.open():
-        running = 0
-        while left or running:
-            ready = [step for step in left if all(name in run.runs for name in step.needs)]
-            for step in ready:
-                if workers.is_free:
-                    run.begin(step)
-                    workers.begin(step)
-                    left.remove(step)
-                    running += 1
-            if not running:
-                raise WorkError(f"the step {left[0].name} needs one that no run does; report it")
-            for step, spent in workers.finished():
-                run.end(step, spent)
-                running -= 1
-    for step in run.steps:
-        run.do(step)
+def keep(workspace: Workspace, step: Step, mark: str, spent: Spent) -> None:
+    """Remember a step as done; `WorkError` where it did not leave its files."""
+    missing = [name for name in step.files if not (workspace.folder / name).is_file()]
+    if missing:
+        raise WorkError(f"the step {step.name} did not leave {', '.join(missing)}; report it")
+    files = checksum_of_files(workspace.folder, step.files)
+    write_artifact(workspace / _stamp_of(step.name), "step", {"mark": mark, **spent, "files": files})
+
+
+def marks(steps: Sequence[Step]) -> dict[str, str]:
+    """For each step, by name, what stands for all that its files depend on; whoever needs a step stands behind it."""
+    out: dict[str, str] = {}
+    for step in steps:
+        out[step.name] = _fingerprint(step, [out[name] for name in step.needs])
+    return out
 
 
 def _chains(steps: Sequence[Step]) -> dict[str, float]:

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from ..arguments import checked
+from ..engines import Engine, task_engine
 from ..errors import InputError, UsageError, WorkError
 from ..runs import Manifest, running
-from .base import Recipe, Report, StepRun, Workspace, run_steps
+from .base import Beside, Recipe, Report, StepRun, Workspace, run_steps
+from .tickets import Tickets
 from .workers import Origin, Workers, usual_workers
 
 __all__ = ["RECIPES", "Reproduction", "find_recipe", "reproduce"]
@@ -81,6 +83,7 @@ def reproduce(
     out: str | os.PathLike[str] | None = None,
     only: Sequence[str] = (),
     tasks: Sequence[str] = (),
+    engine: str | Engine | None = None,
     workers: int | None = None,
     report: Report | None = None,
 ) -> Reproduction:
@@ -99,22 +102,27 @@ def reproduce(
     tasks :
         Names of the tasks to work on, by default all, for a paper that has tasks. Results of tasks that were finished
         before in the same folder stay in the tables.
+    engine :
+        Where steps run as tasks, for a paper whose steps can be done side by side: "local" (one after another),
+        "processes", "ray", "spark", these two with an address after a colon, or an `Engine`. All workers must see
+        ``out``. By default no tasks, but processes of this machine. A task has one thread, so that the numbers are the
+        same to the last bit on every engine; they depend on the number of threads in the last digits.
     workers :
-        Processes that do steps side by side, for a paper whose steps can be; by default one for each core, at most 8
-        (4 on a GPU). Each trains with its share of the threads: the numbers of a training depend on their
-        number in the last digits.
+        Tasks at a time on the engine, by default one for each core, on a GPU one. Without ``engine``: processes that do
+        steps side by side; by default one for each core, at most 8 (4 on a GPU). Each trains with its share of the
+        threads.
     report :
         Called with what is being done and the share of the work that is behind.
 
-    Raises `UsageError` for an unknown paper, scale, model or task and for workers that a paper has no use for,
-    `InputError` for an ``out`` that is no folder.
+    Raises `UsageError` for an unknown paper, scale, model or task and for an engine or workers that a paper has no use
+    for, `InputError` for an ``out`` that is no folder, `WorkError` where a worker died or does not see ``out``.
     """
     recipe = find_recipe(paper)
     if scale not in recipe.scales:
         raise UsageError(f"unknown scale {scale!r}; expected {' or '.join(recipe.scales)}")
     _check("model", only, recipe.models(scale), paper, scale)
     _check("task", tasks, recipe.tasks(scale), paper, scale)
-    _check_workers(recipe, workers)
+    _check_workers(recipe, engine, workers)
     folder = Path(out) if out is not None else Path("reproduce") / f"{paper}-{scale}"
     if folder.exists() and not folder.is_dir():
         raise InputError("a folder", got="a file", remedy="name another with --out", file=str(folder))
@@ -124,10 +132,9 @@ def reproduce(
         raise WorkError(f"cannot make the folder {folder}: {error.strerror}; name another with --out") from error
     workspace = Workspace(folder)
     chosen = tuple(dict.fromkeys((*only, *tasks)))
-    steps, beside = recipe.steps(scale, chosen), None
-    if recipe.side_by_side:
-        origin = Origin(f"{__package__}.{RECIPES[paper]}", "RECIPE", scale, chosen)
-        beside = Workers(origin, folder, workers or usual_workers())
+    origin = Origin(f"{__package__}.{RECIPES[paper]}", "RECIPE", scale, chosen)
+    beside = _beside(origin, folder, engine, workers) if recipe.side_by_side else None
+    steps = recipe.steps(scale, chosen)
     about = {"verb": "reproduce", "paper": paper, "scale": scale, "out": str(folder.absolute())}
     with running(Manifest(folder, about)) as manifest:
         runs = run_steps(steps, workspace, report, beside, manifest)
@@ -144,8 +151,21 @@ def _check(what: str, named: Sequence[str], known: Sequence[str], paper: str, sc
         raise UsageError(f"unknown {what} {unknown[0]!r} at scale {scale}; known: {', '.join(known)}")
 
 
-def _check_workers(recipe: Recipe, workers: int | None) -> None:
-    """`UsageError` for a number that is none, and for workers that would have nothing to do."""
+def _beside(origin: Origin, folder: Path, engine: str | Engine | None, workers: int | None) -> Beside:
+    """What does steps at the same time: tasks of an engine, else processes that share the cores of this machine."""
+    if engine is None:
+        return Workers(origin, folder, workers or usual_workers())
+    from ..models.torch.library import on_gpu
+
+    runner = task_engine(engine, workers, gpu=on_gpu(None))
+    assert runner is not None
+    return Tickets(origin, folder, runner)
+
+
+def _check_workers(recipe: Recipe, engine: str | Engine | None, workers: int | None) -> None:
+    """`UsageError` for a number that is none, and for an engine or workers that would have nothing to do."""
+    if engine is not None and not recipe.side_by_side:
+        raise UsageError(f"{recipe.name} does its steps one after another; leave --engine out")
     if workers is not None and workers < 1:
         raise UsageError(f"expected at least one worker, got {workers}")
     if workers is not None and workers > 1 and not recipe.side_by_side:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, final
 
 from ..errors import MissingExtraError, OodometerError, UsageError, WorkError
 from ..kernels import cores, limited_to
-from .base import Recipe, Step, Workspace
+from .base import Course, Recipe, Spent, Step, Workspace
 
-__all__ = ["Origin", "Spent", "Workers", "usual_workers"]
+__all__ = ["Origin", "Workers", "quiet", "usual_workers"]
 
 _MOST = 8  # each holds a network and the training data
-
-Spent = Mapping[str, float]
-"""``seconds`` on the clock and ``cpu_seconds`` that a step took."""
 
 
 @final
@@ -35,13 +31,22 @@ class Origin:
 
     def steps(self) -> Mapping[str, Step]:
         """The steps by name; made once in a process, so that data they have read stay read."""
-        return _steps_of(self)
+        if self not in _known:
+            recipe: Recipe = getattr(import_module(self.module), self.attribute)
+            _known[self] = {step.name: step for step in recipe.steps(self.scale, self.only)}
+        return _known[self]
+
+    @contextmanager
+    def known(self, steps: Sequence[Step]) -> Iterator[None]:
+        """Inside, these are the steps in this process, which need not be made a second time."""
+        _known[self] = {step.name: step for step in steps}
+        try:
+            yield
+        finally:
+            _known.pop(self, None)
 
 
-@cache
-def _steps_of(origin: Origin) -> Mapping[str, Step]:
-    recipe: Recipe = getattr(import_module(origin.module), origin.attribute)
-    return {step.name: step for step in recipe.steps(origin.scale, origin.only)}
+_known: dict[Origin, Mapping[str, Step]] = {}
 
 
 def usual_workers() -> int:
@@ -70,6 +75,30 @@ class Workers:
         self._threads = max(1, cores() // many)
         self._futures: dict[Any, Step] = {}
         self._executor: Any = None
+
+    def follow(self, course: Course) -> None:
+        """Begin each step as soon as a worker is free and what it needs is there, the longest chain of steps first.
+
+        One worker leaves all to this process.
+        """
+        if self.many == 1:
+            return
+        left = course.longest_first()
+        with self.open():
+            running = 0
+            while left or running:
+                ready = [step for step in left if all(name in course.runs for name in step.needs)]
+                for step in ready:
+                    if self.is_free:
+                        course.begin(step)
+                        self.begin(step)
+                        left.remove(step)
+                        running += 1
+                if not running:
+                    raise WorkError(f"the step {left[0].name} needs one that no run does; report it")
+                for step, spent in self.finished():
+                    course.end(step, spent)
+                    running -= 1
 
     @contextmanager
     def open(self) -> Iterator[Workers]:
@@ -129,11 +158,11 @@ def _do(origin: Origin, folder: str, name: str, described: str, threads: int) ->
             if step.described() != described:
                 said = f"the step {name} is another one in another process; --workers 1 does all in one"
                 return {}, (WorkError.exit_code, said)
-            step.work(Workspace(Path(folder)), _quiet)
+            step.work(Workspace(Path(folder)), quiet)
         except OodometerError as error:  # not all of them survive the way between processes
             return {}, (error.exit_code, str(error))
     return {"seconds": time.monotonic() - started, "cpu_seconds": time.process_time() - used}, None
 
 
-def _quiet(done: int, of: int) -> None:
+def quiet(done: int, of: int) -> None:
     """The bar moves with whole steps where several are done at a time."""

@@ -29,23 +29,38 @@ class Lock:
         self._file: Any = None
 
     def __enter__(self) -> Lock:
+        if not self.take():
+            try:
+                holder = self.path.read_bytes()[:100].decode(errors="replace").strip()
+            except OSError:  # gone meanwhile
+                holder = ""
+            raise UsageError(
+                f"{self.home} is in use by another run (process {holder or 'unknown'}); wait until it has ended, or "
+                "give this one a folder of its own"
+            )
+        return self
+
+    def take(self) -> bool:
+        """Whether nobody held the lock, so that it is held from here on; `UsageError` where it cannot be written."""
         try:
             taken = self._opened()
         except OSError as error:
             said = error.strerror or error
             raise UsageError(f"{self.home} cannot be written: {said}; choose another folder") from None
         if not taken:
-            self._file.seek(0)
-            holder = self._file.read(100).decode(errors="replace").strip()
             self._file.close()
-            raise UsageError(
-                f"{self.home} is in use by another run (process {holder or 'unknown'}); wait until it has ended, or "
-                "give this one a folder of its own"
-            )
+            return False
         self._file.truncate(0)
         self._file.write(f"{os.getpid()}\n".encode())
         self._file.flush()
-        return self
+        return True
+
+    def release(self, *, remove: bool = False) -> None:
+        """Let go of it; with ``remove`` its file goes, too."""
+        if remove:  # while it is held: whoever opened the file before sees that it is gone, and opens a new one
+            with suppress(OSError):
+                self.path.unlink(missing_ok=True)
+        self._file.close()
 
     def _opened(self) -> bool:
         """Open the file and take its lock; one that was removed meanwhile keeps nobody out and is opened anew."""
@@ -61,7 +76,7 @@ class Lock:
             self._file.close()
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()  # which lets go of it
+        self.release()
 
 
 def is_locked(path: Path) -> bool:
@@ -81,11 +96,11 @@ def _take(file: Any) -> bool:
         import msvcrt
 
         file.seek(1 << 30)  # past what is written, which others may read
-        with suppress(OSError):
+        with suppress(OSError):  # it does not tell a lock that is taken from one that cannot be
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
             return True
         return False
-    with suppress(OSError):
+    with suppress(BlockingIOError, PermissionError):  # any other error is a disk without locks
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return True
     return False

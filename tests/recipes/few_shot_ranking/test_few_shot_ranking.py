@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -145,6 +146,21 @@ def test_numbers_are_those_of_the_library(finished: Any) -> None:
         expected.append(float(np.mean([0.5 if gap == 0 else gap > 0 for gap in gaps])))
     assert row["pairwise"]["ACC"] == pytest.approx(expected, abs=1e-6)
     assert row["few_shot"]["ACC"] == pytest.approx(float(np.mean(expected)), abs=1e-6)
+
+
+def test_each_model_goes_on_from_the_start_as_it_was_saved(finished: Any, tmp_path: Path) -> None:
+    """Not from a network that another model, trained before in the same process, has changed."""
+    plans = [plan for plan in lineup(small()) if plan.start]
+    starts = [plan.start for plan in plans]
+    again = [plan for plan in plans if starts.count(plan.start) > 1]
+    assert len(again) > 4
+    for plan in again[1::2]:
+        shutil.copytree(finished.folder / "models" / "0" / plan.start, tmp_path / plan.name / "models/0" / plan.start)
+        place = work.Place(Workspace(tmp_path / plan.name), f"models/0/{plan.name}", lambda done, of: None)
+        work._open.cache_clear()
+        work.train(RunData(small()), plan, 0, place)
+        name = f"models/0/{plan.name}/{work.WEIGHTS}"
+        assert (tmp_path / plan.name / name).read_bytes() == (finished.folder / name).read_bytes(), plan.name
 
 
 def test_attributions_are_of_the_predicted_class(finished: Any) -> None:

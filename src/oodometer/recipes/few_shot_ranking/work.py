@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...attributions.base import Attribution, WordAttributions
-from ...attributions.files import explain_in
+from ...attributions.in_folder import explain_in
 from ...attributions.words import Words
 from ...datasets import Dataset
 from ...errors import MissingExtraError, OodometerError, WorkError
@@ -113,7 +113,7 @@ def train(data: RunData, plan: Plan, seed: int, place: Place) -> None:
     network, training = config.networks[plan.network], replace(training_of(config, plan), seed=seed)
     checkpoint = workspace / f"checkpoints/{place.folder}"
     if plan.start:
-        model = _opened(workspace, f"models/{seed}/{plan.start}")
+        model = _loaded(workspace.folder, f"models/{seed}/{plan.start}")  # of its own: the training changes it
         roles = workspace.read_json(f"models/{seed}/{plan.start}/classes.json")
         rows = data.further(plan, seed)
         named = [model.classes[roles["positive" if one else "negative"]] for one in rows.targets]
@@ -165,6 +165,10 @@ def _opened(workspace: Workspace, folder: str) -> Encoder:
 @lru_cache(maxsize=1)
 def _open(home: Path, folder: str, weights: tuple[int, int, int]) -> Encoder:
     """The model in a folder, kept for the next step, which often explains the same one by another method."""
+    return _loaded(home, folder)
+
+
+def _loaded(home: Path, folder: str) -> Encoder:
     found = load_model(home / folder)
     if not isinstance(found, Encoder):
         raise WorkError(f"expected an encoder in {folder}, got {found.kind}; remove the folder and run again")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from ...errors import InputError, UsageError
 from ...intervals import clopper_pearson
 from ...models.artifacts import fingerprint
 from ...models.base import AUGMENTATIONS, Classifier, Request, only_shift
+from ...models.sent import stamp_of
 from ...models.torch.library import on_gpu
 from ...predictions import Predictions
 from ...results import Interval
@@ -199,17 +199,6 @@ def _job(model: Any, examples: Examples, options: PredictOptions, out: Any) -> t
     job = fingerprint({"models": models, "data": examples.stamp, **options.settings(), "version": __version__})
     place = Path(out)
     return place.with_name(f".{place.name}.parts"), job, extra
-
-
-def stamp_of(model: Any) -> Any:
-    """What tells a model from a later one in its place: names, sizes and times of change of its files."""
-    path = Path(str(model)).expanduser()
-    if not path.exists() and ":" in str(model):
-        spec = importlib.util.find_spec(str(model).partition(":")[0].partition(".")[0])
-        path = Path(spec.origin) if spec is not None and spec.origin else path
-    files = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file())
-    found = [(str(one.relative_to(path)), one.stat()) for one in files]
-    return [str(model), *([name, about.st_size, about.st_mtime_ns] for name, about in found)]
 
 
 def _ask_all(

@@ -1,0 +1,302 @@
+"""In a folder: attributions in parts of 32 examples, each written when done, here or as tasks; a later call goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, final
+
+from ..engines import Engine, run_tasks, task_engine
+from ..errors import UsageError, WorkError
+from ..models.base import Classifier, Progress, Text
+from ..models.opening import open_classifier
+from ..models.sent import SentModel, forgetting, stamp_of
+from ..store.artifact_cache import checksum, made_anew, read_artifact, write_artifact
+from .asking import checked_targets
+from .base import Attribution, Model, WordAttributions
+from .files import Explained, read_row, row_of, said
+from .words import Words, as_words, check_unicode
+
+__all__ = ["ExplainOptions", "explain_in"]
+
+AT_ONCE = 32
+"""Examples of a part: enough to fill batches, few enough to be lost."""
+
+_JOB, _PART = "job.json", "attributions"
+
+
+@final
+@dataclass(frozen=True)
+class ExplainOptions:
+    """Of which examples and classes attributions in a folder are, and where they are made.
+
+    Parameters
+    ----------
+    ids :
+        Of the texts, by default their numbers from 1 on.
+    targets :
+        Positions of the classes that are explained; by default the predicted ones.
+    device :
+        "cpu" or "cuda", of a model that is given by its path.
+    engine, workers :
+        Where parts are made, each a task of one thread, and how many tasks at a time: "processes" (which ``workers``
+        alone means), "ray", "spark", these two with an address after a colon, "local", or an `Engine`. By default in
+        this process.
+
+    >>> ExplainOptions(engine="local").workers is None
+    True
+    """
+
+    ids: Sequence[str] | None = None
+    targets: Sequence[int] | None = None
+    device: str | None = None
+    engine: str | Engine | None = None
+    workers: int | None = None
+
+
+@final
+@dataclass(frozen=True)
+class _Part:
+    """Consecutive examples, from the place ``start`` on, and the file in which their attributions are kept."""
+
+    file: Path
+    start: int
+    examples: tuple[Words, ...]
+    ids: tuple[str, ...]
+    targets: tuple[int, ...] | None
+
+    def known(self, job: str) -> dict[str, Any] | None:
+        """What is done; None where there is nothing, with a warning where it is damaged or of another job."""
+        held = read_artifact(self.file, _PART)
+        if held is None:
+            return None
+        if isinstance(held, dict) and (held.get("job"), held.get("start")) == (job, self.start):
+            return held
+        made_anew(self.file, "what was kept there are other attributions")
+        return None
+
+
+@final
+@dataclass(frozen=True)
+class _Work:
+    """Explains parts of a job by a method; ``name`` is that of the model."""
+
+    method: Attribution
+    name: str
+    job: str
+
+    def write(self, part: _Part, model: Model, progress: Progress | None = None) -> dict[str, Any]:
+        """Explain a part and keep it."""
+        about = Explained((), (), _classes(model), self.method.name, self.name)
+        new = self.method.explain(model, part.examples, targets=part.targets, progress=progress)
+        many = zip(part.ids, new, strict=True)
+        rows = [row_of(one_id, one, about, part.start + at) for at, (one_id, one) in enumerate(many, 1)]
+        whole = {"job": self.job, "start": part.start, "truncated": int(self.method.truncated), "rows": rows}
+        write_artifact(part.file, _PART, whole)
+        return whole
+
+
+@final
+@dataclass(frozen=True)
+class _Task:
+    """Explains a part on a worker, with one thread, and writes its file."""
+
+    work: _Work
+    sent: SentModel
+    gpu: bool
+
+    def __call__(self, part: _Part) -> None:
+        with self.sent.opened() as model:
+            self.work.write(part, model)
+
+
+def explain_in(
+    folder: str | os.PathLike[str],
+    method: Attribution,
+    model: Model | str | os.PathLike[str],
+    texts: Sequence[Text | Words],
+    *,
+    name: str,
+    options: ExplainOptions | None = None,
+    progress: Progress | None = None,
+    **more: Any,
+) -> Explained:
+    """Explain texts in a folder: every 32 examples are written when done; a later call goes on from there.
+
+    Parameters
+    ----------
+    folder :
+        Is made; with an engine all workers must see it.
+    method :
+        How words are weighed.
+    model :
+        A classifier or a function, or what names one: a folder, a hub name, ``package.module:name``.
+    texts :
+        Texts, pairs or `Words`.
+    name :
+        Of the model. The folder knows the method with its options, the name, texts, ids and targets; the weights it
+        does not know: give a name that changes with them.
+    options, more :
+        Ids, targets, engine. Fields of `ExplainOptions` may also be given by name: ``explain_in(..., workers=4)``.
+    progress :
+        Called with (examples done, all).
+
+    The files are the same on every engine, and those of one thread in this process. Raises `UsageError` where the
+    folder holds something else, and for an engine and a model that has no path, `InputError` for what the method
+    refuses and for values that are not finite, `WorkError` where the folder cannot be written, where a worker does
+    not write to it, and where one died; parts that are done stay. A part that is damaged, or of another job, is made
+    anew, with a warning.
+
+    >>> import tempfile
+    >>> from oodometer.attributions import Lime
+    >>> place = Path(tempfile.mkdtemp()) / "found"
+    >>> found = explain_in(place, Lime(samples=5), lambda texts: [[0.2, 0.8] for _ in texts], ["a film"], name="sure")
+    >>> found.attributions[0].target, [one.name for one in sorted(place.iterdir())]
+    (1, ['job.json', 'part-00000.json'])
+    """
+    how = replace(options or ExplainOptions(), **more)
+    name = str(name)
+    examples = as_words(texts)
+    wanted = checked_targets(how.targets, len(examples))
+    named = tuple(map(str, how.ids)) if how.ids is not None else tuple(map(str, range(1, len(examples) + 1)))
+    if len(named) != len(examples):
+        raise UsageError(f"expected {len(examples)} ids, one a text, got {len(named)}")
+    for row, own in enumerate(named, 1):
+        check_unicode({"id": own, "model": name}, row)
+    engine = _engine(model, how)
+    told = [[list(one.texts), one.feature] for one in examples]
+    job = checksum(json.dumps([method.name, method.options(), name, told, named, wanted, AT_ONCE], default=said))
+    home = _claimed(Path(folder), job)
+    parts = [
+        _Part(
+            home / f"part-{start // AT_ONCE:05d}.json",
+            start,
+            tuple(examples[start : start + AT_ONCE]),
+            named[start : start + AT_ONCE],
+            tuple(wanted[start : start + AT_ONCE]) if wanted else None,
+        )
+        for start in range(0, len(examples), AT_ONCE)
+    ]
+    work = _Work(method, name, job)
+    if engine is None:
+        classes, held = _here(work, _opened(model, how), parts, progress)
+    else:
+        held = _elsewhere(engine, _Task(work, _sent(model, how), how.device != "cpu"), parts, progress)
+        classes = tuple(held[0]["rows"][0]["classes"])
+    found: list[WordAttributions] = []
+    for part, one in zip(parts, held, strict=True):
+        found += [read_row(row, str(part.file), at) for at, row in enumerate(one["rows"], 1)]
+    truncated = sum(one["truncated"] for one in held)
+    return Explained(named, tuple(found), classes, method.name, name, truncated)
+
+
+def _here(
+    work: _Work, model: Model, parts: Sequence[_Part], progress: Progress | None
+) -> tuple[tuple[int | str, ...], list[dict[str, Any]]]:
+    """The classes of the model, and what all parts hold: those that are not done are explained in this process."""
+    held = []
+    done, total = 0, sum(len(part.examples) for part in parts)
+    for part in parts:
+        inside = None if progress is None else _inside(progress, part, total)
+        held.append(part.known(work.job) or work.write(part, model, inside))
+        done += len(part.examples)
+        if progress is not None:
+            progress(done, total)
+    return _classes(model), held
+
+
+def _elsewhere(engine: Engine, task: _Task, parts: Sequence[_Part], progress: Progress | None) -> list[dict[str, Any]]:
+    """What all parts hold: those that are not done are explained on an engine; workers write them."""
+    held = {place: known for place, part in enumerate(parts) if (known := part.known(task.work.job))}
+    rest = [place for place in range(len(parts)) if place not in held]
+    sent = [replace(parts[place], file=Path(os.path.abspath(parts[place].file))) for place in rest]
+    done, total = 0, sum(len(part.examples) for part in parts)
+
+    def tell(part: _Part) -> None:
+        nonlocal done
+        done += len(part.examples)
+        if progress is not None:
+            progress(done, total)
+
+    for place in held:
+        tell(parts[place])
+    with forgetting():
+        run_tasks(engine, task, sent, on_done=tell)
+    for place in rest:
+        known = parts[place].known(task.work.job)
+        if known is None:
+            raise WorkError(
+                f"a part was explained, and {parts[place].file} is not there: the workers write to folders of other "
+                "machines; name a folder that all of them see"
+            )
+        held[place] = known
+    return [held[place] for place in range(len(parts))]
+
+
+def _engine(model: Any, how: ExplainOptions) -> Engine | None:
+    """Where parts are made, None for this process; `UsageError` for a model that has no path by which it travels."""
+    path = isinstance(model, str | os.PathLike)
+    if how.device is not None and not path:
+        raise UsageError(f"device={how.device!r} is for a model that is given by its path; set it on the model itself")
+    if how.engine is None and how.workers is None:
+        return None
+    if not path:
+        called = getattr(model, "__name__", type(model).__name__)
+        raise UsageError(
+            f"workers open models by their paths, and {called} is in memory; save it and give its folder, or leave "
+            "engine and workers out"
+        )
+    return task_engine(how.engine, how.workers, gpu=_sent(model, how).on_gpu_here)
+
+
+def _sent(model: Any, how: ExplainOptions) -> SentModel:
+    """A model that is given by its path, as it travels."""
+    return SentModel(os.fspath(model), stamp_of(model), {"device": how.device})
+
+
+def _opened(model: Any, how: ExplainOptions) -> Model:
+    """A model that is given by its path, opened; another as it is."""
+    if isinstance(model, str | os.PathLike):
+        return open_classifier(model, device=how.device)
+    found: Model = model
+    return found
+
+
+def _classes(model: Model) -> tuple[int | str, ...]:
+    return tuple(model.classes) if isinstance(model, Classifier) else ()
+
+
+def _claimed(home: Path, job: str) -> Path:
+    """Make the folder, or find it with what an earlier run of the same job has finished."""
+    try:
+        if home.exists() and not home.is_dir():
+            raise UsageError(f"cannot write {home}: it is a file; name a folder")
+        held = read_artifact(home / _JOB, _PART, warn=False)
+        if held is None and (home / _JOB).exists():
+            raise UsageError(
+                f"cannot go on in {home}: its {_JOB} is damaged or of another version, and does not say what the parts "
+                "beside it are of; remove the folder or choose another place"
+            )
+        if home.is_dir() and _entries(home) and held != job:
+            raise UsageError(
+                f"cannot write {home}: it is not empty, and holds no attributions by this method with these options of "
+                "this model and these texts; choose another place"
+            )
+        home.mkdir(exist_ok=True)
+        if not (home / _JOB).exists():
+            write_artifact(home / _JOB, _PART, job)
+    except OSError as error:
+        raise WorkError(f"cannot write {home}: {error.strerror or error}; choose another place") from error
+    return home
+
+
+def _entries(home: Path) -> Iterable[Path]:
+    return [one for one in home.iterdir() if not one.name.endswith(".part")]  # left by a run that was killed
+
+
+def _inside(progress: Progress, part: _Part, total: int) -> Progress:
+    """Progress of one part, in whole examples of all."""
+    return lambda done, whole: progress(part.start + len(part.examples) * done // max(1, whole), total)

@@ -1,0 +1,288 @@
+"""Steps as tasks of an engine: the same files on all, no waves, needs kept, one-line errors, a run that goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oodometer.engines import Engine, LocalEngine, ProcessEngine
+from oodometer.errors import UsageError, WorkError
+from oodometer.recipes import reproduce
+from oodometer.recipes.base import Report, Step, StepRun, Workspace, marks, run_steps
+from oodometer.recipes.tickets import Task, Tickets
+from oodometer.recipes.workers import Origin
+from oodometer.runs import Lock
+
+HERE = str(Path(__file__).parent)
+sys.path.insert(0, HERE)  # where the other process looks for it, too
+import counting_recipe  # noqa: E402
+from counting_recipe import RECIPE  # noqa: E402
+
+USUAL = ["a", "b", "c", "d", "both"]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps of this process take no time; other processes import a recipe of their own."""
+    monkeypatch.setattr(counting_recipe, "PAUSE", 0.01)
+
+
+class Backwards(Engine):
+    """An engine of somebody else, which begins with the last part, and may do something when all are done."""
+
+    name = "backwards"
+
+    def __init__(self, then: Callable[[], None] = lambda: None) -> None:
+        self.then = then
+
+    def fold(self, parts: Any, work: Any, merge: Any, on_done: Any = None) -> Any:
+        states = [work(part) for part in reversed(parts)][::-1]
+        self.then()
+        total = states[0]
+        for state in states[1:]:
+            total = merge(total, state)
+        for part in parts:
+            on_done(part)
+        return total
+
+
+def run(
+    place: Path,
+    engine: Engine,
+    scale: str = "small",
+    steps: list[Step] | None = None,
+    report: Report | None = None,
+) -> list[StepRun]:
+    tickets = Tickets(Origin("counting_recipe", "RECIPE", scale, ()), place, engine)
+    return run_steps(steps or RECIPE.steps(scale, ()), Workspace(place), report, tickets)
+
+
+@pytest.mark.parametrize("engine", [LocalEngine(1), ProcessEngine(2), Backwards()], ids=lambda one: one.name)
+def test_steps_are_done_and_kept(engine: Engine, tmp_path: Path) -> None:
+    told: list[tuple[str, float]] = []
+    place = Workspace(tmp_path)
+    assert [one.kept for one in run(tmp_path, engine, report=lambda *said: told.append(said))] == [False] * 6
+    left = {name: place.read_json(f"{name}.json") for name in (*USUAL, "last")}
+    others = {one["process"] for one in left.values()} - {os.getpid()}
+    assert len(others) == (2 if engine.name == "processes" else 0)
+    assert {"a.json", "b.json"} <= set(left["both"]["seen"])
+    assert left["last"]["process"] == os.getpid()  # what is done in every run stays here
+    assert len(left["last"]["seen"]) == 5
+    assert {left[name]["cores"] for name in USUAL} == {1}
+    assert not (tmp_path / ".engine").exists()
+    assert told[0] == (f"5 steps on the engine {engine.name}", 0.0)
+    assert [share for _, share in told] == sorted(share for _, share in told)
+    assert told[-1] == ("done", 1.0)
+    when = {name: (tmp_path / f"{name}.json").stat().st_mtime_ns for name in USUAL}
+    assert [one.kept for one in run(tmp_path, engine)] == [True] * 5 + [False]
+    assert when == {name: (tmp_path / f"{name}.json").stat().st_mtime_ns for name in USUAL}
+    (tmp_path / "c.json").unlink()
+    assert [one.kept for one in run(tmp_path, engine)] == [True, True, False, True, True, False]
+    assert 0.01 < place.stamp("c")["seconds"] < 30
+    here = run_steps(RECIPE.steps("small", ()), place)  # stamps are the same, whoever wrote them
+    assert [one.kept for one in here] == [True] * 5 + [False]
+
+
+def test_no_step_waits_for_a_wave(tmp_path: Path) -> None:
+    """`slow` ends when `both` is done, which needs steps that are begun with it."""
+    assert [one.kept for one in run(tmp_path, ProcessEngine(2), "meeting")] == [False] * 7
+    assert "both.json" in Workspace(tmp_path).read_json("slow.json")["seen"]
+
+
+@pytest.mark.parametrize("engine", [LocalEngine(1), ProcessEngine(2)], ids=lambda one: one.name)
+def test_a_failure_is_told_and_the_next_run_goes_on(engine: Engine, tmp_path: Path) -> None:
+    with pytest.raises(WorkError, match=r"^the disk is full$"):
+        run(tmp_path, engine, "failing")
+    done = {one.stem for one in (tmp_path / ".steps").iterdir()}
+    assert "bad" not in done
+    assert not (tmp_path / ".engine" / "run").exists()
+    again = {one.name: one.kept for one in run_steps(RECIPE.steps("small", ()), Workspace(tmp_path))}
+    assert {name for name, kept in again.items() if kept} == done
+    assert done >= {"a", "b", "c", "d"}  # begun before it
+
+
+def test_a_worker_that_dies_is_told_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    with pytest.raises(WorkError, match="a worker process died, often of too little memory"):
+        run(tmp_path, ProcessEngine(2), "ending")
+    again = {one.name: one.kept for one in run_steps(RECIPE.steps("small", ()), Workspace(tmp_path))}
+    assert again["a"]
+    assert again["b"]
+
+
+@pytest.mark.parametrize(("said", "done"), [("this run", []), ("an older run", ["a.json"])])
+def test_a_task_does_nothing_more_where_another_has_failed(said: str, done: list[str], tmp_path: Path) -> None:
+    steps = RECIPE.steps("small", ())
+    Workspace(tmp_path).write_json(".engine/x", 0)
+    (tmp_path / ".engine" / "run").write_text("this run")
+    (tmp_path / ".engine" / "stopped").write_text(said)
+    origin = Origin("counting_recipe", "RECIPE", "small", ())
+    Task(origin, tmp_path, "this run", marks(steps), (), ("a", "b"))(0)
+    assert [one.name for one in tmp_path.glob("*.json")] == done
+    with pytest.raises(WorkError, match="another run has begun in"):
+        Task(origin, tmp_path, "an older run", marks(steps), (), ("a", "b"))(0)
+
+
+def test_a_step_that_is_another_one_there_is_refused(tmp_path: Path) -> None:
+    steps = RECIPE.steps("small", ())
+    with pytest.raises(WorkError, match=r"^the step a is another one to a worker: all need the same data"):
+        run(tmp_path, ProcessEngine(2), steps=[replace(steps[0], settings={"n": 1}), *steps[1:]])
+
+
+def test_a_step_that_leaves_nothing_is_told(tmp_path: Path) -> None:
+    lazy = [replace(step, files=(*step.files, "more.json")) for step in RECIPE.steps("small", ())[:1]]
+    with pytest.raises(WorkError, match=r"^the step a did not leave more\.json; report it$"):
+        run(tmp_path, LocalEngine(1), steps=lazy)
+
+
+def test_a_need_that_no_run_meets_is_refused(tmp_path: Path) -> None:
+    steps = RECIPE.steps("small", ())
+    always = replace(steps[0], always=True)
+    with pytest.raises(WorkError, match="the step both needs one that no run does; report it"):
+        run(tmp_path, LocalEngine(1), steps=[always, *steps[1:]])
+
+
+# ------------------------------------------------------------------------------------------------ folders not shared
+
+
+def test_a_worker_that_does_not_see_the_folder_is_told(tmp_path: Path) -> None:
+    class Elsewhere(Backwards):
+        """The folder of another machine: what the driver wrote is not there."""
+
+        def fold(self, parts: Any, work: Any, merge: Any, on_done: Any = None) -> Any:
+            function = replace(work.function, folder=tmp_path / "elsewhere")
+            return super().fold(parts, replace(work, function=function), merge, on_done)
+
+    with pytest.raises(WorkError, match=r"a worker does not see the run in .*elsewhere: all workers must share the fo"):
+        run(tmp_path / "here", Elsewhere())
+
+
+@pytest.mark.parametrize("lost", ["both.json", ".steps/both.json"])
+def test_files_that_do_not_arrive_are_told(lost: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oodometer.recipes.tickets._GRACE", 0)
+    with pytest.raises(WorkError, match=r"the step both.*all workers must share the folder; name one of .* with --out"):
+        run(tmp_path, Backwards((tmp_path / lost).unlink))
+
+
+def test_files_that_arrive_late_are_waited_for(tmp_path: Path) -> None:
+    """As on a network disk, which shows a stamp before the files."""
+    late, hidden = tmp_path / "both.json", tmp_path / "hidden"
+
+    def hide() -> None:
+        late.rename(hidden)
+        threading.Timer(0.5, hidden.rename, [late]).start()
+
+    assert [one.kept for one in run(tmp_path, Backwards(hide))] == [False] * 6
+    steps, place = RECIPE.steps("small", ()), Workspace(tmp_path)
+    place.forget("both")
+    late.unlink()
+    (tmp_path / "a.json").rename(hidden)
+    Workspace(tmp_path).write_json(".engine/x", 0)
+    (tmp_path / ".engine" / "run").write_text("r")
+    threading.Timer(0.5, hidden.rename, [tmp_path / "a.json"]).start()
+    Task(Origin("counting_recipe", "RECIPE", "small", ()), tmp_path, "r", marks(steps), ("b",), ("a", "both"))(0)
+    assert "a.json" in place.read_json("both.json")["seen"]
+
+
+# ------------------------------------------------------------------------------------------------ killed
+
+SCRIPT = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {here!r})
+from counting_recipe import RECIPE
+from oodometer.engines import create_engine
+from oodometer.recipes.base import Workspace, run_steps
+from oodometer.recipes.tickets import Tickets
+from oodometer.recipes.workers import Origin
+
+if __name__ == "__main__":
+    place, engine = Path(sys.argv[1]), create_engine(sys.argv[2], 2)
+    tickets = Tickets(Origin("counting_recipe", "RECIPE", "small", ()), place, engine)
+    print([one.name for one in run_steps(RECIPE.steps("small", ()), Workspace(place), None, tickets) if not one.kept])
+"""
+
+
+def test_a_killed_run_goes_on_behind_the_last_step(tmp_path: Path) -> None:
+    script, place = tmp_path / "steps.py", tmp_path / "run"
+    script.write_text(SCRIPT.format(here=HERE))
+    command = [sys.executable, str(script), str(place), "processes"]
+    killed = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 60
+    while not any((place / ".steps").glob("*.json")):
+        assert killed.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.005)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait(60)
+    time.sleep(1)  # its workers see that it is gone
+    done = {one.stem for one in (place / ".steps").glob("*.json")}
+    assert done
+    assert "both" not in done
+    when = {name: (place / f"{name}.json").stat().st_mtime_ns for name in done}
+    again = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert again.stdout.strip() == str([name for name in (*USUAL, "last") if name not in done])
+    assert when == {name: (place / f"{name}.json").stat().st_mtime_ns for name in done}
+    assert not (place / ".engine").exists()
+
+
+def test_a_step_that_somebody_still_does_is_waited_for(tmp_path: Path) -> None:
+    """As a worker of a cluster does after its driver was killed: nobody does the step beside it."""
+    folder = tmp_path / ".engine"
+    folder.mkdir()
+    holding = (
+        f"import sys, time; sys.path.insert(0, {HERE!r})\n"
+        "from pathlib import Path; from oodometer.runs import Lock; from counting_recipe import RECIPE\n"
+        "from oodometer.recipes.base import Workspace, keep, marks; place = Path(sys.argv[1])\n"
+        "lock = Lock(place / '.engine' / 'a.lock', place); assert lock.take(); print('held', flush=True)\n"
+        "time.sleep(2); steps = RECIPE.steps('small', ()); steps[0].work(Workspace(place), lambda done, of: None)\n"
+        "keep(Workspace(place), steps[0], marks(steps)['a'], {'seconds': 77.0, 'cpu_seconds': 1.0})\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", holding, str(tmp_path)], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline().strip() == "held"
+        found = {one.name: one.seconds for one in run(tmp_path, LocalEngine(1))}
+    assert other.returncode == 0
+    assert found["a"] == 77.0
+    assert "a.json" in Workspace(tmp_path).read_json("both.json")["seen"]
+
+
+def test_a_lock_that_is_taken_is_not_taken_twice_and_goes_with_its_file(tmp_path: Path) -> None:
+    one, two = Lock(tmp_path / "lock", tmp_path), Lock(tmp_path / "lock", tmp_path)
+    assert one.take()
+    assert not two.take()
+    one.release(remove=True)
+    assert not (tmp_path / "lock").exists()
+    assert two.take()
+    two.release()
+    assert (tmp_path / "lock").exists()
+    with pytest.raises(UsageError, match="cannot be written"):
+        Lock(tmp_path / "none" / "lock", tmp_path).take()
+
+
+# ------------------------------------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize(
+    ("paper", "options", "words"),
+    [
+        ("selective-answering", {"engine": "processes"}, "does its steps one after another; leave --engine out"),
+        ("selective-answering", {"engine": LocalEngine(1)}, "does its steps one after another; leave --engine out"),
+        ("scoring-functions", {"engine": "processes", "workers": 0}, "at least one worker"),
+        ("scoring-functions", {"engine": "local", "workers": 3}, "one task after another in this process, not 3"),
+        ("scoring-functions", {"engine": "moon"}, "unknown engine 'moon'"),
+    ],
+)
+def test_engines_that_make_no_sense(paper: str, options: dict[str, Any], words: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=words):
+        reproduce(paper, out=tmp_path / "out", **options)
+    assert not (tmp_path / "out").exists() or not any((tmp_path / "out").iterdir())
