@@ -102,8 +102,7 @@ class Elsewhere(Engine):
     name = "elsewhere"
 
     def fold(self, parts: Sequence[Any], work: Any, merge: Any, on_done: Any = None) -> Any:
-        function = work.function
-        return replace(work, function=abs)(0) if function else None
+        return replace(work, function=abs)((0, 0))
 
 
 def answer(texts: list[Any]) -> Any:

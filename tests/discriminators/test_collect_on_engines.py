@@ -90,7 +90,7 @@ class Elsewhere(Engine):
     name = "elsewhere"
 
     def fold(self, parts: Any, work: Any, merge: Any, on_done: Any = None) -> Any:
-        return replace(work(parts[0]), results=[None] * len(parts))
+        return replace(work(parts[0]), results=[(place, None) for place, _ in parts])
 
 
 def test_what_is_refused(folders: list[Path], tmp_path: Path) -> None:

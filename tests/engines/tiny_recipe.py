@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, final
 
-from every_task import encoder, films
-
 from oodometer.models import load_model
 from oodometer.recipes.base import Progress, Recipe, Step, Workspace
 
@@ -15,10 +13,14 @@ SEEDS = (0, 1, 2)
 
 
 def train(seed: int, workspace: Workspace, progress: Progress) -> None:
+    from every_task import encoder, films  # beside this file, where only those who run it look
+
     encoder(seed).fit(films()).save(workspace / f"model-{seed}")
 
 
 def ask(seed: int, workspace: Workspace, progress: Progress) -> None:
+    from every_task import films
+
     found = load_model(workspace.folder / f"model-{seed}").ask(films().inputs)
     workspace.write_json(f"answers-{seed}.json", found.distribution.tolist())
 

@@ -6,6 +6,7 @@ import pickle
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 from ..errors import UsageError
@@ -142,7 +143,7 @@ def run_tasks(
         finished = _heard(engine, work, numbered, _Hearing(given, on_result, on_done))
     for message, category, file, line in dict.fromkeys(finished.warned):
         warnings.warn_explicit(message, category, file, line)
-    return [result for _, result in finished.results]
+    return [result for _, result in sorted(finished.results, key=itemgetter(0))]
 
 
 def _heard(engine: Engine, work: _Work, numbered: Sequence[tuple[int, Any]], hearing: _Hearing[Any, Any]) -> _Finished:

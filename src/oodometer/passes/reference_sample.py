@@ -73,10 +73,10 @@ def most(record: Predictions, rows: int = MOST_ROWS, values: int = MOST_VALUES) 
 
 
 def width(record: Predictions) -> int:
-    """Numbers a row.
+    """Numbers a row: those of fields with several, and one for all others together.
 
     >>> width(Predictions.from_probabilities([[0.9, 0.1]], label=[0]))
-    4
+    3
     """
     total = 1
     for name, field in FIELDS.items():
