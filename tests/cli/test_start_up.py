@@ -75,3 +75,14 @@ def test_estimate_by_default_loads_no_slow_library(
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["estimate", "--help"]])
 def test_help_loads_no_numbers(tmp_path: Path, arguments: list[str]) -> None:
     assert not loaded_by(tmp_path, *arguments) & {*SLOW, "numpy", "scipy", "pyarrow"}
+
+
+@pytest.mark.parametrize(("call", "quick"), [("main()", True), ("main(['--version'])", False)])
+def test_a_command_ends_quickly_and_a_caller_keeps_its_collector(call: str, quick: bool) -> None:
+    """What is frozen when the process ends is not searched again; a process that only calls us is left as it is."""
+    code = (
+        "import atexit, gc, sys; atexit.register(lambda: print(gc.get_freeze_count() > 0)); "
+        f"from oodometer.cli import main; sys.argv[1:] = ['--version']; {call}"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split()[-1] == str(quick)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import shlex
 import sys
@@ -117,6 +119,8 @@ def _parser(word: str) -> Any:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns 0 done, 1 the work failed, 2 wrong usage or input, 130 interrupted, 143 terminated."""
+    if arguments is None:  # a process of our own: as it ends, nothing is looked through for circles once more
+        atexit.register(gc.freeze)
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     given = [a for a in given if a != "--debug"]
