@@ -26,7 +26,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
     for one in (signal.SIGINT, signal.SIGTERM):  # a second one does not wait, and ends in no traceback
         signal.signal(one, _leave_now)
     if _in_import_lock(frame):
-        _leave(128 + number)
+        _leave(128 + number, at_once=True)
     raise KeyboardInterrupt if number == signal.SIGINT else Terminated(number)
 
 
@@ -37,7 +37,7 @@ def _in_import_lock(frame: FrameType | None) -> bool:
 
 
 def _leave_now(number: int, frame: FrameType | None) -> None:
-    _leave(128 + number)
+    _leave(128 + number, at_once=True)
 
 
 def main() -> int:
@@ -55,8 +55,12 @@ def main() -> int:
         return int(getattr(stop, "code", 128 + signal.SIGINT))
 
 
-def _leave(code: int) -> None:
-    """End the process; threads in the middle of a calculation that nobody waits for any more do not hold it up."""
+def _leave(code: int, at_once: bool = False) -> None:
+    """End the process; threads in the middle of a calculation that nobody waits for any more do not hold it up.
+
+    What multiprocessing has of the system goes back, or a helper process of it would complain; not ``at_once``, in the
+    middle of anything.
+    """
     if code <= 128:
         sys.exit(code)
     spooled, processes = (sys.modules.get(n) for n in ("oodometer.store.frames", "multiprocessing"))
@@ -64,6 +68,10 @@ def _leave(code: int) -> None:
         spooled.forget_spooled()
     for child in processes.active_children() if processes is not None else ():
         child.terminate()
+    give_back = getattr(sys.modules.get("multiprocessing.util"), "_run_finalizers", None)
+    if give_back is not None and not at_once:
+        with suppress(Exception):
+            give_back(0)
     with suppress(OSError, RuntimeError):  # nobody may be there any more to read it
         sys.stdout.flush()
         sys.stderr.flush()

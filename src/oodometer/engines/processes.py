@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Sequence
+import signal
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from functools import partial
 from threading import Thread
-from time import sleep
+from time import monotonic, sleep
 from typing import Any, TypeVar, final
 from weakref import ref
 
@@ -24,6 +26,7 @@ __all__ = ["ProcessEngine"]
 S = TypeVar("S")
 _PAUSE = 0.2  # seconds between two looks at the workers
 _GRACE = 2.0
+_MOMENT = 0.005
 
 
 @register("engine")
@@ -74,16 +77,54 @@ def _pool(order: Order, workers: int) -> Executor:
     from multiprocessing import get_context
 
     class Pool(ProcessPoolExecutor):
+        given_up = False
+
+        def submit(self, *given: Any, **named: Any) -> Any:
+            """The first part starts the processes."""
+            with _interrupts_held():
+                return super().submit(*given, **named)
+
         def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-            """Work that is given up is ended: nobody waits for what is under way, such as a training."""
-            if cancel_futures:
-                for one in list((self._processes or {}).values()):
-                    one.kill()
-            super().shutdown(wait, cancel_futures=cancel_futures)
+            """Work that is given up is ended: nobody waits for what is under way, such as a training.
+
+            The pool hears of it once, and forgets parts that nobody waits for before its workers die: it would tell
+            these, too, that they were lost, and fail.
+            """
+            if self.given_up:
+                return
+            self.given_up = cancel_futures
+            workers = list((self._processes or {}).values()) if cancel_futures else []
+            manager: Any = self._executor_manager_thread
+            end = monotonic() + _GRACE
+            super().shutdown(wait and not workers, cancel_futures=cancel_futures)
+            while workers and monotonic() < end:
+                waiting = list(getattr(manager, "pending_work_items", {}).values())
+                if not any(one.future.cancelled() for one in waiting):
+                    break
+                sleep(_MOMENT)
+            for one in workers:
+                one.kill()
 
     executor = Pool(workers, mp_context=get_context("spawn"), initializer=_begin, initargs=order)
     Thread(target=_watch, args=(ref(executor),), daemon=True).start()
     return executor
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Inside, no Ctrl-C reaches this thread, nor, ever, a process that it starts: its first imports would tell of it.
+
+    Ctrl-C goes to the whole group; what becomes of the work, the parent decides.
+    """
+    hold = getattr(signal, "pthread_sigmask", None)  # not on Windows
+    if hold is None:
+        yield
+        return
+    before = hold(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        hold(signal.SIG_SETMASK, before)
 
 
 def _watch(executor: Callable[[], Any]) -> None:
@@ -109,11 +150,7 @@ _order: Order | None = None  # of a worker process, which is sent it once and no
 
 
 def _begin(*order: Any) -> None:
-    """In a worker process: Ctrl-C reaches the whole group, and the parent decides what becomes of the work.
-
-    A worker ends with its parent, however that ends: it would wait for work for ever, or go on writing.
-    """
-    import signal
+    """In a worker process: it ends with its parent, however that ends; it would wait for ever, or go on writing."""
     from multiprocessing import parent_process
 
     global _order

@@ -8,8 +8,9 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
-__all__ = ["Session", "check_listens", "join"]
+__all__ = ["Session", "check_listens", "join", "signals_waiting"]
 
 _PATIENCE = 5.0  # seconds for an address to answer
 
@@ -68,6 +69,36 @@ def _signals_kept() -> Iterator[None]:
         for number, handler in before.items():
             if handler is not None:
                 signal.signal(number, handler)
+
+
+@contextmanager
+def signals_waiting() -> Iterator[None]:
+    """Inside, a Ctrl-C waits until the end: what is being started would be left behind, and nobody would know of it.
+
+    >>> try:
+    ...     with signals_waiting():
+    ...         signal.raise_signal(signal.SIGINT)
+    ...         print("started")
+    ... except KeyboardInterrupt:
+    ...     print("interrupted")
+    started
+    interrupted
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals interrupt the main thread only
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: one for number, one in before.items() if callable(one)}
+    for number in handlers:
+        signal.signal(number, lambda *told: came.append(told))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    for which, frame in came[:1]:
+        handlers[signal.Signals(which)](which, frame)
 
 
 def check_listens(host: str, port: int) -> None:

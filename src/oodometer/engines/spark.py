@@ -11,7 +11,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar, final
@@ -22,7 +22,7 @@ from ..kernels import cores
 from ..registry import register
 from .base import Engine, check_workers, fold_states
 from .remote import Order, order_of, received, run_part, why_lost
-from .session import Session, check_listens, join
+from .session import Session, check_listens, join, signals_waiting
 
 __all__ = ["SparkEngine"]
 
@@ -170,7 +170,8 @@ class _Sent:
     def forget(self) -> None:
         """Let the machines forget it."""
         if self._broadcast is not None:
-            self._broadcast.unpersist()
+            with suppress(Exception):  # a Spark that has ended, as by Ctrl-C, knows nothing of it any more
+                self._broadcast.unpersist()
 
 
 def _asked(session: Any, order: _Sent, parts: Sequence[bytes], tasks: int) -> Any:
@@ -216,7 +217,8 @@ def _launch(options: Mapping[str, str]) -> None:
         return
     with tempfile.TemporaryFile() as said:
         try:
-            gateway = launch_gateway(SparkConf(False).setAll(options.items()), {"stderr": said})
+            with signals_waiting():  # Java that finds nobody to tell its port to stays for ever
+                gateway = launch_gateway(SparkConf(False).setAll(options.items()), {"stderr": said})
         except Exception as error:
             said.seek(0)
             lines = said.read().decode(errors="replace").strip().splitlines()
