@@ -84,9 +84,10 @@ def transport(probabilities: Array, prior: Array, start: Array | None = None) ->
         slope: Array = load - share
         return float(most.mean() - share @ potential), slope
 
+    carried: Array | None = None
     potential = np.zeros(classes)
     if classes > 1 and worth.size <= _EXACT_VALUES:
-        potential = _by_programme(worth, share)
+        potential, carried = _by_programme(worth, share)
     elif classes > 1:
         with one_thread():  # for matrices of 20 rows threads cost ten times what they bring
             if start is not None:
@@ -99,6 +100,8 @@ def transport(probabilities: Array, prior: Array, start: Array | None = None) ->
         potential = min((potential, found.x), key=lambda f: negative_dual(f)[0])
     potential = potential - share @ potential
     assigned, most, load = choice(potential)
+    if carried is not None:  # where classes are equally dear to a sample, the plan says which one it is carried to
+        assigned, load = carried, np.bincount(carried, minlength=classes) / samples
     surplus = 1 - most
     potentials = np.empty(len(prior))
     potentials[open_classes] = potential
@@ -108,8 +111,11 @@ def transport(probabilities: Array, prior: Array, start: Array | None = None) ->
     return Transport(float(surplus.mean()), potentials, surplus, open_classes[assigned], gap)
 
 
-def _by_programme(worth: Array, share: Array) -> Array:
-    """Potentials as the multipliers of the linear programme: rows that are carried whole, classes that are filled."""
+def _by_programme(worth: Array, share: Array) -> tuple[Array, Array | None]:
+    """Potentials, the multipliers of the linear programme, and the class to which most of each sample is carried.
+
+    The programme carries each sample whole and fills each class to its share.
+    """
     from scipy.optimize import linprog
 
     samples, classes = worth.shape
@@ -119,8 +125,8 @@ def _by_programme(worth: Array, share: Array) -> Array:
     # one of the constraints follows from the others
     found = linprog(1 - worth.ravel(), A_eq=np.vstack([rows, columns])[:-1], b_eq=full[:-1], method="highs")
     if found.eqlin.marginals is None:  # it was not solved: the soft minimum comes near, too
-        return _by_newton(worth, share)
-    return np.append(found.eqlin.marginals[samples:], 0.0)
+        return _by_newton(worth, share), None
+    return np.append(found.eqlin.marginals[samples:], 0.0), found.x.reshape(samples, classes).argmax(axis=1)
 
 
 def _soft_choice(lifted: Array, width: float) -> tuple[Array, Array]:
