@@ -124,7 +124,7 @@ def _by_programme(worth: Array, share: Array) -> tuple[Array, Array | None]:
     full = np.concatenate([np.full(samples, 1 / samples), share])
     # one of the constraints follows from the others
     found = linprog(1 - worth.ravel(), A_eq=np.vstack([rows, columns])[:-1], b_eq=full[:-1], method="highs")
-    if found.eqlin.marginals is None:  # it was not solved: the soft minimum comes near, too
+    if found.x is None:  # it was not solved: the soft minimum comes near, too
         return _by_newton(worth, share), None
     return np.append(found.eqlin.marginals[samples:], 0.0), found.x.reshape(samples, classes).argmax(axis=1)
 
