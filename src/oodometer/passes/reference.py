@@ -18,12 +18,14 @@ from .reference_parts import gather_parts
 from .reference_sample import (
     MOST_ROWS,
     MOST_VALUES,
+    SLACK,
     Gathered,
     Keyed,
     Reference,
     below,
     can_be_judged,
     keys_of,
+    labelled_rows,
     most,
     smallest,
     width,
@@ -32,7 +34,6 @@ from .reference_sample import (
 __all__ = ["FEW_ROWS", "Gathered", "Reference", "ReferenceSource", "gather_reference", "read_reference", "width"]
 
 _PART_ROWS = 1 << 17
-_SLACK = 1.25  # how far the limit may be passed before rows are dropped
 FEW_ROWS = 200
 
 
@@ -113,8 +114,7 @@ def _gather_here(
     highest = np.uint64(2**64 - 1)
     for batch in _read_ahead(source, fields, together, progress):
         limit = limit or most(batch, most_rows, most_values)
-        there = batch.verdicts >= 0 if can_be_judged(batch) else np.zeros(len(batch), dtype=bool)
-        known = batch if there.all() else batch.take(there)
+        there, known = labelled_rows(batch)
         unlabelled += len(batch) - len(known)
         if not len(known):
             continue
@@ -125,7 +125,7 @@ def _gather_here(
             continue
         kept.append(below(keys_of(batch, there), known, highest))
         held += len(kept[-1][1])
-        if held > _SLACK * limit:
+        if held > SLACK * limit:
             highest, kept = smallest(kept, limit)
             held = sum(len(r) for _, r in kept)
     return Gathered(tuple(kept), rows, correct, unlabelled, limit, together.whole())

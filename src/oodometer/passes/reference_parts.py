@@ -13,11 +13,10 @@ from ..predictions import Predictions
 from ..store import Part
 from ..store.base import rows_of
 from .folding import Execution
-from .reference_sample import Gathered, below, can_be_judged, keys_of, smallest
+from .reference_sample import SLACK, Gathered, below, keys_of, labelled_rows, smallest
 
 __all__ = ["gather_parts"]
 
-_SLACK = 1.25  # how far the limit may be passed before rows are dropped
 _State = dict[str, Any]
 
 
@@ -38,8 +37,7 @@ class _Share:
         bound = None if self.rows_in_all is None else key_bound(self.limit, self.rows_in_all)
         total: _State = {"kept": [], "rows": 0, "correct": 0, "unlabelled": 0}
         for batch in part.batches(self.fields):
-            there = batch.verdicts >= 0 if can_be_judged(batch) else np.zeros(len(batch), dtype=bool)
-            known = batch if there.all() else batch.take(there)
+            there, known = labelled_rows(batch)
             total["unlabelled"] += len(batch) - len(known)
             if not len(known):
                 continue
@@ -55,7 +53,7 @@ class _Share:
     def merge(self, a: _State, b: _State) -> _State:
         """Two states as one."""
         out = {name: a[name] + b[name] for name in a}
-        out["kept"] = self._cut(out["kept"], _SLACK)
+        out["kept"] = self._cut(out["kept"], SLACK)
         return out
 
     def _cut(self, kept: list[Any], slack: float) -> list[Any]:

@@ -13,9 +13,21 @@ from ..fields import FIELDS
 from ..inference.folds import scramble
 from ..predictions import Predictions
 
-__all__ = ["Gathered", "Keyed", "Reference", "below", "can_be_judged", "keys_of", "most", "smallest", "width"]
+__all__ = [
+    "Gathered",
+    "Keyed",
+    "Reference",
+    "below",
+    "can_be_judged",
+    "keys_of",
+    "labelled_rows",
+    "most",
+    "smallest",
+    "width",
+]
 
 MOST_ROWS = 1_000_000
+SLACK = 1.25  # how far the limit may be passed before rows are dropped
 MOST_VALUES = 52_000_000  # numbers kept of a reference: 208 MB of float32
 
 Keyed = tuple[Array | None, Predictions]
@@ -91,6 +103,17 @@ def width(record: Predictions) -> int:
 def can_be_judged(batch: Predictions) -> bool:
     """Whether a batch tells of some rows whether they are right."""
     return batch.correct is not None or (batch.label is not None and batch.has_prediction)
+
+
+def labelled_rows(batch: Predictions) -> tuple[Array, Predictions]:
+    """Where the rows of a batch are labelled, bool, shape (sample,), and these rows; the batch itself where all are.
+
+    >>> there, known = labelled_rows(Predictions.from_arrays(prediction=[0, 1, 1], label=[0, None, 0]))
+    >>> there.tolist(), known.verdicts.tolist()
+    ([True, False, True], [1, 0])
+    """
+    there = batch.verdicts >= 0 if can_be_judged(batch) else np.zeros(len(batch), dtype=bool)
+    return there, batch if there.all() else batch.take(there)
 
 
 def keys_of(batch: Predictions, known: Array) -> Array:
