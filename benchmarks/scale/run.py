@@ -1,6 +1,6 @@
 """The cases of the scale benchmark, measured in turn, round after round.
 
-    python -m benchmarks.scale [--rows 1 20 100] [--rounds 3] [--only WORD] [--clean]
+    python -m benchmarks.scale [--rows 1 20 100] [--rounds 5] [--only WORD] [--clean]
 
 Writes results/scale.json and results/scale.md, and the tables of docs/scale.md. Every figure is of a whole process in a
 fresh interpreter, but for the engines, which are kept for three calls, as a service keeps them. Ratios are taken within
@@ -69,7 +69,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Rows a second, memory and states at scale.")
     parser.add_argument("--rows", type=int, nargs="+", default=[1, 20, 100], help="millions of target rows")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", help="cases whose name holds this word; the results go to the temporary folder")
     parser.add_argument("--clean", action="store_true", help="remove the files afterwards")
     return parser.parse_args()
