@@ -72,9 +72,14 @@ def test_auc_without_labels_is_that_of_scikit_learn_on_the_reference_itself(reco
 
 def test_brier_and_log_loss(record: Predictions) -> None:
     assert record.probabilities is not None
-    assert m.Brier().compute(record).value == pytest.approx(
-        brier_score_loss(record.label, record.probabilities, scale_by_half=False)
-    )
+    assert m.Brier().compute(record).value == pytest.approx(brier_score_loss(record.label, record.probabilities))
+    two = Predictions.from_probabilities(record.probabilities[:, :1] * [1, -1] + [0, 1], label=record.label > 0)
+    found, peer = m.Brier().compute(two), brier_score_loss(two.label, two.probabilities[:, 1])
+    assert [found.value, m.brier_score(two.probabilities, two.label)] == pytest.approx([peer] * 2)
+    assert found.extras["sum_over_classes"] == pytest.approx(2 * peer)
+    parts = found.extras["decomposition"]
+    assert parts["uncertainty"] == pytest.approx(two.label.mean() * (1 - two.label.mean()))
+    assert sum(s * v for s, v in zip((1, -1, 1, 1, -1), parts.values(), strict=True)) == pytest.approx(peer)
     expected = sklearn_log_loss(record.label, record.probabilities)
     assert m.NegativeLogLikelihood().compute(record).value == pytest.approx(expected)
     assert m.log_loss(record.probabilities, record.label) == pytest.approx(expected)

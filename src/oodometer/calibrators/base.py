@@ -19,10 +19,10 @@ __all__ = ["Calibrator", "brier"]
 
 
 def brier(probabilities: Array, label: Array) -> Array:
-    """Multi-class Brier score of each sample: sum_k (p_k - [y = k])^2, shape (sample,)."""
+    """Brier score of each sample: sum_k (p_k - [y = k])^2, half of it where there are two classes; shape (sample,)."""
     squares = np.einsum("nk,nk->n", probabilities, probabilities)
     out: Array = squares - 2 * probabilities[np.arange(len(label)), label] + 1
-    return out
+    return out / 2 if probabilities.shape[1] == 2 else out
 
 
 def _check(found: Any, rows: int) -> None:

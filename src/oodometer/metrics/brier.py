@@ -33,21 +33,27 @@ def _row_scores(probabilities: Array, label: Array) -> Array:
 
 
 def brier_score(probabilities: Any, label: Any) -> float:
-    """Multi-class Brier score, mean_i sum_k (p_ik - [y_i = k])^2, between 0 (best) and 2.
+    """Brier score: of two classes mean_i (p_i1 - y_i)^2, at most 1; of more mean_i sum_k (p_ik - [y_i = k])^2, to 2.
 
-    ``probabilities`` of shape (sample, class), rows summing to 1; ``label``, integer classes of shape (sample,).
+    ``probabilities`` of shape (sample, class), rows summing to 1; ``label``, integer classes of shape (sample,). The
+    convention is that of scikit-learn's ``brier_score_loss``; the sum over both of two classes is twice the score.
 
     Raises `InputError` for arrays that hold no probabilities or no known classes. Source: Brier (1950).
 
-    >>> round(brier_score([[0.8, 0.2], [0.4, 0.6]], [0, 0]), 3)  # (0.04 + 0.04 + 0.36 + 0.36) / 2
-    0.4
+    >>> round(brier_score([[0.8, 0.2], [0.4, 0.6]], [0, 0]), 3)  # (0.04 + 0.36) / 2
+    0.2
     """
     checked = check_probabilities(probabilities)
     codes = encode(label, tuple(range(checked.shape[1])), "label")
     check_length(len(checked), len(codes), "label")
     if not len(codes) or (codes < 0).any():
         raise InputError("a known class for every sample", got="null", remedy="drop the row", column="label")
-    return float(_row_scores(checked, codes).mean())
+    return _scale(checked.shape[1]) * float(_row_scores(checked, codes).mean())
+
+
+def _scale(events: int) -> float:
+    """Factor of the sum over the classes: what one of two classes lacks the other has, so that each counts half."""
+    return 0.5 if events == 2 else 1.0
 
 
 def _candidate_row_scores(probabilities: Ragged, label: Array) -> Array:
@@ -151,7 +157,14 @@ class BrierState:
     @property
     def form(self) -> str:
         """Which score it is: "binary", "candidates" or "multiclass"."""
-        return "binary" if self.binary else "candidates" if len(self.counts) == 1 else "multiclass"
+        if self.binary or len(self.counts) == 2:
+            return "binary"
+        return "candidates" if len(self.counts) == 1 else "multiclass"
+
+    @property
+    def scale(self) -> float:
+        """Factor that makes the score, and its parts, of the sum over the events."""
+        return _scale(len(self.counts))
 
     def __add__(self, other: BrierState) -> BrierState:
         """Sum of both."""
@@ -167,7 +180,7 @@ class BrierState:
 
     def decomposition(self) -> dict[str, float]:
         """The five parts, which add up to the score with signs + - + + - in this order."""
-        n = self.rows
+        n = self.rows / self.scale
         size = np.maximum(self.counts, 1)
         forecast, outcome = self.forecasts / size, self.outcomes / size
         total = self.counts.sum(axis=1, keepdims=True)  # n for each class; candidates are more than rows
@@ -186,8 +199,10 @@ class BrierState:
 @final
 @register("metric")
 class Brier(Metric[BrierState, Measure]):
-    """Brier score: sum of squares over the classes, or over the candidates of each sample (softmax of their scores), or
-    (confidence - correct)^2 where only those two are known.
+    """Brier score: (p - y)^2 of one of two classes; the sum of squares over more classes, or over the candidates of
+    each sample (softmax of their scores); (confidence - correct)^2 where only those two are known.
+
+    As in scikit-learn (``brier_score_loss``); of two classes ``sum_over_classes`` is twice the value.
 
     The extra ``decomposition`` is Murphy's, class by class over 15 bins of equal width, with the two terms
     for what varies inside a bin (Stephenson, Coelho and Jolliffe 2008), so that it adds up exactly:
@@ -197,7 +212,7 @@ class Brier(Metric[BrierState, Measure]):
     >>> from oodometer import Predictions
     >>> b = Brier().compute(Predictions.from_probabilities([[0.8, 0.2], [0.4, 0.6]], label=[0, 0]))
     >>> round(b.value, 3), round(b.extras["decomposition"]["uncertainty"], 3), b.extras["form"]
-    (0.4, 0.0, 'multiclass')
+    (0.2, 0.0, 'binary')
     """
 
     name = "brier"
@@ -222,9 +237,9 @@ class Brier(Metric[BrierState, Measure]):
         n = state.rows
         if not n:
             raise NotApplicable("needs at least one labelled row")
-        top = 1.0 if state.binary else 2.0
-        value = min(state.total / n, top)
-        spread = state.squares / n - value * value
+        top = 1.0 if state.form == "binary" else 2.0
+        value = min(state.scale * state.total / n, top)
+        spread = state.scale**2 * state.squares / n - value * value
         # of equal scores only rounding is left, more or less of it by the order of the sums: that is no spread
         variance = spread / n if spread > 1e-6 * max(value * value, 1e-12) else 0.0
         if variance > 0 and n >= 30:
@@ -233,4 +248,6 @@ class Brier(Metric[BrierState, Measure]):
         else:
             lower, upper = from_influence(value / top, variance / top**2, n, 0, level)
             ends = (lower * top, upper * top)
-        return measure(value, ends, level, "asymptotic", form=state.form, decomposition=state.decomposition())
+        both = {"sum_over_classes": 2 * value} if state.scale != 1 else {}
+        parts = state.decomposition()
+        return measure(value, ends, level, "asymptotic", form=state.form, decomposition=parts, **both)
