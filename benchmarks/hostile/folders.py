@@ -152,6 +152,39 @@ _where("a condition that holds of no row", "prob_cat > 2", ("expected rows where
 _where("what is no condition", "prob_cat about 5", ("expected a condition such as", "'prob_cat about 5'"))
 
 
+_where("two conditions by another sign", "prob_cat > 0.1 && prob_dog > 0.1", ("'&&' at character 16", "and"))
+_where(
+    "two conditions of which one is enough", "prob_cat > 0.1 or prob_dog > 0.1", ("'or' at character 16", "in (a, b)")
+)
+_where("a comparison of another language", "label !== cat", ("'!==' at character 7",))
+_where("a condition and a comment", "prob_cat > 0.1 # sure", ("'#' at character 16",))
+_where("a column beside a column", "prob_cat > prob_dog", ("prob_dog is a column", "with values"))
+
+
+def _dated(name: str, condition: str, must: str, words: Any, days: Any = None) -> None:
+    @trial(FOLDERS, name, f'`--where "{condition}"`', must, words, ("csv",) if must == SAME else FORMS)
+    def _(kit: Kit, form: str) -> Call:
+        home = kit.path("dated")
+        home.mkdir(exist_ok=True)
+        columns = kit.target()
+        rows = len(columns["label"])
+        kit.put(f"dated/a.{form}", {**columns, "day": [days or "2026-01-10"] * rows})
+        other = {**columns, "prob_cat": columns["prob_dog"], "prob_dog": columns["prob_cat"]}
+        kit.put(f"dated/b.{form}", {**other, "day": ["2026-01-12"] * rows})
+        return kit.estimate(None, home, "--where", condition)
+
+
+_dated("two days in one condition", "day >= 2026-01-09 and day < 2026-01-12", SAME, ())
+_dated("a day in another form", "day < 12.01.2026", REFUSED, ("day holds dates", "'12.01.2026'", "2026-01-31"))
+_dated(
+    "a day beside days in another form",
+    "day < 2026-01-12",
+    REFUSED,
+    ("a.", "row 1", "column day", "ISO 8601", "'10.01.2026'"),
+    "10.01.2026",
+)
+
+
 @trial(
     FOLDERS, "a damaged file in a folder that a condition leaves out", "`day=1/c.csv`, `day != 1`", SAME, (), ("csv",)
 )

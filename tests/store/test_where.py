@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from benchmarks.conditions import FORMS as FORMS_ASKED
+from benchmarks.conditions import differing
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -254,7 +257,7 @@ def test_a_column_of_the_file_counts_more_than_its_folder(tmp_path: Path) -> Non
         ("age > '5'", "the column age holds numbers, got '5'"),
         (
             "site > 5",
-            "the column site holds texts, got '5' in the condition 'site > 5'; put a text in quotes: site > '5'",
+            "got '5' in the condition 'site > 5'; put a text in quotes: site > '5'",
         ),
         ("time > soon", "the column time holds times, got 'soon'"),
         ("prob_1 > much", "the column prob_1 holds numbers, got 'much'"),
@@ -279,6 +282,156 @@ def test_what_cannot_be_asked_is_one_line(form: str, where: str, said: str, tmp_
 def test_what_is_no_condition(text: str) -> None:
     with pytest.raises(UsageError, match='expected a condition such as "day >= 2026-11-01"'):
         parse_where(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "sign", "at"),
+    [
+        ("day > 2026-01-10 && n < 2", "'&&'", 18),
+        ("n > 1 or n < -1", "'or'", 7),
+        ("n !== 1", "'!=='", 3),
+        ("n => 1", "'=>'", 3),
+        ("n ≥ 1", "'≥'", 3),
+        ("n > 1 # a comment", "'#'", 7),
+        ("n > 1 -- a comment", "'--'", 7),
+        ("n > 1;", "';'", 6),
+        ("n > 1, n < 3", "','", 6),
+        ("day > 10 January 2026", "'January'", 10),
+        ("site = a b", "'b'", 10),
+        ("site = no*", "'*'", 10),
+        ("site = “north”", "'“'", 8),
+        ("not site = north", "'not'", 1),
+        ("1 < n < 3", "'<'", 7),
+        ("n > 1 and", "the end", None),
+        ("n > 1 and and n < 3", "'and'", 11),
+        ("site in [a, b]", "'['", 9),
+        ("site in (a b)", "'b'", 12),
+        ("site not = a", "'='", 10),
+        ("n > 1 n < 3", "'n'", 7),
+        ("(n > 1)", "'('", 1),
+        ("n > $x", "'$'", 5),
+    ],
+)
+def test_the_sign_that_is_not_understood_is_named(text: str, sign: str, at: int | None) -> None:
+    where = re.escape(sign) + ("" if at is None else f" at character {at}")
+    with pytest.raises(UsageError, match=rf"got .*: {where} is not understood; "):
+        parse_where(text)
+
+
+DAYS = pa.array([datetime.date(2026, 1, 1 + i // 7) for i in range(120)])
+
+
+def dated(path: Path, written: Callable[[datetime.date], Any] = str) -> Path:
+    """120 rows, seven a day from the first of January."""
+    days = [written(day) for day in DAYS.to_pylist()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return write(pa.table({"confidence": np.full(120, 0.5), "row": np.arange(120), "day": days}), path)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "written",
+    [str, lambda d: d, lambda d: f"{d}T00:00:00Z", lambda d: f"{d} 01:00:00+01:00"],
+    ids=["text", "date", "zone", "other zone"],
+)
+@pytest.mark.parametrize("quote", ["", "'", '"'])
+def test_days_are_compared_as_days(
+    form: str, written: Callable[[datetime.date], Any], quote: str, tmp_path: Path
+) -> None:
+    path = dated(tmp_path / f"a.{form}", written)
+    for where, rows in (
+        (f"day >= {quote}2026-01-10{quote} and day < {quote}2026-01-12{quote}", range(63, 77)),
+        (f"day = {quote}2026-01-10{quote}", range(63, 70)),
+        (f"day in ({quote}2026-01-10T00:00{quote}, 2026-01-11)", range(63, 77)),
+        (f"day >= {quote}2026-01-10T01:00+01:00{quote} and day < '2026-01-11 01:00+01:00'", range(63, 70)),
+        (f"day != {quote}2026-01-01{quote}", range(7, 120)),
+    ):
+        found = as_source(path, extra_columns=["row"], where=where).read().columns["row"]
+        assert found.tolist() == list(rows), where
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "value",
+    [
+        "10.01.2026",
+        "2026/01/10",
+        "01/10/2026",
+        "20260110",
+        "2026-01",
+        "2026",
+        "'10 Jan 2026'",
+        "2026-02-30",
+        "soon",
+        "today",
+        "2026-1-9",
+        "2026-01-10T12:00Uhr",
+    ],
+)
+def test_a_day_in_another_form_is_refused(form: str, value: str, tmp_path: Path) -> None:
+    value = value.replace("_", " ")
+    for written in (str, lambda d: d):
+        path = dated(tmp_path / f"a.{form}", written)
+        for sign in (">=", "<", "!=") if value != "soon" else (">=", "<"):
+            with pytest.raises(UsageError, match=r"the column day holds .*, got .* in the condition .day"):
+                as_source(path, where=f"day {sign} {value}").read()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_days_in_a_column_of_another_form_are_refused(form: str, tmp_path: Path) -> None:
+    path = dated(tmp_path / f"a.{form}", lambda d: d.strftime("%d.%m.%Y"))
+    with pytest.raises(InputError, match=r"row 1: column day: expected a date or time in ISO 8601.*got '01.01.2026'"):
+        as_source(path, where="day >= 2026-01-10").read()
+    with pytest.raises(UsageError, match=r"day holds texts that are no dates in ISO 8601, got '10\.01\.2026'"):
+        as_source(path, where="day >= 10.01.2026").read()
+    assert as_source(path, where="day = 10.01.2026").read().rows == 7
+    mixed = dated(tmp_path / f"b.{form}", lambda d: "unknown" if d.day == 5 else str(d))
+    assert as_source(mixed, where="day != unknown").read().rows == 113
+    assert as_source(mixed, where="day = 2026-01-10").read().rows == 7
+    with pytest.raises(InputError, match=r"row 29: column day: .*got 'unknown'"):
+        as_source(mixed, where="day >= 2026-01-02").read()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_column_is_not_compared_with_a_column(form: str, tmp_path: Path) -> None:
+    path = write(table(), tmp_path / f"a.{form}")
+    for where in ("site != label", "prob_0 > prob_1"):
+        with pytest.raises(UsageError, match=r"is a column, and a condition compares a column with values"):
+            as_source(path, where=where)
+    assert as_source(path, where="site != 'label'").read().rows == 600
+    record = as_source(path, extra_columns=["key"]).read()
+    with pytest.raises(UsageError, match=r"is a column"):
+        as_source(record, where="label = key")
+
+
+def test_classes_of_a_record_are_asked_by_name() -> None:
+    record = Predictions.from_classes(["b", "a", "b"], label=["a", "a", "b"], classes=["b", "a"])
+    assert as_source(record, where="label = a").read().rows == 2
+    assert as_source(record, where="prediction != a and label not in (a)").read().rows == 1
+
+
+def test_no_condition_holds_of_an_empty_cell(tmp_path: Path) -> None:
+    """NaN, which is all that NPZ and some Parquet files have for an empty cell, is one."""
+    cells = np.array([1.0, np.nan, 3.0])
+    np.savez(tmp_path / "a.npz", confidence=[0.5, 0.6, 0.7], x=cells)
+    write(pa.table({"confidence": [0.5, 0.6, 0.7], "x": cells}), tmp_path / "a.parquet")
+    for path in (tmp_path / "a.npz", tmp_path / "a.parquet"):
+        assert as_source(path, where="x != 1").read().confidence.tolist() == [0.7]  # type: ignore[union-attr]
+        assert as_source(path, where="x not in (2, 3)").read().rows == 1
+
+
+def test_true_and_false_in_any_letters(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("confidence,flag\n0.5,True\n0.6,False\n0.7,\n0.8,TRUE\n")
+    assert as_source(path, where="flag = true").read().rows == 2
+    assert as_source(path, where="flag != 'true'").read().rows == 1
+
+
+@pytest.mark.parametrize("form", FORMS_ASKED)
+def test_generated_conditions_leave_the_rows_that_pandas_leaves(form: str) -> None:
+    found = differing(30, (form,), seed=1)
+    assert not any(found["differing"].values()), found["first"]
+    assert found["leave_rows"] > 10
 
 
 def test_written_in_other_ways() -> None:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from ..arguments import checked
 from ..classes import named_classes
 from ..errors import UsageError
+from ..fields import FIELDS
 from ..predictions import Predictions
 from .axes import Axes
 from .base import Source
 from .memory import RecordSource, realigned
 from .opening import open_all
 from .reader_source import ReaderSource
-from .where import Condition, names_in, no_such_column, none_left, parse_where
+from .where import Condition, cells_held, names_in, no_such_column, none_left, parse_where, refuse_columns
 
 __all__ = ["ReaderSource", "as_source", "open_predictions", "read_predictions"]
 
@@ -118,14 +121,17 @@ def _left(record: Predictions, where: Sequence[Condition]) -> Predictions:
     """The rows of a record for which conditions on its columns, or fields with one value a row, hold."""
     if not where:
         return record
-    from .held import cells_held
-
     source, held = RecordSource(record), np.ones(len(record), dtype=bool)
     for one in where:
         if not source.holds(one.column):
             raise no_such_column(one, source.columns, "")
+        refuse_columns(one, source.columns, "")
+        field = FIELDS.get(one.column) if one.column in record.fields else None
         (batch,) = source.raw([one.column])
-        held &= cells_held(batch.column(0), one)
+        cells = batch.column(0)
+        if field is not None and field.cell == "class" and record.classes is not None:
+            cells = pa.array(np.array([*record.classes, None], dtype=object)[getattr(record, one.column)])
+        held &= cells_held(cells, replace(one, kind="any" if field is None else field.kind))
     if not held.any():
         raise none_left(where, record.source)
     return record if held.all() else record.take(np.flatnonzero(held))
