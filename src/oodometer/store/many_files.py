@@ -15,10 +15,11 @@ from ..fields import FIELDS
 from .base import Each, no_rows
 from .columns import WIDE, Kind, Layout
 from .files import Stamp
+from .held import partition_holds
 from .listing import partition_of
 from .reader import Piece, Reader, TableReader
 from .text_reader import TextReader, counted
-from .where import Condition, none_left, partition_holds
+from .where import Condition, none_left
 
 __all__ = ["ManyFiles", "PartitionReader", "open_files"]
 

@@ -16,9 +16,10 @@ from .base import rows_of_a_part
 from .bounds import check_unpacked
 from .columns import Kind
 from .files import Stamp, translated
+from .held import cells_held
 from .places import is_remote, open_remote
 from .reader import Piece, TableReader
-from .where import Condition, cells_held
+from .where import Condition
 
 __all__ = ["GROUP_ROWS", "META", "ParquetReader", "stated_classes", "write"]
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from ..arguments import checked
 from ..classes import named_classes
@@ -20,7 +19,7 @@ from .base import Source
 from .memory import RecordSource, realigned
 from .opening import open_all
 from .reader_source import ReaderSource
-from .where import Condition, cells_held, names_in, no_such_column, none_left, parse_where, refuse_columns
+from .where import Condition, names_in, no_such_column, none_left, parse_where, refuse_columns
 
 __all__ = ["ReaderSource", "as_source", "open_predictions", "read_predictions"]
 
@@ -121,6 +120,10 @@ def _left(record: Predictions, where: Sequence[Condition]) -> Predictions:
     """The rows of a record for which conditions on its columns, or fields with one value a row, hold."""
     if not where:
         return record
+    import pyarrow as pa
+
+    from .held import cells_held
+
     source, held = RecordSource(record), np.ones(len(record), dtype=bool)
     for one in where:
         if not source.holds(one.column):
