@@ -46,8 +46,13 @@ class ClassMetric:
         """Whether it asks for the probabilities of the classes."""
         return self.base in _BY_SCORE
 
+    @property
+    def zero_over_zero(self) -> bool:
+        """Whether 0/0 counts as 0, with all possible values as its interval: so it is of all but areas and pay-offs."""
+        return not self.needs_scores and self.payoff is None
+
     def __call__(self, expected: ExpectedClasses, positive: int = 1) -> Array:
-        """The value, axes (...) as the leading ones of ``expected``; NaN where it is undefined."""
+        """The value, axes (...) as the leading ones of ``expected``; NaN where it is undefined (0/0)."""
         return np.asarray(np.clip(self._value(expected, positive), *self.bounds))  # rounding may have left them
 
     def _value(self, expected: ExpectedClasses, positive: int) -> Array:
@@ -55,26 +60,30 @@ class ClassMetric:
             if expected.confusion is None:
                 raise NotApplicable("`expected_value` needs each pair of classes, which are too many here")
             return of.expected_value(expected.confusion, self.payoff)
-        whole = _OF_ALL.get(self.base)
+        margins = expected.margins
+        at = self.about(margins.support.shape[-1], positive)
+        whole = _OF_ALL.get(self.base if at is not None else f"macro_{self.base}", _OF_ALL.get(self.base))
         if whole is not None:
-            return np.asarray(whole(expected.margins))
-        per_class = self._of_classes(expected)
-        classes = per_class.shape[-1]
-        at = positive if self.at is None and classes == 2 else self.at
-        if at is not None:
-            found: Array = per_class[..., at]
-            return found
-        # a class that is neither predicted nor there says nothing, nor does a curve without both sides
-        used = np.isfinite(per_class) & (expected.margins.support + expected.margins.predicted >= 0.5)
-        total = np.where(used, per_class, 0.0).sum(axis=-1)
-        return of.ratio(total, used.sum(axis=-1))
-
-    def _of_classes(self, expected: ExpectedClasses) -> Array:
-        if self.base not in _BY_SCORE:
-            return np.asarray(_BY_CLASS[self.base](expected.margins, 0.0))
-        if expected.positives is None:
+            return np.asarray(whole(margins))
+        if self.base in _BY_SCORE and expected.positives is None:
             raise NotApplicable(f"`{self.base}` needs `probabilities`")
-        return np.asarray(_BY_SCORE[self.base](expected.positives, expected.negatives))
+        by_score = self.base in _BY_SCORE
+        per_class: Array = (
+            _BY_SCORE[self.base](expected.positives, expected.negatives)
+            if by_score
+            else _BY_CLASS[self.base](margins, np.nan)
+        )
+        if at is not None:
+            return np.asarray(per_class[..., at])
+        # a class that is neither predicted nor there says nothing, nor does a curve without both sides
+        used = np.isfinite(per_class) & (margins.support + margins.predicted >= 0.5)
+        return of.ratio(np.where(used, per_class, 0.0).sum(axis=-1), used.sum(axis=-1))
+
+    def about(self, classes: int, positive: int) -> int | None:
+        """Position of the one class that it is about; None where it is of all of them."""
+        if self.base not in _OF_ONE_CLASS or self.at is not None or classes != 2:
+            return self.at
+        return positive
 
 
 _OF_ALL: dict[str, Callable[[Any], Array]] = {

@@ -11,7 +11,6 @@ from ..arrays import Array
 from ..calibrators.block_rates import fit_block_rates
 from ..errors import NotApplicable
 from ..inference.decision_metrics import Margins
-from ..inference.folds import seeded_sample
 from ..inference.row_sample import RowSample
 from ..predictions import Predictions
 from .base import Sums
@@ -165,7 +164,8 @@ def drawn_truth(counts: Sums, many: int, rng: np.random.Generator) -> ExpectedCl
 class LabelledRows(NamedTuple):
     """Rows of a reference: predicted and true class, shape (sample,), and the bin of each class's probability.
 
-    ``bins`` has axes (sample, class), or is None without probabilities; ``width`` is the number of bins.
+    ``bins`` has axes (sample, class), or is None without probabilities; ``width`` is the number of bins. ``weight`` is
+    how many rows of the reference each stands for, shape (sample,).
     """
 
     predicted: Array
@@ -173,6 +173,13 @@ class LabelledRows(NamedTuple):
     bins: Array | None
     classes: int
     width: int
+    weight: Array
+
+    @property
+    def shares(self) -> Array:
+        """Share of each true class in the reference, shape (class,)."""
+        out: Array = np.bincount(self.label, self.weight, self.classes) / self.weight.sum()
+        return out
 
     @property
     def coarse(self) -> LabelledRows:
@@ -183,10 +190,34 @@ class LabelledRows(NamedTuple):
 
 
 def labelled_rows(own: Predictions) -> LabelledRows:
-    """At most 20,000 rows of a labelled record, a seeded sample; `NotApplicable` where true classes are unknown."""
+    """At most 20,000 rows of a labelled record, a seeded sample; `NotApplicable` where true classes are unknown.
+
+    Of each pair of true and predicted class as many as the root of its rows asks for, with the weight that gives the
+    pair all of its rows: a class of one row in a thousand is there whole, and pairs count as in the reference itself.
+    """
     most = max(min(_MOST_ROWS, _MOST_VALUES // max(own.num_classes, 1)), 1_000)
-    record = own if len(own) <= most else own.take(seeded_sample(len(own), most))
-    return _rows_of(record, record.predicted, record.label, record.probabilities)
+    if len(own) <= most or own.label is None or not own.num_classes or (own.label < 0).any():
+        return _rows_of(own, own.predicted, own.label, own.probabilities)
+    pair, size = _pairs(own.label, own.predicted, own.num_classes)
+    low, high = 0.0, float(most)
+    for _ in range(40):
+        factor = (low + high) / 2
+        kept = np.minimum(size, np.ceil(factor * np.sqrt(size)))
+        low, high = (factor, high) if kept.sum() <= most else (low, factor)
+    kept = np.minimum(size, np.maximum(np.ceil(low * np.sqrt(size)), 1))
+    order = np.random.default_rng([len(own), most]).permutation(len(own))
+    order = order[np.argsort(pair[order], kind="stable")]
+    rank = np.arange(len(own)) - (np.cumsum(size) - size)[pair[order]]
+    at = np.sort(order[rank < kept[pair[order]]])
+    few = own.take(at)
+    weight = (size / np.maximum(kept, 1))[pair[at]]
+    return _rows_of(few, few.predicted, few.label, few.probabilities)._replace(weight=weight)
+
+
+def _pairs(label: Array, predicted: Array, classes: int) -> tuple[Array, Array]:
+    """The pair of true and predicted class of each row, and the rows of every pair."""
+    pair = label.astype(np.int64) * classes + predicted
+    return pair, np.bincount(pair, minlength=classes * classes)
 
 
 def rows_like(sample: RowSample, own: Predictions) -> LabelledRows:
@@ -198,7 +229,13 @@ def rows_like(sample: RowSample, own: Predictions) -> LabelledRows:
     if not np.array_equal(same.keys, sample.keys):
         raise NotApplicable("needs the reference's rows as they were before calibration")
     fields = {name: same.arrays[name][sample.content_order] for name in names}
-    return _rows_of(own, fields["predicted"], fields["label"], fields.get("probabilities"))
+    rows = _rows_of(own, fields["predicted"], fields["label"], fields.get("probabilities"))
+    if len(own) == len(rows.label) or own.label is None:
+        return rows
+    # the sample's pairs of true and predicted class get the shares that they have in all rows
+    pair, few = _pairs(rows.label, rows.predicted, rows.classes)
+    weight = (_pairs(own.label, own.predicted, rows.classes)[1] / np.maximum(few, 1))[pair]
+    return rows._replace(weight=weight * (len(weight) / weight.sum()))
 
 
 def _rows_of(record: Predictions, predicted: Array, label: Array | None, probabilities: Array | None) -> LabelledRows:
@@ -210,14 +247,16 @@ def _rows_of(record: Predictions, predicted: Array, label: Array | None, probabi
         raise NotApplicable(f"tells the accuracy alone where there are more than {MOST_CLASSES} classes")
     bins = None if probabilities is None else class_bins(probabilities).astype(np.int32)
     return LabelledRows(
-        predicted.astype(np.int64), label.astype(np.int64), bins, record.num_classes, score_bins(record)
-    )
+        predicted.astype(np.int64), label.astype(np.int64), bins, record.num_classes, score_bins(record),
+        np.ones(len(label)),
+    )  # fmt: skip
 
 
 def rates_of_rows(rows: LabelledRows, weights: Array) -> ClassRates:
     """`class_rates` of weighted rows, which count for as many as are effective: (sum w)^2 / sum w^2."""
     assert rows.bins is not None
-    w = weights * (weights.sum() / np.square(weights).sum())
+    w = weights * rows.weight
+    w = w * (w.sum() / np.square(w).sum())
     classes, width = rows.classes, rows.width
     each, right = np.arange(len(w)), rows.predicted == rows.label
 
@@ -281,9 +320,11 @@ def reweighted(
 ) -> Expectation:
     """The reference's rows under weights, shape (sample,), as so many target rows, and ``draws`` replicates of both.
 
-    ``factors``, shape (replicate, class), are what the weights are multiplied by in each replicate, by true class; the
-    expectation itself takes the first line, the replicates take the others.
+    Each row has its own weight besides, and varies as the rows that it stands for. ``factors``, shape (replicate,
+    class), are what the weights are multiplied by in each replicate, by true class; the expectation itself takes the
+    first line, the replicates take the others.
     """
+    weights = weights * rows.weight
     first = weights if factors is None else weights * factors[0][rows.label]
     expected = expected_of_rows(rows, first * (target_rows / max(float(first.sum()), 1e-300)))
     if not draws:
@@ -292,7 +333,8 @@ def reweighted(
     by_class = np.ones((draws, rows.classes)) if factors is None else factors[1:]
     if rows.classes == 2:
         return Expectation(expected, _redrawn_table(coarse, weights, by_class, target_rows, rng))
-    drawn = weights * by_class[:, rows.label] * rng.exponential(size=(len(by_class), len(weights)))
+    drawn = weights * by_class[:, rows.label]
+    drawn = drawn * rng.gamma(rows.weight, 1 / rows.weight, drawn.shape)
     return Expectation(expected, expected_of_rows(coarse, rng.poisson(_scaled(drawn, target_rows)).astype(np.float64)))
 
 
@@ -312,7 +354,7 @@ def _redrawn_table(
     width = rows.width if rows.bins is not None else 1
     second = rows.bins[:, 1] if rows.bins is not None else 0
     code = (rows.label * 2 + rows.predicted) * width + second
-    total, squares = (np.bincount(code, w, 4 * width) for w in (weights, np.square(weights)))
+    total, squares = (np.bincount(code, w, 4 * width) for w in (weights, np.square(weights) / rows.weight))
     full = np.flatnonzero(total > 0)
     scale = squares[full] / total[full]
     table = np.zeros((len(by_class), 4 * width))

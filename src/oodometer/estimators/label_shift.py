@@ -97,8 +97,7 @@ class LabelShift(LabelCountEstimator):
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
         """The reference's rows, each class with its new share."""
         label_counts, rows = self._label_counts, self._labelled
-        shares = np.bincount(rows.label, minlength=rows.classes) / len(rows.label)
-        inverse = np.divide(1.0, shares, out=np.zeros(rows.classes), where=shares > 0)
+        inverse = np.divide(1.0, rows.shares, out=np.zeros(rows.classes), where=rows.shares > 0)
         if not draws:
             prior = fit_prior(conditionals(label_counts), state["counts"][None], label_counts.prior[None])[0]
             factors = prior[None]

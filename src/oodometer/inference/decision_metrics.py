@@ -76,6 +76,11 @@ def _mean(values: Array, used: Array) -> Array:
     return ratio(np.where(used, values, 0.0).sum(axis=-1), used.sum(axis=-1))
 
 
+def _occurs(counts: Array) -> Array:
+    """Which classes a mean goes over: of expected counts, half a sample is the least that counts as one."""
+    return np.asarray(counts >= 0.5)
+
+
 def _between(values: Array, low: float = 0.0) -> Array:
     """The values, moved by rounding only, so that they lie between ``low`` and 1."""
     return np.asarray(np.clip(values, low, 1.0))
@@ -139,7 +144,7 @@ def macro_precision(confusion: Any) -> Array:
     0.9
     """
     _, support, predicted = _margins(confusion)
-    return _mean(class_precision(confusion, 0.0), support + predicted > 0)
+    return _mean(class_precision(confusion, 0.0), _occurs(support + predicted))
 
 
 def macro_recall(confusion: Any) -> Array:
@@ -149,7 +154,7 @@ def macro_recall(confusion: Any) -> Array:
     0.875
     """
     _, support, _ = _margins(confusion)
-    return _mean(class_recall(confusion, 0.0), support > 0)
+    return _mean(class_recall(confusion, 0.0), _occurs(support))
 
 
 def macro_f1(confusion: Any) -> Array:
@@ -159,7 +164,7 @@ def macro_f1(confusion: Any) -> Array:
     0.873
     """
     _, support, predicted = _margins(confusion)
-    return _mean(class_f1(confusion, 0.0), support + predicted > 0)
+    return _mean(class_f1(confusion, 0.0), _occurs(support + predicted))
 
 
 def balanced_accuracy(confusion: Any) -> Array:

@@ -19,10 +19,10 @@ __all__ = ["PerClass"]
 class PerClass(OneVsRestMetric[list[dict[str, Any]]]):
     """A table with one row a class: support, predicted, precision, recall, F1 and, with probabilities, ROC AUC.
 
-    precision = hits / predicted, recall = hits / support, F1 = 2 hits / (support + predicted); None where the
-    divisor is 0. Given how many samples are predicted as the class (are of the class; are either), hits are
-    binomial, so all three have Clopper-Pearson intervals, that of F1 by F1 = 2q / (1 + q) with
-    q = hits / (support + predicted - hits).
+    precision = hits / predicted, recall = hits / support, F1 = 2 hits / (support + predicted); where the divisor is 0
+    they are 0, as in scikit-learn, and the interval is (0, 1). Given how many samples are predicted as the class (are
+    of the class; are either), hits are binomial, so all three have Clopper-Pearson intervals, that of F1 by
+    F1 = 2q / (1 + q) with q = hits / (support + predicted - hits).
     `roc_auc` is that of the class's probability against all other rows. Source: Sokolova and Lapalme (2009).
 
     >>> from oodometer import Predictions
@@ -44,15 +44,15 @@ class PerClass(OneVsRestMetric[list[dict[str, Any]]]):
         counted = state.confusion
         hits, support, predicted = counted.hits, counted.support, counted.predicted
         either = support + predicted - hits
-        columns: dict[str, list[Interval | None]] = {}
+        columns: dict[str, list[Interval]] = {}
         for name, trials in (("precision", predicted), ("recall", support), ("f1", either)):
             lower, upper = clopper_pearson_many(hits, trials, level)
             share = hits / trials.clip(1)
             if name == "f1":
                 lower, upper, share = (2 * q / (1 + q) for q in (lower, upper, share))
             columns[name] = [
-                Interval(float(v), min(float(a), float(v)), max(float(b), float(v)), level, "exact") if n else None
-                for v, a, b, n in zip(share, lower, upper, trials, strict=True)
+                Interval(float(v), min(float(a), float(v)), max(float(b), float(v)), level, "exact")
+                for v, a, b in zip(share, lower, upper, strict=True)
             ]
         return [
             {

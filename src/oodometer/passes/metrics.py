@@ -10,17 +10,21 @@ from typing import Any
 import numpy as np
 
 from .. import plugins
+from ..arrays import Array
+from ..classes import ClassNames
+from ..errors import NotApplicable
 from ..estimators import Estimator, Sums
 from ..estimators.class_counts import count_classes
 from ..estimators.class_metrics import ClassMetric, metric_name, values_of
-from ..estimators.expected_classes import Expectation, drawn_truth, known_classes
-from ..intervals import from_spread
+from ..estimators.expected_classes import Expectation, ExpectedClasses, drawn_truth, known_classes
+from ..inference.decision_metrics import Margins
+from ..intervals import clopper_pearson, from_spread
 from ..predictions import Predictions
-from ..registry import known, those
+from ..registry import create, known, those
 from ..results import Estimate, Interval, Skipped
 from .guarding import Failed, guarded, unless_failed
 
-__all__ = ["COUNTS", "MetricPlan", "MetricsAsked", "fit_metrics", "measured_metrics", "metric_methods"]
+__all__ = ["COUNTS", "MetricPlan", "MetricsAsked", "fit_metrics", "measured_metrics", "metric_methods", "predicted_of"]
 
 COUNTS = "class counts"
 _DRAWS = 60  # enough for a spread
@@ -61,7 +65,8 @@ class MetricPlan:
     ----------
     metrics : what was asked for. positive : position of the positive one of two classes.
     methods : name -> fitted method that can `expect`. skipped : why others cannot.
-    reference : name of a metric -> what was measured on the reference. rows : of the reference.
+    reference : name of a metric -> what was measured on the reference.
+    classes : their names. support : labelled rows of the reference by true class.
     """
 
     metrics: tuple[ClassMetric, ...]
@@ -71,6 +76,48 @@ class MetricPlan:
     level: float = 0.95
     seed: int = 0
     skipped: tuple[Skipped, ...] = field(default=())
+    classes: ClassNames = ()
+    support: tuple[int, ...] = ()
+
+    def why_not(self, metric: ClassMetric, predicted: Array) -> str | None:
+        """Why the reference cannot tell a metric of a target with these predicted classes; None where it can.
+
+        Of a class without a labelled reference row nobody knows how often it is found, or taken for another one.
+        """
+        missing = [k for k, rows in enumerate(self.support) if not rows]
+        at = metric.about(len(self.support), self.positive)
+        if metric.base == "expected_value" or not missing:
+            return None
+        if at is None:
+            missing = [k for k in missing if len(self.support) == 2 or predicted[k]]
+        elif at not in missing and (metric.base == "recall" or sum(map(bool, self.support)) > 1):
+            return None
+        elif at in missing:
+            missing = [at]
+        if not missing:
+            return None
+        names = ", ".join(repr(self.classes[k]) for k in missing[:3]) + (", ..." if len(missing) > 3 else "")
+        return f"no labelled reference row is of class {names}; add some, or leave {metric.name} out"
+
+    def settled(self, metric: ClassMetric, predicted: Array) -> tuple[float, str] | None:
+        """The value, and why, where the predicted classes of a target settle it, whatever the labels are."""
+        at = metric.about(len(predicted), self.positive)
+        taken = np.flatnonzero(predicted)
+        if at is None and metric.base in ("mcc", "cohen_kappa") and len(taken) == 1:
+            return (
+                0.0,
+                f"every row is predicted as {self.classes[taken[0]]!r}: no better than chance, which counts as 0",
+            )
+        if at is None or metric.needs_scores or not len(taken):
+            return None
+        name = repr(self.classes[at])
+        if metric.base == "precision" and not predicted[at]:
+            return 0.0, f"no row is predicted as {name}: 0/0, which counts as 0, as in scikit-learn"
+        if metric.base in ("recall", "f1", "specificity") and not predicted[at]:
+            return float(metric.base == "specificity"), f"no row is predicted as {name}"
+        if metric.base in ("recall", "specificity") and len(taken) == 1:
+            return float(metric.base == "recall"), f"every row is predicted as {name}"
+        return None
 
     def quick(self) -> MetricPlan:
         """The methods that are quick enough for a hundred simulated targets."""
@@ -117,7 +164,9 @@ class MetricPlan:
             if state is None:
                 continue
             try:
-                found[name] = method.expect(unless_failed(state), counts, draws)
+                made = method.expect(unless_failed(state), counts, draws)
+                drawn = None if made.drawn is None else _as_predicted(made.drawn, predicted_of(states))
+                found[name] = made._replace(expected=_as_predicted(made.expected, predicted_of(states)), drawn=drawn)
             except plugins.FAILURES as error:
                 skipped.append(Skipped(name, plugins.why_failed(name, method, error)))
         return found, skipped
@@ -136,29 +185,55 @@ class MetricPlan:
         """Metric -> estimates of the methods that can tell it, and why some say nothing."""
         found, skipped = self.expectations(states, _DRAWS)
         out: dict[str, list[Estimate]] = {one.name: [] for one in self.metrics}
-        rows = int(states[COUNTS]["rows"])
-        for name, expectation in found.items():
-            for metric in self.metrics:
-                made = self._estimate(name, metric, expectation, rows)
-                if made is not None:
-                    out[metric.name].append(made)
+        rows, predicted = int(states[COUNTS]["rows"]), predicted_of(states)
+        for metric in self.metrics:
+            why = self.why_not(metric, predicted)
+            if why is not None:
+                skipped.append(Skipped(metric.name, why))
+                continue
+            made = [self._estimate(name, metric, expectation, rows) for name, expectation in found.items()]
+            out[metric.name] = [one for one in made if one is not None]
         return out, [*self.skipped, *skipped]
 
     def _estimate(self, name: str, metric: ClassMetric, made: Expectation, rows: int) -> Estimate | None:
         assert made.drawn is not None
         value = values_of([metric], made.expected, self.positive).get(metric.name)
-        if value is None or not np.isfinite(value):
+        if value is None or not (np.isfinite(value) or metric.zero_over_zero):
             return None
         draws = metric(made.drawn, self.positive)
         averaged = metric.at is None and made.expected.margins.hits.shape[-1] > 2
         wider = made.wider.get(metric.base, 1.0) if averaged else 1.0
         centre = float(np.nanmean(draws)) if np.isfinite(draws).any() else float(value)
-        lower, upper = from_spread(centre + (draws - centre) * wider, float(value), self.level, *metric.bounds)
+        if np.isfinite(value):
+            lower, upper = from_spread(centre + (draws - centre) * wider, float(value), self.level, *metric.bounds)
+            low, high = self._least_doubt(metric, made.expected.margins)
+            lower, upper = min(lower, low), max(upper, high)
+        else:
+            value, (lower, upper) = np.zeros(()), metric.bounds
         method = self.methods[name]
         return Estimate(
             method.name, float(value), lower, upper, self.level, "conditional", method.assumes, method.citation,
             rows=rows, warnings=made.warnings,
         )  # fmt: skip
+
+    def _least_doubt(self, metric: ClassMetric, margins: Margins) -> tuple[float, float]:
+        """Ends that the interval of a rate reaches at the least where all trials, or none, are hits: redrawn rows of
+        that kind are all alike, though few of them prove little.
+        """
+        at = metric.about(len(margins.hits), self.positive)
+        if at is None or metric.needs_scores:
+            return metric.bounds[::-1]
+        share = float(metric(ExpectedClasses(margins, None, None), self.positive))
+        if 0 < share < 1:
+            return metric.bounds[::-1]
+        support, known = float(margins.support[at]), float(self.support[at])
+        if metric.base == "specificity":
+            support, known = float(margins.support.sum()) - support, float(sum(self.support)) - known
+        n = min(support, known)
+        if metric.base in ("precision", "f1"):
+            n = float(margins.predicted[at]) if metric.base == "precision" else max(n, float(margins.predicted[at]))
+        low, high = clopper_pearson(share * n, n, self.level)
+        return (2 * low / (1 + low), 2 * high / (1 + high)) if metric.base == "f1" else (low, high)
 
     def truth(self, states: Mapping[str, Any]) -> dict[str, Interval]:
         """Metric -> what the labelled rows of a target say of it; empty without any."""
@@ -177,21 +252,60 @@ class MetricPlan:
         }
 
 
+def predicted_of(states: Mapping[str, Any]) -> Array:
+    """Rows of a target by predicted class."""
+    rows: Array = unless_failed(states[COUNTS])["top"].sum(axis=1)
+    return rows
+
+
+def _as_predicted(expected: ExpectedClasses, predicted: Array) -> ExpectedClasses:
+    """What is expected, with what the target's predicted classes settle: a class that none is taken for has no hit."""
+    hits, support, guessed = expected.margins
+    total = support.sum(axis=-1, keepdims=True)
+    if np.count_nonzero(predicted) == 1:
+        hits, guessed = np.where(predicted > 0, support, 0.0), np.where(predicted > 0, total, 0.0)
+    elif not predicted.all():
+        hits, guessed = np.where(predicted > 0, hits, 0.0), np.where(predicted > 0, guessed, 0.0)
+    return expected._replace(margins=Margins(hits, support, guessed))
+
+
 def measured_metrics(
     metrics: Sequence[ClassMetric], counts: Any, positive: int, level: float, seed: int
 ) -> dict[str, Interval]:
-    """Metric -> its value on the labelled rows that were counted, with the spread of redrawn rows ("asymptotic")."""
+    """Metric -> its value on the labelled rows that were counted, as `evaluate` has it; areas under curves and
+    pay-offs with the spread of redrawn rows ("asymptotic").
+    """
     if isinstance(counts, Failed) or not counts.get("known", 0):
         return {}
-    drawn = drawn_truth(counts, _DRAWS, np.random.default_rng([seed, 0x707]))
+    drawn, expected = drawn_truth(counts, _DRAWS, np.random.default_rng([seed, 0x707])), known_classes(counts)
     out = {}
     for metric in metrics:
-        value = values_of([metric], known_classes(counts), positive).get(metric.name)
-        if value is None or not np.isfinite(value):
+        if metric.zero_over_zero:
+            try:
+                out[metric.name] = _as_evaluated(metric, counts["pairs"], positive, level)
+            except NotApplicable:
+                continue
+        value = values_of([metric], expected, positive).get(metric.name)
+        if metric.name in out or value is None or not np.isfinite(value):
             continue
         lower, upper = from_spread(metric(drawn, positive), float(value), level, *metric.bounds)
         out[metric.name] = Interval(float(value), lower, upper, level, "asymptotic")
     return out
+
+
+def _as_evaluated(metric: ClassMetric, pairs: Array, positive: int, level: float) -> Interval:
+    """The metric of a confusion, by the code of `evaluate`; of one class with all others as the other one."""
+    from ..metrics.confusion import Confusion
+
+    at = metric.about(len(pairs), positive)
+    if at is not None:
+        hits, support, predicted = pairs[at, at], pairs[at].sum(), pairs[:, at].sum()
+        pairs = np.array([[pairs.sum() - support - predicted + hits, predicted - hits], [support - hits, hits]])
+    cells = np.flatnonzero(pairs)
+    made = create("metric", metric.base).finish(
+        Confusion(tuple(range(len(pairs))), cells, pairs.reshape(-1)[cells]), level
+    )
+    return Interval(made.value, made.lower, made.upper, level, made.kind)
 
 
 def fit_metrics(
@@ -215,4 +329,15 @@ def fit_metrics(
                 skipped.append(Skipped(name, f"{plugins.why_failed(name, method, error)} (metrics)"))
     counts = guarded(COUNTS, None, partial(count_classes, own), Sums)
     reference = measured_metrics(asked.metrics, counts, asked.positive, level, seed)
-    return MetricPlan(asked.metrics, asked.positive, methods, reference, level, seed, tuple(skipped))
+    support = () if isinstance(counts, Failed) or "pairs" not in counts else counts["pairs"].sum(axis=1).tolist()
+    return MetricPlan(
+        asked.metrics,
+        asked.positive,
+        methods,
+        reference,
+        level,
+        seed,
+        tuple(skipped),
+        own.classes or (),
+        tuple(support),
+    )

@@ -81,7 +81,7 @@ def finish(
     drawn = figures()
     answer_of = _answers_of(fitted, diagnosis, options)
     answer = answer_of(estimates, whole, by_metric, diagnosis)
-    warnings_of_metrics = check_metrics(plan.metrics, answer.metrics, target.name)
+    warnings_of_metrics = check_metrics(plan.metrics, answer.metrics, skipped, options, target.name)
     headline = answer.headline
     truth = _truth(whole, level)
     sliced, cut = _parts(plan, state, options, answer_of)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from statistics import median
 from typing import Any
 
 from ...arguments import texts
@@ -14,10 +15,11 @@ from ...headline.headline import Evidence
 from ...headline.metric_headline import MetricEvidence, metric_headline
 from ...headline.natural_shifts import NaturalShifts, ShiftSigns
 from ...headline.weighing import TrialWeighting
-from ...passes.metrics import COUNTS, MetricPlan, MetricsAsked, metric_methods
+from ...passes.metrics import COUNTS, MetricPlan, MetricsAsked, metric_methods, predicted_of
 from ...predictions import Predictions
-from ...results import Estimate
+from ...results import Estimate, Interval, Skipped
 from ...results.backtest import Backtest
+from ...results.estimation import Headline
 from ...results.metric import MetricEstimation
 from ..opening import positive_class
 from .options import EstimateOptions
@@ -58,12 +60,26 @@ def asked_metrics(record: Predictions, source: Any, options: EstimateOptions) ->
     return MetricsAsked(metrics, at, methods)
 
 
-def check_metrics(plan: MetricPlan | None, found: Mapping[str, MetricEstimation], target: str | None) -> list[str]:
-    """Warnings about metrics that nothing can be said of; `InputError` where that is all of them."""
+def check_metrics(
+    plan: MetricPlan | None,
+    found: Mapping[str, MetricEstimation],
+    skipped: Sequence[Skipped],
+    options: EstimateOptions,
+    target: str | None,
+) -> list[str]:
+    """Warnings about metrics that nothing can be said of, with the reasons that ``skipped`` holds; `InputError` where
+    an alarm is to be judged by one of them, or where all of them want something else than reference rows of a class.
+    """
     if plan is None:
         return []
+    why = {one.method: one.why for one in skipped}
     missing = [one.name for one in plan.metrics if one.name not in found]
-    if missing and not found:
+    for rule in options.alarm_rules:
+        if rule.metric in missing and rule.metric in why:
+            raise InputError(
+                f"a reference that tells {rule.metric}, which an alarm asks for", got="none", remedy=why[rule.metric]
+            )
+    if missing and not found and not any(name in why for name in missing):
         reasons = "; ".join(f"{s.method}: {s.why}" for s in plan.skipped) or "it is undefined on this target"
         raise InputError(
             f"a target of which {', '.join(missing)} can be estimated",
@@ -71,7 +87,8 @@ def check_metrics(plan: MetricPlan | None, found: Mapping[str, MetricEstimation]
             remedy="`roc_auc` and `average_precision` need probabilities, the others predicted classes",
             file=target,
         )
-    return [f"{name} cannot be estimated here: it is undefined, or needs `probabilities`" for name in missing]
+    undefined = "it is undefined, or needs `probabilities`"
+    return [f"{name} cannot be estimated here: {why.get(name, undefined)}" for name in missing]
 
 
 class MetricAnswers:
@@ -101,7 +118,12 @@ class MetricAnswers:
         truth, out = plan.truth(states), {}
         accuracies = {e.method: e.value for e in estimates}
         for metric in plan.metrics:
-            made = self._headline(metric, by_metric.get(metric.name, ()), accuracies, evidence, signs)
+            said = by_metric.get(metric.name, ())
+            settled = plan.settled(metric, predicted_of(states)) if said else None
+            if settled is not None:
+                made: MetricEstimation | None = _settled(*settled, said, plan.reference.get(metric.name))
+            else:
+                made = self._headline(metric, said, accuracies, evidence, signs)
             if made is not None:
                 out[metric.name] = replace(made, truth=truth.get(metric.name))
         return out
@@ -120,3 +142,12 @@ class MetricAnswers:
         told = MetricEvidence(own, accuracies, signs, reference, metric.bounds)
         headline = metric_headline(metric.base, said, told, self.prior, self.assume)
         return None if headline is None else MetricEstimation(headline, tuple(said), reference)
+
+
+def _settled(value: float, why: str, said: Sequence[Estimate], reference: Interval | None) -> MetricEstimation:
+    """What the predicted classes of the target settle by themselves; all methods then agree on the value."""
+    lower, upper = median(e.lower for e in said), median(e.upper for e in said)
+    interval = Interval(value, min(lower, value), max(upper, value), said[0].level, "exact")
+    trust = "high" if upper - lower < 1 else "none"
+    headline = Headline(interval, "predicted classes", "nothing: the predicted classes settle it", trust, why)
+    return MetricEstimation(headline, tuple(said), reference)
