@@ -56,6 +56,32 @@ def _(kit: Kit, form: str) -> Call:
     return _labels(kit, form, "ID")
 
 
+@trial(JOINS, "a shared column that is no id, turned round", "`mail`, no `--key`", REFUSED, "--key mail", FORMS)
+def _(kit: Kit, form: str) -> Call:
+    return _shared(kit, form, "mail")
+
+
+@trial(JOINS, "the index of a frame, turned round", "an unnamed column, no `--key`", REFUSED, "--key index", FORMS)
+def _(kit: Kit, form: str) -> Call:
+    return _shared(kit, form, "" if form == "csv" else "__index_level_0__")
+
+
+@trial(JOINS, "the index of a frame that is named", "`--key index`", SAME, (), FORMS)
+def _(kit: Kit, form: str) -> Call:
+    return _shared(kit, form, "" if form == "csv" else "__index_level_0__", "--key", "index")
+
+
+def _shared(kit: Kit, form: str, name: str, *more: str) -> Call:
+    """`estimate` with labels turned round, and one column of this name in the target and the labels."""
+    target, columns = kit.target("id", "prob_*"), kit.target("id", "label")
+    own = {name: target.pop("id")}
+    clean = kit.estimate(
+        None, kit.clean("target", target), "--labels", str(kit.clean("labels", kit.target("label"))), clean=None
+    )
+    labels = kit.put(f"labels.{form}", {name: own[name][::-1], "label": columns["label"][::-1]})
+    return kit.estimate(None, kit.put(f"target.{form}", {**own, **target}), "--labels", str(labels), *more, clean=clean)
+
+
 @trial(JOINS, "a key of another name that is named", "`--key id=case`", SAME, (), FORMS)
 def _(kit: Kit, form: str) -> Call:
     return _labels(kit, form, "case", "--key", "id=case")

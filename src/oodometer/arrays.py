@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,44 @@ import numpy as np
 
 from .errors import InputError
 
-__all__ = ["Array", "Coded", "Ragged", "as_cells", "as_numpy", "softmax"]
+__all__ = ["Array", "Coded", "Ragged", "as_cells", "as_numpy", "index_of", "softmax"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def index_of(arrays: Mapping[str, Any]) -> dict[str, Array]:
+    """The index that the pandas objects among some arrays share, level by level under the names that Arrow gives them;
+    empty where there is none, or it only counts rows.
+
+    Raises `InputError` where two of them disagree, so that their places do not tell which rows belong together.
+    """
+    indexed = {name: value.index for name, value in arrays.items() if hasattr(value, "reindex")}
+    chosen = {name: index for name, index in indexed.items() if not _only_counts(index)}
+    for name, index in indexed.items():
+        first, wanted = next(iter(chosen.items()), (name, index))
+        # a new frame counts its rows, which says nothing, unless the other index is the same rows in another order
+        if not index.equals(wanted) and (
+            name in chosen or (len(index) == len(wanted) and not len(index.difference(wanted)))
+        ):
+            rows = range(min(len(index), len(wanted)))
+            row = next((i for i in rows if index[i] != wanted[i]), len(rows))
+            raise InputError(
+                f"the index of {first}" + (f", {wanted[row]!s} here" if row < len(wanted) else ""),
+                got=f"{index[row]!s}" if row < len(index) else "no more rows",
+                row=row + 1,
+                column=name,
+                remedy="give pandas.DataFrame({...}), which joins them by their index, or if they are in one order "
+                f"{name}.to_numpy()",
+            )
+    one = next(iter(chosen.values()), None)
+    if one is None:
+        return {}
+    named = [f"__index_level_{i}__" if name is None else str(name) for i, name in enumerate(one.names)]
+    return {name: one.get_level_values(i).to_numpy() for i, name in enumerate(named)}
+
+
+def _only_counts(index: Any) -> bool:
+    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
 @dataclass(frozen=True, eq=False, slots=True)

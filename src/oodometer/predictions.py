@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import checks, kernels
-from .arrays import Array, Ragged, as_numpy
+from .arrays import Array, Ragged, as_numpy, index_of
 from .assembly import axis_names, check_fields, check_same_axes, joined_cache, picked_cache, shown
 from .candidates import candidate_softmax, top_candidates
 from .classes import ClassNames, named_classes
@@ -117,6 +117,7 @@ class Predictions:
         if not given:
             raise InputError("at least one field", got="none", remedy=f"give one of {', '.join(FIELDS)}", file=source)
         try:
+            index_of(given)  # whose rows belong together
             rows, named, fields, learnt = check_fields(
                 given, None if classes is None else named_classes(classes), positions
             )

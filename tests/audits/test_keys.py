@@ -164,3 +164,93 @@ def test_from_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "--key id=ID" in capsys.readouterr().err
     assert main([*asked, "--key", "id=ID"]) == 0
     assert f"{RIGHT.mean():.4f}" in capsys.readouterr().out
+
+
+ORDER = np.random.default_rng(7).permutation(ROWS)
+MOVED = LABELS[["label"]].iloc[ORDER]
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "is_key"),
+    [
+        ("customer", [f"c{i * 7 % 61}" for i in range(ROWS)], True),
+        ("email", [f"{i}@example.org" for i in range(ROWS)], True),
+        ("timestamp", [f"2026-01-01 00:{i:02d}:00" for i in range(ROWS)], True),
+        ("amount", [round(1.37 * i, 2) for i in range(ROWS)], False),
+        ("site", ["abc"[i % 3] for i in range(ROWS)], False),
+        ("answered", [bool(i % 3) for i in range(ROWS)], False),
+    ],
+)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_any_column_that_both_files_share_is_compared(
+    form: str, column: str, cells: list[Any], is_key: bool, tmp_path: Path
+) -> None:
+    target = TARGET[["prob_0", "prob_1"]].assign(**{column: cells})
+    labels = LABELS[["label"]].assign(**{column: cells})
+    target.to_csv(tmp_path / "t.csv", index=False)
+    for name, one in (("same", labels), ("moved", labels.iloc[ORDER])):
+        getattr(one, f"to_{form}")(tmp_path / f"{name}.{form}", index=False)
+    assert accuracy(tmp_path / "t.csv", tmp_path / f"same.{form}") == pytest.approx(RIGHT.mean())
+    moved = tmp_path / f"moved.{form}"
+    with pytest.raises(InputError, match=rf"row 1: column {column}: expected ") as error:
+        accuracy(tmp_path / "t.csv", moved)
+    if is_key:
+        assert str(error.value).endswith(f"join them by --key {column}")
+        assert accuracy(tmp_path / "t.csv", moved, column) == pytest.approx(RIGHT.mean())
+    else:
+        some = (
+            ""
+            if form == "csv" and column == "amount"
+            else f"or drop {column} here if these rows are in the target's order"
+        )
+        assert str(error.value).endswith(some)
+
+
+def test_what_a_model_says_may_differ_in_a_file_of_labels() -> None:
+    labels = LABELS[["label"]].assign(prob_0=P, prob_1=1 - P, y_pred=TRUTH, confidence=0.5)
+    assert accuracy(TARGET.assign(y_pred=1 - TRUTH), labels) == pytest.approx(RIGHT.mean())
+
+
+@pytest.mark.parametrize("first", [0, 5000])
+@pytest.mark.parametrize("form", ["frame", "series", "arrays", "csv", "parquet"])
+def test_an_index_without_a_name_is_a_key(form: str, first: int, tmp_path: Path) -> None:
+    target, labels = (one.set_axis(one.index + first) for one in (TARGET[["prob_0", "prob_1"]], LABELS[["label"]]))
+    target, moved = target.iloc[::-1], labels.iloc[ORDER]
+    given: Any = {"frame": moved, "series": moved["label"], "arrays": {"label": moved["label"]}}.get(form)
+    if given is None:
+        given = tmp_path / f"l.{form}"
+        getattr(moved, f"to_{form}")(given)
+        target.to_csv(tmp_path / "t.csv")
+        target = tmp_path / "t.csv"
+    with pytest.raises(InputError, match=r"row 1: column index: .* join them by --key index$"):
+        accuracy(target, given)
+    assert accuracy(target, given, "index") == pytest.approx(RIGHT.mean())
+
+
+def test_a_frame_whose_index_is_of_another_order_than_its_labels() -> None:
+    target = TARGET[["prob_0", "prob_1"]]
+    for one in (MOVED, MOVED["label"]):
+        with pytest.raises(InputError, match=r"column index: expected '0', .* or drop index here if these rows are in"):
+            accuracy(target, one)
+    assert accuracy(target, MOVED.head(20), "index") == pytest.approx(RIGHT[ORDER[:20]].mean())
+    arrays = target.to_dict("list")
+    with pytest.raises(InputError, match=r"since the index counts rows and the target has none.*--map index=row"):
+        accuracy(arrays, MOVED)
+    found = oodometer.evaluate(arrays, labels=MOVED, mapping={"index": "row"}, metrics=["accuracy"])
+    assert found["accuracy"].value == pytest.approx(RIGHT.mean())
+    # rows of a larger frame, beside labels in a new one, whose index counts
+    assert accuracy(target.set_axis(ORDER * 7), LABELS[["label"]]) == pytest.approx(RIGHT.mean())
+    assert "index" not in as_source(target).own_columns
+
+
+def test_series_of_one_mapping_are_not_joined_by_place_against_their_index() -> None:
+    p, y = pd.Series(P, index=ORDER), pd.Series(TRUTH, index=ORDER)
+    pair = {"prob_1": p, "label": y.sort_index()}
+    with pytest.raises(InputError, match=rf"row 1: column label: expected the index of prob_1, {ORDER[0]} here, got 0"):
+        as_source(pair)
+    assert as_source(pd.DataFrame(pair)).read().accuracy == pytest.approx(RIGHT.mean())
+    for label in (y.sort_index().to_numpy(), y.sort_index().set_axis(range(900, 900 + ROWS)).reset_index(drop=True)):
+        other = {"prob_1": p.set_axis(ORDER * 7), "label": label}  # places are all that there is
+        assert as_source(other).read().rows == ROWS
+    with pytest.raises(InputError, match=r"expected the index of prediction, 3 here, got 5"):
+        oodometer.Predictions.from_classes(pd.Series([0, 1], index=[3, 5]), label=pd.Series([0, 1], index=[5, 3]))

@@ -151,5 +151,6 @@ def test_odd_frames() -> None:
         as_source({"label": np.array([1, "a"], dtype=object)})
     with pytest.raises(InputError, match="column prediction: expected 2 entries"):
         as_source({"label": [1, 2], "prediction": [1]})
-    with pytest.raises(UsageError, match="Series holds no predictions"):
-        as_source(pd.Series([1, 2], name="label"))
+    with pytest.raises(UsageError, match="object holds no predictions"):
+        as_source(object())
+    assert as_source(pd.Series([1, 2])).fields == ("label",)  # of pandas, which has an index to join by

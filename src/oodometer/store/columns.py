@@ -10,13 +10,16 @@ from ..classes import ClassNames
 from ..errors import InputError, MissingColumnsError, UnknownColumnError, UsageError, near_names
 from ..fields import FIELDS, Kind, refuse_classes_beside_positions
 
-__all__ = ["AXES", "WIDE", "Feed", "Kind", "Layout", "class_names", "offsets_of", "says_truth"]
+__all__ = ["AXES", "INDEX", "WIDE", "Feed", "Kind", "Layout", "class_names", "offsets_of", "says_truth"]
 
 # prefix of wide columns -> field; most files have none, and every name is held against these
 WIDE = {field.prefix: name for name, field in FIELDS.items() if field.prefix is not None}
 # field -> the axis, neither sample nor class, that its wide columns name
 AXES = {name: field.axis for name, field in FIELDS.items() if field.axis is not None}
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+# What the index of a frame is called that has no name, and what pandas, R and Arrow write instead.
+INDEX = "index"
+_UNNAMED = ("", "Unnamed: 0", "__index_level_0__")
 
 
 def offsets_of(field: str) -> str:
@@ -314,10 +317,13 @@ def _renamed(columns: Sequence[str], mapping: Mapping[str, str], file: str | Non
     repeated = (
         next((c for i, c in enumerate(columns) if c in columns[:i]), None) if len(set(columns)) < len(columns) else None
     )
-    unknown = [theirs for theirs in mapping if theirs not in columns]
+    unnamed = next((c for i, c in enumerate(columns) if c in _UNNAMED and (c or not i)), None)
+    index = {} if unnamed is None or INDEX in columns else {unnamed: INDEX}
+    unknown = [theirs for theirs in mapping if theirs not in columns and theirs not in index.values()]
     if unknown and repeated is None:
         raise _unknown_renaming(unknown[0], mapping[unknown[0]], columns, file)
-    ours = [mapping[c] if c in mapping else c.strip() if c.strip() in FIELDS else c.lstrip() for c in columns]
+    names = {**index, **mapping, **{c: mapping[INDEX] for c in index if INDEX in mapping}}
+    ours = [names[c] if c in names else c.strip() if c.strip() in FIELDS else c.lstrip() for c in columns]
     if repeated is None and len(set(ours)) < len(ours):
         repeated = next(c for i, c in enumerate(ours) if c in ours[:i])
     if repeated is not None:

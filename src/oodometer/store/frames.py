@@ -13,9 +13,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from ..arrays import Ragged, as_cells, as_numpy
+from ..arrays import Ragged, as_cells, as_numpy, index_of
 from ..classes import named_classes
 from ..errors import InputError, OodometerError, UsageError
 from ..fields import FIELDS
@@ -49,6 +50,8 @@ def reader_of(data: Any, mapping: Mapping[str, str] | None) -> Reader:
         if not hasattr(data, "__getitem__"):
             raise UsageError("a streamed data set can be read only once; write it to a Parquet file and name that")
         return MemoryReader(_of_data_set(data))
+    if hasattr(data, "reindex") and hasattr(data, "to_frame"):  # a pandas Series: labels, unless its name says more
+        data = data.to_frame(data.name if data.name in FIELDS else "label")
     return MemoryReader(_of_frame(data))
 
 
@@ -79,11 +82,14 @@ def _of_arrays(data: Mapping[Any, Any], mapping: Mapping[str, str] | None) -> Re
     layout = Layout.parse(tuple(arrays), mapping)
     used = layout.kinds(layout.feeds.values())
     table = table_of(arrays, layout)
-    for name, value in arrays.items():  # further columns, to slice by; what is no column is left out
+    for name, value in {
+        **index_of(arrays),
+        **arrays,
+    }.items():  # further columns, to slice by; what is no column is left out
         if name not in used and not isinstance(value, Ragged):
             held = as_numpy(value)
             if held.ndim == 1 and len(held) == table.num_rows:
-                table = table.append_column(name, pa.array(held.tolist()))
+                table = table.append_column(name, pa.array(held if held.dtype.kind == "M" else held.tolist()))
     names = {axis: tuple(map(str, as_numpy(own).tolist())) for axis, own in named.items()}
     return MemoryReader(table, None if classes is None else named_classes(classes), names)
 
@@ -133,7 +139,12 @@ def _of_frame(data: Any) -> Any:
     try:
         if isinstance(frame, nw.LazyFrame):
             frame = frame.collect()
-        return frame.to_arrow()
+        table = frame.to_arrow()
+        if hasattr(data, "reindex") and not any(name in table.column_names for name in data.index.names):
+            index = index_of({"": data}) or {"__index_level_0__": np.arange(len(data))}  # Arrow leaves out counts
+            for name in set(index) - set(table.column_names):
+                table = table.append_column(name, pa.array(index[name]))
+        return table
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise _odd_column(frame, str(error)) from None
 

@@ -13,7 +13,7 @@ from ..fields import FIELDS, refuse_classes_beside_positions
 from ..predictions import Predictions
 from .axes import Axes, Order, check_kind, listed_classes, only_counts, order_along, order_of
 from .base import BATCH_ROWS, PART_ROWS, Each, Part, Source, in_threads, no_column, no_rows
-from .columns import AXES, Kind, Layout
+from .columns import AXES, INDEX, Kind, Layout
 from .files import Stamp
 from .reader import Piece, Plan, Reader, in_reader, seen_classes, two_classes
 from .reader_part import ChainedParts, ReaderPart, in_order
@@ -44,7 +44,7 @@ class ReaderSource(Source):
         self.raw_text, self.decimal_comma = reader.text, reader.comma
         self.path = reader.file
         self.name = (reader.file or reader.form) + (f" where {said(where)}" if where else "")
-        self.columns = layout.columns
+        self.columns = tuple(c or INDEX for c in layout.columns if c != "__index_level_0__")
         self.layout, self._wanted, self._rows = layout, wanted, reader.rows
         self._settled: Plan | None = None
         self._counted = whole
@@ -128,9 +128,10 @@ class ReaderSource(Source):
 
     @property
     def own_columns(self) -> tuple[str, ...]:
-        """Columns of the file that feed no field."""
+        """Columns of the file that feed no field, without an index that has no name."""
         fed = {column for feed in self.layout.feeds.values() for column in feed.columns}
-        return tuple(c for c in self.columns if c not in fed and self.reader.holds_cells(c))
+        fed |= {self.layout.where.get(INDEX, INDEX)} - {INDEX}
+        return tuple(c for c in self.layout.columns if c not in fed and self.reader.holds_cells(c))
 
     def raw(self, columns: Sequence[str]) -> Iterator[Any]:
         """One pass over the columns."""
