@@ -271,7 +271,20 @@ CHECKS: dict[str, Check] = {
         ("target_accuracies", "require", "weights", "energy", "parameters", "didma_weights", "nidma_weights"), _numbers
     ),
     **dict.fromkeys(
-        ("by", "every", "key", "assume", "fail_when", "positive", "suggest_by", "calibrator", "job", "alarms"), _text
+        (
+            "by",
+            "every",
+            "key",
+            "cluster",
+            "assume",
+            "fail_when",
+            "positive",
+            "suggest_by",
+            "calibrator",
+            "job",
+            "alarms",
+        ),
+        _text,
     ),
     **dict.fromkeys(("score", "grid", "energy_unit", "kind", "head", "source", "metric", "label", "id"), _text),
     **dict.fromkeys(("device", "paper", "scale", "method", "format"), _text),

@@ -22,7 +22,7 @@ NO_PLACES = {
     "score", "weights", "grid", "by", "every", "calibrator", "engine", "kind", "source", "head", "metric", "device",
     "paper", "scale", "method", "rename", "classes", "name", "family", "only", "task", "judge", "judge_label",
     "input", "label", "id", "keep", "gives", "on_error", "member", "filter", "assume",  # columns, words, models
-    "fail_below", "fail_drop", "fail_when", "job", "alarms",
+    "fail_below", "fail_drop", "fail_when", "job", "alarms", "cluster",
     "suggest_by", "augmentation", "severity", "column", "where", "training_column", "training_where", "importance",
     "reference_where", "positive", "key", "features", "factor", "attribution", "normalize", "order",
     "backtest", "cache",  # folders whose files go by the hash of their content

@@ -12,6 +12,7 @@ __all__ = [
     "Alarms",
     "ClassMetrics",
     "Classes",
+    "Cluster",
     "Device",
     "Engine",
     "FailBelow",
@@ -63,6 +64,14 @@ Target = Annotated[
 ]
 
 Classes = Annotated[str | None, typer.Option(help="Class names in the order of the probabilities: a,b,c.")]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        help="Rows with one value in this column depend on each other (questions of a passage, repeats of a prompt): "
+        "intervals are those of clusters. By itself where ids repeat.",
+        metavar="COLUMN",
+    ),
+]
 Device = Annotated[str | None, typer.Option(help="cpu or cuda; by default a GPU where one is there.")]
 Engine = Annotated[
     str,

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
+
 from .. import plugins
-from ..errors import InputError, MissingColumnsError
+from ..audits.keys import KEY
+from ..errors import InputError, MissingColumnsError, UsageError
+from ..inference.clusters import Clusters, cluster_keys
 from ..intervals import check_level
+from ..kernels.hash import mix
 from ..metrics import Accuracy, Metric
 from ..predictions import FIELDS, Predictions
 from ..registry import create
@@ -18,6 +23,7 @@ from ..results.evaluation import Evaluation, Slice
 from ..store import Source
 from .base import Pass, State
 from .below_chance import FIELDS_NEEDED, label_warnings
+from .clustering import GroupedClusters, clusters_said
 from .decisions import decided_warning, rows_decided
 from .folding import Execution
 from .guarding import Failed, checked_metric, guarded, unless_failed
@@ -27,6 +33,9 @@ from .slicing import WHOLE, column_of, in_natural_order, rows_by_value
 __all__ = ["EvaluationOptions", "EvaluationPlan", "evaluate_source", "finish_evaluation", "plan_evaluation"]
 
 _FEW_ROWS = 30
+_MOST_GROUPS = 64  # of clusters, left out one by one; a key of a single cluster is almost surely larger
+# Their values on parts of the rows are ruled by the noise of bins: they take the design effect of the accuracy.
+_CALIBRATION = ("ece", "ece_equal_mass", "ece_debiased", "smece", "ks")
 _MOST_CLASSES = 50  # in a confusion matrix that was not asked for by name
 # Metrics of a slice, unless others are asked for: the quick ones.
 _SLICED = ("accuracy", "f1", "precision", "recall", "roc_auc", "specificity", "average_precision", "balanced_accuracy",
@@ -36,10 +45,11 @@ _SLICED = ("accuracy", "f1", "precision", "recall", "roc_auc", "specificity", "a
 
 @dataclass(frozen=True)
 class EvaluationOptions:
-    """What an evaluation was asked for: names of metrics (None: the usual ones), a column to slice by, level, seed."""
+    """What was asked for: metrics (None: the usual ones), columns to slice by and of clusters, level, seed."""
 
     metrics: Sequence[str] | None = None
     by: str | None = None
+    cluster: str | None = None
     level: float = 0.95
     seed: int = 0
     execution: Execution = field(default_factory=Execution)
@@ -50,13 +60,19 @@ class EvaluationOptions:
 
 @dataclass(frozen=True)
 class EvaluationPlan(Pass):
-    """Which metrics to feed; ``sliced`` are those of a slice."""
+    """Which metrics to feed; ``sliced`` are those of a slice.
+
+    ``cluster`` is a column whose equal cells mark rows that depend on each other, and ``grouped`` whether the states
+    that intervals of such rows need are made: those of at most `_MOST_GROUPS` groups of whole clusters.
+    """
 
     metrics: tuple[Metric[Any, Any], ...]
     sliced: tuple[Metric[Any, Any], ...]
     by: str | None
     fields: tuple[str, ...]
     rows: int
+    cluster: str | None = None
+    grouped: bool = False
 
     @cached_property
     def makers(self) -> dict[str, Metric[Any, Any]]:
@@ -80,7 +96,41 @@ class EvaluationPlan(Pass):
             for name, index in zip(names, rows, strict=True):
                 out["by", name] = {"read": len(index), "rows": len(index)}
                 out["by", name] |= _states(self.sliced, known.take(index))
+        if self.cluster is not None:
+            keys = cluster_keys(column_of(known, self.cluster), known.first_row)
+            out[WHOLE]["clusters"] = Clusters.of(keys, known.verdicts)
+            if self.grouped:
+                distinct, at = np.unique(keys, return_inverse=True)
+                if len(distinct) > _MOST_GROUPS:
+                    distinct, at = np.unique(_coarse(keys), return_inverse=True)
+                for i, group in enumerate(distinct.tolist()):
+                    index = np.flatnonzero(at == i)
+                    out["cluster", group] = {"rows": len(index), **_states(self.resampled, known.take(index))}
         return out
+
+    @property
+    def resampled(self) -> list[Metric[Any, Any]]:
+        """The metrics whose spread over clusters is seen by leaving out groups of them."""
+        return [m for m in self.metrics if m.gives == "number" and m.name not in _CALIBRATION]
+
+    def merge(self, a: State, b: State) -> State:
+        """Two states as one; clusters are put into fewer groups where they become too many."""
+        keys = {key[1] for part in (a, b) for key in part if key[0] == "cluster"}
+        if len(keys) > _MOST_GROUPS or any(key < _MOST_GROUPS for key in keys):
+            a, b = self._regrouped(a), self._regrouped(b)
+        return super().merge(a, b)
+
+    def _regrouped(self, state: State) -> State:
+        out: State = {key: states for key, states in state.items() if key[0] != "cluster"}
+        for key in sorted(state.keys() - out.keys()):
+            group = key[1] if key[1] < _MOST_GROUPS else int(_coarse(np.array([key[1]], dtype=np.uint64))[0])
+            out = super().merge(out, {("cluster", group): state[key]})
+        return out
+
+
+def _coarse(keys: Any) -> Any:
+    """Groups of clusters, numbers below `_MOST_GROUPS`, that depend on the key alone."""
+    return mix(keys) & np.uint64(_MOST_GROUPS - 1)
 
 
 def _states(metrics: Sequence[Metric[Any, Any]], batch: Predictions) -> dict[str, Any]:
@@ -105,7 +155,7 @@ def plan_evaluation(
     Raises `InputError` where no row can be judged.
     """
     asked, by = options.metrics, options.by
-    fields = _fields(source, chosen, by)
+    fields = _fields(source, chosen, (by, options.cluster))
     first = next(iter(source.batches(fields=fields, rows=1024)), None)
     if first is None or Accuracy.missing(first) is not None:
         raise _no_truth(source)
@@ -121,7 +171,9 @@ def plan_evaluation(
             skipped.append(Skipped(metric.name, why))
     sliced = [m for m in used if m.gives == "number" and (asked is not None or m.name in _SLICED)]
     rows = batch_rows(first.num_classes)
-    return EvaluationPlan(tuple(used), tuple(sliced) if by else (), by, fields, rows), skipped
+    cluster = options.cluster or (KEY if KEY in first.columns else None)
+    grouped = options.cluster is not None
+    return EvaluationPlan(tuple(used), tuple(sliced) if by else (), by, fields, rows, cluster, grouped), skipped
 
 
 def _asked(metric: Metric[Any, Any], first: Predictions) -> str | None:
@@ -134,7 +186,12 @@ def _asked(metric: Metric[Any, Any], first: Predictions) -> str | None:
 def evaluate_source(source: Source, chosen: Sequence[Metric[Any, Any]], options: EvaluationOptions) -> Evaluation:
     """Everything that the metrics chosen say of a source, in one pass."""
     plan, skipped = plan_evaluation(source, chosen, options)
-    state = plan.fold(source.parts(each=options.execution.each), options.execution)
+    parts = source.parts(each=options.execution.each)
+    state = plan.fold(parts, options.execution)
+    seen = state.get(WHOLE, {}).get("clusters")
+    if not plan.grouped and seen is not None and 1 < seen.count < seen.rows:  # ids that stand in several rows
+        plan = replace(plan, grouped=True)
+        state = plan.fold(parts, options.execution)
     return finish_evaluation(source, plan, state, skipped, options)
 
 
@@ -150,10 +207,21 @@ def finish_evaluation(
     whole = state.get(WHOLE, {"read": 0, "rows": 0})
     if not whole["rows"]:
         raise _no_truth(source)
+    clusters = whole.get("clusters") if plan.grouped else None
+    if clusters is not None and clusters.count == 1 and options.cluster is not None:
+        raise UsageError(
+            f"{source.name}: column {plan.cluster} holds one value in all rows; give --cluster a column that tells "
+            "several groups of dependent rows apart, or leave it out"
+        )
+    spread = None
+    if clusters is not None:
+        groups = [state[key] for key in sorted(key for key in state if key[0] == "cluster")]
+        spread = GroupedClusters(clusters, groups, _makers(plan.resampled), whole["rows"], level, seed)
     found: dict[str, dict[str, Any]] = {"number": {}, "curve": {}, "table": {}}
     for metric in plan.metrics:
         try:
             made = metric.finish(unless_failed(whole[metric.state_key]), level, seed)
+            made = made if spread is None else spread.of_clusters(metric, made)
             found[metric.gives][metric.name] = checked_metric(metric, made)
         except plugins.FAILURES as error:
             skipped.append(Skipped(metric.name, plugins.why_failed(metric.name, metric, error)))
@@ -163,6 +231,8 @@ def finish_evaluation(
         raise InputError("data that at least one metric can use", got=got, file=source.name, remedy=remedy)
     slices = in_natural_order([key for key in state if key[0] == "by"])
     warnings = _warnings(whole, found["number"])
+    if clusters is not None:
+        warnings.insert(0, clusters_said(clusters, str(plan.cluster), options.cluster is not None))
     accuracy = found["number"].get("accuracy")
     if accuracy is not None:  # read again only where it is low
         warnings += label_warnings("these predictions", source.batches(fields=FIELDS_NEEDED), accuracy.value)
@@ -178,20 +248,20 @@ def finish_evaluation(
         level=level,
         seed=seed,
         slices=tuple(
-            Slice(str(plan.by), key[1], state[key]["rows"], _numbers(plan.sliced, state[key], level, seed))
+            Slice(str(plan.by), key[1], state[key]["rows"], _numbers(plan.sliced, state[key], options, spread))
             for key in slices
         ),
     )
 
 
-def _fields(source: Source, chosen: Sequence[Metric[Any, Any]], by: str | None) -> tuple[str, ...]:
+def _fields(source: Source, chosen: Sequence[Metric[Any, Any]], columns: Sequence[str | None]) -> tuple[str, ...]:
     """Fields to read: what the metrics need and the truth, not embeddings and the like."""
     needs = [Accuracy.needs, *(metric.needs for metric in chosen)]
     read = {name for alternatives in needs for group in alternatives for name in group}
     orderings = {score for metric in chosen if (score := getattr(metric, "score", None)) is not None}
     for score in orderings:
         read |= {name for need in create("score", score).needs for name in need.split("|")}
-    read |= {"logits", "prediction"} | ({by} if by in FIELDS else set())
+    read |= {"logits", "prediction", *(name for name in columns if name in FIELDS)}
     return tuple(name for name in FIELDS if name in read)
 
 
@@ -205,12 +275,16 @@ def _no_truth(source: Source) -> MissingColumnsError:
 
 
 def _numbers(
-    metrics: Sequence[Metric[Any, Any]], states: Mapping[str, Any], level: float, seed: int
+    metrics: Sequence[Metric[Any, Any]],
+    states: Mapping[str, Any],
+    options: EvaluationOptions,
+    spread: GroupedClusters | None,
 ) -> dict[str, Interval]:
     out: dict[str, Interval] = {}
     for metric in metrics:
         try:
-            made = metric.finish(unless_failed(states[metric.state_key]), level, seed)
+            made = metric.finish(unless_failed(states[metric.state_key]), options.level, options.seed)
+            made = made if spread is None else spread.of_slice(metric, made)
             out[metric.name] = checked_metric(metric, made)
         except plugins.FAILURES as error:
             plugins.why_failed(metric.name, metric, error)  # raises what is meant for the user

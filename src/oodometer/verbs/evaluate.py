@@ -34,6 +34,7 @@ def evaluate(
     *,
     level: float = ...,
     by: str | None = ...,
+    cluster: str | None = ...,
     where: str | Sequence[str] | None = ...,
     labels: Any = ...,
     key: str | None = ...,
@@ -60,6 +61,7 @@ def evaluate(
     *sources: Any,
     level: float = ...,
     by: str | None = ...,
+    cluster: str | None = ...,
     where: str | Sequence[str] | None = ...,
     labels: Any = ...,
     key: str | None = ...,
@@ -83,6 +85,7 @@ def evaluate(
     *sources: Any,
     level: float = 0.95,
     by: str | None = None,
+    cluster: str | None = None,
     where: str | Sequence[str] | None = None,
     labels: Any = None,
     key: str | None = None,
@@ -109,6 +112,9 @@ def evaluate(
         Nominal coverage of every interval.
     by :
         Column to slice by; each slice gets the metrics asked for, by default the quick ones.
+    cluster :
+        Column whose equal cells mark rows that depend on each other, such as the questions of one passage or the
+        answers to one prompt: intervals are then those of clusters. By default `id`, where ids repeat.
     where :
         Conditions on rows, as in `estimate`; they hold for every source.
     labels :
@@ -153,17 +159,17 @@ def evaluate(
     >>> next(one.why for one in found.skipped if one.method == "f1")
     'needs label and prediction; the record has confidence, correct'
     """
-    options = EvaluationOptions(metrics, by, level, seed, Execution(engine, workers, progress))
+    options = EvaluationOptions(metrics, by, cluster, level, seed, Execution(engine, workers, progress))
     if not sources:
         raise UsageError("give at least one set of predictions")
     chosen, unable = _chosen(metrics, score, payoff)
-    extra = [by] if by is not None and by not in FIELDS else []
+    extra = [name for name in (by, cluster) if name is not None and name not in FIELDS]
     about = {} if run_folder is None else {"verb": "evaluate", **places_of_run(predictions=sources)}
     done = []
     with in_run_folder(run_folder, about) as folder:
         options = replace(options, execution=replace(options.execution, folder=folder))
         opener = Opener(renamings(mapping, positive))
-        opened = [opener.open(given, classes, extra, where=where) for given in sources]
+        opened = [opener.with_ids(given, cluster, classes, extra, where=where) for given in sources]
         joined = [Joined(one, ()) if labels is None else labelled(labels, one, key, opener.open) for one in opened]
         opener.check()
         for source, said in joined:

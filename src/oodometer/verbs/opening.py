@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..audits.keys import KEY
 from ..errors import MissingColumnsError, UnknownColumnError, UsageError
 from ..store import Axes, DecidedSource, Source, as_source, check_threshold
 from ..store.axes import name_order
@@ -207,6 +208,13 @@ class Opener:
             if self._threshold is None or labels_alone:
                 return source
             return DecidedSource(source, self._threshold, self._decided_class(source))
+
+    def with_ids(self, data: Any, cluster: str | None, classes: Any, extra: Sequence[str], **options: Any) -> Source:
+        """The source as `open` gives it, with its column `id`, if it has one, where no ``cluster`` is named."""
+        source = self.open(data, classes, extra, **options)
+        if cluster is not None or not source.holds(KEY) or KEY in extra:
+            return source
+        return self.open(data, classes, [*extra, KEY], **options)
 
     def _decided_class(self, source: Source) -> int | str | None:
         """The class that the threshold is about; None where the source does not say which classes there are."""

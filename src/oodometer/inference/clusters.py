@@ -1,0 +1,169 @@
+"""Clusters: rows that depend on each other (epochs of a question, questions of a passage), and what they are worth."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..arrays import Array
+from ..classes import is_null
+from ..intervals import clopper_pearson, normal_quantile
+from ..kernels.hash import mix, row_hash
+
+__all__ = ["Clusters", "cluster_keys", "clustered_share", "effective_rows", "student_quantile"]
+
+MOST_CLUSTERS = 1 << 16  # of which sums are kept; of more, an even sample of whole clusters
+_LONG_TEXT = 64
+_EPOCH = re.compile(r"_epoch_\d+$")  # how `predict` names the repeats of a question in its `id`
+
+
+def cluster_keys(values: Any, first_row: int = 0) -> Array:
+    """A 64-bit key of each row's cluster, shape (sample,): equal cells have equal keys, in any file and process.
+
+    An id that ends in ``_epoch_N``, as `predict` writes it for repeats, is that of the question; an empty cell is a
+    cluster of its own.
+
+    >>> keys = cluster_keys(["q1_epoch_1", "q1_epoch_2", "q2_epoch_1", None, None])
+    >>> len(set(keys.tolist())), bool(keys[0] == keys[1])
+    (4, True)
+    """
+    cells = np.asarray(values)
+    if cells.dtype.kind not in "iub":
+        cells = np.array(["" if is_null(v) else str(v) for v in cells.tolist()], dtype=object)
+    texts = cells.astype(str) if cells.dtype.kind != "O" else np.array([_short(v) for v in cells.tolist()], dtype=str)
+    if len(texts) and (np.char.find(texts, "_epoch_") >= 0).any():
+        texts = np.array([_EPOCH.sub("", v) for v in texts.tolist()])
+    codes = np.ascontiguousarray(texts).view(np.uint32).reshape(len(texts), -1)
+    keys = row_hash(codes) if codes.shape[1] else np.zeros(len(texts), dtype=np.uint64)
+    empty = np.flatnonzero(cells == "")
+    keys[empty] = mix(~(first_row + empty).astype(np.uint64))
+    return keys
+
+
+def _short(text: str) -> str:
+    """A text, or what stands for a long one."""
+    return text if len(text) <= _LONG_TEXT else hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Sums by cluster of a number in [0, 1], such as correctness; states merge and grow with the clusters alone.
+
+    keys : uint64, ascending, shape (cluster,). sums : rows, sum and sum of squares of each, shape (3, cluster).
+    bits : only clusters whose scrambled key ends in so many zero bits are kept: beyond `MOST_CLUSTERS` an even sample.
+
+    >>> one = Clusters.of(np.array([7, 7, 9], dtype=np.uint64), np.array([1.0, 0.0, 1.0]))
+    >>> both = one + Clusters.of(np.array([9], dtype=np.uint64), np.array([0.0]))
+    >>> both.count, both.rows, both.repeated, both.value
+    (2, 4, 2, 0.5)
+    """
+
+    keys: Array
+    sums: Array
+    bits: int = 0
+
+    @classmethod
+    def of(cls, keys: Array, values: Array) -> Clusters:
+        """State of rows with these keys and numbers, shape (sample,)."""
+        distinct, at = np.unique(keys, return_inverse=True)
+        x = np.asarray(values, dtype=np.float64)
+        sums = np.stack([np.bincount(at, w, len(distinct)) for w in (np.ones_like(x), x, x * x)])
+        return cls(distinct, sums)._bounded()
+
+    def __add__(self, other: Clusters) -> Clusters:
+        bits = max(self.bits, other.bits)
+        keys, at = np.unique(np.concatenate([self.keys, other.keys]), return_inverse=True)
+        both = np.concatenate([self.sums, other.sums], axis=1)
+        sums = np.stack([np.bincount(at, row, len(keys)) for row in both])
+        return Clusters(keys, sums)._bounded(bits)
+
+    def _bounded(self, bits: int = 0) -> Clusters:
+        kept = np.ones(len(self.keys), dtype=bool)
+        while True:
+            if bits:
+                kept = mix(self.keys) & np.uint64((1 << bits) - 1) == 0
+            if kept.sum() <= MOST_CLUSTERS:
+                return Clusters(self.keys[kept], self.sums[:, kept], bits)
+            bits += 1
+
+    @property
+    def count(self) -> int:
+        """Clusters whose sums are kept."""
+        return len(self.keys)
+
+    @property
+    def rows(self) -> int:
+        """Rows in them."""
+        return int(self.sums[0].sum())
+
+    @property
+    def repeated(self) -> int:
+        """Clusters of more than one row."""
+        return int((self.sums[0] > 1).sum())
+
+    @cached_property
+    def value(self) -> float:
+        """Mean of the number over the rows."""
+        return float(self.sums[1].sum() / self.sums[0].sum())
+
+    @property
+    def worth(self) -> float:
+        """Kish's number of clusters, (sum of sizes)^2 / sum of squared sizes: fewer where sizes are uneven."""
+        return float(self.sums[0].sum() ** 2 / np.square(self.sums[0]).sum())
+
+    def effect(self, level: float) -> float:
+        """The design effect: rows are worth 1 / effect as many independent ones, see `effective_rows`."""
+        sizes, total, squares = self.sums
+        rows = float(sizes.sum())
+        value = self.value
+        without = (total.sum() - total) / np.maximum(rows - sizes, 1e-9)  # the mean without each cluster
+        count = len(sizes)
+        variance = float((count - 1) / count * np.square(without - value).sum()) if count > 1 else np.inf
+        spread = max(float(squares.sum()) / rows - value * value, 0.0)
+        return rows / effective_rows(rows, self.worth, spread, variance, level)
+
+
+def student_quantile(level: float, degrees: float) -> float:
+    """The t with P(|T| <= t) = level, T of Student's law with these degrees of freedom, not below 1.
+
+    >>> round(student_quantile(0.95, 9), 3)
+    2.262
+    """
+    from scipy.special import stdtrit
+
+    return float(stdtrit(max(degrees, 1.0), 0.5 + level / 2))
+
+
+def effective_rows(rows: float, clusters: float, spread: float, variance: float, level: float) -> float:
+    """How many independent rows give a mean as uncertain as that of rows in clusters.
+
+    n' = spread / variance * (z / t)^2, between the number of clusters and that of rows: ``spread`` is the variance of
+    one row, ``variance`` that of the mean with whole clusters left out one by one (the jackknife), t Student's quantile
+    with clusters - 1 degrees of freedom, ``clusters`` after Kish. Source: Korn and Graubard (1998); with the jackknife
+    and these degrees it covers with few and uneven clusters, too (`benchmarks/clusters.py`).
+
+    >>> round(effective_rows(200, 20, 0.2475, 0.2475 / 19, 0.95), 1)  # twenty questions, ten equal answers each
+    20
+    """
+    if variance <= 0:
+        return rows if spread > 0 else clusters
+    shrink = (normal_quantile(level) / student_quantile(level, clusters - 1)) ** 2
+    return min(max(spread / variance * shrink, clusters, 1.0), rows)
+
+
+def clustered_share(sums: Clusters, rows: int, value: float, level: float) -> tuple[float, float]:
+    """Ends for a share of rows in clusters: Clopper and Pearson's for as many independent rows as they are worth.
+
+    >>> keys = np.repeat(np.arange(20, dtype=np.uint64), 10)
+    >>> right = np.repeat([1.0] * 9 + [0.0] * 11, 10)
+    >>> [round(end, 3) for end in clustered_share(Clusters.of(keys, right), 200, 0.45, 0.95)]
+    [0.231, 0.685]
+    """
+    worth = rows / sums.effect(level)
+    low, high = clopper_pearson(value * worth, worth, level)
+    return min(low, value), max(high, value)
