@@ -50,8 +50,8 @@ def check_fields(
     if "prediction" in out and "probabilities" in out:
         learnt["argmax"] = follows_argmax(out["prediction"], out["probabilities"], classes or ())
     for field in present.values():
-        if field.give is not None and not set(field.gives) <= out.keys():
-            out = field.give(out, learnt) | out
+        if field.give is not None:
+            out |= field.give(out, learnt)
     return rows, classes, out, learnt
 
 

@@ -65,7 +65,7 @@ class Field:
     ragged : whether rows have different lengths (`Ragged`).
     unknown : whether null stands for an unknown value.
     truths : whether true and false may stand for the numbers 1 and 0.
-    gives, give : fields that the record gets from this one where they are not given, and what works them out.
+    gives, give : fields that the record gets from this one, and what works them out.
     tells : fields that need not be there as long as this one is.
     positions : whether a "class" beside this field is a position among its entries in the row; there are no classes.
     on_request : whether it is read only where it is asked for by name.
@@ -158,7 +158,10 @@ def _probabilities_of_logits(out: dict[str, Any], learnt: dict[str, Any]) -> dic
 
 
 def _choice(out: dict[str, Any], learnt: dict[str, Any]) -> dict[str, Any]:
-    """The candidate of the highest score, and the softmax probability of the one that is predicted."""
+    """The candidate of the highest score, and the softmax probability of the one that is predicted.
+
+    It comes before a confidence that was given, which may be that of a whole output: its length is not in the scores.
+    """
     scores = out["candidate_scores"]
     softmaxes = candidates.candidate_softmax(scores)
     learnt["top"] = top = candidates.top_candidates(scores, softmaxes)

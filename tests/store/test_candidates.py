@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import tempfile
 from collections.abc import Callable
@@ -91,6 +92,15 @@ def test_what_follows_from_scores_may_be_asked_for(form: str, tmp_path: Path) ->
     label = source.read(["label"]).label
     assert label is not None
     assert label.tolist() == [0, -1, 3]
+
+
+def test_scores_come_before_a_confidence_that_stands_beside_them(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    write_table(path, {"candidate_scores": SCORES, "prediction": [1, 1, 2], "confidence": [0.0, 1e-25, 0.0]})
+    confidence = open_predictions(path).read(["confidence"]).confidence
+    assert confidence is not None
+    own = [math.exp(row[k]) / sum(map(math.exp, row)) for row, k in zip(SCORES, [1, 1, 2], strict=True)]
+    assert confidence == pytest.approx(own)
 
 
 def write_table(path: Path, columns: dict[str, Any]) -> None:

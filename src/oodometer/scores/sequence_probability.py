@@ -13,16 +13,20 @@ from .base import Score
 
 __all__ = ["SequenceMeanLogprob", "SequenceMinLogprob", "SequenceProbability", "sequence_probability"]
 
+_LEAST = float(np.log(np.finfo(np.float64).tiny))  # of an empty output: the least sure, and still a number
+
 
 def sequence_probability(token_logprobs: Ragged) -> Array:
-    """exp(sum of token log-probabilities) of each sequence, shape (sample,), in [0, 1]; 1 for an empty one.
+    """exp(sum of token log-probabilities) of each sequence, shape (sample,), in [0, 1]; 0 for an empty one.
+
+    An empty product is 1, but nothing was said that the model could be sure of, and what ended it is not in the list.
 
     Source: Yao and Koller (2024), where it is the confidence baseline.
 
     >>> sequence_probability(Ragged.from_rows([[np.log(0.5), np.log(0.5)]])).round(3).tolist()
     [0.25]
     """
-    return np.minimum(np.exp(token_logprobs.sums()), 1.0)
+    return np.minimum(np.exp(token_logprobs.sums()), 1.0) * (token_logprobs.lengths > 0)
 
 
 @final
@@ -52,7 +56,8 @@ class SequenceProbability(Score):
 class SequenceMeanLogprob(Score):
     """Score (1/T) sum_t log p_t, shape (sample,), at most 0, not dependent on length; needs `token_logprobs`.
 
-    An empty output scores 0; `NotApplicable` without the field. Source: Yao and Koller (2024).
+    An empty output scores -708, the logarithm of the smallest number. `NotApplicable` without the field. Source: Yao
+    and Koller (2024).
 
     >>> SequenceMeanLogprob()(Predictions.from_arrays(token_logprobs=[[-1.0, -3.0]])).tolist()
     [-2.0]
@@ -64,8 +69,8 @@ class SequenceMeanLogprob(Score):
 
     def _score(self, record: Predictions) -> Array:
         assert record.token_logprobs is not None
-        out: Array = record.token_logprobs.sums() / np.maximum(record.token_logprobs.lengths, 1)
-        return out
+        lengths = record.token_logprobs.lengths
+        return np.where(lengths > 0, record.token_logprobs.sums() / np.maximum(lengths, 1), _LEAST)
 
 
 @final
@@ -73,7 +78,8 @@ class SequenceMeanLogprob(Score):
 class SequenceMinLogprob(Score):
     """Score min_t log p_t, the weakest token, shape (sample,), at most 0; needs `token_logprobs`.
 
-    An empty output scores 0; `NotApplicable` without the field. Source: Yao and Koller (2024).
+    An empty output scores -708, the logarithm of the smallest number. `NotApplicable` without the field. Source: Yao
+    and Koller (2024).
 
     >>> SequenceMinLogprob()(Predictions.from_arrays(token_logprobs=[[-1.0, -3.0]])).tolist()
     [-3.0]
@@ -85,4 +91,4 @@ class SequenceMinLogprob(Score):
 
     def _score(self, record: Predictions) -> Array:
         assert record.token_logprobs is not None
-        return record.token_logprobs.minima()
+        return np.where(record.token_logprobs.lengths > 0, record.token_logprobs.minima(), _LEAST)

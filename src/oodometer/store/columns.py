@@ -260,8 +260,9 @@ class Layout:
                 more = [n for n, f in FIELDS.items() if name in (*f.gives, *f.tells) and n not in asked]
                 asked |= dict.fromkeys(more)
                 waiting += more
-        if self.positions is not None and any(FIELDS[name].cell == "class" for name in asked):
-            asked[self.positions] = None  # among which they are positions
+        above = self.positions  # labels are positions among these scores, and what they give comes from them
+        if above is not None and any(FIELDS[n].cell == "class" or n in FIELDS[above].gives for n in asked):
+            asked |= dict.fromkeys((above, *FIELDS[above].gives))
         return tuple(feed for name, feed in self.feeds.items() if name in asked)
 
     def kinds(self, feeds: Iterable[Feed], extra: bool = True) -> dict[str, Kind]:
