@@ -104,7 +104,7 @@ def test_each_format_reads_back(tmp_path: Path, ending: str) -> None:
         ([str(MC), "data.csv"], "holds the answers already: leave data.csv out"),
         ([str(LOGS), "data.csv"], "holds the answers already: leave data.csv out"),
         ([str(MC), "--views", "3"], "only --metric, --filter and --keep-input go with it"),
-        ([str(MC), "--metric", "f1"], "expected a metric of this log, got 'f1'; there are acc, acc_norm"),
+        ([str(MC), "--metric", "f1"], "expected a metric of this log, got 'f1'; there are acc (0 or 1, mean 0.3333)"),
         (
             ["{folder}/other.jsonl", "{folder}/other.jsonl", "--metric", "acc"],
             "--metric and --filter are of logs",

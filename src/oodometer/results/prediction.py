@@ -23,6 +23,7 @@ class Prediction:
     classes : class names in the order of the probabilities.
     fields : fields of the record.
     accuracy : with an exact interval, where labels are known.
+    log, metrics : the log that was read, and the metrics of it that say what is right.
     skipped : number of inputs that could not be read, or have no answer in a log, and were left out.
     examples : the first of them, each with its name and the reason.
     truncated : number of inputs that were too long and were cut.
@@ -42,6 +43,8 @@ class Prediction:
     examples: tuple[tuple[str, str], ...] = ()
     truncated: int = 0
     warnings: tuple[str, ...] = ()
+    log: str | None = None
+    metrics: tuple[str, ...] = ()
     record: Any = field(default=None, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -60,16 +63,19 @@ class Prediction:
             "examples": [{"name": name, "why": why} for name, why in self.examples],
             "truncated": self.truncated,
             "warnings": list(self.warnings),
+            "log": self.log,
+            "metrics": list(self.metrics),
         }
 
     def summary(self) -> str:
         """What was predicted, in a few lines."""
-        lines = [f"{self.rows} rows of {self.data} predicted by {self.model}"]
+        source = f"predicted by {self.model}" if self.log is None else f"read from {self.log}"
+        lines = [f"{self.rows} rows of {self.data} {source}"]
         if self.accuracy is not None:
             a = self.accuracy
             lines.append(
                 f"accuracy {percent(a.value)} ({percent(a.lower)} to {percent(a.upper)}, "
-                f"{percent(a.level, 0)} interval)"
+                f"{percent(a.level, 0)} interval)" + (f" by {', '.join(self.metrics)}" if self.metrics else "")
             )
         if self.truncated:
             lines.append(f"{self.truncated} inputs were longer than the model reads and were cut")

@@ -11,11 +11,12 @@ import numpy as np
 
 from ..arguments import checked
 from ..classes import named_classes
-from ..errors import UsageError
+from ..errors import InputError, UsageError
 from ..fields import FIELDS
 from ..predictions import Predictions
 from .axes import Axes
 from .base import Source
+from .harness.open import refuse_logs
 from .memory import RecordSource, realigned
 from .opening import open_all
 from .reader_source import ReaderSource
@@ -58,8 +59,12 @@ def open_predictions(
     extra = tuple(extra_columns)
     conditions = parse_where(where)
     early = names_in(conditions, mapping)
-    reader, stamp = open_all(path, {*(mapping or {}), *extra, *(one.column for one in early)}, format, early)
-    return ReaderSource.over(reader, _wanted(classes, axes), mapping, extra, stamp=stamp, where=conditions)
+    try:
+        reader, stamp = open_all(path, {*(mapping or {}), *extra, *(one.column for one in early)}, format, early)
+        return ReaderSource.over(reader, _wanted(classes, axes), mapping, extra, stamp=stamp, where=conditions)
+    except InputError:
+        refuse_logs(path)
+        raise
 
 
 @checked()

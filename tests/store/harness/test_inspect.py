@@ -14,7 +14,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import oodometer
 from oodometer.errors import InputError
+from oodometer.intervals import clopper_pearson
+from oodometer.scores import natural_confidence, sequence_probability
+from oodometer.store import read_predictions, write_predictions
 from oodometer.store.harness import LogOptions, log_kind, read_logs
 
 LOGS = Path(__file__).parent / "logs"  # written by inspect-ai 0.3.285 and its mock model, events left out
@@ -91,7 +95,74 @@ def test_a_letter_that_is_not_among_the_top_leaves_the_scores_out(tmp_path: Path
     log["samples"][1]["output"]["choices"][0]["logprobs"]["content"][2]["top_logprobs"].pop(0)
     record = read(put(tmp_path, log)).record
     assert record.candidate_scores is None
-    assert record.confidence[0] == pytest.approx(math.exp(-0.01 - 0.001 - 0.2231435513142097))
+    assert record.confidence[0] == pytest.approx(math.exp(-0.2231435513142097)), "of the letter, not of all tokens"
+
+
+def reasoned(tmp_path: Path) -> Path:
+    """The questions answered behind reasoning of another length each, which is as improbable as it is long."""
+    log = given(ANIMALS)
+    for i, one in enumerate(log["samples"]):
+        choice = one["output"]["choices"][0]
+        words = [f"w{k} " for k in range(20 * (i + 1))]
+        choice["message"]["content"] = "".join(words) + choice["message"]["content"]
+        choice["logprobs"]["content"][:0] = [{"token": word, "logprob": -2.0, "top_logprobs": []} for word in words]
+    return put(tmp_path, log)
+
+
+def test_confidence_is_of_the_option_and_not_of_the_reasoning_before_it(tmp_path: Path) -> None:
+    record, plain = read(reasoned(tmp_path)).record, read(ANIMALS).record
+    assert record.confidence.tolist() == plain.confidence.tolist() == [max(p) for p in plain_softmax(plain)]
+    path = tmp_path / "p.parquet"
+    write_predictions(record, path)
+    assert natural_confidence(record)(record).min() > 0.3
+    target = read_predictions(path)
+    assert oodometer.estimate(target, target, methods=["ac"])["ac"].value > 0.3
+    log = json.loads(reasoned(tmp_path).read_text())
+    for one in log["samples"]:
+        one["output"]["choices"][0]["logprobs"]["content"][-1]["top_logprobs"] = []
+    record = read(put(tmp_path, log)).record
+    assert record.candidate_scores is None
+    assert record.confidence.min() > 0.3, "without the other letters, that of the letter that was said"
+
+
+def plain_softmax(record: Any) -> list[Any]:
+    return [record.candidate_probabilities.take([i]).values.tolist() for i in range(len(record))]
+
+
+def test_an_empty_answer_is_not_the_surest(tmp_path: Path) -> None:
+    log = given(SUMS)
+    choice = log["samples"][2]["output"]["choices"][0]
+    choice["message"]["content"], choice["logprobs"]["content"] = "", []
+    log["samples"][2]["scores"] = {"match": {"value": "I", "answer": ""}, "includes": {"value": "I", "answer": ""}}
+    found = read(put(tmp_path, log), metric="match")
+    record = found.record
+    assert record.token_logprobs.lengths.tolist().count(0) == 1, "no token is not the same as no log-probabilities"
+    assert record.confidence.tolist().index(0.0) == record.token_logprobs.lengths.tolist().index(0)
+    assert sequence_probability(record.token_logprobs).tolist().count(0) == 1
+
+
+def test_several_scorers_are_listed_even_if_some_samples_lack_one(tmp_path: Path) -> None:
+    """Quality is graded, the format is 0 or 1: that is no reason to take it."""
+    log = given(SUMS)
+    for i, one in enumerate(log["samples"]):
+        one["scores"] = {"quality": {"value": i / 4}, "format_ok": {"value": "C"}}
+    del log["samples"][1]["scores"]["quality"]
+    path = put(tmp_path, log)
+    assert "got quality (mean 0.4167, 95 % interval" in refused(path)
+    assert "`--metric 'quality>=0.5'` or `--metric format_ok`" in refused(path)
+    found = read(path, metric="quality>=0.5")
+    assert found.metrics == ("quality>=0.5",)
+    assert len(found.record) == 3
+    assert found.skipped[0][1] == "no score by quality"
+
+
+def test_the_interval_of_epochs_counts_samples() -> None:
+    found = oodometer.predict(str(SUMS), metric="match")
+    assert (found.rows, found.accuracy.value) == (4, 0.5)
+    assert (found.accuracy.lower, found.accuracy.upper) == pytest.approx(clopper_pearson(1, 2, 0.95))
+    assert "2 samples were answered 2 times each" in found.warnings[-1]
+    assert found.to_dict()["metrics"] == ["match"]
+    assert "interval) by match" in found.summary()
 
 
 def test_options_put_back_in_order_leave_the_scores_out(tmp_path: Path) -> None:
@@ -102,9 +173,13 @@ def test_options_put_back_in_order_leave_the_scores_out(tmp_path: Path) -> None:
 
 
 def test_several_scorers_and_epochs() -> None:
-    assert "got match, includes; name one with --metric NAME" in refused(SUMS)
+    said = refused(SUMS)
+    assert "expected one metric, got match (0 or 1, mean 0.5), includes (0 or 1, mean 0.5); name" in said
+    assert said.endswith("`--metric match` or `--metric includes`")
     record = read(SUMS, metric="includes", keep_input=True).record
-    assert record.columns["id"].tolist() == ["1_epoch_1", "2_epoch_1", "1_epoch_2", "2_epoch_2"]
+    assert record.columns["id"].tolist() == ["1", "2", "1", "2"], "one name for one sample: epochs are seen as repeats"
+    assert record.columns["epoch"].tolist() == [1, 1, 2, 2]
+    assert record.columns["metric"].tolist() == ["includes"] * 4
     assert record.verdicts.tolist() == [1, 0, 0, 1]
     assert record.output.tolist() == ["4", "4", "It is 7", "6"]
     assert record.confidence.tolist() == pytest.approx([math.exp(x) for x in (-0.1, -0.2, -1.4, -0.4)])
@@ -180,8 +255,10 @@ def test_scores_of_several_values(tmp_path: Path) -> None:
         one["scores"] = {
             "rubric": {"value": {"style": 0.3, "fact": 1 if one["scores"]["match"]["value"] == "C" else 0}}
         }
-    record = read(put(tmp_path, log)).record
-    assert record.verdicts.tolist() == [1, 0, 0, 1]
+    said = refused(put(tmp_path, log))
+    assert "got rubric/style (mean 0.3, 95 % interval" in said, "that one is 0 or 1 does not mean that it is meant"
+    assert "`--metric 'rubric/style>=0.5'` or `--metric rubric/fact`" in said
+    assert read(put(tmp_path, log), metric="rubric/fact").record.verdicts.tolist() == [1, 0, 0, 1]
     assert read(put(tmp_path, log), metric="rubric/style>=0.2").record.accuracy == 1.0
 
 

@@ -165,6 +165,93 @@ def test_options_without_a_prompt_are_no_candidates(tmp_path: Path) -> None:
     assert read(path, metric="acc_mutual_info").record.candidate_scores.values.tolist() == [-0.5, 1.0]
 
 
+@pytest.mark.parametrize(("metric", "right"), [("acc", [1, 0]), ("acc_mutual_info", [1, 1])])
+def test_options_with_and_without_the_prompt_that_the_harness_mixed_up(
+    tmp_path: Path, metric: str, right: list[int]
+) -> None:
+    """Earlier releases read every second request as one without the prompt; asked alone, options lack their blank."""
+    options, prompts = [" a", " b", " c", " d", "a", "b", "c", "d"], ["Q"] * 4 + [""] * 4
+    scores = [[-1.0, -2.0, -3.0, -4.0, -0.5, -0.1, -0.2, -9.0], [-3.0, -9.0, -1.0, -2.0, -5.0, -5.0, -5.0, -6.0]]
+    targets = [3, 0]  # the best of the first four is 0 and 2, with the others subtracted it is 3 and 2
+    verdicts = {"acc": [1, 0], "acc_mutual_info": [1, 1]}  # of each second one it is 3 and 1, and 3 and 0
+    rows = [
+        choice(i, scores[i], options, targets[i], prompts=prompts, **{k: float(v[i]) for k, v in verdicts.items()})
+        for i in range(2)
+    ]
+    found = read(put(tmp_path, rows), metric=metric)
+    assert found.record.candidate_scores.lengths.tolist() == [4, 4]
+    assert found.record.verdicts.tolist() == right
+    assert "took options with and without the prompt for one another" in found.warnings[0]
+    assert read(put(tmp_path, rows), metric=f"{metric}>=1").record.candidate_scores.lengths.tolist() == [4, 4]
+
+
+def test_minus_infinity_is_a_log_likelihood(tmp_path: Path) -> None:
+    """The harness takes the largest; nothing but minus infinity is a tie, which the first wins."""
+    options = [" a", " bb", " ccc"]
+    rows = [
+        choice(0, [-1.0, "-inf", -3.0], options, 0, acc=1.0, acc_norm=0.0),
+        choice(1, ["-inf", "-inf", -3.0], options, 1, acc=0.0, acc_norm=0.0),
+        choice(2, ["-inf", "-inf", "-inf"], options, 0, acc=1.0, acc_norm=1.0),
+    ]
+    found = read(put(tmp_path, rows))
+    assert found.record.verdicts.tolist() == [1, 0, 1]
+    assert found.record.confidence == pytest.approx([1 / (1 + math.exp(-2)), 1.0, 1 / 3])
+    assert any("-inf get a probability of 0" in said for said in found.warnings)
+
+
+def test_filters_without_a_name_are_counted(tmp_path: Path) -> None:
+    """As release 0.4.5 wrote them: all rows of one filter, then all of the next, and no word of it."""
+    verdicts = [[1, 0, 0], [1, 1, 0]]
+    rows = [written(i, f"{k}", exact_match=float(v)) for k, one in enumerate(verdicts) for i, v in enumerate(one)]
+    for row in rows:
+        del row["filter"], row["metrics"]
+    path = put(tmp_path, rows)
+    assert "got 1: exact_match (0 or 1, mean 0.3333); 2: exact_match (0 or 1, mean 0.6667)" in refused(path)
+    found = read(path, filter="2")
+    assert found.record.verdicts.tolist() == verdicts[1]
+    assert found.record.output.tolist() == ["1"] * 3
+    assert found.metrics == ("exact_match,2",)
+    assert read(put(tmp_path, rows[:3]), filter="none").record.verdicts.tolist() == verdicts[0]
+
+
+def test_a_metric_that_is_0_or_1_by_chance_is_not_taken(tmp_path: Path) -> None:
+    rows = [written(i, "x", **{"pass@1": share, "pass@5": float(share > 0)}) for i, share in enumerate((0.2, 0.0, 1.0))]
+    said = refused(put(tmp_path, rows))
+    assert "expected one metric, got pass@1 (mean 0.4, 95 % interval" in said
+    assert "`--metric 'pass@1>=0.5'` or `--metric pass@5`" in said
+
+
+def test_the_metric_that_is_taken_is_named(tmp_path: Path) -> None:
+    rows = [choice(i, [-1, -2], [" a", " bbb"], i, acc=float(i == 0), acc_norm=float(i == 1)) for i in range(2)]
+    found = read(put(tmp_path, rows))
+    assert found.metrics == ("acc",)
+    assert found.record.columns["metric"].tolist() == ["acc", "acc"]
+    assert "acc says what is right; the log also has acc_norm (0 or 1, mean 0.5)" in found.warnings[0]
+
+
+def test_lists_of_verdicts_and_of_pairs(tmp_path: Path) -> None:
+    """Neither is right or wrong in a row: of verdicts the mean is told, pairs only the harness can work out."""
+    rows = [written(i, "x", strict=float(i == 0), each=[i == 0, True]) for i in range(4)]
+    said = refused(put(tmp_path, rows), metric="each")
+    assert "got [True, True] (mean 0.625 of the 8 entries of all rows)" in said
+    assert said.endswith("name another: `--metric strict`")
+    said = refused(put(tmp_path, [written(i, "x", f1=["DATE: a", ["per: b"]]) for i in range(2)]))
+    assert "works f1 out over all rows at once" in said
+    assert "--metric" not in said, "there is no other that could be named"
+
+
+def test_a_threshold_outside_of_the_scale_is_refused(tmp_path: Path) -> None:
+    path = put(tmp_path, [written(i, "x", judge=value) for i, value in enumerate((1, 5, 4, 2))])
+    assert "row 1: column judge" not in refused(path, metric="judge>=0.5")
+    assert "expected a threshold within the scale, 1 to 5, got 0.5; it would call all rows right" in refused(
+        path, metric="judge>=0.5"
+    )
+    assert "call all rows wrong" in refused(path, metric="judge>=6")
+    assert "`--metric 'judge>=4'`" in refused(path)
+    assert "mean 3, standard error 0.913" in refused(path)
+    assert read(path, metric="judge>=4").record.verdicts.tolist() == [0, 1, 1, 0]
+
+
 def test_a_share_counts_from_a_threshold_on(tmp_path: Path) -> None:
     path = put(tmp_path, [choice(i, [-1, -2], [" a", " b"], 0, acc=share) for i, share in enumerate((0.7, 0.2))])
     assert "row 1: column acc: expected a metric that is 0 or 1, got 0.7" in refused(path)
@@ -174,8 +261,12 @@ def test_a_share_counts_from_a_threshold_on(tmp_path: Path) -> None:
 
 
 def test_filters_are_told_apart() -> None:
-    assert "expected one filter, got strict, loose" in refused(SUMS)
-    assert "'odd'; there are strict, loose" in refused(SUMS, filter="odd")
+    said = refused(SUMS)
+    assert (
+        "expected one filter, got strict: exact_match (0 or 1, mean 0); loose: exact_match (0 or 1, mean 0.5)" in said
+    )
+    assert said.endswith("name one, `--filter strict` or `--filter loose`")
+    assert "'odd'; there are strict: " in refused(SUMS, filter="odd")
     found = read(SUMS, filter="loose", keep_input=True)
     assert found.record.output.tolist() == ["lol", "lol"]
     assert found.record.input.tolist() == ["2+2=", "Say lol"]
@@ -187,11 +278,14 @@ def test_filters_are_told_apart() -> None:
 def test_metric_of_a_written_answer(tmp_path: Path) -> None:
     rows = [written(i, "four", f1=i / 2, exact_match=float(i == 2)) for i in range(3)]
     path = put(tmp_path, rows)
-    assert read(path).record.verdicts.tolist() == [0, 0, 1]
+    said = refused(path)
+    assert "expected one metric, got f1 (mean 0.5, 95 % interval" in said
+    assert "`--metric 'f1>=0.5'` or `--metric exact_match`" in said
+    assert read(path, metric="exact_match").record.verdicts.tolist() == [0, 0, 1]
     assert read(path, metric="f1>=0.5").record.verdicts.tolist() == [0, 1, 1]
-    assert "'bleu'; there are f1, exact_match" in refused(path, metric="bleu")
+    assert "'bleu'; there are f1 (mean 0.5" in refused(path, metric="bleu")
     both = put(tmp_path, [written(0, "4", a=1, b=0)], "samples_two.jsonl")
-    assert "expected one metric that is 0 or 1 in each row, got a, b" in refused(both)
+    assert "expected one metric, got a (0 or 1, mean 1), b (0 or 1, mean 0)" in refused(both)
 
 
 def test_releases_up_to_0_4_2(tmp_path: Path) -> None:
@@ -211,8 +305,8 @@ def test_releases_up_to_0_4_2(tmp_path: Path) -> None:
     assert log_kind(path) == "lm_eval"
     assert read(path).record.verdicts.tolist() == [0]
     assert read(path, metric="acc_norm").record.verdicts.tolist() == [1]
-    path.write_text(json.dumps([row, row]))
-    assert "row 2: expected each document once, got doc_id 7 as in row 1" in refused(path)
+    path.write_text(json.dumps([row, {**row, "doc_id": 8}, row]))
+    assert "row 3: expected each document once, got doc_id 7 as in row 1" in refused(path)
 
 
 def test_folder_and_gzip_give_one_record_with_a_group_for_each_task(tmp_path: Path) -> None:
@@ -227,7 +321,11 @@ def test_folder_and_gzip_give_one_record_with_a_group_for_each_task(tmp_path: Pa
     assert found.record.group.tolist() == ["one", "two", "two", "two"]
     assert found.record.verdicts.tolist() == [1, 1, 0, 0]
     put(tmp_path, [written(0, "4", exact_match=1)], "samples_three.jsonl")
-    assert "expected `candidate_scores` in each log" in refused(tmp_path)
+    said = refused(tmp_path)
+    assert "expected `candidate_scores` in each log" in said
+    first = tmp_path / "samples_one_2026-01-02T03-04-05.6.jsonl"
+    assert f"`oodometer predict {first} --out samples_one_2026-01-02T03-04-05.6.parquet`" in said
+    assert f"{tmp_path / 'samples_three.jsonl'}, {tmp_path / 'samples_two.jsonl.gz'}" in said
 
 
 def test_the_same_task_twice_is_refused(tmp_path: Path) -> None:
@@ -245,11 +343,11 @@ GOOD = choice(0, [-1.0, -2.0], [" a", " b"], 0, acc=1.0)
     [
         (
             choice(1, [-1.0, "nan"], [" a", " b"], 0, acc=1.0),
-            "row 2: column filtered_resps: expected a finite log-l",
+            "row 2: column filtered_resps: expected a log-likelihood",
         ),
         (
-            choice(1, [-1.0, "-inf"], [" a", " b"], 0, acc=1.0),
-            "row 2: column filtered_resps: expected a finite log-l",
+            choice(1, [-1.0, "inf"], [" a", " b"], 0, acc=1.0),
+            "row 2: column filtered_resps: expected a log-likelihood",
         ),
         (
             choice(1, [-1.0, -2.0], [" a", " b"], 2, acc=0.0),
@@ -299,7 +397,9 @@ def test_perplexities_are_no_verdicts(tmp_path: Path) -> None:
         **written(0, "-12.5", word_perplexity=[-12.5, 3]),
         "arguments": {"gen_args_0": {"arg_0": "Some text."}},
     }
-    assert "expected one metric that is 0 or 1 in each row, got none" in refused(put(tmp_path, [row]))
+    said = refused(put(tmp_path, [row]))
+    assert "column word_perplexity: expected a metric that is 0 or 1, got [-12.5, 3]" in said
+    assert "works word_perplexity out over all rows at once" in said
 
 
 def test_a_filter_of_another_harness_is_refused() -> None:

@@ -32,6 +32,7 @@ class Answers:
     model : who answered; None where the log does not say.
     ids : a name for each row.
     columns : field of a record -> one value a row.
+    metric : the metric that says what is right, as the harness names it, with its filter where there are several.
     label_decides : whether label == prediction was checked against the log's own metric in each row.
     skipped : rows without an answer, each with its name and the reason.
     warnings : what a reader should know.
@@ -42,6 +43,7 @@ class Answers:
     model: str | None = None
     ids: list[str] = field(default_factory=list)
     columns: dict[str, list[Any]] = field(default_factory=dict)
+    metric: str = ""
     label_decides: bool = False
     skipped: list[tuple[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

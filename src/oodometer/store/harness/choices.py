@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...errors import InputError
 from .base import Answers
-from .metric import Metric, choose_metric
+from .metric import Metric
 
 __all__ = ["Choice", "chosen"]
 
 # Metrics that ask whether the best option is the right one; they differ in what makes an option the best.
 _BY_SCORE = ("acc", "acc_norm", "acc_bytes", "acc_mutual_info")
-_USUAL = ("acc", "acc_norm")
+_FAR = 1000.0  # behind all others: exp(-1000) is 0
 
 
 @dataclass(frozen=True)
@@ -37,24 +38,28 @@ class Choice:
 Reading = Callable[[Choice, int], "set[int] | None"]
 
 
-def chosen(choices: Sequence[Choice], metrics: Mapping[str, Sequence[Any]], wanted: str | None, out: Answers) -> None:
-    """Add ``candidate_scores``, and ``label`` or ``correct`` or both, to the columns.
+def chosen(choices: Sequence[Choice], metric: Metric | None, out: Answers) -> None:
+    """Add ``candidate_scores``, and ``label`` where it is known, to the columns that hold the verdicts of the metric.
 
     The target of a log is a position, a text or a letter, and does not say which. Each way to read it is tried against
     the log's own metric. Raises `InputError` where none gives the metric in every row.
     """
-    metric = None if not metrics and wanted is None else choose_metric(_told(metrics), wanted, out.file, _USUAL)
-    verdicts = None
-    if metric is not None:
-        values = zip(metrics[metric.name], choices, strict=True)
-        verdicts = [metric.checked(value, out.file, one.row) for value, one in values]
-        out.columns["correct"] = list(verdicts)
     by_score = metric is not None and metric.least is None and metric.name in _BY_SCORE
-    scores, golds = _fitting(choices, metric if by_score else None, verdicts if by_score else None, out.file)
-    out.columns["candidate_scores"] = scores
-    if golds is None and by_score and verdicts is not None and all(len(one) == 2 for one in scores):
+    verdicts: Sequence[bool] | None = out.columns["correct"] if by_score else None
+    scores, golds, picked = _fitting(choices, metric if by_score else None, verdicts, out.file)
+    out.columns["candidate_scores"] = [_finite(one) for one in scores]
+    if any(math.isinf(one) for row in scores for one in row):
+        out.warnings.append(f"{out.file}: options of log-likelihood -inf get a probability of 0")
+    if picked is not None:
+        out.columns["prediction"] = picked
+        right = sum(_best(row) in gold for row, gold in zip(scores, golds or (), strict=True)) / len(scores)
+        out.warnings.append(
+            f"{out.file}: this release of the harness took options with and without the prompt for one another; "
+            f"{metric} is its own verdict, by the log-likelihoods it would be {right:.4g}"
+        )
+    if golds is None and verdicts is not None and all(len(one) == 2 for one in scores):
         golds = [{_best(s) if right else 1 - _best(s)} for s, right in zip(scores, verdicts, strict=True)]
-    if golds is None and verdicts is None:
+    if golds is None and metric is None:
         raise InputError(
             "the right option, or a metric",
             got=repr(choices[0].target)[:40],
@@ -63,36 +68,43 @@ def chosen(choices: Sequence[Choice], metrics: Mapping[str, Sequence[Any]], want
             column="target",
             remedy="a log without both does not say what is right",
         )
-    unchecked = verdicts is not None and not by_score  # the target may be one of several right options
+    unchecked = metric is not None and not by_score  # the target may be one of several right options
     if golds is not None and not unchecked and all(len(one) == 1 for one in golds):
         out.columns["label"] = [next(iter(one)) for one in golds]
-        out.label_decides = True
+        out.label_decides = picked is None
 
 
-def _told(metrics: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
-    """Metrics with a number a row; others (f1, mcc, ...) keep (right, predicted) for later."""
-    return {name: values for name, values in metrics.items() if not isinstance(values[0], (list, dict))}
+def _finite(scores: Sequence[float]) -> list[float]:
+    """Scores with infinite ones as finite ones, so far from the others that the probability is 0, or 1."""
+    known = [one for one in scores if math.isfinite(one)] or [0.0]
+    return [min(max(one, min(known) - _FAR), max(known) + _FAR) for one in scores]
 
 
 def _fitting(
     choices: Sequence[Choice], metric: Metric | None, verdicts: Sequence[bool] | None, file: str
-) -> tuple[list[list[float]], list[set[int]] | None]:
-    """Scores, and the right options of each row, that give the verdicts; no right options where none can be read."""
+) -> tuple[list[list[float]], list[set[int]] | None, list[int] | None]:
+    """Scores, and the right options of each row, that give the verdicts; no right options where none can be read.
+
+    Also which options were picked, where that is not the best one.
+    """
     ways = _scores(choices, "acc" if metric is None else metric.name, file)
     count = [len(one) for one in ways[0]]
     readings = [g for g in (_read_all(choices, count, way) for way in (_position, _text, _letter)) if g is not None]
     if not readings:
         _refuse_outside(choices, count, file)
-        return ways[0], None
+        return ways[0], None, None
     if verdicts is None or metric is None:
-        return ways[0], readings[0] if all(one == readings[0] for one in readings) else None
+        return ways[0], readings[0] if all(one == readings[0] for one in readings) else None, None
     wrong: tuple[int, set[int], int] | None = None
-    for scores in ways:
+    picks = [(scores, [_best(one) for one in scores], False) for scores in ways]
+    if all(map(_split, choices)):
+        picks.append((ways[0], [_best(_mixed_up(one, metric.name)) for one in choices], True))
+    for scores, best, mixed in picks:
         for golds in readings:
-            best = [_best(one) for one in scores]
             agrees = [(b in g) == v for b, g, v in zip(best, golds, verdicts, strict=True)]
             if all(agrees):
-                return scores, golds if _only(golds, readings, best, verdicts) else None
+                only = mixed or _only(golds, readings, best, verdicts)
+                return scores, golds if only else None, best if mixed else None
             at = agrees.index(False)
             wrong = wrong or (at, golds[at], best[at])
     assert wrong is not None
@@ -102,9 +114,18 @@ def _fitting(
         got=f"{metric.name} {int(verdicts[at])}, the best option {top}, the target {', '.join(map(str, sorted(gold)))}",
         file=file,
         row=choices[at].row,
-        remedy="this task defines the metric in its own way; name another with --metric, or "
-        f"--metric '{metric.name}>=1' to take its verdicts as they are",
+        remedy="this task defines the metric in its own way; to take its verdicts as they are, "
+        f"`--metric '{metric.name}>=1'`",
     )
+
+
+def _mixed_up(choice: Choice, metric: str) -> list[float]:
+    """Scores by which earlier releases picked an option, where each was asked about with and without the prompt.
+
+    All requests with the prompt come first, and they were read as if each was followed by the one without it.
+    """
+    plain, alone = _finite(choice.scores[::2]), _finite(choice.scores[1::2])
+    return plain if metric == "acc" else [a - b for a, b in zip(plain, alone, strict=True)]
 
 
 def _only(
@@ -121,7 +142,8 @@ def _scores(choices: Sequence[Choice], metric: str, file: str) -> list[list[list
     if metric == "acc_mutual_info":
         if not all(split):
             _refuse_lengths(choices[split.index(0)], file, "pairs with and without the prompt")
-        return [[[one.scores[i] - one.scores[i + k] for i in range(k)] for one, k in zip(choices, split, strict=True)]]
+        halves = [(_finite(one.scores[:k]), _finite(one.scores[k:])) for one, k in zip(choices, split, strict=True)]
+        return [[[a - b for a, b in zip(*both, strict=True)] for both in halves]]
     plain = [one.scores[: k or None] for one, k in zip(choices, split, strict=True)]
     if metric not in ("acc_norm", "acc_bytes"):
         return [plain]
@@ -145,7 +167,7 @@ def _split(choice: Choice) -> int:
     half = len(choice.pairs) // 2
     first, second = choice.pairs[:half], choice.pairs[half:]
     alone = all(not prompt for prompt, _ in second) and any(prompt for prompt, _ in first)
-    same = [option for _, option in first] == [option for _, option in second]
+    same = [option.strip() for _, option in first] == [option.strip() for _, option in second]
     return half if half > 1 and alone and same else 0
 
 

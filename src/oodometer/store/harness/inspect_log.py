@@ -10,7 +10,7 @@ from ...errors import InputError
 from ..files import translated
 from .base import Answers, LogOptions
 from .json_rows import read_json
-from .letters import letter_scores
+from .letters import answer_probability, letter_scores
 from .metric import choose_metric
 from .zip_members import ZipMembers
 
@@ -52,29 +52,31 @@ def read_inspect(file: str, options: LogOptions) -> Answers:
     status = header.get("status")
     if status != "success":
         out.warnings.append(f"{file}: the run ended with status {status}; the log may lack samples")
+    reducers = [one for one in _mapping(about.get("config")).get("epochs_reducer") or () if one != "mean"]
+    if repeated and reducers:
+        out.warnings.append(
+            f"{file}: the log's own figures are {', '.join(map(str, reducers))} of epochs, not their mean"
+        )
     _fill(scored, options, out, repeated)
     return out
 
 
 def _fill(scored: Sequence[_Sample], options: LogOptions, out: Answers, repeated: bool) -> None:
-    names = [name for name in scored[0].scores if all(name in one.scores for one in scored)]
-    if options.metric is None and not names:
-        lacking = next(one for one in scored if not set(scored[0].scores) & set(one.scores))
-        raise InputError(
-            f"the scorers {', '.join(scored[0].scores)}, as in the samples above",
-            got=", ".join(lacking.scores),
-            file=out.file,
-            row=lacking.row,
-            remedy="score all samples alike (inspect score)",
-        )
-    metric = choose_metric({name: [one.scores[name] for one in scored] for name in names}, options.metric, out.file)
+    scores: dict[str, list[Any]] = {}
     for one in scored:
-        out.ids.append(one.name(repeated))
-        out.add("correct", metric.checked(one.scores[metric.name], out.file, one.row))
-        out.add("output", one.output)
-        if options.keep_input:
-            out.add("input", one.input)
-    _tokens(scored, out)
+        for name, value in one.scores.items():
+            scores.setdefault(name, []).append(value)
+    metric = choose_metric(scores, options.metric, out.file)
+    out.metric, why = str(metric), f"no score by {metric.name}"
+    out.skipped += [(one.name(repeated), why) for one in scored if metric.name not in one.scores]
+    scored = [one for one in scored if metric.name in one.scores]
+    out.columns["correct"] = metric.verdicts(scores, [one.row for one in scored], out.file)
+    out.ids += [one.id for one in scored]
+    out.columns["output"] = [one.output for one in scored]
+    if repeated:
+        out.columns["epoch"] = [one.epoch for one in scored]
+    if options.keep_input:
+        out.columns["input"] = [one.input for one in scored]
     scorer = metric.name.partition("/")[0]
     found = [letter_scores(one.tokens, one.output, one.choices, one.target, one.answers.get(scorer)) for one in scored]
     whole = [one for one in found if one is not None]
@@ -83,21 +85,16 @@ def _fill(scored: Sequence[_Sample], options: LogOptions, out: Answers, repeated
         out.columns["prediction"] = [one.prediction for one in whole]
         if all(one.label is not None for one in whole):
             out.columns["label"] = [one.label for one in whole]
-
-
-def _tokens(scored: Sequence[_Sample], out: Answers) -> None:
-    """Log-probabilities of the tokens, and the probability of the output, where every sample has them."""
-    import numpy as np
-
-    having = [bool(one.tokens) for one in scored]
-    if all(having):
-        lists = [[min(token["logprob"], 0.0) for token in one.tokens] for one in scored]
-        out.columns["token_logprobs"] = lists
-        out.columns["confidence"] = [float(np.exp(sum(one))) for one in lists]
-    elif any(having):
-        without = scored[having.index(False)]
+    if all(one.tokens is not None for one in scored):
+        out.columns["token_logprobs"] = [[min(token["logprob"], 0.0) for token in one.tokens or ()] for one in scored]
+        if len(whole) < len(found):
+            out.columns["confidence"] = [
+                answer_probability(one.tokens or (), one.answers.get(scorer)) for one in scored
+            ]
+    elif any(one.tokens for one in scored):
+        without = [one for one in scored if one.tokens is None]
         out.warnings.append(
-            f"{out.file}: {having.count(False)} samples have no log-probabilities (the first: {without.id}); "
+            f"{out.file}: {len(without)} samples have no log-probabilities (the first: {without[0].id}); "
             "those of the others are left out"
         )
 
@@ -125,7 +122,7 @@ class _Sample:
         self.choices: list[str] = list(map(str, options)) if isinstance(options, list) else []
         self.target = sample.get("target")
         self.input = _prompt(sample.get("input"), self.choices, attached)
-        self.tokens = _logprobs(choice.get("logprobs"), file, row) if self.scores else []
+        self.tokens = _logprobs(choice.get("logprobs"), file, row) if self.scores else None
 
     def name(self, repeated: bool) -> str:
         """The id, with the epoch where there are several."""
@@ -216,9 +213,12 @@ def _prompt(given: Any, choices: Sequence[str], attached: Mapping[str, Any]) -> 
     return "\n".join([text, *(f"{chr(ord('A') + i)}) {one}" for i, one in enumerate(choices))])
 
 
-def _logprobs(given: Any, file: str, row: int) -> list[Mapping[str, Any]]:
+def _logprobs(given: Any, file: str, row: int) -> list[Mapping[str, Any]] | None:
+    """The tokens with their log-probabilities, none of an empty answer; None where the log does not have them."""
     found = _mapping(given).get("content")
-    tokens = [_mapping(one) for one in found] if isinstance(found, list) else []
+    if not isinstance(found, list):
+        return None
+    tokens = [_mapping(one) for one in found]
     for one in tokens:
         value = one.get("logprob")
         if not isinstance(value, (int, float)) or value - value != 0 or value > 1e-3:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from ..files import translated
 from .base import Answers, LogOptions
 from .inspect_log import read_inspect
 from .lm_eval import read_samples
-from .open import LogKind, log_files
+from .open import LogKind, log_files, read_command
 
 __all__ = ["LogRecord", "read_logs"]
 
@@ -23,11 +24,14 @@ _READERS = {"lm_eval": read_samples, "inspect": read_inspect}
 
 @dataclass(frozen=True)
 class LogRecord:
-    """A record, with the tasks it is of, who answered (None where logs do not say), and what was left out and why."""
+    """A record, with the tasks it is of, who answered (None where logs do not say), the metrics that say what is right
+    (none where no log has one), and what was left out and why.
+    """
 
     record: Predictions
     tasks: tuple[str, ...]
     model: str | None
+    metrics: tuple[str, ...]
     skipped: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
 
@@ -36,17 +40,31 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
     """Read a log, a folder of logs, or a list of them, each of one task.
 
     ``logs`` are ``samples_*.jsonl`` of lm-evaluation-harness or ``.eval`` and ``.json`` of inspect. Rows stand in the
-    order of the logs; the column ``id`` has their names, behind the task where there are several. Raises `InputError`
-    for what is no log, a row that cannot be read, and logs that do not belong together.
+    order of the logs. The column ``id`` has their names, behind the task where there are several: a sample that was
+    answered in several epochs has one name, and ``epoch`` tells them apart. ``metric`` names what `correct` rests on.
+    Raises `InputError` for what is no log, a row that cannot be read, and logs that do not belong together.
     """
     options, files = options or LogOptions(), log_files(logs)
     without = next((file for file, kind in files if kind != "lm_eval"), None)
     if options.filter is not None and without is not None:
         raise UsageError(f"--filter is of lm-evaluation-harness; {without} is a log of inspect: use --metric")
-    found = [_read(file, kind, options) for file, kind in files]
-    _check_together(found)
+    try:
+        found = [_read(file, kind, options) for file, kind in files]
+        _check_together(found)
+    except InputError as error:
+        if len(files) == 1:
+            raise
+        raise InputError(
+            "logs that go into one file",
+            got=f"{len(files)} logs; {error}",
+            remedy=f"read each by itself: `{read_command(files[0][0])}`, and so "
+            + ", ".join(shlex.quote(file) for file, _ in files[1:]),
+        ) from None
     several = len(found) > 1
     columns = _columns(found)
+    extra = {"metric": [one.metric for one in found for _ in one.ids]} if any(one.metric for one in found) else {}
+    if "epoch" in columns:
+        extra["epoch"] = columns.pop("epoch")
     # A plain list of rows as an array of objects: numbers of different tasks may be ids of one another.
     ids = [f"{one.task}/{name}" if several else name for one in found for name in one.ids]
     columns["group"] = _objects([one.task for one in found for _ in one.ids])
@@ -57,13 +75,14 @@ def read_logs(logs: Any, options: LogOptions | None = None) -> LogRecord:
             "`discriminate` learns from `input` and `output`"
         )
     try:
-        record = Predictions.from_arrays(**columns, columns={"id": _objects(ids)}, source=found[0].file)
+        record = Predictions.from_arrays(**columns, columns={"id": _objects(ids), **extra}, source=found[0].file)
     except InputError as error:
         raise error.at(file=", ".join(one.file for one in found[:3])) from None
     return LogRecord(
         record=record,
         tasks=tuple(one.task for one in found),
         model=found[0].model,
+        metrics=tuple(dict.fromkeys(one.metric for one in found if one.metric)),
         skipped=tuple((f"{one.task}/{name}" if several else name, why) for one in found for name, why in one.skipped),
         warnings=tuple(warnings),
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["LetterScores", "letter_scores"]
+__all__ = ["LetterScores", "answer_probability", "letter_scores"]
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class LetterScores:
 
 
 def letter_scores(
-    tokens: Sequence[Mapping[str, Any]], output: str, choices: Sequence[str], target: Any, answer: str | None
+    tokens: Sequence[Mapping[str, Any]] | None, output: str, choices: Sequence[str], target: Any, answer: str | None
 ) -> LetterScores | None:
     """Log-probabilities of A, B, ... at the last token that is the answer; None where the log lacks one of them.
 
@@ -49,6 +50,27 @@ def letter_scores(
         right = _position(targets[0], len(choices)) if len(targets) == 1 else None
         return LetterScores([found[i] for i in range(len(choices))], said, right)
     return None
+
+
+def answer_probability(tokens: Sequence[Mapping[str, Any]], answer: str | None) -> float:
+    """Probability of the tokens that say what the scorer took for the answer, the last time it stands in the output.
+
+    What comes before, such as reasoning, has a probability that falls with its length and tells nothing of the answer.
+    It is that of all tokens where no answer is known or none is found, and 0 where nothing was said.
+
+    >>> tokens = [{"token": "Hm: ", "logprob": -9.0}, {"token": "4", "logprob": 0.0}, {"token": "2", "logprob": 0.0}]
+    >>> answer_probability(tokens, "42"), round(answer_probability(tokens, None), 4), answer_probability([], "")
+    (1.0, 0.0001, 0.0)
+    """
+    texts = [str(one.get("token")) for one in tokens]
+    start = "".join(texts).rfind(answer.strip()) if answer and answer.strip() else -1
+    stop = start + len(answer.strip()) if answer else 0
+    total, at = 0.0, 0
+    for one, text in zip(tokens, texts, strict=True):
+        if start < 0 or (at < stop and at + len(text) > start):
+            total += min(one["logprob"], 0.0)
+        at += len(text)
+    return math.exp(total) if tokens else 0.0
 
 
 def _position(letter: Any, count: int) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,12 +14,13 @@ from ...errors import InputError
 from .base import Answers, LogOptions
 from .choices import Choice, chosen
 from .json_rows import json_rows
-from .metric import choose_metric
+from .metric import choose_metric, described
 
 __all__ = ["read_samples"]
 
 # samples_<task>_<date>T<time>.jsonl
 _NAME = re.compile(r"samples_(?P<task>.+?)(_\d{4}-\d{2}-\d{2}T[\d.:-]+)?\.jsonl(\.gz)?")
+_USUAL = ("acc", "acc_norm")  # of several metrics the one that the harness's own tables call accuracy
 _NOT_METRICS = {
     "doc_id",
     "doc",
@@ -53,6 +55,7 @@ def read_samples(file: str, options: LogOptions) -> Answers:
     gives ``output``; both give ``correct`` by the metric. Raises `InputError` naming the row.
     """
     by_filter: dict[str, _Rows] = {}
+    seen: dict[tuple[Any, str], list[int]] = {}  # rows of each document under each filter
     kind: str | None = None
     for row, sample in json_rows(file):
         answers = _responses(sample, file, row)
@@ -62,30 +65,39 @@ def read_samples(file: str, options: LogOptions) -> Answers:
                 f"{kind} in each row", got=found, file=file, row=row, remedy="a samples file holds one task"
             )
         kind = found
-        _keep(
-            sample,
-            answers,
-            by_filter.setdefault(str(sample.get("filter", "none")), _Rows()),
-            file,
-            row,
-            options,
-        )
+        filter = sample.get("filter")
+        at = seen.setdefault((str(filter), str(sample.get("doc_id", row - 1))), [])
+        at.append(row)  # releases up to 0.4.5 do not name the filter: they are counted by how often a document comes
+        rows = by_filter.setdefault(str(filter or len(at)), _Rows())
+        _keep(sample, answers, rows, file, row, options)
     if kind is None:
         raise InputError("at least one row", got="none", file=file, remedy="check what wrote the log")
-    rows = _of_filter(by_filter, options.filter, file)
-    _check_ids(rows, file)
-    name = _NAME.fullmatch(Path(file).name)
-    out = Answers(file, name["task"] if name else Path(file).name.split(".")[0], ids=rows.ids)
+    even = all(sorted(rows.ids) == sorted(by_filter["1"].ids) for rows in by_filter.values() if "1" in by_filter)
+    twice = next((key for key, at in seen.items() if len(at) > 1 and not (even and key[0] == "None")), None)
+    if twice is not None:
+        raise InputError(
+            "each document once",
+            got=f"doc_id {twice[1]} as in row {seen[twice][0]}",
+            file=file,
+            row=seen[twice][1],
+            remedy="keep the rows of one run",
+        )
+    name, rows = _of_filter(by_filter, options.filter, file)
+    task = _NAME.fullmatch(Path(file).name)
+    out = Answers(file, task["task"] if task else Path(file).name.split(".")[0], ids=rows.ids)
     if options.keep_input:
         out.columns["input"] = list(rows.prompts)
+    metric = None
+    if rows.metrics or options.metric is not None or not rows.choices:
+        metric = choose_metric(rows.metrics, options.metric, file, _USUAL)
+        out.columns["correct"] = metric.verdicts(rows.metrics, rows.numbers, file)
+        out.metric = str(metric) + (f",{name}" if len(by_filter) > 1 else "")
+        if options.metric is None and len(rows.metrics) > 1:
+            others = described({name: values for name, values in rows.metrics.items() if name != metric.name})
+            out.warnings.append(f"{file}: {metric} says what is right; the log also has {others}: --metric NAME")
     if rows.choices:
-        chosen(rows.choices, rows.metrics, options.metric, out)
-        return out
-    metric = choose_metric(rows.metrics, options.metric, file)
-    out.columns["correct"] = [
-        metric.checked(value, file, row) for value, row in zip(rows.metrics[metric.name], rows.numbers, strict=True)
-    ]
-    if rows.outputs[0] is not None:
+        chosen(rows.choices, metric, out)
+    elif rows.outputs[0] is not None:
         out.columns["output"] = list(rows.outputs)
     return out
 
@@ -168,9 +180,9 @@ def _log_likelihood(value: Any, file: str, row: int) -> float:
         found = float(value)
     except (TypeError, ValueError):
         found = float("nan")
-    if found - found != 0:  # not a number, or infinite
+    if not found < float("inf"):  # minus infinity is the logarithm of a probability of 0
         raise InputError(
-            "a finite log-likelihood",
+            "a log-likelihood",
             got=repr(value)[:40],
             file=file,
             row=row,
@@ -191,28 +203,17 @@ def _written(answer: Any) -> str:
     return _text(answer)
 
 
-def _of_filter(by_filter: Mapping[str, _Rows], wanted: str | None, file: str) -> _Rows:
-    if wanted is None and len(by_filter) == 1:
-        return next(iter(by_filter.values()))
-    if wanted is None or wanted not in by_filter:
-        raise InputError(
-            "one filter" if wanted is None else "a filter of this log",
-            got=", ".join(by_filter) if wanted is None else f"{wanted!r}; there are {', '.join(by_filter)}",
-            file=file,
-            remedy="name one of them with --filter NAME",
-        )
-    return by_filter[wanted]
-
-
-def _check_ids(rows: _Rows, file: str) -> None:
-    first: dict[str, int] = {}
-    for number, name in zip(rows.numbers, rows.ids, strict=True):
-        if name in first:
-            raise InputError(
-                "each document once",
-                got=f"doc_id {name} as in row {first[name]}",
-                file=file,
-                row=number,
-                remedy="keep the rows of one run and one filter (releases up to 0.4.2 do not name the filter)",
-            )
-        first[name] = number
+def _of_filter(by_filter: Mapping[str, _Rows], wanted: str | None, file: str) -> tuple[str, _Rows]:
+    if len(by_filter) == 1 and wanted in (None, "none", *by_filter):
+        return next(iter(by_filter.items()))
+    if wanted is not None and wanted in by_filter:
+        return wanted, by_filter[wanted]
+    several = "; ".join(f"{name}: {described(rows.metrics)}" for name, rows in by_filter.items())
+    unnamed = ", which this release of the harness did not name (here they are counted)" if "1" in by_filter else ""
+    raise InputError(
+        "one filter" if wanted is None else "a filter of this log",
+        got=several if wanted is None else f"{wanted!r}; there are {several}",
+        file=file,
+        remedy=f"the answers went through {len(by_filter)} filters{unnamed}: name one, "
+        + " or ".join(f"`--filter {shlex.quote(name)}`" for name in by_filter),
+    )

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...errors import InputError
+from ...intervals import wilson_from_variance
 
-__all__ = ["Metric", "choose_metric"]
+__all__ = ["Metric", "choose_metric", "described"]
 
 _WORDS = {
     **dict.fromkeys(("c", "correct", "true", "yes"), 1.0),
     "p": 0.5,
     **dict.fromkeys(("i", "n", "incorrect", "false", "no"), 0.0),
 }
-_AT_LEAST = re.compile(r"(?P<name>.+?)\s*>=\s*(?P<least>[0-9.]+)")
+_AT_LEAST = re.compile(r"(?P<name>.+?)\s*>=\s*(?P<least>-?[0-9.]+(e-?[0-9]+)?)")
 
 
 class Metric:
@@ -24,12 +26,15 @@ class Metric:
 
     name : its name there. least : the score from which on an answer counts as right; None where it is 0 or 1 anyway.
 
-    >>> Metric("acc").verdict(1.0), Metric("match").verdict("I"), Metric("f1", 0.5).verdict(0.7)
-    (True, False, True)
+    >>> Metric("acc").verdict(1.0), Metric("match").verdict("I"), Metric("f1", 0.5).verdict(0.7), str(Metric("f1", 0.5))
+    (True, False, True, 'f1>=0.5')
     """
 
     def __init__(self, name: str, least: float | None = None) -> None:
         self.name, self.least = name, least
+
+    def __str__(self) -> str:
+        return self.name if self.least is None else f"{self.name}>={self.least:g}"
 
     def verdict(self, value: Any) -> bool | None:
         """Whether the answer is right; None where the value tells neither."""
@@ -40,20 +45,57 @@ class Metric:
             return score >= self.least
         return bool(score) if score in (0.0, 1.0) else None
 
-    def checked(self, value: Any, file: str, row: int) -> bool:
-        """`verdict`, or `InputError` naming the row."""
-        found = self.verdict(value)
-        if found is None:
-            raise InputError(
-                "a metric that is 0 or 1" if self.least is None else "a number",
-                got=repr(value)[:60],
-                file=file,
-                row=row,
-                column=self.name,
-                remedy=f"partly right is neither: name another metric, or from where on it counts as right, "
-                f"--metric '{self.name}>=0.5'",
-            )
-        return found
+    def verdicts(self, metrics: Mapping[str, Sequence[Any]], rows: Sequence[int], file: str) -> list[bool]:
+        """Whether each answer is right; ``rows`` are their numbers in the file.
+
+        Raises `InputError` naming the first row whose value is neither, and a threshold that lies outside of the scale.
+        The message gives the mean, since that is what a harness reports of such a metric.
+
+        >>> Metric("judge", 0.5).verdicts({"judge": [1, 5, 4]}, [1, 2, 3], "a.eval")
+        Traceback (most recent call last):
+        oodometer.errors.InputError: a.eval: column judge: expected a threshold within the scale, 1 to 5, got 0.5; ...
+        """
+        values = metrics[self.name]
+        verdicts = [self.verdict(value) for value in values]
+        scores = [score for value in values if (score := _score(value)) is not None]
+        low, high, _ = _scale(scores)
+        others = [name for name, column in metrics.items() if name != self.name and _is_plain(column)]
+        another = f"name another: `--metric {shlex.quote(others[0])}`" if others else ""
+        if None not in verdicts:
+            if self.least is not None and low < high and not low < self.least <= high:
+                raise InputError(
+                    f"a threshold within the scale, {low:g} to {high:g}",
+                    got=f"{self.least:g}",
+                    file=file,
+                    column=self.name,
+                    remedy=f"it would call all rows {'right' if self.least <= low else 'wrong'}; take for example "
+                    f"{_option(self.name, values)}",
+                )
+            return [bool(one) for one in verdicts]
+        at = verdicts.index(None)
+        got = repr(values[at])[:60]
+        if len(scores) == len(values):
+            got += f" ({_mean(scores)})"
+            remedy = "no row is right or wrong by it: say from where on it counts as right, "
+            remedy += f"{_option(self.name, values)}" + (another and f", or {another}")
+        elif all(isinstance(value, (list, tuple, dict)) for value in values):
+            parts = [_score(one) for value in values for one in (value if isinstance(value, (list, tuple)) else ())]
+            known = [part for part in parts if part is not None]
+            remedy = f"the harness works {self.name} out over all rows at once, and no row is right or wrong by it"
+            if known and None not in parts and _is_plain(known):
+                got += f" (mean {sum(known) / len(known):.4g} of the {len(known)} entries of all rows)"
+                remedy = "a row with several verdicts is neither right nor wrong"
+            remedy += f"; {another or 'give the task a metric that is a number for each row, and run it again'}"
+        else:
+            remedy = "find out what the scorer meant, or score the log again" + (another and f", or {another}")
+        raise InputError(
+            "a metric that is 0 or 1" if self.least is None else "a number",
+            got=got,
+            remedy=remedy,
+            file=file,
+            row=rows[at],
+            column=self.name,
+        )
 
 
 def _score(value: Any) -> float | None:
@@ -71,39 +113,100 @@ def _score(value: Any) -> float | None:
     return float(value)
 
 
+def _scale(scores: Sequence[float]) -> tuple[float, float, float]:
+    """Lowest and highest score that is possible, as far as is known, and the least one of the upper half."""
+    if not scores or (min(scores) >= 0 and max(scores) <= 1):  # a share: whatever part of it was seen
+        return 0.0, 1.0, 0.5
+    low, high = min(scores), max(scores)
+    return low, high, min(score for score in scores if score > (low + high) / 2 or score == high)
+
+
+def _is_plain(values: Sequence[Any]) -> bool:
+    """Whether every value is 0 or 1."""
+    return all(Metric("").verdict(value) is not None for value in values)
+
+
+def _mean(scores: Sequence[float]) -> str:
+    """The mean as a harness would report it: with an interval of a share, with its standard error on other scales."""
+    n, mean = len(scores), math.fsum(scores) / len(scores)
+    variance = math.fsum((one - mean) ** 2 for one in scores) / max(n - 1, 1) / n
+    if min(scores) >= 0 and max(scores) <= 1:
+        lower, upper = wilson_from_variance(mean, variance, n, 0.95)
+        return f"mean {mean:.4g}, 95 % interval {lower:.3g} to {upper:.3g}"
+    return f"{min(scores):g} to {max(scores):g}, mean {mean:.4g}, standard error {math.sqrt(variance):.3g}"
+
+
+def described(metrics: Mapping[str, Sequence[Any]]) -> str:
+    """Metrics by their names and what they hold.
+
+    >>> described({"acc": [1, 0], "f1": [["a", ["b"]], ["c", ["c"]]]})
+    'acc (0 or 1, mean 0.5), f1 (no number a row)'
+    """
+    out = []
+    for name, values in metrics.items():
+        scores = [_score(value) for value in values if value is not None]
+        known = [one for one in scores if one is not None]
+        if not known or len(known) < len(scores):
+            about = "no number a row"
+        else:
+            about = f"0 or 1, mean {sum(known) / len(known):.4g}" if _is_plain(known) else _mean(known)
+        out.append(f"{name} ({about})")
+    return ", ".join(out) or "none"
+
+
 def choose_metric(
     columns: Mapping[str, Sequence[Any]], wanted: str | None, file: str, usual: Sequence[str] = ()
 ) -> Metric:
-    """The metric that was asked for, the first usual one, or the only one that is 0 or 1 throughout.
+    """The metric that was asked for, the first usual one, or the only one.
 
-    ``columns`` are name -> values. Raises `InputError` where there is none, or more than one.
+    ``columns`` are name -> values. Raises `InputError` where there is none, or more than one: which of several means
+    "right" nobody but the user can say, and the one that happens to be 0 or 1 may be a check of the format.
 
-    >>> choose_metric({"f1": [0.3, 1.0], "exact_match": [0.0, 1.0]}, None, "a.jsonl").name
+    >>> choose_metric({"exact_match": [0.0, 1.0]}, None, "a.jsonl").name
     'exact_match'
+    >>> choose_metric({"quality": [0.3, 1.0], "format_ok": [1, 1]}, None, "a.eval")
+    Traceback (most recent call last):
+    oodometer.errors.InputError: a.eval: expected one metric, got quality (mean 0.65, ...
     """
-    known = ", ".join(columns) or "none"
+    several = described(columns)
     if wanted is not None:
-        found = _AT_LEAST.fullmatch(wanted)
-        name = wanted if found is None or wanted in columns else found["name"]
+        match = _AT_LEAST.fullmatch(wanted)
+        name = wanted if match is None or wanted in columns else match["name"]
         if name not in columns:
             raise InputError(
                 "a metric of this log",
-                got=f"{name!r}; there are {known}",
+                got=f"{name!r}; there are {several}",
                 file=file,
-                remedy="name one of them with --metric",
+                remedy=f"name one of them: {_options(columns)}" if columns else "score the log first",
             )
         try:
-            return Metric(name, None if name == wanted or found is None else float(found["least"]))
+            return Metric(name, None if name == wanted or match is None else float(match["least"]))
         except ValueError:
             raise InputError("a number behind >=", got=wanted, remedy="write for example --metric 'f1>=0.5'") from None
-    plain = [name for name, values in columns.items() if all(Metric(name).verdict(v) is not None for v in values)]
     first = next((name for name in usual if name in columns), None)
-    if first is None and len(plain) != 1:
+    if first is None and len(columns) != 1:
         raise InputError(
-            "one metric that is 0 or 1 in each row",
-            got=f"{', '.join(plain)}" if plain else f"none; there are {known}",
+            "one metric",
+            got=several,
             file=file,
-            remedy="name one with --metric NAME"
-            + ("" if plain else ", and from where on it counts as right: --metric 'NAME>=0.5'"),
+            remedy=f"name the one that says what is right: {_options(columns)}"
+            if columns
+            else "run the task with a metric, or score the log first",
         )
-    return Metric(plain[0] if first is None else first)
+    return Metric(first or next(iter(columns)))
+
+
+def _options(columns: Mapping[str, Sequence[Any]]) -> str:
+    """The options of all metrics that can be taken, as they are typed."""
+    return " or ".join(filter(None, (_option(name, values) for name, values in columns.items()))) or "none can be taken"
+
+
+def _option(name: str, values: Sequence[Any]) -> str | None:
+    """The option that takes a metric, with a threshold where it needs one; None where no row has a number."""
+    if _is_plain(values):
+        return f"`--metric {shlex.quote(name)}`"
+    scores = [_score(value) for value in values]
+    known = [one for one in scores if one is not None]
+    if not known or len(known) < len(scores):
+        return None
+    return f"`--metric {shlex.quote(f'{name}>={_scale(known)[2]:g}')}`"

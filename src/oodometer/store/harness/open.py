@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, Literal
 from ...errors import InputError
 from ..files import opened
 
-__all__ = ["LogKind", "log_files", "log_kind"]
+__all__ = ["LogKind", "log_files", "log_kind", "read_command", "refuse_logs"]
 
 LogKind = Literal["lm_eval", "inspect"]
 _HEAD = 1 << 16
@@ -72,6 +73,31 @@ def log_files(logs: Any) -> list[tuple[str, LogKind]]:
     if not out:
         raise InputError("at least one log", got="none", remedy="name a log or a folder of logs")
     return out
+
+
+def read_command(log: str) -> str:
+    """The command that makes a predictions file of a log, named after it.
+
+    >>> read_command("logs/samples_quiz_2026-01-02.jsonl")
+    'oodometer predict logs/samples_quiz_2026-01-02.jsonl --out samples_quiz_2026-01-02.parquet'
+    """
+    stem = re.sub(r"(\.jsonl|\.json|\.eval)(\.gz)?$", "", os.path.basename(os.path.normpath(log)))
+    return f"oodometer predict {shlex.quote(log)} --out {shlex.quote(stem)}.parquet"
+
+
+def refuse_logs(path: Any) -> None:
+    """Raise `InputError` where a path, or one of several, is a log, or a folder of logs: it is to be read first."""
+    for one in path if isinstance(path, Sequence) and not isinstance(path, str) else [path]:
+        name = os.fspath(one)
+        folder = os.path.isdir(name)
+        inside = [os.path.join(name, file) for file in sorted(os.listdir(name))] if folder else [name]
+        if any(log_kind(file) for file in inside if file.lower().endswith(_ENDINGS)):
+            raise InputError(
+                "a predictions file",
+                got="a folder with logs of an evaluation" if folder else "the log of an evaluation",
+                file=name,
+                remedy=f"read it first: `{read_command(name)}`",
+            )
 
 
 def _in_folder(folder: Path) -> list[tuple[str, LogKind]]:

@@ -66,7 +66,13 @@ def predicted_in_log(
         write_predictions(record, out)
     verdicts = record.verdicts
     right, rows = int((verdicts == 1).sum()), int((verdicts >= 0).sum())
-    accuracy = Interval(right / rows, *clopper_pearson(right, rows, 0.95), 0.95, "exact") if rows else None
+    samples = len(set(record.columns["id"].tolist()))
+    epochs, accuracy, warnings = rows / samples, None, found.warnings
+    if epochs > 1:
+        warnings += (f"{samples} samples were answered {epochs:g} times each: the interval is that of so many samples",)
+    if rows:
+        limits = clopper_pearson(right / epochs, rows / epochs, 0.95)
+        accuracy = Interval(right / rows, *limits, 0.95, "exact" if epochs == 1 else "asymptotic")
     tasks = ", ".join(found.tasks[:3]) + (f" and {len(found.tasks) - 3} more" if len(found.tasks) > 3 else "")
     return Prediction(
         __version__,
@@ -79,7 +85,9 @@ def predicted_in_log(
         accuracy,
         len(found.skipped),
         found.skipped[:EXAMPLES],
-        warnings=found.warnings,
+        warnings=warnings,
+        log=_named(logs),
+        metrics=found.metrics,
         record=record if out is None else None,
     )
 
