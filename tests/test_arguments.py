@@ -138,15 +138,3 @@ def test_numbers_of_numpy_and_tuples_are_as_good() -> None:
                                target_accuracies=np.array([0.9]), diagnosis=False, backtest=None)  # fmt: skip
     assert found.headline.level == pytest.approx(0.9)
     assert set(CHECKS) >= {"level", "seed", "workers", "methods"}
-
-
-def test_a_former_name_of_an_argument_is_taken_and_said() -> None:
-    from oodometer.estimators import RiskCoverage
-
-    options: dict[str, Any] = {"methods": ["atc"], "diagnosis": False, "backtest": None}
-    with pytest.warns(DeprecationWarning, match="wanted is now called target_accuracies"):
-        former = oodometer.estimate(RECORD, RECORD, wanted=[0.9], **options)
-    present = oodometer.estimate(RECORD, RECORD, target_accuracies=[0.9], **options)
-    assert former.to_dict() == present.to_dict()
-    with pytest.warns(DeprecationWarning, match="wanted is now"):
-        assert RiskCoverage(wanted=(0.9,)).target_accuracies == (0.9,)

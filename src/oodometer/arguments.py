@@ -8,14 +8,12 @@ import math
 import numbers
 import os
 import secrets
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, Literal, ParamSpec, TypeVar
 
 import numpy as np
 
 from .classes import named_classes
-from .deprecation import take_new_names
 from .errors import UsageError
 from .intervals import check_level
 
@@ -26,7 +24,6 @@ __all__ = [
     "judges_or_folder",
     "one_of",
     "record",
-    "renamed",
     "several",
     "texts",
 ]
@@ -318,12 +315,11 @@ CHECKS: dict[str, Check] = {
 """Name of an argument -> its check; None passes where it is the default."""
 
 
-def checked(former: Mapping[str, str] | None = None, /, **special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def checked(**special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Decorator of a public function: every argument passes the check of its name before anything is done.
 
     ``special`` names checks of arguments that mean something else in this function. An argument without a check is
-    an error where the function is defined, so that none can be forgotten. Seeds come out as whole numbers. ``former``
-    maps old names of arguments to new ones: they are taken with a warning.
+    an error where the function is defined, so that none can be forgotten. Seeds come out as whole numbers.
 
     >>> @checked()
     ... def double(level: float = 0.95, *, seed: int = 0): return 2 * seed
@@ -341,8 +337,6 @@ def checked(former: Mapping[str, str] | None = None, /, **special: Check) -> Cal
 
         @functools.wraps(function)
         def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
-            if former:
-                take_new_names(kwargs, former)
             bound = signature.bind(*args, **kwargs)
             given = bound.arguments
             for name, value in given.items():
@@ -354,29 +348,6 @@ def checked(former: Mapping[str, str] | None = None, /, **special: Check) -> Cal
             return function(*bound.args, **bound.kwargs)
 
         return guarded
-
-    return wrap
-
-
-def renamed(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorator: an argument under its former name, former=present, is taken with a `DeprecationWarning`.
-
-    >>> @renamed(wanted="target")
-    ... def double(target: float): return 2 * target
-    >>> with warnings.catch_warnings(action="ignore"):
-    ...     double(wanted=3)
-    6
-    """
-
-    def wrap(function: Callable[P, R]) -> Callable[P, R]:
-        @functools.wraps(function)
-        def told(*args: P.args, **kwargs: P.kwargs) -> R:
-            for former in names.keys() & kwargs.keys():
-                warnings.warn(f"{former} is now called {names[former]}", DeprecationWarning, stacklevel=2)
-                kwargs[names[former]] = kwargs.pop(former)
-            return function(*args, **kwargs)
-
-        return told
 
     return wrap
 

@@ -319,10 +319,6 @@ def test_an_audit_of_real_calls_has_its_page() -> None:
     assert set(specs_of(render(result))) == {"audited", "widths"}
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     assert sum(s["labels"] for s in result["strata"]) == 40
-    with pytest.warns(DeprecationWarning, match=r"Audit\.outlook is now Audit\.expected_widths"):
-        assert told.outlook is told.expected_widths
-    with pytest.warns(DeprecationWarning, match="the argument outlook is now expected_widths"):
-        audit(reference, {"probabilities": target.probabilities}, labels=few, methods=["doc"], outlook=False)  # type: ignore[call-arg]
     assert result["outlook"]["accuracy"] == pytest.approx((40 * result["estimate"]["value"] + 0.5) / 41)
     assert 40 in [w["labels"] for w in result["outlook"]["widths"]]
     by_name = {one["method"]: one["effective_labels"] for one in result["intervals"]}

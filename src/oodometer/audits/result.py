@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..deprecation import warn_old
 from ..results import Estimate, aligned, percent, plain
 from ..results.estimation import Headline
 from ..results.shown import Shown
@@ -66,12 +65,6 @@ class Audit(Shown):
 
     def __repr__(self) -> str:
         return summary_of_audit(self)
-
-    @property
-    def outlook(self) -> ExpectedWidths | None:
-        """The old name of `expected_widths`."""
-        warn_old("Audit.outlook", "Audit.expected_widths")
-        return self.expected_widths
 
     @property
     def refuted(self) -> bool:

@@ -6,20 +6,17 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 
 from ..arrays import Array
-from ..deprecation import warn_old
 from ..errors import InputError
 
 __all__ = ["Dataset", "Dialogue", "Modality", "Row", "Table", "split_by_group", "stratified"]
 
 Row = tuple[str, str, str, str]
 """Input, output, type, id."""
-
-_OLD_COLUMNS = {"outputs": "targets", "texts": "inputs", "labels": "targets"}
 
 Modality = Literal["text", "pair", "dialogue", "image", "table"]
 
@@ -105,15 +102,6 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.inputs)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Names of columns until 0.1."""
-            if name not in _OLD_COLUMNS:
-                raise AttributeError(f"a data set has no {name!r}")
-            warn_old(f"the column {name} of a data set", _OLD_COLUMNS[name])
-            return getattr(self, _OLD_COLUMNS[name])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Dataset):

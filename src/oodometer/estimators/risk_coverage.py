@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..arguments import renamed
 from ..arrays import Array
 from ..calibrators.binned_map import BinnedMap, bins_for, centres, count_verdicts, fit_map
 from ..errors import NotApplicable
@@ -56,7 +55,6 @@ class RiskCoverage(Method[Sums, Curve]):
     assumes = "the rate of being correct at a given confidence carries over to the target"
     citation = "geifman2017"
 
-    @renamed(wanted="target_accuracies")
     def __init__(self, *, level: float = 0.95, target_accuracies: tuple[float, ...] = (0.95,), seed: int = 0) -> None:
         self.level = check_level(level)
         self.target_accuracies = target_accuracies

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 
 from ..arrays import Array
-from ..deprecation import moved
 from ..errors import UsageError
 from ..intervals import normal_quantile, wilson_from_variance
 from ..kernels import count_passed
@@ -35,9 +34,6 @@ class ScoreThreshold(NamedTuple):
 
     threshold: float
     share_of_ties: float
-
-
-__getattr__ = moved(__name__, {"find_cut": "estimators.threshold:find_threshold"})
 
 
 def find_threshold(sorted_scores: Array, count: float, *, within_gap: bool = False) -> ScoreThreshold:

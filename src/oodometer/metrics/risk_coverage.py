@@ -7,7 +7,6 @@ from typing import final
 
 import numpy as np
 
-from ..arguments import renamed
 from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..registry import register
@@ -52,7 +51,6 @@ class RiskCoverageCurve(RankMetric[Curve]):
     citation = "geifman2017"
     gives = "curve"
 
-    @renamed(wanted="target_accuracies")
     def __init__(self, points: int = _POINTS, target_accuracies: Sequence[float] = (0.95,)) -> None:
         if points < 2:
             raise UsageError(f"expected at least 2 points, got {points}; 200 is usual")

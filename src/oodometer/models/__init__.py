@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..deprecation import warn_old
 from ..energy import Energy, EnergyMeter
-from .artifacts import KINDS as _KINDS
-from .artifacts import kind_named
 from .base import Answers, Classifier, Request, Text
 from .ensemble import Ensemble
 from .image.encoder import ImageEncoder
@@ -58,14 +53,3 @@ __all__ = [
     "snapshot_folders",
     "train_deep_ensemble",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Names until 0.1."""
-    if name == "SequenceClassifier":
-        warn_old(f"{__name__}.{name}", f"{__name__}.Classifier")
-        return Classifier
-    if name == "KINDS":  # of classes, of which the registry holds the names alone
-        warn_old(f"{__name__}.{name}", f"{__name__}.load_model")
-        return {one: kind_named(one) for one, place in _KINDS.items() if place.startswith("models.text.")}
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arrays import Array
-from ..deprecation import renamed_arguments
 from ..errors import InputError, UsageError
 from ..store import write_atomic
 from ..store.artifact_cache import checksum_of_files, made_anew, read_artifact, write_artifact
@@ -35,17 +34,8 @@ __all__ = [
 ]
 
 DESCRIPTION, WEIGHTS = "oodometer_model.json", "weights.safetensors"
-OLDER = "oodometer_discriminator.json"  # of discriminators saved by older versions
 TRAINING = "training.json"
 _PACKAGE = __name__.partition(".")[0]
-
-OLD_NAMES = {
-    "plan": "training",
-    "longest": "max_length",
-    "longest_output": "max_output_length",
-    "pieces": "vocab_size",
-    "most_words": "vocab_size",
-}  # of arguments, until 0.1: in calls, and in folders that were saved then
 
 KINDS: dict[str, str] = {
     "bag-of-words": "models.text.bag_of_words:BagOfWords",
@@ -91,11 +81,6 @@ class Artifact(ABC):
     def _read(cls, folder: Path, about: Mapping[str, Any]) -> Self:
         """The model in a folder, whose description is ``about``."""
 
-    def __init_subclass__(cls, **more: Any) -> None:
-        super().__init_subclass__(**more)
-        if "__init__" in cls.__dict__:
-            cls.__init__ = renamed_arguments(**OLD_NAMES)(cls.__init__)  # type: ignore[method-assign]
-
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write the model to a folder. `UsageError` before `fit`."""
         return self._save(Path(folder))
@@ -124,7 +109,8 @@ class Artifact(ABC):
 
 def described(folder: Path) -> Path | None:
     """The file that describes the model of a folder; None where there is none."""
-    return next((folder / name for name in (DESCRIPTION, OLDER) if (folder / name).is_file()), None)
+    path = folder / DESCRIPTION
+    return path if path.is_file() else None
 
 
 def read_description(folder: Path, kind: str | None = None) -> dict[str, Any]:
@@ -145,8 +131,7 @@ def read_description(folder: Path, kind: str | None = None) -> dict[str, Any]:
     else:
         if isinstance(about, dict) and "kind" in about and isinstance(about.get("options"), dict):
             if kind in (None, about["kind"]):
-                options = {OLD_NAMES.get(name, name): value for name, value in about["options"].items()}
-                return {**about, "options": options}
+                return about
             got = f"one of the kind {about['kind']!r}"
     wanted = "a model saved by oodometer" if kind is None else f"a saved {kind} model"
     raise InputError(wanted, got=got, remedy="name the folder that save wrote", file=str(path))

@@ -23,7 +23,6 @@ from ...audits.sampling import SampledRows
 from ...audits.strata import Stratum, strata
 from ...audits.suggestion import Suggestion, suggest
 from ...audits.worksheet import Worksheet, write_worksheet
-from ...deprecation import renamed_arguments
 from ...engines import Engine
 from ...errors import UsageError
 from ...headline.with_labels import with_labels
@@ -47,7 +46,6 @@ __all__ = ["audit"]
 _REFERENCE = ("name", "rows", "accuracy", "lower", "upper", "level", "kind")
 
 
-@renamed_arguments(outlook="expected_widths")
 @checked(features=check_features)
 def audit(
     reference: Any,

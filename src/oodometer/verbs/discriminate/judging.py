@@ -45,11 +45,7 @@ __all__ = ["judge_outputs"]
 _STUDY = ("rows", "gold", "inside", "methods", "rules", "ladder", "by_judge", "bounds", "skipped")
 
 
-@checked(
-    {"longest": "max_length", "pseudo": "pseudo_labels", "labels": "judge_labels"},
-    judges=judges_or_folder,
-    judge_labels=texts,
-)
+@checked(judges=judges_or_folder, judge_labels=texts)
 def judge_outputs(
     judges: Panel | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None,
     outputs: Any,

@@ -92,7 +92,7 @@ class TrainedJudges:
         }
 
 
-@checked({"longest": "max_length"})
+@checked()
 def train_judges(
     pairs: Any,
     out: str | os.PathLike[str],

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ...arguments import checked, renamed
+from ...arguments import checked
 from ...audits.joining import joined_truth
 from ...audits.keys import target_key
 from ...audits.labels import open_labels
@@ -48,7 +48,6 @@ _MANY_ROWS = 1 << 18  # of a target, from which on a batch keeps its share of sa
 _SLOW = {"threshold-distance": 200_000}  # target rows above which a method must be asked for by name
 
 
-@renamed(wanted="target_accuracies")
 @checked(features=check_features, metrics=check_metric_names)
 def estimate(
     reference: Any,
