@@ -77,12 +77,18 @@ def test_help_loads_no_numbers(tmp_path: Path, arguments: list[str]) -> None:
     assert not loaded_by(tmp_path, *arguments) & {*SLOW, "numpy", "scipy", "pyarrow"}
 
 
-@pytest.mark.parametrize(("call", "quick"), [("main()", True), ("main(['--version'])", False)])
-def test_a_command_ends_quickly_and_a_caller_keeps_its_collector(call: str, quick: bool) -> None:
-    """What is frozen when the process ends is not searched again; a process that only calls us is left as it is."""
+def test_a_command_leaves_by_one_door() -> None:
+    """What is registered for the end is done and threads are waited for; Python does not take itself apart."""
     code = (
-        "import atexit, gc, sys; atexit.register(lambda: print(gc.get_freeze_count() > 0)); "
-        f"from oodometer.cli import main; sys.argv[1:] = ['--version']; {call}"
+        "import atexit, builtins, sys, threading; from oodometer.__main__ import entry\n"
+        "class Kept:\n    def __del__(self): print('taken apart')\n"
+        "builtins.kept = Kept(); atexit.register(print, 'at exit')\n"
+        "threading.Thread(target=lambda: (threading.main_thread().join(), print('thread'))).start()\n"
+        "sys.argv[1:] = ['--version'] if len(sys.argv) < 2 else sys.argv[1:]; entry()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.split()[-1] == str(quick)
+    assert done.stdout.splitlines()[1:] == ["thread", "at exit"]
+    wrong = [sys.executable, "-c", code, "--debug", "diagnose", "absent.csv", "absent.csv"]
+    failed = subprocess.run(wrong, capture_output=True, text=True, timeout=60, check=False)
+    assert (failed.returncode, failed.stdout) == (1, "thread\nat exit\n")
+    assert failed.stderr.startswith("Traceback")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import logging
 import os
 import shlex
@@ -122,10 +120,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns 0 done, 1 the work failed, 2 wrong usage or input, 130 interrupted, 143 terminated."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
-    if arguments is None:  # a process of our own: as it ends, nothing is looked through for circles once more
-        atexit.register(gc.freeze)
-        if not debug:  # what libraries log, such as py4j that it was interrupted, is no line for a user
-            logging.getLogger().addHandler(logging.NullHandler())
+    if arguments is None and not debug:  # what libraries log, such as py4j that it was interrupted, is for no user
+        logging.getLogger().addHandler(logging.NullHandler())
     given = [a for a in given if a != "--debug"]
     with warnings.catch_warnings():
         warnings.showwarning = _warn

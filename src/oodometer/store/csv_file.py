@@ -18,7 +18,7 @@ from .bounds import most_row
 from .cells import holds_truth
 from .columns import Kind, says_truth
 from .csv_faults import find_fault
-from .files import is_packed, opened, opened_head, translated
+from .files import is_packed, opened, opened_head, opened_natively, translated
 from .text_index import TextIndex, index_cells
 from .text_reader import TextReader
 
@@ -172,9 +172,9 @@ class CsvReader(TextReader):
     def _stream(self, types: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Iterator[Any]:
         block, done, reader = self.block, 0, self
         while True:
-            with opened(self.file, self.start, self.end) as packed:
+            # Of one column, line ends before the first line and behind the last belong to no row.
+            with opened_natively(self.file, self.start, self.end, trimmed=len(self.columns) == 1) as stream:
                 skip = done
-                stream = _Inner(packed) if len(self.columns) == 1 else packed
                 try:
                     for batch in reader._batches(stream, types, block):
                         fresh = batch.slice(min(skip, batch.num_rows))
@@ -276,34 +276,6 @@ def _with_points(cells: Any) -> Any:
     distinct: list[Any] = list(dict.fromkeys(texts))
     where = pa.array([distinct.index(t) for t in texts], pa.int32())
     return pa.DictionaryArray.from_arrays(where.take(cells.indices), pa.array(distinct, pa.string()))
-
-
-class _Inner(io.RawIOBase):
-    """A stream without the line ends before its first line and after its last, which belong to no row."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream, self._held, self._begun = stream, b"", False
-
-    def readable(self) -> bool:
-        """True: it can be read."""
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """At least one byte unless at the end; line ends are held back until something follows."""
-        while True:
-            data = bytes(self._stream.read(None if size < 0 else size))
-            if not data:
-                held, self._held = self._held, b""
-                return b"\n" if held else b""
-            if not self._begun:
-                mark = data.startswith(b"\xef\xbb\xbf")
-                data = data[3 * mark :].lstrip(b"\r\n")
-                self._begun = bool(data)
-            whole = self._held + data
-            given = whole.rstrip(b"\r\n")
-            self._held = whole[len(given) :]
-            if given:
-                return given
 
 
 def _lists(cells: Any, kind: Kind, column: str, file: str, done: int) -> Any:

@@ -6,19 +6,31 @@ import lzma
 import os
 import stat
 import struct
+import tempfile
 import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, OodometerError
+from .bounds import check_unpacked
 from .places import is_remote, local_copy, look_at, open_remote
 
-__all__ = ["ENDINGS", "Stamp", "check_file", "format_of", "is_packed", "opened", "opened_head", "translated"]
+__all__ = [
+    "ENDINGS",
+    "Stamp",
+    "check_file",
+    "format_of",
+    "is_packed",
+    "opened",
+    "opened_head",
+    "opened_natively",
+    "translated",
+]
 
 ENDINGS = {
     ".parquet": "parquet",
@@ -35,6 +47,7 @@ ENDINGS = {
 }
 FORMATS = tuple(dict.fromkeys(ENDINGS.values()))
 _TEXT = ("csv", "jsonl")
+_STEP = 1 << 20
 _PACKED = {".gz": "gzip", ".xz": "xz", ".bz2": "bzip2"}  # text that is unpacked on the way
 _NEVER = {
     ".pkl": "pickle is never read, it can run code: write the predictions as Parquet, CSV, JSONL, Arrow or NPZ",
@@ -207,6 +220,59 @@ def opened(path: str, start: int = 0, end: int | None = None) -> Any:
     if packed == "xz":  # which pyarrow does not know
         return pa.PythonFile(lzma.open(path), mode="r")
     return pa.input_stream(path, compression=_KNOWN_BY_ARROW.get(packed))
+
+
+def opened_natively(path: str, start: int = 0, end: int | None = None, *, trimmed: bool = False) -> Any:
+    """As `opened`, as a stream that needs no Python to be read, ``trimmed`` without the line ends at both its ends.
+
+    Arrow reads CSV ahead in a thread, and goes on for a while when nobody wants more: were it in Python's code when the
+    process ends, the process would hang or abort. What only Python unpacks is unpacked to a file without a name first.
+    """
+    import pyarrow as pa
+
+    path = local_copy(path)
+    with open(path, "rb") as plain:
+        packed = _packing(plain.read(16))
+    if packed != "xz" and not trimmed:
+        return opened(path, start, end)
+    file = _unpacked(path) if packed else pa.OSFile(path)
+    if not trimmed:
+        return file
+    start, end = _without_line_ends(file)
+    return file.get_stream(start, end - start)
+
+
+def _unpacked(path: str) -> Any:
+    """The bytes of a packed file as a file without a name, which goes when it is closed."""
+    import pyarrow as pa
+
+    done, size = 0, os.path.getsize(path)
+    with opened(path) as stream, tempfile.NamedTemporaryFile(prefix="oodometer-", delete=False) as whole:
+        try:
+            while data := stream.read(_STEP):
+                done += whole.write(data)
+                check_unpacked(size, done, path)
+            whole.flush()
+            return pa.OSFile(whole.name)
+        finally:
+            with suppress(OSError):  # a system that keeps open files by name
+                os.unlink(whole.name)
+
+
+def _without_line_ends(file: Any) -> tuple[int, int]:
+    """The bytes between a mark of UTF-8 with the line ends behind it and the line ends at the end."""
+    start, end = 3 * (file.read_at(3, 0) == b"\xef\xbb\xbf"), file.size()
+    while start < end:
+        data = file.read_at(_STEP, start)
+        start += len(data) - len(data.lstrip(b"\r\n"))
+        if data.strip(b"\r\n"):
+            break
+    while end > start:
+        data = file.read_at(min(_STEP, end - start), max(start, end - _STEP))
+        end -= len(data) - len(data.rstrip(b"\r\n"))
+        if data.strip(b"\r\n"):
+            break
+    return start, end
 
 
 def opened_head(path: str) -> Any:
