@@ -1,0 +1,185 @@
+"""Error exits: every command ends with its line and exit code 1 or 2, and never hangs or aborts, at 100 times each.
+
+Six at a time, on a machine that may be busy with other things: what goes wrong at an exit shows where threads of
+libraries come late. Files fail at once, or in the middle while Arrow reads ahead (blocks are of 1 MB for that). Writes
+``results/error_exits.json`` and ``.md``:
+
+    python -m benchmarks.error_exits                 # some 10 minutes on two cores
+    python -m benchmarks.error_exits --times 3 --only estimate --no-results
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import lzma
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results" / "error_exits"
+SECONDS = 120.0  # a run that takes longer hangs; an exit takes half a second of processor
+_LINES = 100_000
+
+# Arguments of runs that fail, by command; each command is run with one after another. The files are those of `fill`.
+COMMANDS: dict[str, list[str]] = {
+    "estimate": [
+        "ref.csv few.csv",
+        "ref.csv long.csv",
+        "ref.csv long.csv.xz",
+        "ref.csv two.csv.gz",
+        "ref.csv two.csv.xz",
+        "ref.csv long.jsonl",
+        "ref.csv absent.csv",
+    ],
+    "fit": ["long_labelled.csv --out f.oodo", "few.csv --out f.oodo", "absent.csv --out f.oodo"],
+    "diagnose": [
+        "ref.csv few.csv",
+        "ref.csv long.csv",
+        "ref.csv long.csv.xz",
+        "ref.csv two.csv.xz",
+        "ref.csv long.jsonl",
+    ],
+    "backtest": ["long_labelled.csv", "few.csv", "long_labelled.csv.xz"],
+    "audit": ["ref.csv few.csv", "ref.csv long.csv", "ref.csv ref.csv --labels two.csv", "ref.csv long.csv.xz"],
+    "predict": [
+        "absent.py:f long.csv --out p.csv",
+        "model.py:f text.csv --out p.csv",
+        "no/folder text.csv --out p.csv",
+    ],
+    "evaluate": ["long_labelled.csv", "few.csv", "long_labelled.csv.xz", "ref.csv --metric nonsense"],
+    "compare": ["ref.csv long_labelled.csv", "ref.csv", "ref.csv long_labelled.csv.xz"],
+    "rank": ["ref.csv long.csv --out r", "ref.csv --out r", "long.csv.xz ref.csv --labels ref.csv --out r"],
+    "discriminate": ["bounds long_labelled.csv", "train few.csv", "nonsense"],
+    "shift": ["text broken.jsonl --out s --kind casing --severity 0.2", "text text.csv --out s --kind nonsense"],
+    "stress": ["broken.jsonl --out t --model model.py:f --kind casing", "text.csv --out t --model absent.py:f"],
+    "reproduce": ["nonsense", "selective-answering --out q --data nowhere"],
+    "runs": ["nowhere", "text.csv"],
+    "history": ["absent.db", "broken.db", "text.csv"],
+    "methods": ["--kind nonsense", "nonsense"],
+    "cite": ["nonsense", ""],
+    "demo": ["--out text.csv", "--out text.csv/below"],
+}
+
+
+def fill(folder: Path) -> None:
+    """Files that fail: in row 2 of a text of several blocks, in the last row, or as a whole."""
+    rows = [f"0.{i % 9 + 1}47647077739715" for i in range(_LINES)]
+    good, bad = "\n".join(rows[:400]), "\n".join([rows[0], "1.7", *rows])
+    texts = {
+        "ref.csv": "prob_1,label\n" + "\n".join(f"{p},{int(p[2] > '5')}" for p in rows[:400]),
+        "few.csv": f"prob_1\n{rows[0]}\n1.7\n\n{rows[1]}\n",
+        "long.csv": f"prob_1\n{bad}\n",
+        "two.csv": "prob_0,prob_1\n" + "\n".join(f"{1 - float(p):.15f},{p}" for p in bad.split("\n")),
+        "long_labelled.csv": "prob_1,label\n" + "\n".join(f"{p},1" for p in bad.split("\n")),
+        "long.jsonl": "\n".join(f'{{"prob_1": {p}}}' for p in bad.split("\n")),
+        "text.csv": "text,label\n" + "a good film,1\na bad film,0\n" * 20,
+        "broken.jsonl": '{"text": "a good film", "label": 1}\n' * 50 + '{"text": \n',
+        "broken.db": good,
+        "model.py": "def f(texts):\n    raise RuntimeError('no more memory')\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    for name in ("long.csv", "two.csv", "long_labelled.csv"):
+        (folder / f"{name}.xz").write_bytes(lzma.compress(texts[name].encode(), preset=0))
+    (folder / "two.csv.gz").write_bytes(gzip.compress(texts["two.csv"].encode(), 1))
+
+
+def end(folder: Path, command: str, arguments: str, seconds: float) -> str:
+    """How one run ended: ``exit 2``, ``hang``, ``signal 6``; a run without its line, or with a traceback, says so."""
+    words = [sys.executable, "-m", "oodometer", command, *arguments.split()]
+    environment = {**os.environ, "OODOMETER_MAX_ROW_MB": "1", "OPENBLAS_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    try:
+        done = subprocess.run(
+            words,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return "hang"
+    if done.returncode < 0 or done.returncode > 128:
+        return f"signal {-done.returncode if done.returncode < 0 else done.returncode - 128}"
+    said = done.stderr.decode(errors="replace")
+    if "Traceback" in said or not said.startswith("oodometer: "):
+        return f"exit {done.returncode} with {said[-200:].strip()!r}"
+    return f"exit {done.returncode}"
+
+
+def run(commands: Sequence[str], times: int, at_a_time: int = 6, seconds: float = SECONDS) -> dict[str, Any]:
+    """How so many runs of each command ended: a count of each end, by command, and those that are faults."""
+    with tempfile.TemporaryDirectory(prefix="oodometer-exits-") as name, ThreadPoolExecutor(at_a_time) as pool:
+        folder, began = Path(name), time.perf_counter()
+        fill(folder)
+        # Commands take turns: what is heavy at its end meets others.
+        turns = [
+            (c, a)
+            for step in zip(*(islice(cycle(COMMANDS[c]), times) for c in commands), strict=True)
+            for c, a in zip(commands, step, strict=True)
+        ]
+        ends = list(pool.map(lambda one: end(folder, *one, seconds), turns))
+        took = time.perf_counter() - began
+    by_command = {c: Counter(e for (command, _), e in zip(turns, ends, strict=True) if command == c) for c in commands}
+    wrong = Counter(f"{c} {a}: {e}" for (c, a), e in zip(turns, ends, strict=True) if e not in ("exit 1", "exit 2"))
+    return {
+        "command": f"python -m benchmarks.error_exits --times {times}",
+        "at_a_time": at_a_time,
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "seconds": round(took),
+        "runs": len(turns),
+        "hangs": sum(e == "hang" for e in ends),
+        "aborts": sum(e.startswith("signal") for e in ends),
+        "ends": {c: dict(sorted(counts.items())) for c, counts in by_command.items()},
+        "wrong": dict(sorted(wrong.items())),
+    }
+
+
+def _table(found: dict[str, Any]) -> str:
+    rows = [
+        f"| {c} | {sum(ends.values())} | {ends.get('exit 1', 0)} | {ends.get('exit 2', 0)} | {ends.get('hang', 0)} "
+        f"| {sum(n for e, n in ends.items() if e.startswith('signal'))} |"
+        for c, ends in found["ends"].items()
+    ]
+    head = (
+        f"{found['runs']} runs that fail, {found['at_a_time']} at a time on {found['cores']} cores "
+        f"(one-minute load at the end {found['load']}), {found['seconds']} s: {found['hangs']} hang, {found['aborts']} "
+        f"abort. Command: `{found['command']}`."
+    )
+    head += "\n\n| command | runs | exit 1 | exit 2 | hang | abort |\n|---|---|---|---|---|---|\n"
+    return head + "\n".join(rows) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.error_exits", description=__doc__)
+    parser.add_argument("--times", type=int, default=100, help="exits of each command")
+    parser.add_argument("--only", action="append", choices=COMMANDS, help="only this command; may be repeated")
+    parser.add_argument("--at-a-time", type=int, default=6)
+    parser.add_argument("--no-results", action="store_true", help="leave benchmarks/results as it is")
+    given = parser.parse_args()
+    found = run(given.only or list(COMMANDS), given.times, given.at_a_time)
+    found["load"] = round(os.getloadavg()[0], 1)
+    print(_table(found))
+    for one, count in found["wrong"].items():
+        print(f"{count} times {one}")
+    if not given.no_results:
+        RESULTS.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        RESULTS.with_suffix(".md").write_text("# Error exits\n\n" + _table(found), encoding="utf-8")
+    return int(bool(found["wrong"]))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
