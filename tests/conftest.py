@@ -10,6 +10,7 @@ import json
 import lzma
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import warnings
@@ -33,6 +34,11 @@ ROOT = Path(__file__).resolve().parent.parent
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # and so do the threads of tokenizers
+
+# A background job of a shell ignores Ctrl-C, and all that it starts inherits that; tests send it to what they start. A
+# handler of Python's is not inherited, and one that does nothing ignores as well.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, lambda *_: None)
 
 # Under test the annotations on these floors are checked against what passes, shapes too: Float[Array, "sample class"].
 # The package does not depend on jaxtyping: it imports the names for type checkers only, so they are put where every

@@ -78,6 +78,26 @@ def test_a_signal_ends_a_command_with_one_line(command: str, number: signal.Sign
     assert not [one for one in tmp_path.rglob("*") if one.name.endswith(".part")]
 
 
+def test_a_command_that_was_started_with_ctrl_c_ignored_goes_on_ignoring_it(tmp_path: Path) -> None:
+    """As background jobs of shells are; SIGTERM ends it all the same."""
+    (tmp_path / "r.csv").write_text(ROWS)
+    ignored = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    with subprocess.Popen(
+        [sys.executable, "-c", ignored + ENDLESS.format(module="verbs.evaluate", verb="evaluate"), "evaluate", "r.csv"],
+        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        try:
+            assert process.stderr is not None
+            assert process.stderr.readline() == b"ready\n"
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+            assert process.poll() is None
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 143
+        finally:
+            process.kill()
+
+
 def test_a_signal_while_libraries_are_loaded_ends_with_one_line_or_none(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text(ROWS)
     for wait in (0.3, 0.6, 1.0):

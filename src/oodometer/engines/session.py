@@ -75,6 +75,7 @@ def _signals_kept() -> Iterator[None]:
 def signals_waiting() -> Iterator[None]:
     """Inside, a Ctrl-C waits until the end: what is being started would be left behind, and nobody would know of it.
 
+    >>> before = signal.signal(signal.SIGINT, signal.default_int_handler)
     >>> try:
     ...     with signals_waiting():
     ...         signal.raise_signal(signal.SIGINT)
@@ -83,6 +84,7 @@ def signals_waiting() -> Iterator[None]:
     ...     print("interrupted")
     started
     interrupted
+    >>> _ = signal.signal(signal.SIGINT, before)
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # signals interrupt the main thread only

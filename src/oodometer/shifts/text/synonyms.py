@@ -59,7 +59,7 @@ class SynonymShift(WordShift):
     def _look_up(self, small: str) -> str | None:
         if not small.isalpha():
             return None
-        if self._synonyms is None:
+        if not self.training or self._synonyms is None:  # where both are lacking, the texts are asked for
             self._synonyms = find_wordnet().synonyms
         left = sorted(one for one in self._synonyms(small) if one.isalpha() and self._fits(one))
         if not left:
