@@ -353,3 +353,12 @@ def test_figures_are_valid_vega_lite(finished: Any) -> None:
         assert "<svg" in drawn
         assert "undefined" not in drawn
         assert "BOW-SUM" in drawn
+
+
+def test_a_block_of_work_costs_joules() -> None:
+    pytest.importorskip("codecarbon", reason="needs the extra energy: pip install '.[energy]'")
+    from oodometer.recipes.selective_answering.recipe import _metered
+
+    total, joules = _metered(lambda: sum(range(3_000_000)))
+    assert total == 4_499_998_500_000
+    assert joules > 0

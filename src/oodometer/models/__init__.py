@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..energy import Energy, EnergyMeter
 from .base import Answers, Classifier, Request, Text
 from .ensemble import Ensemble
 from .image.encoder import ImageEncoder
@@ -31,8 +30,6 @@ __all__ = [
     "EmbeddingSum",
     "Encoder",
     "EncoderDecoder",
-    "Energy",
-    "EnergyMeter",
     "Ensemble",
     "FrozenEncoder",
     "ImageEncoder",

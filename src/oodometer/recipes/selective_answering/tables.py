@@ -164,7 +164,7 @@ def _model(workspace: Workspace, entry: Entry, judged: Mapping[str, Any]) -> dic
     energy = cost["energy"]
     joules = None if energy is None else energy["joules"] / energy["rows"]
     out["joules_per_text"] = None if joules is None else round(joules, 4)
-    out["energy"] = None if energy is None else {"words": energy["words"], "measured": energy["measured"]}
+    out["energy"] = None if energy is None else {"words": energy["words"]}
     for name, key in (("imdb", "in_domain"), ("sst2", "out_of_domain")):
         out[name] = _judged(judged[key])
     out["didma_nidma"] = _weighed(out, joules)
