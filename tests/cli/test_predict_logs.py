@@ -52,6 +52,52 @@ def quiz(path: Path, rows: int, seed: int, gain: float) -> float:
     return float(np.mean(right))
 
 
+@pytest.mark.parametrize("kind", ["lm_eval", "inspect", "folder"])
+@pytest.mark.parametrize("command", ["evaluate", "estimate", "compare"])
+def test_a_log_that_is_taken_for_predictions_is_read_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str, kind: str
+) -> None:
+    """The command of the refusal works as it stands, and then the first one does."""
+    monkeypatch.chdir(tmp_path)
+    log = tmp_path / {"lm_eval": MC.name, "inspect": "log.json", "folder": "logs"}[kind]
+    if kind == "folder":
+        log.mkdir()
+    source = LOGS / "inspect_animals.json" if kind == "inspect" else MC
+    (log / MC.name if kind == "folder" else log).write_bytes(source.read_bytes())
+    code, _, err = run(capsys, command, *[log] * (1 if command == "evaluate" else 2))
+    assert code == 2
+    assert "expected a predictions file, got" in err
+    _, remedy, _ = err.split("`")
+    assert run(capsys, *remedy.split()[1:])[0] == 0
+    written = remedy.split()[-1]
+    assert run(capsys, command, *[written] * (1 if command == "evaluate" else 2))[0] in (0, 2)
+    assert run(capsys, "evaluate", written)[0] == 0
+
+
+def test_what_is_no_log_is_told_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Predictions need no reading, results have no answers, and a chat needs a model."""
+    files = {
+        "p.jsonl": [{"confidence": 0.5, "correct": True}],
+        "results_2026.json": [{"results": {}, "configs": {}}],
+        "chat.jsonl": [{"id": 0, "messages": [{"role": "user", "content": "hello"}]}],
+    }
+    for name, rows in files.items():
+        (tmp_path / name).write_text("".join(json.dumps(one) + "\n" for one in rows))
+    said = [run(capsys, "predict", tmp_path / name, "--out", tmp_path / "x.parquet") for name in files]
+    assert [code for code, _, _ in said] == [2, 2, 2]
+    assert (
+        f"got a predictions file (confidence, correct); it needs no reading: `oodometer evaluate {tmp_path}"
+        in said[0][2]
+    )
+    assert "got the results alone; run it again with --log_samples" in said[1][2]
+    assert "a model has to answer first: oodometer predict MODEL" in said[2][2]
+    quiz(tmp_path / "samples_quiz_1.jsonl", 9, 0, 1.0)
+    assert (
+        f"`oodometer predict {tmp_path}/samples_quiz_1.jsonl --out samples_quiz_1.parquet`"
+        in run(capsys, "predict", tmp_path / "results_2026.json", "--out", tmp_path / "x.parquet")[2]
+    )
+
+
 def test_from_logs_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shares = {}
     for name, rows, gain in (("in_domain", 800, 1.6), ("shifted", 600, 1.2)):

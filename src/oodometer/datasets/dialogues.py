@@ -14,6 +14,8 @@ TURNS = ("turns", "context", "dialog", "dialogue", "utterances", "history", "mes
 """Usual names of the column with the turns."""
 CONTEXTS = ("context", "history")
 """Those of them that hold what was said before a reply; in others each turn but the first is one."""
+_ASSISTANT = frozenset(("assistant", "gpt", "model", "bot", "chatgpt"))  # roles in logs of chats
+_CHAT = _ASSISTANT | {"user", "human", "system", "developer", "tool"}
 _SAID = ("content", "text", "utterance", "value")  # where the text of a turn is that is an object, as in logs of chats
 
 
@@ -53,12 +55,21 @@ class Exchange:
 def with_replies(row: Mapping[str, Any], column: str, turns: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     """A row whose turns are a conversation as one row for each turn but the first, which is its response.
 
+    Where turns have roles, as in logs of chats, only what the assistant says is a response.
+
     >>> [one["response"] for one in with_replies({"turns": ["a", "b", "c"]}, "turns", ["a", "b", "c"])]
     ['b', 'c']
+    >>> chat = [{"role": role, "content": role[0]} for role in ("user", "assistant", "user")]
+    >>> [one["response"] for one in with_replies({"messages": chat}, "messages", ["a", "b", "c"])]
+    ['b']
     """
     rest = {name: value for name, value in row.items() if name != column}
+    told = [one if isinstance(one, dict) else {} for one in row[column]]
+    roles = [str(one.get("role") or one.get("from")).lower() for one in told]
+    is_chat = not _CHAT.isdisjoint(roles)
     for at in range(1, len(turns)):
-        yield {**rest, "context": list(turns[:at]), "response": turns[at], "turn": at}
+        if not is_chat or roles[at] in _ASSISTANT:
+            yield {**rest, "context": list(turns[:at]), "response": turns[at], "turn": at}
 
 
 def exchange(

@@ -47,6 +47,26 @@ def talk(tmp_path: Path) -> Path:
     return place
 
 
+def test_replies_in_a_chat_are_those_of_the_assistant(tmp_path: Path) -> None:
+    """What users say is no answer of the model, whatever its place."""
+    texts = ["be kind", "hello", "good day", "what is up", "not much"]
+    roles = ["system", "user", "assistant", "user", "assistant"]
+    for key, said, names in (
+        ("role", "content", roles),
+        ("from", "value", [r.replace("assistant", "gpt") for r in roles]),
+    ):
+        turns = [{key: role, said: text} for role, text in zip(names, texts, strict=True)]
+        rows = [{"id": "a", "messages": turns}, {"id": "b", "messages": turns[:2]}]
+        path = tmp_path / f"{key}.jsonl"
+        path.write_text(lines(rows))
+        (batch,) = open_examples(path, ("dialogue",), drawing=Drawing(2)).batches(100)
+        right = [one.candidates[at] for one, at in zip(batch.data.inputs, batch.data.targets, strict=True)]
+        assert right == ["good day", "not much"]
+        assert [one.context for one in batch.data.inputs] == [tuple(texts[:2]), tuple(texts[:4])]
+        assert batch.data.ids == ("a-2", "a-4")
+        assert batch.skipped == (("row 2", "a chat in which the assistant does not reply"),)
+
+
 def test_a_file_of_dialogues_becomes_a_predictions_file(
     ranker: Path, talk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

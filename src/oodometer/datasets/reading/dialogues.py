@@ -111,9 +111,11 @@ class DialogueExamples(Examples):
             if len(turns) < least:
                 skipped.append((f"row {file_row}", why))
                 continue
-            for at, one in enumerate(found, 1):
+            if not found:
+                skipped.append((f"row {file_row}", "a chat in which the assistant does not reply"))
+            for one in found:
                 number += 1
-                yield number, one, turns if found == [row] else turns[:at], file_row
+                yield number, one, turns if one is row else turns[: one["turn"]], file_row
 
     def _turns_of(self, row: Mapping[str, Any], number: int) -> tuple[str, ...]:
         value = row[self.turns]

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from .base import LogOptions
 from .join import LogRecord, read_logs
-from .open import log_kind
+from .open import log_kind, read_command
 
-__all__ = ["LogOptions", "LogRecord", "log_kind", "read_logs"]
+__all__ = ["LogOptions", "LogRecord", "log_kind", "read_command", "read_logs"]

@@ -68,7 +68,9 @@ def log_files(logs: Any) -> list[tuple[str, LogKind]]:
             continue
         kind = log_kind(path)
         if kind is None:
-            raise _no_log(path)
+            empty = os.path.exists(path) and not os.path.getsize(path)
+            got = "an empty file" if empty else "another file" if os.path.exists(path) else "no such file"
+            raise InputError("a log", got=got, remedy="check the path, and what wrote it", file=str(path))
         out.append((str(path), kind))
     if not out:
         raise InputError("at least one log", got="none", remedy="name a log or a folder of logs")
@@ -112,17 +114,3 @@ def _in_folder(folder: Path) -> list[tuple[str, LogKind]]:
             remedy=f"name {below[0]}" if below else "write them with --log_samples --output_path",
         )
     return found
-
-
-def _no_log(path: Any) -> InputError:
-    if not os.path.exists(path):
-        return InputError("a log", got="no such file", remedy="check the path", file=str(path))
-    if os.path.getsize(path) == 0:
-        return InputError("a log", got="an empty file", remedy="check what wrote it", file=str(path))
-    return InputError(
-        "a log of lm-evaluation-harness (samples_*.jsonl) or of inspect (.eval, .json)",
-        got="another file",
-        remedy="results_*.json has no answers: run with --log_samples; a live model needs DATA: "
-        "oodometer predict MODEL DATA --out FILE",
-        file=str(path),
-    )

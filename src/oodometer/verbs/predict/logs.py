@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ...errors import UsageError
+from ...errors import InputError, OodometerError, UsageError
+from ...inference.clusters import Clusters, cluster_keys, clustered_share
 from ...intervals import clopper_pearson
 from ...results import Interval
 from ...results.prediction import Prediction
-from ...store import write_predictions
-from ...store.harness import LogOptions, log_kind, read_logs
+from ...store import as_source, write_predictions
+from ...store.harness import LogOptions, log_kind, read_command, read_logs
 from ...version import __version__
 from .options import PredictOptions
 
@@ -30,6 +32,9 @@ def is_log(model: Any, data: Any, log: LogOptions) -> bool:
     if data is None:
         paths = model if isinstance(model, Sequence) and not isinstance(model, str) else [model]
         if all(isinstance(one, (str, os.PathLike)) and os.path.exists(one) for one in paths) and len(paths):
+            for one in paths:
+                if os.path.isfile(one) and log_kind(one) is None:
+                    _refuse(os.fspath(one))
             return True
         said = model if isinstance(model, (str, os.PathLike)) else type(model).__name__
         raise UsageError(
@@ -43,6 +48,33 @@ def is_log(model: Any, data: Any, log: LogOptions) -> bool:
     if log.metric is not None or log.filter is not None:
         raise UsageError("--metric and --filter are of logs; a live model is judged by its labels")
     return False
+
+
+def _refuse(file: str) -> None:
+    """Say of a file that is no log what it is, and what can be done with it."""
+    if os.path.getsize(file) == 0:
+        raise InputError("a log", got="an empty file", remedy="check what wrote it", file=file)
+    if os.path.basename(file).startswith("results_"):
+        folder = os.path.dirname(file) or "."
+        beside = sorted(one for one in os.listdir(folder) if one.startswith("samples_"))
+        first = os.path.join(os.path.dirname(file), beside[0]) if beside else ""
+        remedy = f"read the samples beside it: `{read_command(first)}`" if first else "run it again with --log_samples"
+        raise InputError("a log with answers", got="the results alone", remedy=remedy, file=file)
+    try:
+        fields = as_source(file).fields
+    except OodometerError:
+        fields = ()
+    quoted = shlex.quote(file)
+    raise InputError(
+        "a log of lm-evaluation-harness (samples_*.jsonl) or of inspect (.eval, .json)",
+        got=f"a predictions file ({', '.join(fields[:4])})" if fields else "another file",
+        remedy=f"it needs no reading: `oodometer evaluate {quoted}`"
+        if {"label", "correct"} & set(fields)
+        else "estimate with it: oodometer estimate REFERENCE " + quoted
+        if fields
+        else f"a model has to answer first: oodometer predict MODEL {quoted} --out FILE",
+        file=file,
+    )
 
 
 def _is_folder_of_logs(model: Any) -> bool:
@@ -66,13 +98,14 @@ def predicted_in_log(
         write_predictions(record, out)
     verdicts = record.verdicts
     right, rows = int((verdicts == 1).sum()), int((verdicts >= 0).sum())
-    samples = len(set(record.columns["id"].tolist()))
-    epochs, accuracy, warnings = rows / samples, None, found.warnings
-    if epochs > 1:
-        warnings += (f"{samples} samples were answered {epochs:g} times each: the interval is that of so many samples",)
+    samples = Clusters.of(cluster_keys(record.columns["id"]), verdicts == 1)
+    accuracy, warnings = None, found.warnings
+    if samples.repeated:
+        warnings += (f"{samples.count} samples have {rows} answers: the interval is that of samples",)
     if rows:
-        limits = clopper_pearson(right / epochs, rows / epochs, 0.95)
-        accuracy = Interval(right / rows, *limits, 0.95, "exact" if epochs == 1 else "asymptotic")
+        share = right / rows
+        limits = clustered_share(samples, rows, share, 0.95) if samples.repeated else clopper_pearson(right, rows, 0.95)
+        accuracy = Interval(share, *limits, 0.95, "asymptotic" if samples.repeated else "exact")
     tasks = ", ".join(found.tasks[:3]) + (f" and {len(found.tasks) - 3} more" if len(found.tasks) > 3 else "")
     return Prediction(
         __version__,
