@@ -558,3 +558,17 @@ def test_separate_processes_give_the_same(tmp_path: Path) -> None:
     assert seen == [(1, 1)]
     with pytest.raises(UsageError, match="unknown engine"):
         diagnose(path, path, engine="cluster")
+
+
+def test_the_reason_of_a_kind_never_denies_it() -> None:
+    """Mean confidence moved, there are no classes, and no classifier tells the rows apart: nobody knows the kind."""
+    rng = np.random.default_rng(0)
+    seen = set()
+    for moved in (0.0, 0.005, 0.01, 0.02, 0.2):
+        here = Predictions.from_confidence(rng.uniform(0.5, 0.9, 4000), correct=rng.random(4000) < 0.7)
+        there = Predictions.from_confidence(rng.uniform(0.5, 0.9, 4000) + moved / 2)
+        found = Diagnostician().fit(here).diagnose(there)
+        seen.add(found.kind)
+        assert (found.kind == "covariate") <= ("no classifier tells" not in found.why)
+    assert {"none", "unknown", "covariate"} >= seen
+    assert len(seen) > 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from oodometer import estimate, evaluate
+from oodometer import audit, diagnose, estimate, evaluate
 from oodometer.errors import InputError
 
 CLASSES = ["zebra", "ant", "bee", "cow"]
@@ -117,7 +117,7 @@ def test_what_is_0_over_0_is_not_trusted_and_says_so(none_positive):
         assert one.headline.trust == "none"
         assert "counts as 0" in one.headline.why
     assert found.metrics["recall"].headline.trust == "high"
-    assert 0 < found.metrics["recall"].upper < 0.2
+    assert 0 < found.metrics["recall"].upper < found.metrics["recall"].truth.upper
 
 
 def test_the_table_of_classes_has_the_same_rule():
@@ -156,3 +156,35 @@ def test_the_intervals_of_weighted_rows_are_as_wide_as_those_of_all():
     i, n = one.metrics["recall"]["source"], int(label.sum())
     chance = np.sqrt(i.value * (1 - i.value) * 2 / n)  # both samples
     assert 0.75 < (i.upper - i.lower) / (2 * 1.96 * chance) < 1.3
+
+
+# --------------------------------------------------------------------------------------------- one class in all
+
+
+def one_class(rows=60):
+    """A reference of one class, all right, and a target that is taken for the other one."""
+    sure = np.full(rows, 1e-300)
+    reference = {"prob_b": sure, "prob_a": np.ones(rows), "label": np.array(["a"] * rows)}
+    return reference, {"prob_b": np.ones(2), "prob_a": np.array([1e-15, 1e-9])}
+
+
+def test_a_reference_of_one_class_gets_an_answer_and_no_test_of_class_shares():
+    reference, target = one_class()
+    found = estimate(reference, target, backtest=None)
+    assert any("no class prior explains the target" in said for said in found["label-shift"].warnings)
+    label = next(one for one in found.diagnosis.findings if one.name == "label shift")
+    assert label.p_value is None
+    assert "not tested: all labelled reference rows are of one class" in label.says
+    assert found.diagnosis.kind == "unknown"
+    assert diagnose(reference, target).to_dict()["kind"] == "unknown"
+    labels = {"label": np.array(["b", "b"])}
+    assert audit(reference, target, labels=labels).to_dict()["label_only"]["value"] == 1
+
+
+def test_cells_that_the_reference_lacks_are_improbable_and_not_impossible():
+    """Two classes, both right all along, and a third one that only the target is taken for."""
+    p = np.eye(3)[np.arange(200) % 2]
+    reference = {"probabilities": p, "label": np.arange(200) % 2}
+    target = {"probabilities": np.tile([0.0, 0.0, 1.0], (50, 1))}
+    found = estimate(reference, target, backtest=None)
+    assert np.isfinite(found["label-shift"].value)

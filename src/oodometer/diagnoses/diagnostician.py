@@ -111,7 +111,7 @@ class Diagnostician(Method[Sums, Diagnosis]):
         changed = any(p < _LEVEL and findings[k].strength != "none" for k, p in adjusted.items())
         if cells is not None and statistics:
             label = label_shift_finding(cells, counts, self.seed)
-            if not changed and not label.refutes:
+            if not changed and not label.refutes and label.statistic is not None:
                 label = replace(
                     label,
                     says="nothing moved that other class shares would explain",
@@ -177,9 +177,10 @@ def _kind(findings: dict[str, Finding], changed: bool) -> tuple[ShiftKind, str]:
     if not changed:
         return "none", "no test sees a difference between reference and target"
     if label is None:
-        return "covariate" if overlap is not None else "unknown", (
-            overlap.says if overlap is not None else "something moved, and nothing here tells what"
-        )
+        if overlap is not None and overlap.strength != "none":
+            return "covariate", overlap.says
+        moved = next((f.says for f in findings.values() if f.p_value is not None and f.strength != "none"), "it moved")
+        return "unknown", f"{moved}, and nothing here tells what kind of shift that is"
     if label.refutes:
         return "covariate", label.says
     moved_unseen = overlap is not None and overlap.strength != "none" and overlap.details["by"] == "features"

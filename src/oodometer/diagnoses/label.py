@@ -78,6 +78,9 @@ def label_shift_finding(label_counts: LabelCounts, counts: Array, seed: int = 0)
     >>> "label-shift" in label_shift_finding(label_counts, label_counts.count(p)).refutes
     False
     """
+    if np.count_nonzero(label_counts.rows_by_label) < 2:
+        why = "all labelled reference rows are of one class, so that no other class shares can be fitted"
+        return Finding("label shift", f"not tested: {why}")
     test = label_shift_test(label_counts, counts, seed=seed)
     power = power_against_harder(label_counts, int(counts.sum()), test.null, seed)
     beyond = (test.statistic - float(test.null.mean())) / max(float(test.null.std()), 1e-9)

@@ -122,7 +122,7 @@ def conditionals(label_counts: LabelCounts, pair_rows: Array | None = None) -> C
     weight = 1 / (by_label + _PSEUDO_ROWS)
     base = (label_counts.rows + 0.5) / (label_counts.total + 0.5 * size)
     own = label_counts.owner >= 0
-    accuracy = label_counts.hits.sum() / label_counts.total
+    accuracy = min(label_counts.hits.sum() / label_counts.total, 1 - 0.5 / label_counts.total)
     within = base[own] / label_counts.by_prediction(base)[label_counts.owner[own]]
     own_cell, own_label = np.flatnonzero(own), label_counts.owner[own]
     lift = _PSEUDO_ROWS * (1 - accuracy) * weight

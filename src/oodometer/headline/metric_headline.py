@@ -29,7 +29,7 @@ class MetricEvidence:
     ----------
     evidence : as for the accuracy, with ``weighting`` that of this metric. accuracies : method -> its accuracy.
     accuracy : signs of the accuracy's own headline, or None. reference : the metric measured on the reference.
-    bounds : lowest and highest possible value.
+    bounds : lowest and highest possible value. error : standard error of ``reference``, the same at every level.
     """
 
     evidence: Evidence
@@ -37,6 +37,7 @@ class MetricEvidence:
     accuracy: ShiftSigns | None
     reference: Interval | None
     bounds: tuple[float, float] = (0.0, 1.0)
+    error: float | None = None
 
 
 def metric_headline(
@@ -146,8 +147,8 @@ def metric_signs(still: Headline, values: Mapping[str, float], told: MetricEvide
         return None
     low, high = told.bounds
     scale = high - low
-    own = reference.width / scale / (2 * normal_quantile(reference.level))
-    error = max(own, _LEAST_ERROR) * math.sqrt(1 + here.reference_rows / max(here.rows, 1))
+    own = reference.width / (2 * normal_quantile(reference.level)) if told.error is None else told.error
+    error = max(own / scale, _LEAST_ERROR) * math.sqrt(1 + here.reference_rows / max(here.rows, 1))
     ends = ((still.lower - low) / scale, (still.upper - low) / scale)
     estimate = (expected_value(still.value, values, _kind(told)) - low) / scale
     source = (reference.value - low) / scale

@@ -18,7 +18,7 @@ from ..estimators.class_counts import count_classes
 from ..estimators.class_metrics import ClassMetric, metric_name, values_of
 from ..estimators.expected_classes import Expectation, ExpectedClasses, drawn_truth, known_classes
 from ..inference.decision_metrics import Margins
-from ..intervals import clopper_pearson, from_spread
+from ..intervals import clopper_pearson, from_spread, normal_quantile
 from ..predictions import Predictions
 from ..registry import create, known, those
 from ..results import Estimate, Interval, Skipped
@@ -28,6 +28,7 @@ __all__ = ["COUNTS", "MetricPlan", "MetricsAsked", "fit_metrics", "measured_metr
 
 COUNTS = "class counts"
 _DRAWS = 60  # enough for a spread
+_LEVEL_OF_ERRORS = 0.95
 _FEW_DRAWS = 20  # where only the size of chance is asked for
 
 
@@ -66,7 +67,8 @@ class MetricPlan:
     metrics : what was asked for. positive : position of the positive one of two classes.
     methods : name -> fitted method that can `expect`. skipped : why others cannot.
     reference : name of a metric -> what was measured on the reference.
-    classes : their names. support : labelled rows of the reference by true class.
+    errors : its standard error, which no level moves. classes : their names.
+    support : labelled rows of the reference by true class.
     """
 
     metrics: tuple[ClassMetric, ...]
@@ -76,6 +78,7 @@ class MetricPlan:
     level: float = 0.95
     seed: int = 0
     skipped: tuple[Skipped, ...] = field(default=())
+    errors: Mapping[str, float] = field(default_factory=dict)
     classes: ClassNames = ()
     support: tuple[int, ...] = ()
 
@@ -330,14 +333,7 @@ def fit_metrics(
     counts = guarded(COUNTS, None, partial(count_classes, own), Sums)
     reference = measured_metrics(asked.metrics, counts, asked.positive, level, seed)
     support = () if isinstance(counts, Failed) or "pairs" not in counts else counts["pairs"].sum(axis=1).tolist()
-    return MetricPlan(
-        asked.metrics,
-        asked.positive,
-        methods,
-        reference,
-        level,
-        seed,
-        tuple(skipped),
-        own.classes or (),
-        tuple(support),
-    )
+    same = measured_metrics(asked.metrics, counts, asked.positive, _LEVEL_OF_ERRORS, seed)
+    errors = {name: one.width / 2 / normal_quantile(_LEVEL_OF_ERRORS) for name, one in same.items()}
+    about = (asked.metrics, asked.positive, methods, reference, level, seed, tuple(skipped))
+    return MetricPlan(*about, errors, own.classes or (), tuple(support))

@@ -139,7 +139,8 @@ class MetricAnswers:
         assert self.plan is not None
         reference = self.plan.reference.get(metric.name)
         own = replace(evidence, weighting=self.weightings.get(metric.name))
-        told = MetricEvidence(own, accuracies, signs, reference, metric.bounds)
+        error = self.plan.errors.get(metric.name)
+        told = MetricEvidence(own, accuracies, signs, reference, metric.bounds, error)
         headline = metric_headline(metric.base, said, told, self.prior, self.assume)
         return None if headline is None else MetricEstimation(headline, tuple(said), reference)
 
