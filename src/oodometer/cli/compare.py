@@ -71,6 +71,7 @@ def compare(
         str, typer.Option(help="What the steps divide: coverage, thresholds, or samples (every one).")
     ] = "coverage",
     level: options.Level = 0.95,
+    cluster: options.Cluster = None,
     where: options.Where = None,
     labels: options.Truth = None,
     key: options.Key = None,
@@ -108,6 +109,7 @@ def compare(
             steps=steps,
             grid=grid,
             level=level,
+            cluster=cluster,
             where=where or None,
             labels=labels,
             key=key,
@@ -147,6 +149,7 @@ def show(found: Comparison) -> None:
     from ..reports.comparison import on_target, sentence  # with numpy, for which no other command should wait
     from ..reports.numbers import SPACE
 
+    output.tell(found.difference_said)
     output.tell(*(said.replace(SPACE, " ") for said in (sentence(found.to_dict()), on_target(found.to_dict())) if said))
     for domain in ("in_domain", "out_of_domain"):
         if domain in found.paired:

@@ -111,6 +111,14 @@ class Clusters:
         """Mean of the number over the rows."""
         return float(self.sums[1].sum() / self.sums[0].sum())
 
+    @cached_property
+    def variance(self) -> float:
+        """Of the mean, by the jackknife: (G - 1) / G sum_g (mean without cluster g - mean)^2; infinite for one."""
+        sizes, total, _ = self.sums
+        without = (total.sum() - total) / np.maximum(sizes.sum() - sizes, 1e-9)
+        count = len(sizes)
+        return float((count - 1) / count * np.square(without - self.value).sum()) if count > 1 else np.inf
+
     @property
     def worth(self) -> float:
         """Kish's number of clusters, (sum of sizes)^2 / sum of squared sizes: fewer where sizes are uneven."""
@@ -118,14 +126,8 @@ class Clusters:
 
     def effect(self, level: float) -> float:
         """The design effect: rows are worth 1 / effect as many independent ones, see `effective_rows`."""
-        sizes, total, squares = self.sums
-        rows = float(sizes.sum())
-        value = self.value
-        without = (total.sum() - total) / np.maximum(rows - sizes, 1e-9)  # the mean without each cluster
-        count = len(sizes)
-        variance = float((count - 1) / count * np.square(without - value).sum()) if count > 1 else np.inf
-        spread = max(float(squares.sum()) / rows - value * value, 0.0)
-        return rows / effective_rows(rows, self.worth, spread, variance, level)
+        spread = max(float(self.sums[2].sum()) / self.rows - self.value**2, 0.0)
+        return self.rows / effective_rows(self.rows, self.worth, spread, self.variance, level)
 
 
 def student_quantile(level: float, degrees: float) -> float:

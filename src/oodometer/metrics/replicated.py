@@ -21,13 +21,18 @@ _CELLS = 500
 
 
 def jointly_resampled(
-    groups: Sequence[Groups], confidences: Sequence[Array], verdicts: Sequence[Array], seed: int
+    groups: Sequence[Groups],
+    confidences: Sequence[Array],
+    verdicts: Sequence[Array],
+    seed: int,
+    clusters: Array | None = None,
 ) -> list[RankBins]:
     """Bootstrap replicates of several models judged on the same rows: every replicate draws the same rows for all.
 
     ``groups`` of each model; ``confidences`` and ``verdicts`` of each in the order of the rows, (sample,). The rows
     are dealt into at most 1,024 blocks at random, and each block is drawn a Poisson(1) number of times: with so many
-    rows that a block holds several, the cost of a replicate stays that of a thousand.
+    rows that a block holds several, the cost of a replicate stays that of a thousand. ``clusters``, (sample,), names
+    those of rows that depend on each other, which are drawn together.
 
     >>> from oodometer.metrics.ranks import Ranks
     >>> c, v = np.array([0.9, 0.8, 0.7]), np.array([1, 0, 1])
@@ -37,8 +42,10 @@ def jointly_resampled(
     """
     n = len(confidences[0])
     rng = generator(seed, "joint")
-    blocks = min(_BLOCKS, n)
-    block = rng.permutation(n) % blocks
+    dealt = np.arange(n) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    count = int(dealt.max(initial=0)) + 1
+    blocks = min(_BLOCKS, count)
+    block = (rng.permutation(count) % blocks)[dealt]
     drawn = rng.poisson(1.0, size=(REPLICATES, blocks)).astype(np.float32)
     drawn[~drawn.any(axis=1)] = 1
     out = []

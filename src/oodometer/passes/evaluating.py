@@ -30,7 +30,14 @@ from .guarding import Failed, checked_metric, guarded, unless_failed
 from .plan import batch_rows, rounding
 from .slicing import WHOLE, column_of, in_natural_order, rows_by_value
 
-__all__ = ["EvaluationOptions", "EvaluationPlan", "evaluate_source", "finish_evaluation", "plan_evaluation"]
+__all__ = [
+    "EvaluationOptions",
+    "EvaluationPlan",
+    "evaluate_source",
+    "finish_evaluation",
+    "ids_repeat",
+    "plan_evaluation",
+]
 
 _FEW_ROWS = 30
 _MOST_GROUPS = 64  # of clusters, left out one by one; a key of a single cluster is almost surely larger
@@ -188,11 +195,16 @@ def evaluate_source(source: Source, chosen: Sequence[Metric[Any, Any]], options:
     plan, skipped = plan_evaluation(source, chosen, options)
     parts = source.parts(each=options.execution.each)
     state = plan.fold(parts, options.execution)
-    seen = state.get(WHOLE, {}).get("clusters")
-    if not plan.grouped and seen is not None and 1 < seen.count < seen.rows:  # ids that stand in several rows
+    if ids_repeat(plan, state):
         plan = replace(plan, grouped=True)
         state = plan.fold(parts, options.execution)
     return finish_evaluation(source, plan, state, skipped, options)
+
+
+def ids_repeat(plan: EvaluationPlan, state: State) -> bool:
+    """Whether a pass that did not look for clusters met ids that stand in several rows, so that it has to go again."""
+    seen = state.get(WHOLE, {}).get("clusters")
+    return not plan.grouped and seen is not None and 1 < seen.count < seen.rows
 
 
 def finish_evaluation(

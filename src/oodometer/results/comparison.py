@@ -10,7 +10,7 @@ from ..errors import UsageError
 from .columns import ColumnChange
 from .evaluation import Evaluation
 from .shown import Shown
-from .values import Interval, aligned, plain
+from .values import Interval, aligned, counted, percent, plain
 
 __all__ = ["Comparison", "ModelRecord"]
 
@@ -72,6 +72,7 @@ class Comparison(Shown):
     models : in the order given. rankings : domain (in_domain, out_of_domain, target) -> metric -> rows, best first.
     disagreements : pairs of metrics with Kendall's tau of their rankings and the pairs of models on which they part.
     pairs : each two models and metric, with the difference and the share of replicates in which the first is better.
+    difference : in accuracy, of the best model and the next (of two models the second and the first), ``b`` - ``a``.
     findings : what to know, in words, with its numbers. paired : domain -> whether the models were judged on the same
     rows. settings : options of the metrics.
     """
@@ -87,9 +88,27 @@ class Comparison(Shown):
     level: float
     seed: int
     argv: str | None = field(default=None)
+    difference: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return summary_of_comparison(self)
+
+    @property
+    def difference_said(self) -> str:
+        """The difference in accuracy in a sentence, with its interval and what it was read from."""
+        one = self.difference
+        low, value, high = (f"{100 * one[name]:+.1f}" for name in ("lower", "value", "upper"))
+        many = "" if one["clusters"] is None else f" in {one['clusters']:,} clusters"
+        how = f"the same {one['rows']:,} rows{many}" if one["paired"] else f"rows drawn apart{many}"
+        text = (
+            f"Difference in accuracy, {one['b']} - {one['a']}: {value} points [{low}, {high}] "
+            f"({percent(self.level, None)} interval, {how}); {one['b']} is better with probability "
+            f"{percent(one['p_b_better'], 0)}"
+        )
+        if one["p_value"] is None:
+            return text
+        alone = f"{one['b']} alone is right in {counted(one['b_alone'], 'row')}, {one['a']} alone in {one['a_alone']:,}"
+        return f"{text} ({alone}; McNemar's exact p = {one['p_value']:.2g})"
 
     def __getitem__(self, name: str) -> ModelRecord:
         for model in self.models:
@@ -115,6 +134,7 @@ class Comparison(Shown):
             "rankings_target": plain(self.rankings.get("target", {})),
             "disagreements": plain(list(self.disagreements)),
             "pairs": plain(list(self.pairs)),
+            "difference": plain(self.difference),
             "findings": plain(list(self.findings)),
             "warnings": list(self.warnings),
         }
@@ -122,7 +142,7 @@ class Comparison(Shown):
 
 def summary_of_comparison(found: Comparison) -> str:
     """The models by each metric, value and rank, in and out of the domain, and the first findings."""
-    lines = []
+    lines = [found.difference_said] if found.difference else []
     for domain, rankings in found.rankings.items():
         columns = [name for name in _COLUMNS if name in rankings]
         cells = {

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from ...arrays import Array
+from ...inference.clusters import Clusters, student_quantile
+from ...intervals import clopper_pearson, normal_quantile
+from ...kernels.incomplete_beta import beta_cdf
 from ...metrics.replicated import REPLICATED, jointly_resampled, replicated
 from ...metrics.resampling import RankBins, interval_of, resampled
+from ...metrics.vote_counts import paired_gap
 from ...registry import find
 from ...results.evaluation import Evaluation
 from .rows import Rows
@@ -37,6 +43,8 @@ class Domain:
     paired: bool
     why: str
     options: Mapping[str, Any]
+    verdicts: tuple[Array, ...] = ()
+    clusters: Array | None = None
 
     @cached_property
     def draws(self) -> dict[str, Array]:
@@ -46,6 +54,44 @@ class Domain:
             for name in REPLICATED
             if self.has(name)
         }
+
+    def difference(self, i: int, j: int, level: float) -> dict[str, Any]:
+        """Accuracy of model i minus that of j, with its interval and the probability that i is better.
+
+        On the same rows d = right_i - right_j, -1, 0 or 1: the interval is mean d +- z sd(d) / sqrt(rows), joined with
+        McNemar's exact one, (2 q - 1) (rows on which they differ) / rows for the ends of Clopper and Pearson's interval
+        of q, the share of those rows on which i alone is right. In clusters it is mean d +- t se, se by the jackknife
+        over clusters, t Student's quantile with (Kish's number of clusters) - 1 degrees of freedom. On different rows
+        the arms of the two accuracies add as squares (Newcombe 1998).
+        """
+        one, other = (self.evaluations[k].metrics["accuracy"] for k in (i, j))
+        out: dict[str, Any] = {"rows": self.evaluations[i].rows, "clusters": None, "p_value": None}
+        z = normal_quantile(level)
+        if not self.paired:
+            value = one.value - other.value
+            low = value - math.hypot(one.value - one.lower, other.upper - other.value)
+            high = value + math.hypot(one.upper - one.value, other.value - other.lower)
+            out |= {"value": value, "lower": max(low, -1.0), "upper": min(high, 1.0)}
+            return {**out, "share": NormalDist().cdf(2 * z * value / max(high - low, 1e-12))}
+        d = self.verdicts[i].astype(np.float64) - self.verdicts[j]
+        alone, theirs = int((d > 0).sum()), int((d < 0).sum())
+        gap = paired_gap(d.sum(), alone + theirs, len(d), level)
+        low, high = gap.lower, gap.upper
+        spread = (high - low) / 2 / z
+        out |= {"i_alone": alone, "j_alone": theirs, "value": gap.value}
+        if self.clusters is not None:
+            found = Clusters.of(self.clusters, (d + 1) / 2)
+            spread = 2 * math.sqrt(found.variance) if found.variance else spread * math.sqrt(found.rows / found.worth)
+            half = student_quantile(level, found.worth - 1) * spread
+            low, high = max(gap.value - half, -1.0), min(gap.value + half, 1.0)
+            out["clusters"] = found.count
+        else:
+            differ, exact = alone + theirs, clopper_pearson(alone, alone + theirs, level)
+            low = min(low, (2 * exact[0] - 1) * differ / len(d))
+            high = max(high, (2 * exact[1] - 1) * differ / len(d))
+            tail = 1.0 if alone == theirs else 2 * beta_cdf(max(alone, theirs), min(alone, theirs) + 1, 0.5)
+            out["p_value"] = min(tail, 1.0)
+        return {**out, "lower": low, "upper": high, "share": NormalDist().cdf(gap.value / spread)}
 
     def has(self, name: str) -> bool:
         """Whether every model has the metric."""
@@ -73,14 +119,17 @@ def domain_of(
     curves: list[RankBins]
     if paired:
         kept = [(one.values, one.verdicts) for one in rows]
+        clusters = rows[0].clusters if all(one.clusters is not None for one in rows) else None
         curves = jointly_resampled(
             [one.ranks.groups for one in rows],
             [v for v, _ in kept if v is not None],
             [v for _, v in kept if v is not None],
             seed,
+            clusters,
         )
-    else:
-        curves = [resampled(one.ranks.groups, seed + 1 + i) for i, one in enumerate(rows)]
+        verdicts = tuple(v for _, v in kept if v is not None)
+        return Domain(name, tuple(models), tuple(evaluations), tuple(curves), paired, why, options, verdicts, clusters)
+    curves = [resampled(one.ranks.groups, seed + 1 + i) for i, one in enumerate(rows)]
     return Domain(name, tuple(models), tuple(evaluations), tuple(curves), paired, why, options)
 
 
@@ -175,6 +224,9 @@ def pairs_of(domain: Domain, level: float) -> list[dict[str, Any]]:
             lower, upper = interval_of(difference, draws[:, i] - draws[:, j], level)
             kind = "empirical" if name in ("disca", "coverage_at_risk") else "asymptotic"
             share = prefers(domain, name, i, j)[1]
+            if name == "accuracy":
+                exact = domain.difference(i, j, level)
+                lower, upper, share = exact["lower"], exact["upper"], exact["share"]
             out.append(
                 {
                     "domain": domain.name,
@@ -193,6 +245,16 @@ def pairs_of(domain: Domain, level: float) -> list[dict[str, Any]]:
                 }
             )
     return out
+
+
+def difference_of(domain: Domain, level: float) -> dict[str, Any]:
+    """The difference in accuracy that comes first: of the best model and the next; of two, the second and the first."""
+    order = np.argsort(-domain.values("accuracy"), kind="stable").tolist()
+    b, a = (1, 0) if len(order) == 2 else order[:2]
+    found = domain.difference(b, a, level)
+    names = {"share": "p_b_better", "i_alone": "b_alone", "j_alone": "a_alone"}
+    out = {names.get(key, key): value for key, value in found.items()}
+    return {"a": domain.models[a], "b": domain.models[b], "paired": domain.paired, "level": level, **out}
 
 
 def disagreements(domain: Domain) -> list[dict[str, Any]]:

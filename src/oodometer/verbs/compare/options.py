@@ -58,6 +58,7 @@ class CompareOptions:
     didma_weights: Sequence[float] = (0.5, 0.5)
     nidma_weights: Sequence[float] = (0.5, 0.5)
     level: float = 0.95
+    cluster: str | None = None
     key: str | None = None
     mapping: Mapping[str, str] | None = None
     positive: str | None = None
@@ -115,6 +116,7 @@ class CompareOptions:
             "threshold": self.threshold,
             "features": self.features if self.features in (None, "auto") else listed(self.features),
             "score": self.score,
+            "cluster": self.cluster,
             "didma_weights": list(self.didma_weights),
             "nidma_weights": list(self.nidma_weights),
             "energy_unit": self.costs.unit if self.costs.energy else None,

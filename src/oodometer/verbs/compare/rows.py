@@ -11,9 +11,11 @@ import numpy as np
 from ...arrays import Array
 from ...audits.keys import KEY
 from ...errors import InputError, UsageError
+from ...inference.clusters import cluster_keys
 from ...metrics import Metric
 from ...metrics.ranks import LIMIT, RankMetric, Ranks
-from ...passes.evaluating import EvaluationOptions, EvaluationPlan, finish_evaluation, plan_evaluation
+from ...passes.evaluating import EvaluationOptions, EvaluationPlan, finish_evaluation, ids_repeat, plan_evaluation
+from ...passes.slicing import WHOLE, column_of
 from ...predictions import Predictions
 from ...results.evaluation import Evaluation
 from ...store import Source
@@ -27,7 +29,8 @@ class Rows:
     """What a comparison keeps of the rows of one file: the order's value and the verdict, (sample,), and the truth.
 
     values, verdicts : None where there are too many rows to keep. truth : labels by name, or None where there are only
-    verdicts. ranks : the merged state. ids : what tells the rows apart, or None.
+    verdicts. ranks : the merged state. ids : what tells the rows apart, or None. clusters : keys of those that depend
+    on each other, (sample,), or None where rows are independent.
     """
 
     values: Array | None
@@ -35,13 +38,14 @@ class Rows:
     truth: Array | None
     ranks: Ranks
     ids: Array | None = None
+    clusters: Array | None = None
 
 
 def read_rows(
     source: Source, chosen: Sequence[Metric[Any, Any]], asked: CompareOptions, key: str | None
 ) -> tuple[Evaluation, Rows]:
     """One pass over a file: its evaluation and its rows. Raises `InputError` where the rows cannot be put in order."""
-    options = EvaluationOptions(level=asked.level, seed=asked.seed)
+    options = EvaluationOptions(cluster=asked.cluster, level=asked.level, seed=asked.seed)
     plan, skipped = plan_evaluation(source, chosen, options)
     order = next((m for m in plan.metrics if isinstance(m, RankMetric)), None)
     if order is None:
@@ -54,8 +58,12 @@ def read_rows(
         )
     work = _RowsOf(plan, order)
     read = asked.execution.fold(work, source.parts(), work.merge)
+    if ids_repeat(plan, read["state"]):
+        work = _RowsOf(replace(plan, grouped=True), order)
+        read = asked.execution.fold(work, source.parts(), work.merge)
+    plan = work.plan
     found = finish_evaluation(source, plan, read["state"], skipped, options)
-    whole = next(states for states in read["state"].values())
+    whole = read["state"][WHOLE]
     kept, truth = read["kept"], [part for part in read["truth"] if part is not None]
     return found, Rows(
         values=np.concatenate([v for v, _ in kept]) if kept else None,
@@ -63,6 +71,7 @@ def read_rows(
         truth=np.concatenate(truth) if truth and len(truth) == len(read["truth"]) else None,
         ranks=whole[order.state_key],
         ids=_ids(source, key, np.concatenate(read["known"])) if key is not None and kept else None,
+        clusters=np.concatenate(read["clusters"]) if kept and plan.grouped else None,
     )
 
 
@@ -78,23 +87,33 @@ class _RowsOf:
 
     def __call__(self, part: Any) -> dict[str, Any]:
         """What is kept of a part."""
-        total: dict[str, Any] = {"state": {}, "kept": [], "truth": [], "known": [], "rows": 0, "read": 0}
+        total: dict[str, Any] = {
+            "state": {},
+            "kept": [],
+            "truth": [],
+            "known": [],
+            "clusters": [],
+            "rows": 0,
+            "read": 0,
+        }
         for batch in part.batches(fields=(*self.plan.fields, "label"), rows=self.plan.rows):
             known = batch.known()
-            one: dict[str, Any] = {"state": self.plan.summarize(batch), "kept": [], "truth": []}
+            one: dict[str, Any] = {"state": self.plan.summarize(batch), "kept": [], "truth": [], "clusters": []}
             one |= {"known": [np.flatnonzero(batch.verdicts >= 0)], "rows": len(known), "read": len(batch)}
             if len(known):
                 values, verdicts, _ = self.order.ordering(known)
                 one |= {"kept": [(values, verdicts)], "truth": [_names(known)]}
+                if self.plan.cluster is not None:
+                    one["clusters"] = [cluster_keys(column_of(known, self.plan.cluster), known.first_row)]
             total = self.merge(total, one)
         return total
 
     def merge(self, a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
         """Two neighbours as one."""
-        out = {name: a[name] + b[name] for name in ("kept", "truth", "rows", "read")}
+        out = {name: a[name] + b[name] for name in ("kept", "truth", "clusters", "rows", "read")}
         out["known"] = [*a["known"], *(a["read"] + places for places in b["known"])]
         if out["rows"] > LIMIT:
-            out |= {"kept": [], "truth": [], "known": []}
+            out |= {"kept": [], "truth": [], "known": [], "clusters": []}
         return {**out, "state": self.plan.merge(a["state"], b["state"])}
 
 
@@ -141,6 +160,7 @@ def in_one_order(rows: Sequence[Rows]) -> list[Rows]:
                 verdicts=None if one.verdicts is None else one.verdicts[order],
                 truth=None if one.truth is None else one.truth[order],
                 ids=one.ids[order],
+                clusters=None if one.clusters is None else one.clusters[order],
             )
         )
     return out

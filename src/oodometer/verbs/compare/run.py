@@ -22,6 +22,7 @@ from ...metrics.didma import check_pair_of_weights
 from ...metrics.disca import WEIGHTS
 from ...passes.folding import Execution
 from ...passes.run_folder import run_folder as in_run_folder
+from ...predictions import FIELDS
 from ...results import Interval
 from ...results.comparison import Comparison, ModelRecord
 from ...results.evaluation import Evaluation
@@ -31,7 +32,7 @@ from ..features import check_features
 from ..opening import Opener, in_name_order, renamings
 from .columns import moved_columns
 from .findings import findings_of
-from .model_comparison import Domain, disagreements, domain_of, pairs_of, rankings_of
+from .model_comparison import Domain, difference_of, disagreements, domain_of, pairs_of, rankings_of
 from .options import CompareOptions, Costs
 from .rows import Rows, in_one_order, read_rows, row_key
 
@@ -58,6 +59,7 @@ def compare(
     didma_weights: Sequence[float] = (0.5, 0.5),
     nidma_weights: Sequence[float] = (0.5, 0.5),
     level: float = 0.95,
+    cluster: str | None = None,
     where: str | Sequence[str] | None = None,
     labels: Any = None,
     key: str | None = None,
@@ -96,6 +98,8 @@ def compare(
         p, q and u, v.
     level, seed :
         Nominal coverage of every interval; seed of the bootstrap.
+    cluster :
+        Column whose equal cells mark rows that depend on each other, as in `evaluate`; replicates draw clusters.
     where :
         Conditions on rows, as in `estimate`; they hold for every file.
     labels, key :
@@ -135,6 +139,7 @@ def compare(
         didma_weights=didma_weights,
         nidma_weights=nidma_weights,
         level=level,
+        cluster=cluster,
         where=where,
         key=key,
         mapping=renamings(mapping, positive),
@@ -153,7 +158,8 @@ def compare(
         options = replace(options, execution=Execution(engine, workers, folder=folder))
         opener = Opener(options.mapping, options.threshold, options.positive)
         homes, said = _homes(models, labels, opener, options)
-        aways = [in_name_order(opener.open(data, classes, where=where)) for data in out_of_domain]
+        extra = [] if cluster is None or cluster in FIELDS else [cluster]
+        aways = [in_name_order(opener.with_ids(data, cluster, classes, extra, where=where)) for data in out_of_domain]
         targets = [opener.open(data, axes=home.axes, where=where) for data, home in zip(target, homes, strict=False)]
         opener.check()
         moved = moved_columns(homes, aways, targets, options)
@@ -166,7 +172,11 @@ def _homes(
     models: Sequence[Any], labels: Any, opener: Opener, options: CompareOptions
 ) -> tuple[list[Source], list[str]]:
     """The labelled files in domain, their truth joined where it stands apart, and what is to be said of that."""
-    homes, said = [opener.open(data, options.classes, where=options.where) for data in models], []
+    extra = [] if options.cluster is None or options.cluster in FIELDS else [options.cluster]
+    homes, said = (
+        [opener.with_ids(data, options.cluster, options.classes, extra, where=options.where) for data in models],
+        [],
+    )
     if labels is not None:
         joined = [labelled(labels, source, options.key, opener.open) for source in homes]
         homes, said = [one.source for one in joined], [line for one in joined for line in one.warnings]
@@ -216,6 +226,7 @@ def _compared(
         rankings=_rankings(domains, records, curves),
         disagreements=tuple(row for domain in domains for row in disagreements(domain)),
         pairs=tuple(row for domain in domains for row in pairs_of(domain, options.level)),
+        difference=difference_of(domains[0], options.level),
         findings=(*(row for domain in domains for row in findings_of(domain)), *more),
         paired={domain.name: {"paired": domain.paired, "why": domain.why} for domain in domains},
         settings=options.settings,

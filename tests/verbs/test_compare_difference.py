@@ -1,0 +1,107 @@
+"""The difference in accuracy of two models: paired, in clusters, apart; McNemar's test against scipy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+
+from oodometer import compare
+
+
+def answers(right: Any, **more: Any) -> dict[str, Any]:
+    """A file of one model: which rows are right, with a confidence that says nothing."""
+    return {"correct": np.asarray(right, dtype=bool), "confidence": np.linspace(0.5, 0.9, len(right)), **more}
+
+
+def both(a_alone: int, b_alone: int, same: int) -> tuple[list[bool], list[bool]]:
+    half = same // 2
+    first = [True] * a_alone + [False] * b_alone + [True] * half + [False] * (same - half)
+    second = [False] * a_alone + [True] * b_alone + [True] * half + [False] * (same - half)
+    return first, second
+
+
+@pytest.mark.parametrize(("a", "b", "same"), [(12, 4, 24), (62, 87, 251), (0, 0, 30), (0, 8, 30), (5, 5, 10)])
+def test_the_paired_difference_agrees_with_mcnemar(a: int, b: int, same: int) -> None:
+    first, second = both(a, b, same)
+    ids = [f"q{i}" for i in range(a + b + same)]
+    order = np.random.default_rng(0).permutation(len(ids))  # files in another order are joined by id
+    shuffled = answers(np.array(second)[order], id=[ids[i] for i in order])
+    one = compare([answers(first, id=ids), shuffled], names=["a", "b"]).difference
+    assert (one["a"], one["b"], one["paired"], one["a_alone"], one["b_alone"]) == ("a", "b", True, a, b)
+    assert one["value"] == pytest.approx((b - a) / len(ids))
+    p = scipy.stats.binomtest(b, a + b).pvalue if a + b else 1.0
+    assert one["p_value"] == pytest.approx(p)
+    if p > 0.05:  # the interval never claims what the exact test does not
+        assert one["lower"] <= 0 <= one["upper"]
+    error = np.sqrt(max((a + b) - (b - a) ** 2 / len(ids), 0)) / len(ids)
+    assert one["upper"] - one["value"] >= 1.9 * error
+    assert one["lower"] < one["value"] < one["upper"]
+
+
+def test_clusters_take_the_certainty_of_copies() -> None:
+    rng = np.random.default_rng(1)
+    easy = {name: rng.random(30) < share for name, share in (("a", 0.5), ("b", 0.6))}
+    passage = np.arange(30).repeat(10)
+    files = [answers(easy[name].repeat(10), id=np.arange(300), passage=passage) for name in ("a", "b")]
+    alone, found = (compare(files, names=["a", "b"], cluster=c).difference for c in (None, "passage"))
+    d = easy["b"].astype(float) - easy["a"]
+    t = scipy.stats.ttest_1samp(d, 0).confidence_interval(0.95)  # as if each passage were one row
+    assert (found["lower"], found["upper"]) == pytest.approx((t.low, t.high))
+    assert found["clusters"] == 30
+    assert found["value"] == alone["value"]
+    assert found["p_value"] is None
+    assert abs(found["p_b_better"] - 0.5) < abs(alone["p_b_better"] - 0.5)
+    assert found["upper"] - found["lower"] > 2.5 * (alone["upper"] - alone["lower"])
+
+
+def test_replicates_draw_clusters() -> None:
+    rng = np.random.default_rng(2)
+    shares = [rng.beta(1, 1, 40).repeat(10) for _ in range(2)]
+    files = [answers(rng.random(400) < s, id=np.arange(400), passage=np.arange(400) // 10) for s in shares]
+    alone, found = (compare(files, cluster=c) for c in (None, "passage"))
+    for before, after in zip(alone.pairs, found.pairs, strict=True):
+        if after["metric"] in ("auc_coverage", "augrc", "e_aurc"):
+            width = [one["difference"]["upper"] - one["difference"]["lower"] for one in (before, after)]
+            assert width[1] > 1.3 * width[0]
+    for before, after in zip(alone.models, found.models, strict=True):
+        assert after.in_domain["accuracy"].width > 1.3 * before.in_domain["accuracy"].width
+
+
+def test_repeated_ids_of_several_epochs_are_clusters() -> None:
+    ids = [f"q{i}_epoch_{e}" for e in range(1, 11) for i in range(20)]
+    right = ([True] * 9 + [False] * 11) * 10
+    found = compare([answers(right, id=ids), answers(right[::-1], id=ids)])
+    assert found.difference["clusters"] == 20
+    assert found.difference["upper"] - found.difference["lower"] > 0.4
+    assert any("ids repeat" in warning for warning in found.warnings)
+
+
+def test_rows_apart_add_as_squares() -> None:
+    found = compare([answers([True] * 60 + [False] * 40), answers([True] * 20 + [False] * 30)], names=["a", "b"])
+    a, b = (one.in_domain["accuracy"] for one in found.models)
+    one = found.difference
+    assert not one["paired"]
+    assert one["lower"] == pytest.approx(-0.2 - np.hypot(b.value - b.lower, a.upper - a.value))
+    assert one["upper"] == pytest.approx(-0.2 + np.hypot(b.upper - b.value, a.value - a.lower))
+
+
+def test_it_comes_first_on_the_terminal(tmp_path: Path) -> None:
+    first, second = both(3, 9, 88)
+    for name, right in (("one", first), ("two", second)):
+        pd.DataFrame(answers(right, id=np.arange(100))).to_parquet(tmp_path / f"{name}.parquet")
+    done = subprocess.run(
+        [sys.executable, "-m", "oodometer", "compare", "one.parquet", "two.parquet"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    line = done.stdout.splitlines()[0]
+    assert line.startswith("Difference in accuracy, two - one: +6.0 points [")
