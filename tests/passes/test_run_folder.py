@@ -70,6 +70,81 @@ def states(folder: Path) -> list[Path]:
     return sorted((folder / "run" / "parts").iterdir())
 
 
+def test_a_state_that_is_copied_over_another_is_not_its(folder: Path) -> None:
+    first = asked(folder)
+    one, other = states(folder)[:2]
+    shutil.copyfile(one, other)
+    with pytest.warns(UserWarning, match=r"\.state: what was kept there is the state of other rows, or of"):
+        assert asked(folder) == first
+    assert asked(folder) == first
+
+
+@pytest.mark.parametrize("rows", [ROWS, 700_000], ids=["small", "large"])
+def test_content_that_changed_behind_the_same_size_and_time_is_read(folder: Path, rows: int) -> None:
+    day = folder / "target" / "day=02"
+    path = day / "part.npz"
+    for one in (folder / "target").glob("*/part.parquet"):
+        one.unlink()
+    kept = record(2, 2, rows).without_labels()
+    write_predictions(kept, path)
+    assert (path.stat().st_size > 8 << 20) == (rows > ROWS)
+    before, first = path.stat(), asked(folder)
+    write_predictions(record(9, 2, rows).without_labels(), folder / "other.npz")
+    path.write_bytes((folder / "other.npz").read_bytes())
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert path.stat().st_size == before.st_size
+    found = asked(folder)
+    assert found == asked(folder, kept=False)
+    assert found["headline"] != first["headline"]
+    os.chmod(path, 0o600)  # as a copy does: the content is what it was
+    assert asked(folder) == found
+    assert told(folder)["read"] == (0 if rows == ROWS else told(folder)["parts"])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX links")
+def test_links_are_not_followed(folder: Path) -> None:
+    first = asked(folder)
+    precious = folder / "precious"
+    precious.write_text("mine")
+    run = folder / "run"
+    for name, hard in ((MANIFEST, False), ("files.json", False), ("lock", False), ("lock", True), ("draft", False)):
+        path = run / name
+        content = path.read_bytes() if path.exists() else b""
+        path.unlink(missing_ok=True)
+        os.link(precious, path) if hard else path.symlink_to(precious)
+        if name == "draft":  # is removed, and made anew by this run alone
+            states(folder)[0].unlink()
+            assert asked(folder) == first
+        else:
+            with pytest.raises(OodometerError, match=rf"{name}.* is a (link|pipe)|the manifest of a run"):
+                asked(folder)
+        path.unlink(missing_ok=True)
+        path.write_bytes(content)
+        assert precious.read_text() == "mine", name
+    os.mkfifo(run / "pipe")
+    (run / "lock").unlink()
+    (run / "pipe").rename(run / "lock")
+    with pytest.raises(UsageError, match="lock is a link or a pipe, which is not followed; remove it"):
+        asked(folder)
+    (run / "lock").unlink()
+    state = states(folder)[0]
+    state.unlink()
+    state.symlink_to(precious)
+    with (
+        pytest.raises(UsageError, match=r"\.state: it is a link to .*precious, which is not followed"),
+        pytest.warns(UserWarning, match="made anew"),
+    ):
+        asked(folder)
+    assert precious.read_text() == "mine"
+    shutil.rmtree(run / "parts")
+    (folder / "theirs").mkdir()
+    (folder / "theirs" / "file").write_text("theirs")
+    (run / "parts").symlink_to(folder / "theirs")
+    with pytest.raises(UsageError, match="parts is a link, which is not followed; remove it"):
+        asked(folder)
+    assert (folder / "theirs" / "file").exists()
+
+
 def test_a_second_run_reads_nothing_and_a_grown_target_only_what_is_new(folder: Path) -> None:
     first = asked(folder)
     assert (told(folder)["status"], told(folder)["parts"], told(folder)["read"]) == ("finished", 4, 4)
@@ -147,7 +222,8 @@ def test_a_damaged_state_is_made_anew(folder: Path, damage: str) -> None:
     elif damage == "empty":
         path.write_bytes(b"")
     else:
-        path.write_bytes(zlib.compress(zlib.decompress(content).replace(b"oodometer", b"oodometre")))
+        whose, _, packed = content.partition(b"\n")
+        path.write_bytes(whose + b"\n" + zlib.compress(zlib.decompress(packed).replace(b"oodometer", b"oodometre")))
     with pytest.warns(UserWarning, match=r"\(a state\) is damaged or of another version; it is made anew"):
         assert asked(folder) == first
     assert asked(folder) == first  # and mended

@@ -14,7 +14,7 @@ import pytest
 
 from oodometer.errors import UsageError, WorkError
 from oodometer.predictions import Predictions
-from oodometer.store import open_predictions, write_atomic, write_predictions
+from oodometer.store import open_predictions, write_atomic, write_predictions, write_result
 
 RECORD = Predictions.from_classes(["a", "b"], label=["a", None])
 
@@ -50,8 +50,11 @@ def test_permissions_are_the_usual_ones(tmp_path: Path) -> None:
 def test_links_and_devices(tmp_path: Path) -> None:
     (tmp_path / "real").write_text("before")
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    write_atomic(tmp_path / "link", "after")
+    write_result(tmp_path / "link", "after")  # a name that somebody gave
     assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "after"
+    with pytest.raises(UsageError, match=r"link: it is a link to .*real, which is not followed; remove it"):
+        write_atomic(tmp_path / "link", "later")
     assert (tmp_path / "real").read_text() == "after"
     write_atomic("/dev/null", "x")
     assert not Path("/dev/null").is_file()

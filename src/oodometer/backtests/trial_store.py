@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Ragged
-from ..errors import WorkError
+from ..errors import UsageError, WorkError
 from ..fields import FIELDS
 from ..predictions import Predictions
 from ..results import Skipped
 from ..store.artifact_cache import checksum, made_anew
-from ..store.atomic import write_atomic
+from ..store.atomic import open_unfollowed, write_atomic
 from ..version import __version__
 from .trials import Key, Trial
 
@@ -120,7 +120,7 @@ class TrialStore:
         assert self.path is not None
         try:
             write_atomic(self.path, "".join(f"{line}\n" for line in lines))
-        except WorkError:
+        except (UsageError, WorkError):
             self.path = None
 
     def append(self, found: Iterable[tuple[Key, Trial | None]], skipped: Iterable[Skipped] = ()) -> None:
@@ -137,7 +137,7 @@ class TrialStore:
         block = ("\n".join(lines) + "\n").encode()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a+b", buffering=0) as file:
+            with open(self.path, "a+b", buffering=0, opener=open_unfollowed) as file:
                 if file.tell() and file.seek(-1, os.SEEK_END) and file.read(1) != b"\n":
                     # a line that an interrupted run left unfinished must not swallow the next
                     block = b"\n" + block

@@ -34,6 +34,10 @@ _DAMAGED = "what was kept there (a state) is damaged or of another version"
 _EFFORT = 1  # of packing: most of a state is counts of few rows, which the quickest way packs to a sixth
 
 
+class _OfAnother(Damaged):
+    """A state under the name of another."""
+
+
 @dataclass(frozen=True)
 class _Finished:
     """A part's place in the order and its state, on the way from a worker to the folder."""
@@ -99,6 +103,8 @@ class RunFolder(Manifest):
                 f"{self.home} is of a run with the {other} {was.get(other)}, not {now.get(other)}; give each job a "
                 "folder of its own with --run-folder"
             )
+        if (self.home / PARTS).is_symlink():  # what is not used is removed from it
+            raise UsageError(f"{self.home / PARTS} is a link, which is not followed; remove it")
         (self.home / PARTS).mkdir(exist_ok=True)
         super().begin()
 
@@ -170,11 +176,11 @@ class RunFolder(Manifest):
         """What was kept under a name that is expected; None where nothing is, or, with a warning, what is damaged."""
         path = self.home / PARTS / f"{name}{_ENDING}"
         try:
-            return PackedState(path.read_bytes()).state()
+            return _state_in(path)
         except FileNotFoundError:
             return None
-        except _UNREADABLE:
-            made_anew(path, _DAMAGED)
+        except _UNREADABLE as error:
+            made_anew(path, str(error) if isinstance(error, _OfAnother) else _DAMAGED)
         self._told["done"] -= 1
         return None
 
@@ -195,16 +201,17 @@ class RunFolder(Manifest):
         """Write a state to its file; False where it can have none."""
         if name is None or not isinstance(state, PackedState):
             return False
-        write_atomic(self.home / PARTS / name, state.content, draft=self.home / _DRAFT)
+        whose = name.encode() + b"\n"  # a file that is copied over another's is seen
+        write_atomic(self.home / PARTS / name, whose + state.content, draft=self.home / _DRAFT)
         return True
 
     def _recall(self, name: str | None, work: Callable[[Any], Any], part: Any) -> Any:
         """The state in a file; made anew where the file is damaged."""
         path = self.home / PARTS / str(name)
         try:
-            return PackedState(path.read_bytes()).state()
-        except _UNREADABLE:
-            made_anew(path, _DAMAGED)
+            return _state_in(path)
+        except _UNREADABLE as error:
+            made_anew(path, str(error) if isinstance(error, _OfAnother) else _DAMAGED)
         state = pack_state(work(part))
         self._keep(name, state)
         return state.state() if isinstance(state, PackedState) else state
@@ -244,6 +251,16 @@ def run_folder(path: str | os.PathLike[str] | None, about: Mapping[str, str]) ->
         raise UsageError(f"{home} holds other files and no {MANIFEST}; give --run-folder an empty or a new folder")
     with running(RunFolder(home, about)) as folder, knowing(home / FACTS) as folder.known:
         yield folder
+
+
+def _state_in(path: Path) -> Any:
+    """The state in a file; one of `_UNREADABLE` where there is none, or one that is not what the name says."""
+    whose, _, content = path.read_bytes().partition(b"\n")
+    if not whose.endswith(_ENDING.encode()):
+        raise Damaged("no state")
+    if whose != path.name.encode():
+        raise _OfAnother("what was kept there is the state of other rows, or of other work")
+    return PackedState(content).state()
 
 
 def _foreign(home: Path) -> Iterator[Path]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
+from ..store.atomic import open_unfollowed
 
 __all__ = ["Lock", "is_locked"]
 
@@ -45,6 +47,8 @@ class Lock:
         try:
             taken = self._opened()
         except OSError as error:
+            if error.errno == errno.ELOOP:  # truncated, it would be another's file
+                raise UsageError(f"{self.path} is a link or a pipe, which is not followed; remove it") from None
             said = error.strerror or error
             raise UsageError(f"{self.home} cannot be written: {said}; choose another folder") from None
         if not taken:
@@ -65,7 +69,7 @@ class Lock:
     def _opened(self) -> bool:
         """Open the file and take its lock; one that was removed meanwhile keeps nobody out and is opened anew."""
         while True:
-            self._file = self.path.open("a+b")
+            self._file = open(self.path, "a+b", opener=open_unfollowed)  # noqa: SIM115
             if not _take(self._file):
                 return False
             mine = os.fstat(self._file.fileno())

@@ -8,6 +8,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -19,6 +20,7 @@ from ..errors import UsageError, WorkError
 
 __all__ = [
     "Content",
+    "open_unfollowed",
     "refuse_clashes",
     "together",
     "when_written",
@@ -89,11 +91,16 @@ def when_written(call: Callable[[], Any]) -> None:
 
 
 def write_result(path: str | os.PathLike[str], content: Content) -> Path:
-    """`write_atomic` for what was asked for, not for what is kept on the way: inside `together` it waits."""
+    """`write_atomic` for what was asked for, not for what is kept on the way: inside `together` it waits.
+
+    A link that is named stays a link, and what it points to is replaced, unless somebody else put it there.
+    """
     waiting = _waiting.get()
     target = Path(os.path.realpath(path))
+    if os.path.islink(path) and hasattr(os, "geteuid") and os.lstat(path).st_uid not in (os.geteuid(), 0):
+        raise _is_link(path)
     if waiting is None or _is_device(target):
-        return write_atomic(path, content)
+        return write_atomic(target, content)
     temporary = _beside(target)
     waiting.files.append((temporary, target))
     try:
@@ -146,7 +153,8 @@ def write_atomic(path: str | os.PathLike[str], content: Content, *, draft: Path 
     """Write bytes, text (as UTF-8) or what ``content(file)`` writes; the path appears once all of it is written.
 
     The bytes go to a new file in the same folder, which then takes the place of ``path`` in one step. Raises
-    `WorkError` where that is impossible; whatever stood at ``path`` before is then untouched. ``draft`` is another
+    `WorkError` where that is impossible, and `UsageError` where ``path`` is a link, which would lead into a file that
+    nobody named; whatever stood at ``path`` before is then untouched. ``draft`` is another
     place for the new file, on the same disk, where nobody else writes: of many files in one folder each would
     otherwise look through all of them for what killed processes have left.
 
@@ -158,7 +166,9 @@ def write_atomic(path: str | os.PathLike[str], content: Content, *, draft: Path 
     Traceback (most recent call last):
     oodometer.errors.WorkError: cannot write ...report.txt: No such file or directory; choose a folder that exists ...
     """
-    target = Path(os.path.realpath(path))  # a link stays a link: what it points to is replaced
+    if os.path.islink(path):
+        raise _is_link(path)
+    target = Path(os.path.realpath(path))
     try:
         if _is_device(target):
             with target.open("wb") as file:  # a device or a pipe, such as /dev/null, cannot be replaced
@@ -198,6 +208,8 @@ def whole_folder(home: Path) -> Iterator[Path]:
     >>> (home / "weights").read_text()
     '1'
     """
+    if os.path.islink(home):
+        raise _is_link(home)
     part = _beside(home)
     try:
         yield part
@@ -253,6 +265,25 @@ def _write_new(temporary: Path, target: Path, content: Content) -> None:
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     with os.fdopen(descriptor, "wb") as file:
         _fill(file, content)
+
+
+def _is_link(path: str | os.PathLike[str]) -> UsageError:
+    return UsageError(
+        f"cannot write {path}: it is a link to {os.path.realpath(path)}, which is not followed; remove it"
+    )
+
+
+def open_unfollowed(path: str | os.PathLike[str], flags: int) -> int:
+    """As `os.open`, of a file of one name: `OSError` for a link, for a file that has another name, and for a pipe.
+
+    For what is written in place: through a link it would be written into another's file.
+    """
+    found = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
+    about = os.fstat(found)
+    if about.st_nlink > 1 or not stat.S_ISREG(about.st_mode):
+        os.close(found)
+        raise OSError(errno.ELOOP, "it is a link or a pipe, which is not followed")
+    return found
 
 
 def _cannot(path: str | os.PathLike[str], error: OSError) -> WorkError:

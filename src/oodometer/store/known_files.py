@@ -1,7 +1,8 @@
-"""Known files: what was found out about files by reading them whole, kept as long as size and time of change are."""
+"""Known files: what was found out about files by reading them whole, kept as long as their content is what it was."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -19,6 +20,9 @@ from .places import is_remote
 __all__ = ["KnownFiles", "knowing", "known_files"]
 
 
+_SMALL = 8 << 20  # bytes of a file that is hashed whole
+
+
 class KnownFiles:
     """Facts about files, plain values by name, in one file of JSON; those of another version count as unknown.
 
@@ -32,13 +36,42 @@ class KnownFiles:
         self._path = path
         self._before: dict[str, dict[str, Any]] = {} if path is None else _read(path)
         self._now: dict[str, dict[str, Any]] = {}
+        self._marks: dict[str, str] = {}
         self._changed = False
+
+    def mark(self, path: str, stamp: Stamp | None) -> str:
+        """What tells a file's content from another of the same name, size and time of change; empty outside of a run
+        folder, and for an object store, which gives each content a time of its own.
+
+        A hash of the whole where it is small, worked out again when the system's own time of change is another, which
+        no copy can keep; that time itself where it is large.
+        """
+        if self._path is None or stamp is None or is_remote(path):
+            return ""
+        key = _key(path, stamp)
+        if key not in self._marks:
+            before = self._before.get(key, {})
+            try:
+                with open(path, "rb") as file:
+                    changed = mark = str(os.fstat(file.fileno()).st_ctime_ns)
+                    if stamp.size <= _SMALL and (before.get("changed") != changed or os.name != "posix"):
+                        mark = hashlib.file_digest(file, "blake2b").hexdigest()[:24]
+                    elif stamp.size <= _SMALL:
+                        mark = before["mark"]
+            except OSError:  # told by whoever reads it
+                return ""
+            if before.get("mark") != mark:
+                self._before.pop(key, None)
+            self._marks[key] = mark
+            self._changed |= before.get("changed") != changed
+            self._now.setdefault(key, {}).update(changed=changed, mark=mark)
+        return self._marks[key]
 
     def get(self, path: str, stamp: Stamp | None, name: str) -> Any:
         """What is known; None where nothing is."""
         if stamp is None:
             return None
-        key = _key(path, stamp)
+        key, _ = _key(path, stamp), self.mark(path, stamp)
         found = self._now.get(key, {}).get(name)
         if found is None:
             found = self._before.get(key, {}).get(name)
@@ -49,6 +82,7 @@ class KnownFiles:
     def put(self, path: str, stamp: Stamp | None, name: str, value: Any) -> None:
         """Remember a plain value."""
         if stamp is not None:
+            self.mark(path, stamp)
             self._now.setdefault(_key(path, stamp), {})[name] = value
             self._changed = True
 

@@ -11,6 +11,7 @@ from ..predictions import Predictions
 from .artifact_cache import checksum
 from .base import BATCH_ROWS, Part, no_rows
 from .files import Stamp
+from .known_files import known_files
 from .places import is_remote
 from .reader import Plan, Reader
 from .where import Condition, none_left, said
@@ -92,7 +93,8 @@ class ReaderPart(Part):
             return None
         file = self.reader.file if is_remote(self.reader.file) else os.path.abspath(self.reader.file)
         pieces = (self.reader.form, self.reader.rows, self.first_row, self.in_file, self.stamp.size, self.stamp.changed)
-        return checksum(file, repr(pieces), repr(self.plan), self.reader.cast)
+        content = known_files().mark(self.reader.file, self.stamp)
+        return checksum(file, content, repr(pieces), repr(self.plan), self.reader.cast)
 
     def span(self) -> tuple[int, int] | None:
         """As the reader counts them."""

@@ -19,6 +19,7 @@ from .options import StressOptions
 __all__ = ["claim", "write_results"]
 
 _JOB = "job.json"
+_RESULTS = ("stress.json", "stress.csv")
 
 
 def claim(out: Path, files: Sequence[Any], options: StressOptions, dialogues: bool) -> Path:
@@ -33,6 +34,9 @@ def claim(out: Path, files: Sequence[Any], options: StressOptions, dialogues: bo
     try:
         if out.exists() and not out.is_dir():
             raise UsageError(f"cannot write {out}: it is a file; name a folder")
+        link = next((one for name in (_JOB, *_RESULTS) if (one := out / name).is_symlink()), None)
+        if link is not None:
+            raise UsageError(f"cannot write {link}: it is a link, which is not followed; remove it")
         if not out.resolve().parent.is_dir():
             raise UsageError(f"cannot write {out}: there is no folder {out.parent}; make it first")
         if out.is_dir() and any(out.iterdir()) and ((out / _JOB).exists() is False or _job(out) != job):
