@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from oodometer.runs import Lock
 
-from .base import REFUSED, SAME, Call, Kit, trial
+from .base import METHODS, REFUSED, SAME, WARNED, Call, Kit, Outcome, trial
 
 FOLDERS = "Folders, buckets and run folders"
 FORMS = ("csv", "parquet", "jsonl")
@@ -135,6 +138,117 @@ def _(kit: Kit, form: str) -> Call:
 def _(kit: Kit, form: str) -> Call:
     home = _in_two(kit, "csv")
     return kit.estimate(None, home, "--json", str(home / "answer.json"))
+
+
+# ------------------------------------------------------------------------------------------ links
+
+
+def _once(name: str, came: str, words: Any, link: Any, must: Any = (SAME, WARNED)) -> None:
+    @trial(FOLDERS, name, came, must, words, ("csv", "parquet"))
+    def _(kit: Kit, form: str) -> Call:
+        home = _in_two(kit, form)
+        if not (home / f"again.{form}").exists() and not (home / "again").is_symlink():
+            link(home, form)
+        return kit.estimate(None, home)
+
+
+_once(
+    "a link that leads back",
+    "`lake/again -> lake`",
+    "is read already",
+    lambda home, form: (home / "again").symlink_to(home),
+)
+_once(
+    "two names of one file",
+    "a hard link",
+    "are one file, which is read once",
+    lambda home, form: os.link(home / f"a.{form}", home / f"again.{form}"),
+)
+_once(
+    "a link beside its file",
+    "`again.csv -> a.csv`",
+    "are one file, which is read once",
+    lambda home, form: (home / f"again.{form}").symlink_to(home / f"a.{form}"),
+)
+
+
+@trial(
+    FOLDERS,
+    "one file in two folders that say two things",
+    "`day=2/a.csv -> day=1/a.csv`",
+    REFUSED,
+    ("day=2", "by a link"),
+)
+def _(kit: Kit, form: str) -> Call:
+    home = kit.path("days")
+    for day in (1, 2):
+        (home / f"day={day}").mkdir(parents=True, exist_ok=True)
+    kit.put("days/day=1/a.csv", kit.target())
+    if not (home / "day=2/a.csv").exists():
+        os.link(home / "day=1/a.csv", home / "day=2/a.csv")
+    return kit.estimate(None, home)
+
+
+@trial(
+    FOLDERS,
+    "a folder and a column that say two things",
+    "`site=A`, a column `site` of B",
+    WARNED,
+    ("site=A", "'B'", "the column counts"),
+)
+def _(kit: Kit, form: str) -> Call:
+    home = kit.path("sites")
+    (home / "site=A").mkdir(parents=True, exist_ok=True)
+    columns = kit.target()
+    kit.put("sites/site=A/a.csv", {**columns, "site": ["B"] * len(columns["label"])})
+    return kit.estimate(None, home, "--by", "site", clean=None)
+
+
+def _in_run_folder(name: str, came: str, must: str, words: Any, change: Any) -> None:
+    @trial(FOLDERS, name, came, must, words, ("csv",))
+    def _(kit: Kit, form: str) -> Call:
+        from oodometer import estimate
+
+        home, run = _in_two(kit, form), kit.path("nightly")
+        if not run.exists():
+            files = str(kit.clean("reference")), str(home)
+            estimate(*files, methods=list(METHODS), backtest=None, run_folder=run, workers=1)
+            change(run, sorted((run / "parts").iterdir()), kit.path("mine", "mine"))
+        found = kit.estimate(None, home, "--run-folder", str(run))
+
+        def mine(_: Outcome) -> str | None:
+            return None if kit.path("mine").read_text() == "mine" else "a file outside of the folder was written"
+
+        return replace(found, check=mine)
+
+
+def _linked(place: Path, other: Path) -> None:
+    place.unlink(missing_ok=True)
+    place.symlink_to(other)
+
+
+_in_run_folder(
+    "a state that is copied over another",
+    "`cp parts/a.state parts/b.state`",
+    SAME,
+    "the state of other rows",
+    lambda run, parts, mine: shutil.copyfile(parts[0], parts[1]),
+)
+for _name in ("lock", "run.json"):
+    _in_run_folder(
+        f"a link in the place of {_name}",
+        "to a file elsewhere",
+        REFUSED,
+        _name,
+        lambda run, parts, mine, name=_name: _linked(run / name, mine),
+    )
+_in_run_folder(
+    "a link in the place of a state",
+    "to a file elsewhere",
+    REFUSED,
+    ("a link", "not followed"),
+    lambda run, parts, mine: _linked(parts[0], mine),
+)
 
 
 # ------------------------------------------------------------------------------------------ conditions on rows

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -240,3 +242,75 @@ def test_many_files_are_opened_side_by_side(tmp_path: Path) -> None:
     source: Source = as_source(tmp_path)
     assert source.rows == 80
     assert len(source.parts(1)) == 40
+
+
+def keys_of(data: Any) -> list[int]:
+    return sorted(as_source(data, extra_columns=["key"]).read().columns["key"].tolist())
+
+
+def test_a_link_that_leads_back_is_gone_through_once(tmp_path: Path) -> None:
+    home = tmp_path / "lake"
+    (home / "inner").mkdir(parents=True)
+    write_predictions(record(20), home / "inner" / "a.csv")
+    (home / "self").symlink_to(home)
+    (home / "inner" / "up").symlink_to(home)
+    for data in (home, f"{home}/**/*.csv", f"{home}/**"):
+        with pytest.warns(UserWarning, match=r"lake/\S+ and 1 more: a link to a folder that is read already"):
+            assert keys_of(data) == list(range(20))
+    assert keys_of(f"{home}/*/*.csv") == list(range(20))
+
+
+def test_two_names_of_one_file_are_read_once_and_named(tmp_path: Path) -> None:
+    home = tmp_path / "lake"
+    home.mkdir()
+    path = write_predictions(record(20), home / "a.csv")
+    os.link(path, home / "b.csv")
+    (home / "c.csv").symlink_to(path)
+    named = r"lake/b\.csv and \S+lake/a\.csv are one file, which is read once"
+    for data in (home, f"{home}/*.csv", f"{home}/**/*.csv", [path, home / "b.csv"]):
+        with pytest.warns(UserWarning, match=named):
+            assert keys_of(data) == list(range(20))
+    with pytest.warns(UserWarning, match=r"a\.csv and \S+a\.csv are one file, which is read once"):
+        assert keys_of([path, path]) == list(range(20))
+
+
+def test_links_between_folders_that_say_two_things_are_refused(tmp_path: Path) -> None:
+    home = tmp_path / "lake"
+    (home / "day=1").mkdir(parents=True)
+    path = write_predictions(record(20), home / "day=1" / "a.csv")
+    (home / "day=2").symlink_to(home / "day=1")
+    said = r"day=2\S*: expected what folders say of \S*day=1\S*, got another thing, .* by a link; remove the link, or"
+    for link in (home / "day=2", home / "day=2" / "a.csv"):
+        if link.name == "a.csv":
+            (home / "day=2").unlink()
+            (home / "day=2").mkdir()
+            os.link(path, link)
+        with pytest.raises(InputError, match=said):
+            as_source(home)
+        assert keys_of(f"{home}/day=2/*.csv") == list(range(20))
+
+
+def test_a_link_to_a_folder_elsewhere_is_read(tmp_path: Path) -> None:
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    write_predictions(record(20), tmp_path / "elsewhere" / "a.csv")
+    (tmp_path / "lake" / "day=1").symlink_to(tmp_path / "elsewhere")
+    assert keys_of(tmp_path / "lake") == list(range(20))
+    assert as_source(tmp_path / "lake", where="day = 1").read().rows == 20
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "jsonl", "arrow"])
+def test_a_folder_and_a_column_that_say_two_things_are_named(form: str, tmp_path: Path) -> None:
+    whole = record(20)
+    for day, site in (("2026-11-01", "north"), ("2026-11-02", "south")):
+        day_column = np.full(20, np.datetime64(f"{day}T00:00", "us") if form != "csv" else f"{day}T12:00", dtype=object)
+        columns = {"site": np.full(20, site, dtype=object), "day": day_column, "n": np.full(20, 7)}
+        kept = replace(whole, columns=columns)
+        (tmp_path / "lake" / f"day={day}" / f"site={site}" / "n=07").mkdir(parents=True)
+        write_predictions(kept, tmp_path / "lake" / f"day={day}" / f"site={site}" / "n=07" / f"a.{form}")
+    assert as_source(tmp_path / "lake", where="site = north").read().rows == 20
+    (tmp_path / "lake" / "day=2026-11-02" / "site=south").rename(tmp_path / "lake" / "day=2026-11-02" / "site=east")
+    said = rf"site=east/n=07/a\.{form}: the folder says site=east and the column site says 'south'; the column counts"
+    with pytest.warns(UserWarning, match=said):
+        source = as_source(tmp_path / "lake", where="site = south")
+    assert source.read().rows == 20

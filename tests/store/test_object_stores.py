@@ -173,3 +173,17 @@ def test_other_places_by_fsspec() -> None:
     assert as_source("memory://lake/a.csv").read().rows == 2
     assert as_source("memory://lake/*.csv").read().rows == 2
     files.rm("/lake", recursive=True)
+
+
+def test_a_question_mark_in_a_key_is_part_of_it(bucket: Any, tmp_path: Path) -> None:
+    for key in ("asked/a?b.csv", "asked/c.csv"):
+        local = write_predictions(record(len(key)), tmp_path / "one.csv")
+        with bucket.open_output_stream(f"lake/{key}") as out:
+            out.write(local.read_bytes())
+    for url in ("s3://lake/asked", "s3://lake/asked/*.csv", "s3://lake/asked?region=us-east-1"):
+        assert as_source(url).read().rows == 400
+    assert as_source("s3://lake/asked/a?b.csv").read().rows == 200
+    with bucket.open_output_stream("lake/asked/d?x=1.csv") as out:
+        out.write(b"")
+    with pytest.raises(InputError, match=r"got 'd\?x=1\.csv'; rename the object"):
+        as_source("s3://lake/asked")

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..errors import InputError, OodometerError
 from .bounds import check_unpacked
-from .places import is_remote, local_copy, look_at, open_remote
+from .places import is_remote, local_copy, look_at, open_remote, split_query
 
 __all__ = [
     "ENDINGS",
@@ -171,7 +171,7 @@ def _check_remote(url: str, given: str | None) -> tuple[str, Stamp]:
         stamp = Stamp.of(url)
     except FileNotFoundError:
         raise InputError("a file", got="no such file", remedy="check the URL", file=url) from None
-    form = format_of(Path(url.partition("?")[0]), given)
+    form = format_of(Path(split_query(url)[0]), given)
     if not stamp.size:
         raise InputError("predictions", got="an empty file", remedy="check what wrote it", file=url)
     with open_remote(url) as file:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
-from glob import escape, glob, has_magic
+import warnings
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from glob import glob, has_magic
 from pathlib import Path, PurePosixPath
+from typing import Any
 from urllib.parse import unquote
 
 from ..errors import InputError
 from .files import ENDINGS, format_of
-from .places import Found, is_remote, list_remote, look_at, path_of
+from .places import Found, is_remote, list_remote, look_at, path_of, split_query
 
-__all__ = ["files_of", "partition_of"]
+__all__ = ["files_of", "partition_of", "read_once"]
 
 _HIDDEN = ("_", ".")  # what Spark and Hive leave beside the data: _SUCCESS, ._COPYING_, .crc
 _NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -39,19 +42,103 @@ def files_of(path: str) -> list[str] | None:
     if is_remote(path):
         return _remote(path)
     if os.path.isdir(path):
-        found = _visible(glob(os.path.join(escape(path), "**"), recursive=True, include_hidden=False), path)
-        return _one_format([file for file in found if _ending(file)], path)
+        return _one_format([file for file in read_once(_below_folder(path)) if _ending(file)], path)
     if os.path.exists(path) or not has_magic(path):
         return None
     folders = path.split(os.sep)
     magic = next(i for i, name in enumerate(folders) if has_magic(name))
-    found = _visible(glob(path, recursive=True), os.sep.join(folders[:magic]) or ("/" if magic else "."))
-    return _one_format(found, path)
+    root = os.sep.join(folders[:magic]) or ("/" if magic else ".")
+    if "**" in folders:  # not `glob`, which follows a link to where it lies again and again
+        pattern = folders[magic:]
+        found = [one for one in _below_folder(root) if _matches(os.path.relpath(one, root).split(os.sep), pattern)]
+    else:
+        below = [(one, os.path.relpath(one, root).split(os.sep)) for one in glob(path)]
+        found = sorted(one for one, names in below if not any(map(_hidden, names)) and os.path.isfile(one))
+    return _one_format(read_once(found), path)
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith(_HIDDEN)
+
+
+def _below_folder(root: str) -> list[str]:
+    """The files below a folder, sorted; a folder that links lead to a second time is gone through once, and named."""
+    seen: dict[tuple[int, int], str] = {}
+    files, links, linked = [], [root], []
+
+    def entered(folder: str) -> bool:
+        about = os.stat(folder)
+        first = seen.setdefault((about.st_dev, about.st_ino), folder)
+        if first == folder:
+            return True
+        linked.append(folder)
+        loop = Path(os.path.realpath(first)) in Path(os.path.realpath(os.path.dirname(folder)), "x").parents
+        if not loop and partition_of(f"{folder}/x") != partition_of(f"{first}/x"):
+            raise _two_names(folder, first)
+        return False
+
+    while links:  # what folders hold themselves comes before what is linked from them
+        start = links.pop(0)
+        if not entered(start):
+            continue
+        for folder, folders, names in os.walk(start):
+            folders[:] = sorted(name for name in folders if not _hidden(name))
+            links += [one for name in folders if os.path.islink(one := os.path.join(folder, name))]
+            real = [name for name in folders if not os.path.islink(os.path.join(folder, name))]
+            folders[:] = [name for name in real if entered(os.path.join(folder, name))]
+            files += [one for name in names if not _hidden(name) and os.path.isfile(one := os.path.join(folder, name))]
+    if linked:
+        more = f" and {len(linked) - 1} more" if len(linked) > 1 else ""
+        warnings.warn(
+            f"{linked[0]}{more}: a link to a folder that is read already; its files are read once", stacklevel=2
+        )
+    return sorted(files)
+
+
+def _matches(names: list[str], pattern: list[str]) -> bool:
+    """Whether the names of a path are those of a pattern with ``**``."""
+    if not pattern or (not names and pattern != ["**"]):
+        return not names and not pattern
+    if pattern[0] == "**":
+        return _matches(names, pattern[1:]) or (bool(names) and _matches(names[1:], pattern))
+    return fnmatchcase(names[0], pattern[0]) and _matches(names[1:], pattern[1:])
+
+
+def read_once(files: Sequence[str]) -> list[str]:
+    """The files without further names of the same one (links, hard links), with a warning that names the first.
+
+    Raises `InputError` where its folders say another thing of it by each name.
+    """
+    first: dict[Any, str] = {}
+    again = []
+    for path in files:
+        key: Any = path
+        if not is_remote(path) and os.path.exists(path) and (about := os.stat(path)).st_ino:
+            key = about.st_dev, about.st_ino
+        if key not in first:
+            first[key] = path
+            continue
+        if partition_of(path) != partition_of(first[key]):
+            raise _two_names(path, first[key])
+        again.append((path, first[key]))
+    if again:
+        more = f" ({len(again)} such names in all)" if len(again) > 1 else ""
+        warnings.warn(f"{again[0][0]} and {again[0][1]} are one file, which is read once{more}", stacklevel=2)
+    return list(first.values())
+
+
+def _two_names(path: str, other: str) -> InputError:
+    return InputError(
+        f"what folders say of {other}",
+        got="another thing, though it is the same by a link",
+        file=path,
+        remedy="remove the link, or name those that belong by a pattern",
+    )
 
 
 def _remote(url: str) -> list[str] | None:
     """As `files_of`, of an object store: only ``*`` is magic, a question mark begins what is said of the store."""
-    bare, mark, query = url.partition("?")
+    bare, mark, query = split_query(url)
     parts = bare.split("/")
     magic = next((i for i, part in enumerate(parts) if "*" in part), None)
     if magic is None:
@@ -62,7 +149,7 @@ def _remote(url: str) -> list[str] | None:
     base = "/".join(parts[:magic])
     pattern = re.compile(_regex(bare))
     found = _below(list_remote(f"{base}{mark}{query}"), base)
-    matching = [one for one in found if pattern.fullmatch(one.partition("?")[0])]
+    matching = [one for one in found if pattern.fullmatch(split_query(one)[0])]
     return _one_format(matching, url)
 
 
@@ -84,14 +171,8 @@ def _below(found: Iterable[Found], base: str) -> list[str]:
     return [one.url for one in found if not any(part.startswith(_HIDDEN) for part in one.url[cut:].split("/"))]
 
 
-def _visible(found: Iterable[str], root: str) -> list[str]:
-    below = [(one, os.path.relpath(one, root)) for one in found]
-    shown = [one for one, name in below if not any(part.startswith(_HIDDEN) for part in name.split(os.sep))]
-    return sorted(one for one in shown if os.path.isfile(one))
-
-
 def _bare(path: str) -> str:
-    return path.partition("?")[0] if is_remote(path) else path
+    return split_query(path)[0] if is_remote(path) else path
 
 
 def _ending(path: str) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -206,12 +208,15 @@ def open_files(
     """
     folders = _partitions(paths)
     left = [i for i, values in enumerate(folders) if partition_holds(where, values)]
-    if not left:
-        raise none_left(where, name, f" in {len(paths)} files, by the names of their folders")
-    opened = _opened([paths[i] for i in left], opener)
     settled = {one.column for one in where}.intersection(*(set(values) for values in folders))
+    opened: list[tuple[Reader, Stamp]] = []
+    with suppress(*(() if left else (InputError,))):  # where none is left, the first may have a column of its own
+        opened = _opened([paths[i] for i in left or [0]], opener)
     if len(left) < len(paths) and any(settled & set(reader.columns) for reader, _ in opened):
         left, opened = list(range(len(paths))), _opened(paths, opener)  # what a file says itself counts
+    if not left:
+        raise none_left(where, name, f" in {len(paths)} files, by the names of their folders")
+    _warn_of_two(opened, [folders[i] for i in left])
     readers = [_with_folders(reader, folders[i]) for i, (reader, _) in zip(left, opened, strict=True)]
     files = [_File(one, stamp) for one, (_, stamp) in zip(readers, opened, strict=True)]
     _check_columns(readers, asked)
@@ -248,6 +253,44 @@ def _with_folders(reader: Reader, values: Mapping[str, Any]) -> Reader:
     """The reader with those columns that the file lacks itself."""
     more = {name: value for name, value in values.items() if name not in reader.columns}
     return PartitionReader(reader, more) if more else reader
+
+
+def _warn_of_two(opened: Sequence[tuple[Reader, Any]], folders: Sequence[Mapping[str, Any]]) -> None:
+    """A warning that names the first file with a column that says another thing than its folder of the same name."""
+    both = [
+        (reader, name, value)
+        for (reader, _), values in zip(opened, folders, strict=True)
+        for name, value in values.items()
+        if name in reader.columns
+    ]
+
+    def other(one: tuple[Reader, str, Any]) -> str | None:
+        reader, name, value = one
+        try:
+            cells = next(iter(reader.tables({name: "raw"}, 1024))).column(name).to_pylist()
+        except (InputError, StopIteration):  # told when it is read
+            return None
+        return next((repr(str(cell)) for cell in cells if cell is not None and not _agree(str(cell), str(value))), None)
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        wrong = [(one, found) for one, found in zip(both, pool.map(other, both), strict=True) if found is not None]
+    if wrong:
+        (reader, name, value), cell = wrong[0]
+        more = f" (so do {len(wrong) - 1} more files)" if len(wrong) > 1 else ""
+        warnings.warn(
+            f"{reader.file}: the folder says {name}={value} and the column {name} says {cell}{more}; the column counts",
+            stacklevel=2,
+        )
+
+
+def _agree(cell: str, folder: str) -> bool:
+    """Whether a cell says what its folder does: in other letters of a number, or as a time on that day."""
+    if cell == folder or (len(folder) >= len("2026-11-24") and cell.startswith(folder)):
+        return True
+    try:
+        return float(cell) == float(folder)
+    except ValueError:
+        return False
 
 
 def _is_field(column: str, asked: Collection[str]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import UsageError
 from .files import Stamp, check_file
 from .known_files import KnownFiles, known_files
-from .listing import files_of, partition_of
+from .listing import files_of, partition_of, read_once
 from .places import path_of
 from .reader import Reader
 from .where import Condition
@@ -43,7 +43,7 @@ def open_all(
         files = files_of(name)
     else:
         given = [path_of(os.fspath(one)) for one in path]
-        files = [file for one in given for file in files_of(one) or [one]]
+        files = read_once([file for one in given for file in files_of(one) or [one]])
         if not files:
             raise UsageError("expected at least one path, got an empty list")
         name = given[0] if len(given) == 1 else f"{given[0]} and {len(given) - 1} more"

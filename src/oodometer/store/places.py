@@ -15,9 +15,20 @@ from typing import Any, NamedTuple
 
 from ..errors import InputError
 
-__all__ = ["Found", "is_remote", "list_remote", "local_copy", "look_at", "open_remote", "path_of", "reached"]
+__all__ = [
+    "Found",
+    "is_remote",
+    "list_remote",
+    "local_copy",
+    "look_at",
+    "open_remote",
+    "path_of",
+    "reached",
+    "split_query",
+]
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_QUERY = re.compile(r"\?([A-Za-z_]+=[^?]*)$")
 _DENIED = ("ACCESS_DENIED", "AccessDenied", "Forbidden", "403", "Permission denied", "InvalidAccessKeyId")
 _ABSENT = ("NO_SUCH_BUCKET", "NoSuchBucket", "does not exist", "NOT_FOUND", "No such file")
 _REMEDY = {
@@ -41,6 +52,16 @@ def is_remote(path: str) -> bool:
     (True, False, False)
     """
     return _URL.match(path) is not None and not path.lower().startswith("file://")
+
+
+def split_query(url: str) -> tuple[str, str, str]:
+    """A URL and what is said of its store (``?region=eu``); any other question mark is one of a name.
+
+    >>> split_query("s3://b/a?b.csv?region=eu"), split_query("s3://b/a?b.csv")
+    (('s3://b/a?b.csv', '?', 'region=eu'), ('s3://b/a?b.csv', '', ''))
+    """
+    found = _QUERY.search(url)
+    return (url, "", "") if found is None else (url[: found.start()], "?", found[1])
 
 
 def path_of(path: str) -> str:
@@ -82,7 +103,7 @@ def _file_system(scheme: str, host: str, query: str) -> tuple[Any, str]:
 
 def reached(url: str) -> tuple[Any, str]:
     """The file system of a URL, and the path there; a query (``?endpoint_override=...``) is about the file system."""
-    bare, _, query = url.partition("?")
+    bare, _, query = split_query(url)
     scheme, _, rest = bare.partition("://")
     host, _, path = rest.partition("/")
     with _said(url):
@@ -128,13 +149,21 @@ def list_remote(url: str) -> list[Found]:
     import pyarrow.fs as pafs
 
     files, path = reached(url)
-    bare, mark, query = url.partition("?")
+    bare, mark, query = split_query(url)
     bucket = path.partition("/")[0]
     with _said(url):
         infos = files.get_file_info(pafs.FileSelector(path, recursive=True, allow_not_found=True))
         if not infos and bucket and files.get_file_info(bucket).type == pafs.FileType.NotFound:
             raise OSError(_ABSENT[0])
     cut = len(path.rstrip("/")) + 1
+    for info in infos:
+        if split_query(f"s3://{info.path}")[1] and info.type == pafs.FileType.File:
+            raise InputError(
+                "a name without a question mark and what follows like `?region=eu`, which is said of the store",
+                got=repr(info.path[cut:]),
+                file=url,
+                remedy="rename the object",
+            )
     here = [
         _found(f"{bare.rstrip('/')}/{info.path[cut:]}{mark}{query}", info)
         for info in infos
@@ -163,7 +192,7 @@ def _copies() -> str:
 
 @lru_cache(maxsize=256)
 def _copied(url: str, size: int, changed: int) -> str:
-    out = Path(tempfile.mkdtemp(dir=_copies())) / url.partition("?")[0].rpartition("/")[2]
+    out = Path(tempfile.mkdtemp(dir=_copies())) / split_query(url)[0].rpartition("/")[2]
     with open_remote(url) as source, out.open("wb") as file, _said(url):
         shutil.copyfileobj(source, file, 1 << 22)
     return str(out)
