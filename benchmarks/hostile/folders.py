@@ -12,7 +12,7 @@ from typing import Any
 
 from oodometer.runs import Lock
 
-from .base import METHODS, REFUSED, SAME, WARNED, Call, Kit, Outcome, trial
+from .base import DONE, METHODS, REFUSED, SAME, Call, Kit, Outcome, trial
 
 FOLDERS = "Folders, buckets and run folders"
 FORMS = ("csv", "parquet", "jsonl")
@@ -143,13 +143,23 @@ def _(kit: Kit, form: str) -> Call:
 # ------------------------------------------------------------------------------------------ links
 
 
-def _once(name: str, came: str, words: Any, link: Any, must: Any = (SAME, WARNED)) -> None:
-    @trial(FOLDERS, name, came, must, words, ("csv", "parquet"))
+def _heard(*words: str) -> Any:
+    def check(found: Outcome) -> str | None:
+        lines = found.stderr.strip().splitlines()
+        return (
+            None if len(lines) == 1 and all(word in lines[0] for word in words) else f"standard error: {found.stderr}"
+        )
+
+    return check
+
+
+def _once(name: str, came: str, words: str, link: Any) -> None:
+    @trial(FOLDERS, name, came, SAME, (), ("csv", "parquet"))
     def _(kit: Kit, form: str) -> Call:
         home = _in_two(kit, form)
         if not (home / f"again.{form}").exists() and not (home / "again").is_symlink():
             link(home, form)
-        return kit.estimate(None, home)
+        return kit.estimate(None, home, process=form == "csv", check=_heard(words) if form == "csv" else None)
 
 
 _once(
@@ -189,19 +199,15 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(None, home)
 
 
-@trial(
-    FOLDERS,
-    "a folder and a column that say two things",
-    "`site=A`, a column `site` of B",
-    WARNED,
-    ("site=A", "'B'", "the column counts"),
-)
+@trial(FOLDERS, "a folder and a column that say two things", "`site=A`, a column `site` of B", DONE)
 def _(kit: Kit, form: str) -> Call:
     home = kit.path("sites")
     (home / "site=A").mkdir(parents=True, exist_ok=True)
     columns = kit.target()
     kit.put("sites/site=A/a.csv", {**columns, "site": ["B"] * len(columns["label"])})
-    return kit.estimate(None, home, "--by", "site", clean=None)
+    return kit.estimate(
+        None, home, "--by", "site", clean=None, process=True, check=_heard("site=A", "'B'", "the column counts")
+    )
 
 
 def _in_run_folder(name: str, came: str, must: str, words: Any, change: Any) -> None:
