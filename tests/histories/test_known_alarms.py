@@ -127,6 +127,17 @@ def test_slices_are_known_by_their_value(place: str) -> None:
     assert (new(ask(41)), list(known(ask(42)))) == ([], ["north"])
 
 
+def test_an_unchanged_answer_rings_once_however_often_it_is_asked_for(
+    night: Night, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    months = {"2026-01": 0.9, "2026-02": 0.7}
+    rung = 0
+    for hour in range(12):
+        monkeypatch.setattr(recording, "now", lambda at=hour: f"2026-02-27T{at:02d}:00:00.000+00:00")
+        rung += bool(new(night(months)))
+    assert rung == 1
+
+
 def test_a_retry_gives_the_same_answer_and_the_next_night_another(night: Night, clock: Callable[[str], None]) -> None:
     months = {"2026-01": 0.9, "2026-02": 0.7}
     clock("2026-02-27")

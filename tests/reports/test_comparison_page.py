@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 pytest.importorskip("altair")
@@ -21,7 +22,7 @@ from oodometer.extras import install_line
 from oodometer.reports import render, write_report
 from oodometer.reports.charts.curves import curve_rows, thin
 from oodometer.reports.charts.models import colors, drawn, leader, names
-from oodometer.reports.comparison import badges, choices, on_target, sentence
+from oodometer.reports.comparison import JUDGES, badges, choices, on_target, sentence
 from oodometer.reports.failures import matrix, pairs
 from oodometer.reports.numbers import cutoff, percent
 from oodometer.reports.operating import elsewhere, tables
@@ -178,6 +179,21 @@ def test_disagreement_is_told_in_words() -> None:
     assert "DiSCA would choose late" in choices(found)
     page = text_of(render(found))
     assert "disputed" in page
+
+
+def test_metrics_that_agree_are_not_called_disputed() -> None:
+    """No threshold is proved at 99.9 %, so no model leads; all four metrics put the same one first."""
+    rng = np.random.default_rng(0)
+    confidence, label = rng.uniform(0.5, 1, 400), np.zeros(400, dtype=int)
+    good = {"label": label, "prediction": (rng.random(400) < 0.3 * (1 - confidence)).astype(int)}
+    poor = {"label": label, "prediction": (rng.random(400) < 0.9 * (1.2 - confidence)).astype(int)}
+    models = [one | {"confidence": confidence} for one in (good, poor)]
+    for require in (0.999, 0.6):
+        found = compare(models, names=["good", "poor"], require=(require,)).to_dict()
+        told = {metric: found["rankings"][metric][0]["model"] for metric in ("accuracy", *JUDGES)}
+        assert set(told.values()) == {"good"}
+        assert "disputed" not in {one["badge"] for one in badges(found)}
+        assert "agree on good." in choices(found) or "choose the same model." in choices(found)
 
 
 def test_findings_that_only_disca_supports_come_last(ten: dict[str, Any]) -> None:

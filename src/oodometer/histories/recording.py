@@ -21,6 +21,7 @@ from .record import Cell, PartRow, RunRecord, Verdict, VerdictRow, moment, now
 __all__ = ["Recorder", "part_key"]
 
 SOON = timedelta(hours=12)  # a run that gives the same answer again before that is a repetition
+RETRY = timedelta(minutes=15)  # and before that a scheduler's second try, whose alarms are as new as those of the first
 
 
 @dataclass(frozen=True)
@@ -93,8 +94,9 @@ def _earlier(session: Session, job: str, answer: str) -> tuple[int | None, dict[
     if newest and newest[0][2] == answer:
         first = newest[0][0] if newest[0][3] is None else newest[0][3]
         at = session.rows("SELECT at FROM oodometer_runs WHERE id = %s", first)
-        if at and _is_soon(moment(at[0][0])):
-            repeats = before = int(first)
+        age = None if not at else _age(moment(at[0][0]))
+        repeats = int(first) if age is not None and age < SOON else None
+        before = int(first) if age is not None and age < RETRY else None
     last = session.rows(
         """SELECT a.kind, a.part, a.metric, a.rule, a.amount, a.verdict, a.since FROM oodometer_alarms a JOIN (
             SELECT v.kind, v.part, v.metric, v.rule, v.amount, MAX(v.run) AS run FROM oodometer_alarms v
@@ -108,8 +110,8 @@ def _earlier(session: Session, job: str, answer: str) -> tuple[int | None, dict[
     return repeats, {tuple(row[:5]): str(moment(row[6])) for row in last}
 
 
-def _is_soon(at: str | None) -> bool:
-    return at is not None and datetime.fromisoformat(now()) - datetime.fromisoformat(at) < SOON
+def _age(at: str | None) -> timedelta | None:
+    return None if at is None else datetime.fromisoformat(now()) - datetime.fromisoformat(at)
 
 
 # ------------------------------------------------------------------------------------------ this run

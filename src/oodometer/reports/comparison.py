@@ -122,6 +122,10 @@ def choices(result: Result) -> str:
         chosen.setdefault(who, []).append(name)
     if not chosen:
         return ""
+    if len(chosen) == 1 and (led is None or str(led[0].get("name")) not in chosen):
+        ((who, each),) = chosen.items()
+        text = f"{_listed(each)} agree{'s' if len(each) == 1 else ''} on {called.get(who, who)}"
+        return f"{text}." if led is None else f"{text}, which may answer less at the accuracy that is required."
     own = chosen.pop(str(led[0].get("name")), []) if led else []
     if not chosen:
         return f"{_listed(own)} choose{'s' if len(own) == 1 else ''} the same model."
