@@ -174,7 +174,7 @@ class Estimation(Shown):
             "alarms": None if self.alarms is None else self.alarms.to_dict(),
             "assume": self.assume,
             "assumptions": {name: one.to_dict() for name, one in self.assumptions.items()},
-            **({"metrics": {name: one.to_dict() for name, one in self.metrics.items()}} if self.metrics else {}),
+            "metrics": {name: one.to_dict() for name, one in self.metrics.items()},
             "estimates": [e.to_dict() for e in self.estimates],
             "skipped": [s.to_dict() for s in self.skipped],
             "warnings": list(self.warnings),
