@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .base import TRIALS, Call, Kit, Outcome, Trial
+from .base import REFUSED, TRACEBACK, TRIALS, Call, Kit, Outcome, Trial
+from .remedies import command_of, not_carried_out, wrong_options
 from .running import judged, perform
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "bad_input.md"
@@ -88,12 +89,29 @@ def _try(i: int) -> dict[str, Outcome]:
         try:
             call = trial.make(kit, form)
             outcome = judged(trial, call, perform(call), _clean(call))
+            outcome.complaint = outcome.complaint or _misled(call, outcome)
         except Exception:  # a class that cannot be tried is a fault of its own, and the others are tried all the same
             outcome = Outcome("NOT TRIED", complaint=traceback.format_exc().strip().splitlines()[-1])
         outcome.message = _without_place(outcome.message, root)
         outcome.answer, outcome.stdout = None, ""
         found[form] = outcome
     return found
+
+
+def _misled(call: Call, outcome: Outcome) -> str:
+    """A complaint where a message names options that its command lacks, or a remedy that leads to the same message."""
+    if outcome.kind != REFUSED or callable(call.run) or call.process:
+        return ""
+    words = list(map(str, call.run))
+    if wrong := wrong_options(outcome.message, words):
+        return f"the message names {', '.join(wrong)}, which {command_of(words)} lacks"
+
+    def again(arguments: list[str]) -> tuple[int, str]:
+        second = perform(Call(arguments))
+        return (second.code or 0, second.message) if second.kind != TRACEBACK else (1, second.message)
+
+    faults = not_carried_out(outcome.message, words, again)
+    return f"a remedy that does not help: {faults[0]}" if faults else ""
 
 
 _KNOWN: dict[tuple[str, ...], Outcome] = {}

@@ -7,8 +7,10 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from typer.models import ArgumentInfo, OptionInfo
 
+from ..arrays import Array
 from ..errors import OodometerError, UnknownColumnError, near_names
 from ..fields import FIELDS
 from ..store.columns import WIDE
@@ -50,6 +52,7 @@ def better_command(
     if isinstance(error, UnknownColumnError):
         known = [column for _, columns in files for column in columns]
         changes |= {n: error.meant for n in ("by", "key") if error.meant in known and given.get(n) == error.column}
+    renamings = _with_classes(renamings, [*files, *labels])
     if renamings == before and changes == given:
         return None
     if not _complete(renamings, files):
@@ -135,6 +138,48 @@ def _found(
         free = [c for c in alone if c not in mapping and c not in FIELDS]
         out = {(free[0] if len(free) == 1 else _PLACEHOLDER): "label", **out}
     return out
+
+
+def _with_classes(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequence[str]]]) -> dict[str, str]:
+    """The renamings, probabilities by the classes that the labels hold where columns only count them, or name none.
+
+    A lone column is of the class of two whose rows it is higher in; counted ones are of the classes in the order of
+    their names, as scikit-learn has them, if that order gives rows of a class more than chance.
+    """
+    wide = {theirs: ours.removeprefix("prob_") for theirs, ours in mapping.items() if ours.startswith("prob_")}
+    for path, columns in files:
+        truth = next((c for c in columns if mapping.get(c, c) == "label"), None)
+        if truth is None or not wide or not set(wide) <= set(columns):
+            continue
+        labels, probabilities = _read(path, truth, tuple(wide))
+        classes, at = np.unique(labels, return_inverse=True)
+        if set(wide.values()) <= set(classes.tolist()) or not len(labels):
+            break
+        if len(wide) == 1 and len(classes) == 2:
+            means = [probabilities[at == k, 0].mean() for k in (0, 1)]
+            return {**mapping, next(iter(wide)): f"prob_{classes[int(means[1] > means[0])]}"}
+        order = [int(name) for name in wide.values() if name.isdigit()]
+        if sorted(order) == list(range(len(classes))):
+            own = probabilities[np.arange(len(at)), np.argsort(order)[at]]
+            if own.mean() > 1 / len(classes):
+                return {**mapping, **{c: f"prob_{classes[k]}" for c, k in zip(wide, order, strict=True)}}
+    return dict(mapping)
+
+
+def _read(path: str, truth: str, wide: Sequence[str]) -> tuple[Array, Array]:
+    """Labels that are known, as texts, and numbers of the columns beside them, of the first rows of a file."""
+    from ..store.tables import open_table
+
+    kinds: dict[str, Any] = dict.fromkeys((truth, *wide), "any")
+    for batch in open_table(path).batches(kinds, 10_000):
+        rows = [row for row in batch.to_pylist() if row[truth] not in (None, "")]
+        try:
+            return np.array([str(row[truth]) for row in rows]), np.array(
+                [[float(row[c]) for c in wide] for row in rows]
+            )
+        except (TypeError, ValueError):
+            break
+    return np.empty(0, str), np.empty((0, len(wide)))
 
 
 def _complete(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequence[str]]]) -> bool:

@@ -80,19 +80,21 @@ class _Guarded:
 @contextmanager
 def advised(name: str, run: Callable[..., Any], given: Mapping[str, Any]) -> Iterator[None]:
     """Inside, an error about columns that go by other names is followed by the command that would work."""
-    from ..errors import MissingColumnsError, UnknownColumnError
+    from ..errors import InputError, MissingColumnsError, UnknownColumnError
 
     try:
         yield
-    except (MissingColumnsError, UnknownColumnError) as error:
+    except (InputError, UnknownColumnError) as error:
+        if not isinstance(error, (MissingColumnsError, UnknownColumnError)) and "known classes" not in str(error):
+            raise
         from .advice import better_command
 
         command = better_command(name, run, given, places_of(run), error)
         if command is None:
             raise
-        if isinstance(error, MissingColumnsError):
+        if isinstance(error, InputError):
             remedy = (error.remedy or "").partition("; rename")[0]
-            said = remedy.startswith(("rename", "the file has"))  # which the command says, too
+            said = remedy.startswith(("rename", "the file has", "name the classes"))  # which the command says, too
             error.remedy = f"try: {command}" if said else f"{remedy}; try: {command}"
             raise error.at() from None
         link = " " if str(error).endswith("?") else "; "

@@ -47,7 +47,9 @@ def runs(
     if json == "-":
         return
     if not found.runs:
-        output.say("no run here; --run-folder FOLDER makes one, and so do reproduce, stress, predict and the like")
+        output.say(
+            "no run here; estimate --run-folder FOLDER makes one, and so do reproduce, stress, predict and the like"
+        )
         return
     rows = [
         [

@@ -155,7 +155,7 @@ class Store(ABC):
             raise InputError(
                 f"a store of schema {VERSION}, the newest that this release knows",
                 got=f"schema {version}",
-                remedy="install the newer oodometer that made it, or give another --store",
+                remedy="install the newer oodometer that made it, or give another store",
                 file=self.name,
             )
         return version

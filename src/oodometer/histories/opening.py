@@ -20,12 +20,12 @@ def open_store(place: Any, argv: str | None = None) -> Store:
     ('SQLite', 'PostgreSQL')
     >>> open_store("mysql://host/db")
     Traceback (most recent call last):
-    oodometer.errors.UsageError: --store: expected the path of a file or postgresql://user@host/database, got mysql://...
+    oodometer.errors.UsageError: the store: expected the path of a file or postgresql://user@host/database, got mysql://...
     """
     if isinstance(place, Store):
         return place
     if not isinstance(place, (str, os.PathLike)) or not os.fspath(place) or "\0" in str(place):
-        raise UsageError(f"--store: expected the path of a file or postgresql://user@host/database, got {place!r}")
+        raise UsageError(f"the store: expected the path of a file or postgresql://user@host/database, got {place!r}")
     text = os.fspath(place)
     scheme, sign, rest = text.partition("://")
     if sign and scheme in ("postgresql", "postgres"):
@@ -36,7 +36,7 @@ def open_store(place: Any, argv: str | None = None) -> Store:
         text = rest.removeprefix("/")
     elif sign:
         said = without_passwords(text, word=True)
-        raise UsageError(f"--store: expected the path of a file or postgresql://user@host/database, got {said}")
+        raise UsageError(f"the store: expected the path of a file or postgresql://user@host/database, got {said}")
     from .sqlite import SqliteStore
 
     return SqliteStore(text, argv)

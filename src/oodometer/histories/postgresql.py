@@ -86,7 +86,7 @@ class PostgresStore(Store):
             return psycopg.connect(self._address, prepare_threshold=None, application_name="oodometer", **bounds)
         except (psycopg.ProgrammingError, UnicodeError, ValueError):  # what it says may quote a password
             raise UsageError(
-                f"--store: expected an address such as postgresql://user@host:5432/database, got {self.name}; "
+                f"the store: expected an address such as postgresql://user@host:5432/database, got {self.name}; "
                 "signs such as @, / and % in a name are written %40, %2F and %25"
             ) from None
 
@@ -106,7 +106,7 @@ class PostgresStore(Store):
             return self._error("room on the server", _sentence(said), "free some, and run again")
         if isinstance(error, psycopg.OperationalError) and not code:
             return self._error("a PostgreSQL server that answers", _sentence(said), _way_in(said))
-        return self._error("a store of past runs (PostgreSQL)", _sentence(said), "give another database or --store")
+        return self._error("a store of past runs (PostgreSQL)", _sentence(said), "give another database or store")
 
     def _error(self, expected: str, got: str, remedy: str) -> InputError:
         return InputError(expected, got=got, remedy=remedy, file=self.name)

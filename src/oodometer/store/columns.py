@@ -166,7 +166,7 @@ class Layout:
                 "logit_<class>, confidence, correct, ...)",
                 got=_shown(columns) if columns else "no columns",
                 remedy=likely_remedy(columns)
-                or "rename them, for example --map y_true=label (a CSV file needs a header line)",
+                or "rename yours with --map theirs=ours, such as y_true=label (a CSV file needs a header line)",
                 file=file,
             )
         layout = Layout(tuple(columns), feeds, {name: where[name] for name in extra}, where)

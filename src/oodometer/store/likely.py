@@ -60,13 +60,15 @@ def as_options(renamings: dict[str, str]) -> str:
 
     >>> as_options({"y": "label", "my score": "prob_1"})
     "--map y=label --positive 'my score'"
+    >>> as_options({"score": "prob_yes"})
+    '--positive score=yes'
     """
     import shlex
 
     wide = sum(ours.startswith("prob_") for ours in renamings.values())
     return " ".join(
-        f"--positive {shlex.quote(theirs)}"
-        if ours == "prob_1" and wide == 1
+        f"--positive {shlex.quote(theirs if ours == 'prob_1' else f'{theirs}={ours[5:]}')}"
+        if ours.startswith("prob_") and wide == 1
         else f"--map {shlex.quote(f'{theirs}={ours}')}"
         for theirs, ours in renamings.items()
     )

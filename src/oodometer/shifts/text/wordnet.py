@@ -28,7 +28,7 @@ _ENDINGS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 _USUAL = ("/usr/share/wordnet", "/usr/share/wordnet-3.0", "/usr/local/WordNet-3.0/dict")
 _ARCHIVE = "wordnet30.tar.xz"
-_REMEDY = "install it (Debian: apt install wordnet-base) or name its folder or archive (--wordnet PATH)"
+_REMEDY = "install it (Debian: apt install wordnet-base), or name its folder or archive in OODOMETER_WORDNET"
 
 
 def find_wordnet(path: str | os.PathLike[str] | None = None) -> WordNet:
