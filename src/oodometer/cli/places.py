@@ -74,7 +74,15 @@ class _Guarded:
             _check(self.__wrapped__, given)
             words = output.KEPT if given.get("run_folder") else "nothing was written"
             with going_on(words), advised(self._name, self.__wrapped__, given):
-                return self.__wrapped__(**given)
+                try:
+                    return self.__wrapped__(**given)
+                except SystemExit as leave:  # no command of ours does, and what it was to write is not there
+                    from ..errors import WorkError
+
+                    raise WorkError(
+                        f"code that was called ended the program (exit {leave.code}) before the command was done; "
+                        "let it raise an error, or return"
+                    ) from leave
 
 
 @contextmanager

@@ -39,7 +39,7 @@ class GenerativeDiscriminator(TrainedDiscriminator):
 
     Parameters
     ----------
-    source : hub name or path of an encoder-decoder, such as ``t5-base``.
+    source : hub name or path of an encoder-decoder, such as ``google-t5/t5-base``.
     config : sizes of a T5 from scratch, as for `EncoderDecoder`; {} takes the small ones.
     tokens, vocab_size, stand_ins : as for `EncoderDecoder`.
     max_length : tokens of a pair that are read; a longer pair loses the end of its longer side.

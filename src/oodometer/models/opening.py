@@ -69,7 +69,7 @@ def open_classifier(
         from .outside.onnx import OnnxClassifier
 
         return OnnxClassifier(str(path), gives=_checked(gives), classes=classes)
-    if not path.exists() and _REFERENCE.fullmatch(name):
+    if not path.exists() and _REFERENCE.fullmatch(name) and not name.startswith("hub:"):
         return _of_object(_imported(name), name, gives, classes, device)
     if (path / DESCRIPTION).is_file():
         found = load_model(path)
@@ -124,7 +124,7 @@ def _imported(name: str) -> Any:
         raise InputError(
             f"a module {module}", got=str(error), remedy="check the name, or run in its folder", file=name
         ) from error
-    except Exception as error:  # somebody else's code
+    except (Exception, SystemExit) as error:  # somebody else's code
         raise InputError(
             f"a module {module} that can be imported",
             got=f"{type(error).__name__}: {error}"[:160],
@@ -179,7 +179,7 @@ def _of_object(
     if _needs_nothing(found):
         try:
             made = found()
-        except Exception as error:  # somebody else's code
+        except (Exception, SystemExit) as error:  # somebody else's code
             raise InputError(
                 "a function that gives a model",
                 got=f"{type(error).__name__}: {error}"[:160],

@@ -13,7 +13,7 @@ import numpy as np
 from ...arrays import Array, as_numpy
 from ...datasets import Dataset, Table
 from ...datasets.base import Modality
-from ...errors import InputError, UsageError
+from ...errors import InputError, OodometerError, UsageError, WorkError
 from ..base import Answers, Classifier, Progress, Request, only_shift
 from ..image.pixels import augmented, check_images
 from ..image.randaugment import randaugment
@@ -80,7 +80,14 @@ class OutsideClassifier(Classifier):
         most = TABLE_ROWS if isinstance(inputs, Table) else ROWS
         for start in range(0, rows, most):
             stop = min(start + most, rows)
-            parts.append(self._checked_outputs(self._outputs(inputs[start:stop]), stop - start))
+            try:
+                outputs = self._outputs(inputs[start:stop])
+            except OodometerError:
+                raise
+            except (Exception, SystemExit) as error:  # somebody else's code, which is not to end the program either
+                said = " ".join(str(error).split())[:300]
+                raise WorkError(f"{self.name} failed: {type(error).__name__}: {said}") from error
+            parts.append(self._checked_outputs(outputs, stop - start))
             if progress is not None:
                 progress(stop, rows)
         return np.concatenate(parts)

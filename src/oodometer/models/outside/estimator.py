@@ -48,14 +48,9 @@ class EstimatorClassifier(OutsideClassifier):
         self.by_position = not self.columns
 
     def _outputs(self, inputs: Any) -> Any:
-        try:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message="X does not have valid feature names")
-                return self.estimator.predict_proba(self._table(inputs))
-        except InputError:
-            raise
-        except Exception as error:  # somebody else's code
-            raise WorkError(f"{self.name} failed: {type(error).__name__}: {error}") from error
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            return self.estimator.predict_proba(self._table(inputs))
 
     def _table(self, inputs: Any) -> Any:
         if not isinstance(inputs, Table):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from ...datasets import Table
-from ...errors import WorkError
 from .base import Gives, OutsideClassifier
 
 __all__ = ["FunctionClassifier"]
@@ -44,10 +43,7 @@ class FunctionClassifier(OutsideClassifier):
         self.function = function
 
     def _outputs(self, inputs: Any) -> Any:
-        try:
-            return self.function(_plain(inputs))
-        except Exception as error:  # somebody else's code
-            raise WorkError(f"{self.name} failed: {type(error).__name__}: {error}") from error
+        return self.function(_plain(inputs))
 
 
 def _plain(inputs: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from ...datasets import Table
-from ...errors import UsageError, WorkError
+from ...errors import UsageError
 from ..torch.library import choose_device
 from ..torch.library import torch as load_torch
 from .base import Gives, OutsideClassifier
@@ -48,11 +48,8 @@ class ModuleClassifier(OutsideClassifier):
 
     def _outputs(self, inputs: Any) -> Any:
         torch = load_torch()
-        try:
-            with torch.inference_mode():
-                return self.module(torch.from_numpy(self._array(inputs)).to(self.device))
-        except RuntimeError as error:
-            raise WorkError(f"{self.name} failed: {' '.join(str(error).split())[:300]}") from error
+        with torch.inference_mode():
+            return self.module(torch.from_numpy(self._array(inputs)).to(self.device))
 
     def _array(self, inputs: Any) -> Any:
         if isinstance(inputs, Table):

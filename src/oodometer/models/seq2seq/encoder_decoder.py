@@ -46,8 +46,8 @@ class EncoderDecoder(Artifact):
     Parameters
     ----------
     source :
-        Hub name or path of an encoder-decoder and its tokenizer, such as ``t5-base``. Options of decoding that it was
-        published with (a least length, no repeated n-grams) are not used.
+        Hub name or path of an encoder-decoder and its tokenizer, such as ``google-t5/t5-base``. Options of decoding
+        that it was published with (a least length, no repeated n-grams) are not used.
     config :
         Arguments of transformers' ``T5Config``, or of the configuration of another ``model_type`` that is named among
         them, such as ``bart``, for a model that is trained from scratch; its tokens are learnt from the training texts,

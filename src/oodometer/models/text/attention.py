@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
 from ...arrays import Array
-from ...errors import InputError
 from ...shifts.text.words import words_of
-from ..hub import from_hub
-from ..torch.library import choose_device, torch, transformers
+from ..hub import load_pretrained
+from ..torch.library import choose_device, torch
 
 __all__ = ["AttentionImportance"]
 
@@ -32,23 +30,9 @@ class AttentionImportance:
     """
 
     def __init__(self, model: str | os.PathLike[str], *, device: str | None = None) -> None:
-        library = transformers()
-        name = str(model)
-        if (os.sep in name or Path(name).exists()) and not (Path(name) / "config.json").is_file():
-            raise InputError(
-                "the folder of a Hugging Face model, with a config.json",
-                got="a folder without one" if Path(name).is_dir() else "no such folder",
-                remedy="name the folder that `save_pretrained` wrote",
-                file=name,
-            )
-        try:
-            where = {} if Path(name).exists() else from_hub()
-            self._tokenizer = library.AutoTokenizer.from_pretrained(name, use_fast=True, **where)
-            net = library.AutoModel.from_pretrained(name, attn_implementation="eager", **where)
-        except (OSError, ValueError, KeyError) as error:
-            raise InputError(
-                "a Hugging Face encoder", got=str(error).partition("\n")[0][:120], remedy="check the model", file=name
-            ) from error
+        name, expected = str(model), "an encoder"
+        self._tokenizer = load_pretrained("AutoTokenizer", name, expected=expected, use_fast=True)
+        net = load_pretrained("AutoModel", name, expected=expected, attn_implementation="eager")
         self._device = choose_device(device)
         self._net = net.to(self._device).eval()
         limit = getattr(net.config, "max_position_embeddings", None) or 512

