@@ -10,7 +10,7 @@ from ...arrays import Array
 from ...registry import register
 from ..base import ImageShift
 from ..draws import Draws
-from .filters import gaussian_blurred
+from .filters import gaussian_blurred, strips
 
 __all__ = ["ElasticTransform"]
 
@@ -62,18 +62,19 @@ def _affine(height: int, width: int, moved: Array) -> Array:
 def _looked_up(images: Array, y: Array, x: Array, *, edge_twice: bool) -> Array:
     """Images at other places, bilinear; beyond the border mirrored, with the edge pixel seen once or twice."""
     count, height, width, channels = images.shape
-    flat = images.reshape(-1, channels)
-    low_y, low_x = np.floor(y), np.floor(x)
-    share_y, share_x = (y - low_y)[..., None], (x - low_x)[..., None]
-    rows = [_mirrored(low_y.astype(np.int32) + i, height, edge_twice) * np.int32(width) for i in (0, 1)]
-    columns = [_mirrored(low_x.astype(np.int32) + i, width, edge_twice) for i in (0, 1)]
+    flat, out = images.reshape(-1, channels), np.empty(images.shape, dtype=np.float32)
     first = (np.arange(count, dtype=np.int32) * np.int32(height * width))[:, None, None]
-    sides = []
-    for row in rows:
-        row += first
-        left = flat.take(row + columns[0], axis=0)
-        sides.append(left + (flat.take(row + columns[1], axis=0) - left) * share_x)
-    out: Array = sides[0] + (sides[1] - sides[0]) * share_y
+    for part in strips(images.shape):
+        low_y, low_x = np.floor(y[:, part]), np.floor(x[:, part])
+        share_y, share_x = (y[:, part] - low_y)[..., None], (x[:, part] - low_x)[..., None]
+        rows = [_mirrored(low_y.astype(np.int32) + i, height, edge_twice) * np.int32(width) for i in (0, 1)]
+        columns = [_mirrored(low_x.astype(np.int32) + i, width, edge_twice) for i in (0, 1)]
+        sides = []
+        for row in rows:
+            row += first
+            left = flat.take(row + columns[0], axis=0)
+            sides.append(left + (flat.take(row + columns[1], axis=0) - left) * share_x)
+        out[:, part] = sides[0] + (sides[1] - sides[0]) * share_y
     return out
 
 

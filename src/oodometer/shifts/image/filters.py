@@ -6,6 +6,7 @@ of matrices and Fourier transforms, whose order a library chooses by the shape, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -14,10 +15,20 @@ import numpy as np
 from ...arrays import Array
 from ...errors import MissingExtraError
 
-__all__ = ["correlated", "gaussian_blurred", "pillow_image", "streaked", "zoom_blurred", "zoom_taps", "zoomed"]
+__all__ = [
+    "correlated",
+    "gaussian_blurred",
+    "pillow_image",
+    "streaked",
+    "strips",
+    "zoom_blurred",
+    "zoom_taps",
+    "zoomed",
+]
 
 Border = Literal["nearest", "reflect"]
 _SMALLEST = 1e-4  # taps of less weight change no pixel by a tenth of a grey level: they are left out
+_STRIP = 200_000  # values of a strip
 _MANY_TAPS = 50  # from here on the Fourier transform is faster
 
 
@@ -34,14 +45,17 @@ def correlated(images: Array, kernel: Array) -> Array:
     height, width = images.shape[1:3]
     down, right = kernel.shape[0] // 2, kernel.shape[1] // 2
     padded = np.pad(images, ((0, 0), (down, down), (right, right), (0, 0)), mode="reflect")
-    kernel = np.where(kernel > _SMALLEST, kernel, 0)
+    kernel = np.where(kernel > min(_SMALLEST, kernel.max() / 1000), kernel, 0)  # a large one has small taps alone
     kernel = (kernel / kernel.sum()).astype(np.float32)
     out = np.zeros(images.shape, dtype=np.float32)
     if np.count_nonzero(kernel) > _MANY_TAPS:
         from scipy.signal import fftconvolve
 
-        for place, image in enumerate(padded):
-            out[place] = fftconvolve(image, kernel[::-1, ::-1, None], mode="valid", axes=(0, 1))
+        step = max(128, 4 * kernel.shape[0])  # rows at once, so that memory does not grow with the image
+        for place, top in np.ndindex(len(images), -(-height // step)):
+            rows = slice(top * step, (top + 1) * step + 2 * down)
+            found = fftconvolve(padded[place, rows], kernel[::-1, ::-1, None], mode="valid", axes=(0, 1))
+            out[place, top * step : (top + 1) * step] = found
         return out
     for i, j in np.argwhere(kernel):
         out += padded[:, i : i + height, j : j + width] * kernel[i, j]
@@ -120,18 +134,18 @@ def zoom_taps(side: int, factor: float) -> tuple[Array, Array, Array]:
     return first + low, first + np.minimum(low + 1, kept - 1), (place - low).astype(np.float32)
 
 
-def zoomed(images: Array, factor: float) -> Array:
-    """The middle of images enlarged to their size, bilinear; float32."""
+def zoomed(images: Array, factor: float, rows: slice = slice(None)) -> Array:
+    """The middle of images enlarged to their size, bilinear; float32. Of these rows alone."""
     out = images
-    for axis in (1, 2):
-        low, high, share = zoom_taps(images.shape[axis], factor)
+    for axis, wanted in ((1, rows), (2, slice(None))):
+        low, high, share = (taps[wanted] for taps in zoom_taps(images.shape[axis], factor))
         share = share.reshape([-1 if i == axis else 1 for i in range(images.ndim)])
-        below = out.take(low, axis=axis)
+        below = out.take(low, axis=axis).astype(np.float32, copy=False)
         out = below + (out.take(high, axis=axis) - below) * share
     return out
 
 
-_LARGE = 2**18  # pixels from which on a matrix of all of them would fill the memory
+_LARGE = 2**16  # pixels from which on a matrix of all of them takes too much memory, and long to make
 _STEP = 1.01 - 1  # as a range of floats steps: the 25th step is a hair above 1.25, which decides a rounding
 
 
@@ -140,14 +154,22 @@ def zoom_blurred(images: Array, steps: int) -> Array:
     count, height, width, channels = images.shape
     if height * width > _LARGE:
         out = images.astype(np.float32)
-        for step in range(steps + 1):
-            out += zoomed(images.astype(np.float32), 1 + step * _STEP)
+        for rows in strips(images.shape):
+            for step in range(steps + 1):
+                out[:, rows] += zoomed(images, 1 + step * _STEP, rows)
         out /= steps + 2
         return out
     flat = images.reshape(count, height * width, channels).transpose(1, 0, 2).reshape(height * width, -1)
     mean = _zoom_matrix(height, width, steps) @ flat.astype(np.float32)
     found: Array = mean.reshape(height * width, count, channels).transpose(1, 0, 2)
     return found.reshape(images.shape)
+
+
+def strips(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Rows of images of this shape that are worked on at once, so that what that takes does not grow with an image."""
+    step = max(1, _STRIP // (shape[0] * shape[2] * shape[3]))
+    for start in range(0, shape[1], step):
+        yield slice(start, min(start + step, shape[1]))
 
 
 @lru_cache(maxsize=8)
