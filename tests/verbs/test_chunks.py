@@ -65,16 +65,33 @@ def test_months_are_months_and_begin_with_their_own_first_row() -> None:
     assert asked(at(*days), "7d")[0][:2] == ("2024-02-10", "2024-02-10T06:30:00")
 
 
-def test_a_short_last_month_is_added_to_the_one_before_and_said() -> None:
+def test_a_short_last_month_is_open_and_leaves_the_one_before_as_it_was() -> None:
+    """It was once added to the month before, whose finished number so changed on the first of each month."""
     days = [f"2024-{m:02d}-{d:02d}" for m, many in ((1, 9), (2, 9), (3, 2)) for d in range(1, many + 1)]
-    assert [(one[0], one[3]) for one in asked(at(*days), "month")] == [("2024-01", 9), ("2024-02 to 2024-03", 11)]
+    told = [("2024-01", 9), ("2024-02", 9), ("2024-03 (so far)", 2)]
+    assert [(one[0], one[3]) for one in asked(at(*days), "month")] == told
+    assert [one[0] for one in asked(at(*days[:18]), "month")] == ["2024-01", "2024-02"]
+
+
+@pytest.mark.parametrize("every", ["day", "1d", "100rows"])
+def test_a_finished_chunk_keeps_its_number_when_the_next_begins(every: str) -> None:
+    record = example_record(260, seed=3)
+    days = [f"2024-03-{1 + i // 100:02d}T{i % 100 // 5:02d}:00" for i in range(260)]
+    reference, before = example_record(200, seed=4), None
+    for rows in (200, 201, 230, 260):
+        target = {"probabilities": record.probabilities[:rows], "time": np.array(days[:rows], "datetime64[us]")}
+        found = estimate(reference, target, every=every, backtest=None, metrics=["macro_f1"])
+        numbers = [(c.name, c.rows, c.headline.interval, c.metrics["macro_f1"].interval) for c in found.chunks[:2]]
+        assert before in (None, numbers)
+        before = numbers
+        assert [c.place.get("open") for c in found.chunks] == [None, None, True][: 2 + (rows > 200)] or rows > 250
 
 
 def test_rows_in_the_order_of_the_file_need_no_time() -> None:
     target = {"probabilities": [[0.9, 0.1]] * 25}
     want = [("rows 1 to 10", 0, 10, 10), ("rows 11 to 20", 10, 20, 10), ("rows 21 to 25", 20, 25, 5)]
     assert asked(target, "10rows") == asked(target, "10 rows") == want
-    assert asked({"probabilities": [[0.9, 0.1]] * 24}, "10rows")[-1] == ("rows 11 to 24", 10, 24, 14)
+    assert asked({"probabilities": [[0.9, 0.1]] * 24}, "10rows")[-1] == ("rows 21 to 24", 20, 24, 4)
 
 
 def test_chunks_of_parts_and_threads_are_those_of_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +124,7 @@ def test_chunks_of_parts_and_threads_are_those_of_one_pass(tmp_path: Path, monke
 def _groups(every: str, times: Any) -> dict[str, Any]:
     if every == "month":
         return {f"2024-0{m}": times.astype("datetime64[M]") == np.datetime64(f"2024-0{m}") for m in range(1, 5)}
-    ends = [0, 70, 140, 210, 300]  # the last 20 rows are no chunk of their own
+    ends = [0, 70, 140, 210, 280, 300]
     place = np.arange(300)
     return {f"rows {a + 1} to {b}": (place >= a) & (place < b) for a, b in pairwise(ends)}
 

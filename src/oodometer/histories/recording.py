@@ -130,9 +130,9 @@ def _job_of(reference: Any) -> str:
 def part_key(place: Mapping[str, Any]) -> str:
     """What stays of a chunk's or a slice's name from run to run.
 
-    A last month with few rows is told with the one before, a last chunk of rows grows; both keep their beginning.
+    A last month is told "so far" until it has its rows, a last chunk of rows grows; both keep their beginning.
 
-    >>> part_key({"name": "2026-10 to 2026-11", "start": "2026-10-01"}), part_key({"name": "rows 1 to 500", "start": 0})
+    >>> part_key({"name": "2026-10 (so far)", "start": "2026-10-01"}), part_key({"name": "rows 1 to 500", "start": 0})
     ('2026-10', 'rows from 0')
     >>> part_key({"by": "shop", "slice": "north"}), part_key({"by": "shop", "value": "north"}), part_key({})
     ('shop=north', 'shop=north', 'target')
@@ -142,7 +142,7 @@ def part_key(place: Mapping[str, Any]) -> str:
     if isinstance(place.get("start"), int):
         return f"rows from {place['start']}"
     name = str(place.get("name", "target"))
-    return visible(name.partition(" to ")[0] if "start" in place else name)
+    return visible(name.removesuffix(" (so far)") if "start" in place else name)
 
 
 def _run_of(

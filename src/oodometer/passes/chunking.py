@@ -22,6 +22,7 @@ _LONGEST = 100 * 366 * 86_400  # a century
 _FIRST_MONDAY = np.datetime64("1970-01-05", "us")
 _DAY = 86_400
 _MOST_ROWS = 10**12
+SO_FAR = " (so far)"
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,10 @@ class Chunks(ABC):
         """The number of the chunk of each row, shape (sample,); ``first_row`` is the target's own first row."""
 
     @abstractmethod
-    def place(self, first: int, last: int, rows: int, earliest: np.datetime64 | None) -> Mapping[str, Any]:
-        """``name``, ``start`` and ``end`` of the chunks from number ``first`` to ``last``.
+    def place(
+        self, number: int, rows: int, earliest: np.datetime64 | None, unfinished: bool = False
+    ) -> Mapping[str, Any]:
+        """``name``, ``start`` and ``end`` of the chunk of this number; one that is ``unfinished`` is ``open``.
 
         ``start`` is the first row's: its time, or its number from 0. Every row of the chunk lies before ``end``.
         """
@@ -64,11 +67,14 @@ class _TimeChunks(Chunks):
             raise UnknownColumnError("time", "--every needs the column `time`; rename yours with --map theirs=time")
         return self.at(batch.time)
 
-    def place(self, first: int, last: int, rows: int, earliest: np.datetime64 | None) -> Mapping[str, Any]:
-        """Named by the calendar, or by the time of the first row."""
-        start = self.begins(first) if earliest is None else earliest
-        ends = {"start": iso(start, self.days), "end": iso(self.begins(last + 1), self.days)}
-        return {"name": self.name(first, last, start), **ends}
+    def place(
+        self, number: int, rows: int, earliest: np.datetime64 | None, unfinished: bool = False
+    ) -> Mapping[str, Any]:
+        """Named by the calendar, or by the time of the first row; "(so far)" where it is not finished."""
+        start = self.begins(number) if earliest is None else earliest
+        ends = {"start": iso(start, self.days), "end": iso(self.begins(number + 1), self.days)}
+        name = self.name(number, start)
+        return {"name": f"{name}{SO_FAR}", **ends, "open": True} if unfinished else {"name": name, **ends}
 
     @property
     def days(self) -> bool:
@@ -84,7 +90,7 @@ class _TimeChunks(Chunks):
         """Where the chunk of this number begins."""
 
     @abstractmethod
-    def name(self, first: int, last: int, start: np.datetime64) -> str:
+    def name(self, number: int, start: np.datetime64) -> str:
         """What people call it."""
 
 
@@ -108,7 +114,7 @@ class DurationChunks(_TimeChunks):
         """Where the chunk of this number begins."""
         return _FIRST_MONDAY + np.timedelta64(number * self.seconds, "s")
 
-    def name(self, first: int, last: int, start: np.datetime64) -> str:
+    def name(self, number: int, start: np.datetime64) -> str:
         """The time of the first row: its day where chunks are whole days, else to the minute or second."""
         unit = "D" if self.days else "m" if self.seconds % 60 == 0 else "s"
         return str(start.astype(f"datetime64[{unit}]")).replace("T", " ")
@@ -120,7 +126,7 @@ class CalendarChunks(_TimeChunks):
 
     >>> months = CalendarChunks("month")
     >>> times = np.array(["2018-12-31T23:59", "2019-01-01"], "datetime64[us]")
-    >>> months.at(times).tolist(), months.place(588, 588, 1, times[1])
+    >>> months.at(times).tolist(), months.place(588, 1, times[1])
     ([587, 588], {'name': '2019-01', 'start': '2019-01-01', 'end': '2019-02-01'})
     """
 
@@ -144,12 +150,8 @@ class CalendarChunks(_TimeChunks):
         begin: np.datetime64 = np.array([steps], f"datetime64[{code}]").astype("datetime64[us]")[0]
         return begin
 
-    def name(self, first: int, last: int, start: np.datetime64) -> str:
-        """2019-03-01, 2019-W09 (weeks of ISO 8601), 2019-03, 2019-Q1 or 2019; two where a short last one was added."""
-        names = [self._named(number) for number in (first, last)]
-        return names[0] if first == last else f"{names[0]} to {names[1]}"
-
-    def _named(self, number: int) -> str:
+    def name(self, number: int, start: np.datetime64) -> str:
+        """2019-03-01, 2019-W09 (weeks of ISO 8601), 2019-03, 2019-Q1 or 2019."""
         day = self.begins(number).astype("datetime64[D]").item()
         if self.unit == "week":
             year, week, _ = day.isocalendar()
@@ -163,7 +165,7 @@ class CalendarChunks(_TimeChunks):
 class RowChunks(Chunks):
     """Chunks of so many rows, in the order of the file.
 
-    >>> RowChunks(1000).place(1, 1, 1000, None)
+    >>> RowChunks(1000).place(1, 1000, None)
     {'name': 'rows 1001 to 2000', 'start': 1000, 'end': 2000}
     """
 
@@ -176,10 +178,13 @@ class RowChunks(Chunks):
         out: Array = np.arange(start, start + len(batch), dtype=np.int64) // self.count
         return out
 
-    def place(self, first: int, last: int, rows: int, earliest: np.datetime64 | None) -> Mapping[str, Any]:
+    def place(
+        self, number: int, rows: int, earliest: np.datetime64 | None, unfinished: bool = False
+    ) -> Mapping[str, Any]:
         """Named by the rows, counted from 1 as in messages; ``start`` and ``end`` count from 0 as the column `row`."""
-        start = first * self.count
-        return {"name": f"rows {start + 1} to {start + rows}", "start": start, "end": start + rows}
+        start = number * self.count
+        place = {"name": f"rows {start + 1} to {start + rows}", "start": start, "end": start + rows}
+        return place | ({"open": True} if rows < self.count else {})
 
 
 def parse_chunks(text: str) -> Chunks:

@@ -25,7 +25,7 @@ from ...kernels import one_thread, side_by_side
 from ...passes.base import State
 from ...passes.guarding import checked_estimate, unless_failed
 from ...passes.plan import EstimationPlan
-from ...passes.slicing import WHOLE, Key, in_natural_order
+from ...passes.slicing import WHOLE, in_natural_order
 from ...results import Estimate, Interval, Skipped
 from ...results.backtest import Backtest
 from ...results.estimation import Assumed, Estimation, Headline, Part
@@ -264,17 +264,19 @@ def _parts(
 ) -> tuple[_Parts, _Parts]:
     """Slices in their natural order, or chunks in order of time or rows."""
     slices = in_natural_order([k for k in state if k[0] == "by"])
-    chunks = _merge_short_chunk(plan, [(k, state[k]) for k in sorted(k for k in state if k[0] == "every")])
+    chunks = [(k[1], state[k]) for k in sorted(k for k in state if k[0] == "every")]
+    usual = float(np.median([states["truth"]["rows"] for _, states in chunks[:-1]])) if len(chunks) > 1 else 0.0
     sliced = [({"by": plan.by, "value": k[1]}, state[k]) for k in slices]
-    cut = [(_chunk_place(plan, first[1], last[1], states), states) for first, last, states in chunks]
+    fewest = [0.0] * (len(chunks) - 1) + [usual / 2]  # what was finished keeps its number, whatever comes after it
+    cut = [(_chunk_place(plan, k, states, least), states) for (k, states), least in zip(chunks, fewest, strict=False)]
     return _made_parts(plan, sliced, options, answer_of), _made_parts(plan, cut, options, answer_of)
 
 
-def _chunk_place(plan: EstimationPlan, first: int, last: int, states: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a chunk is called, and where it begins and ends."""
+def _chunk_place(plan: EstimationPlan, number: int, states: Mapping[str, Any], fewest: float) -> Mapping[str, Any]:
+    """What a chunk is called, and where it begins and ends; one of fewer rows than ``fewest`` is not finished yet."""
     assert plan.every is not None
-    earliest = states["first"].time if "first" in states else None
-    return plan.every.place(first, last, int(states["truth"]["rows"]), earliest)
+    rows, earliest = int(states["truth"]["rows"]), states["first"].time if "first" in states else None
+    return plan.every.place(number, rows, earliest, unfinished=rows < fewest)
 
 
 def _made_parts(
@@ -305,17 +307,6 @@ def _made_parts(
         for (place, states), estimates, answer, fell in zip(places, said, answers, falls, strict=True)
     )
     return list(zip(made, answers, strict=True))
-
-
-def _merge_short_chunk(plan: EstimationPlan, chunks: list[tuple[Key, Any]]) -> list[tuple[Key, Key, Any]]:
-    """A last chunk with less than half the usual rows joins the one before: one leftover row is no chunk."""
-    out = [(key, key, states) for key, states in chunks]
-    if len(out) > 1:
-        usual = float(np.median([s["truth"]["rows"] for _, _, s in out[:-1]]))
-        if out[-1][2]["truth"]["rows"] < usual / 2:
-            (first, _, a), (_, last, b) = out[-2], out[-1]
-            out[-2:] = [(first, last, plan.merge({first: a}, {first: b})[first])]
-    return out
 
 
 def _part_estimates(plan: EstimationPlan, place: Mapping[str, Any], states: Mapping[str, Any]) -> list[Estimate]:
