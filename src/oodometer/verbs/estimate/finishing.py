@@ -17,7 +17,7 @@ from ...errors import InputError
 from ...headline.assumptions import headline_under, under_assumptions
 from ...headline.falls import chance_of_fall, judged
 from ...headline.headline import Evidence, make_headline
-from ...headline.natural_headline import natural_headline, signs_of
+from ...headline.natural_headline import doubt_of, natural_headline, signs_of
 from ...headline.weighing import TrialWeighting
 from ...inference.domain_classifier import compared_once
 from ...intervals import clopper_pearson
@@ -180,7 +180,8 @@ def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOp
     ) -> _Answer:
         statistics = fitted.plan.shift_statistics
         seen = {} if statistics is None else statistics.finish(states["shift_statistics"])
-        here = replace(evidence, shift_statistics=seen)
+        # a part's number is of its own rows alone: what came after it, and moved the diagnosis, leaves it as it was
+        here = replace(evidence, shift_statistics=seen, diagnosis=diagnosis)
         still = make_headline(estimates, here)
         assert still is not None  # there is at least one estimate
         natural = natural_headline(still, estimates, here, prior)
@@ -194,6 +195,8 @@ def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOp
 
         fell = chance_of_fall(prior, signs, options.margin, assumed, here.source)
         changed = None if statistics is None else statistics.p_value(states["shift_statistics"], options.seed)
+        doubt = "" if signs is None or headline.trust != "high" else doubt_of(signs, evidence)
+        headline = replace(headline, trust="low", why=doubt) if doubt else headline
         metrics = asked.answers(by_metric, estimates, states, here, signs)
         return _Answer(headline, assumptions, seen, fell, changed, chance, metrics)
 
