@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 from .base import METHODS, REFUSED, SAME, Call, Kit, trial
 
 GROUP = "Fitted files"
+MANY = 400_000_000
 _DIGEST = 40  # characters of the checksum at the end
 
 
@@ -88,3 +90,46 @@ def _(kit: Kit, form: str) -> Call:
 @trial(GROUP, "another ending", "`fit --out model.pkl`", REFUSED, ".oodo", ("fit",))
 def _(kit: Kit, form: str) -> Call:
     return Call(["fit", str(kit.clean("reference")), "--out", str(kit.path("model.pkl"))])
+
+
+def _array(descr: str, shape: int, content: bytes) -> bytes:
+    """The `.npy` file of an array, whatever its length."""
+    kind = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape},), }}"
+    return b"\x93NUMPY\x01\x00v\x00" + kind.ljust(117).encode() + b"\n" + content
+
+
+def _evil(kit: Kit, section: str) -> Path:
+    """A whole file whose sections are one tree of somebody else's."""
+    import json
+
+    from oodometer.persistence import Archive, archive_of
+
+    archive = Archive.open(_fitted(kit))
+    about = json.loads(archive._entry("oodometer.json"))
+    files = [one for one in archive._entries if one.endswith(".json") and "oodometer" not in one]
+    sections = dict.fromkeys([one.removesuffix(".json") for one in files], json.loads(section))
+    extra = {key: value for key, value in about.items() if key not in ("oodometer", "format", "arrays")}
+    arrays = [_array("<U0", MANY, b""), _array("|u1", 1 << 20, bytes(1 << 20))]
+    return kit.path("evil.oodo", archive_of(extra, sections, arrays))
+
+
+for _name, _section in (
+    ("400,000,000 objects in few bytes", f'{{"~": "objects", "s": [{MANY}], "v": []}}'),
+    ("400,000,000 empty texts in few bytes", '{"~": "array", "v": 0}'),
+    ("one array of 1 MB 4,000 times", "[" + ", ".join(['{"~": "array", "v": 1}'] * 4000) + "]"),
+):
+
+    @trial(GROUP, _name, f"`{_section[:40]}`", REFUSED, "cut off or damaged", ("estimate",))
+    def _(kit: Kit, form: str, section: str = _section) -> Call:
+        path = str(_evil(kit, section))
+        return Call([form, path, str(kit.clean("target"))], process=True, memory=3000)
+
+
+@trial(GROUP, "a pipe", "`mkfifo model.oodo`", REFUSED, ("a pipe or device",), ("estimate", "library"))
+def _(kit: Kit, form: str) -> Call:
+    path = kit.path("pipe.oodo")
+    if not path.exists():
+        os.mkfifo(path)
+    if form == "library":
+        return Call(kit.library(str(path), str(kit.clean("target"))), seconds=20)
+    return Call([form, str(path), str(kit.clean("target"))], process=True, seconds=20)

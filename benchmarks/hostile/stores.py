@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -78,6 +79,42 @@ _bad(
     "a store of a newer version", "schema 9", ("schema 1", "schema 9", "newer oodometer"),
     _changed("UPDATE oodometer_store SET version = 9"),
 )  # fmt: skip
+for _said, _name, _statement in (
+    ("version 'abc'", "a store of version abc", "UPDATE oodometer_store SET version = 'abc'"),
+    ("at is 'yesterday'", "a run of yesterday", "UPDATE oodometer_runs SET at = 'yesterday'"),
+    ("options is 'none'", "options that are no JSON", "UPDATE oodometer_runs SET options = 'none'"),
+    ("id is", "a run with the last number of all", f"UPDATE oodometer_runs SET id = {2**63 - 1}"),
+    ("value is 'much'", "a value that is a word", "UPDATE oodometer_runs SET value = 'much'"),
+    ("version", "a store that does not say its version", "DELETE FROM oodometer_store"),
+    ("no such table", "a store without one of its tables", "DROP TABLE oodometer_parts"),
+):
+    _bad(_name, f"`{_statement}`", ("runs.sqlite", _said, "choose another path"), _changed(_statement))
+
+
+def _cut_page(kit: Kit) -> Path:
+    path = _written(kit)
+    body = path.read_bytes()
+    path.write_bytes(body[:-4096] + b"\xff" * 4096)
+    return path
+
+
+def _pipe(kit: Kit) -> Path:
+    path = kit.path("runs.fifo")
+    if not path.exists():
+        os.mkfifo(path)
+    return path
+
+
+_bad(
+    "a damaged page at the end of a store", "its last 4,096 bytes", ("runs.sqlite", "damaged"), _cut_page, ("estimate",)
+)
+_bad("a pipe as a store", "`mkfifo runs.fifo`", ("runs.fifo", "a pipe or device"), _pipe)
+for _address in (
+    "postgresql://me:half@whole@host/db",
+    "postgresql://me@corp:half@host/db",
+    "mysql://me@corp:ha/lf@host/db",
+):
+    _bad("a password with @ in an address", f"`{_address}`", "postgresql://user@host", lambda kit, a=_address: a)
 _bad("a store that is not there", "`history none.sqlite`", ("none.sqlite", "no such file"),
      lambda kit: kit.path("none.sqlite"), ("history",))  # fmt: skip
 _bad("a store in a folder that is not there", "`nowhere/runs.sqlite`", ("no such folder", "make"),

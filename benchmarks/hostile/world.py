@@ -293,6 +293,18 @@ def _(kit: Kit, form: str) -> Call:
     return kit.estimate(target=path, process=True, memory=LIMIT, check=_bounded, seconds=60)
 
 
+@trial(BOMBS, "a report where memory is limited", "`prlimit --as`, `--report r.html`", DONE, (), ("process",))
+def _(kit: Kit, form: str) -> Call:
+    page = kit.path("r.html")
+
+    def there(found: Outcome) -> str | None:
+        if found.stderr.count("\n") != 1 or "has no charts" not in found.stderr:
+            return f"standard error: {found.stderr}"
+        return None if found.answer and page.exists() else "a result is not there"
+
+    return kit.estimate(None, None, "--report", str(page), clean=None, process=True, memory=4000, check=there)
+
+
 # -------------------------------------------------------------------------------------------------- cache
 
 

@@ -55,13 +55,17 @@ def _seen(sign: str) -> str:
     return sign.encode("unicode_escape").decode("ascii") if unsafe else sign
 
 
+# A user's name may hold @ and a password any sign, up to the last @; what follows a host is a port.
 _PASSWORDS = (
-    (re.compile(r"('postgres(?:ql)?://[^\s:/@?']*):[^']*@"), r"\1:***@"),  # as a shell quotes it
-    (re.compile(r"(\bpostgres(?:ql)?://[^\s:/@?]*):\S*@"), r"\1:***@"),
-    (re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s:/@?]*):[^\s/]*@", re.IGNORECASE), r"\1:***@"),
-    (re.compile(r"([?&]password=)[^\s&'\"]*?(?=:?(?:[\s&'\"]|$))", re.IGNORECASE), r"\1***"),
+    (re.compile(r"('postgres(?:ql)?://[^\s:/?']*):[^']*@"), r"\1:***@"),  # as a shell quotes it
+    (re.compile(r"(\bpostgres(?:ql)?://[^\s:/?]*):\S*@"), r"\1:***@"),
+    (re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s:/?]*):(?!\d+(?:[/,?'\"\s]|$))\S*@", re.IGNORECASE), r"\1:***@"),
+    (
+        re.compile(r"([?&]password=)[^\s&'\"]*?(?:&(?![a-z_]+=)[^\s&'\"]*)*(?=:?(?:[\s&'\"]|$))", re.IGNORECASE),
+        r"\1***",
+    ),
 )
-_WORD = re.compile(r"(postgres(?:ql)?://[^\s:/@?]*):.*@", re.DOTALL)
+_WORD = re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s:/?]*):(?!\d+(?:[/,?]|$)).*@", re.DOTALL | re.IGNORECASE)
 
 
 def without_passwords(text: str, *, word: bool = False) -> str:

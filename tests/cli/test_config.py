@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -91,3 +94,41 @@ def test_a_file_that_is_named_must_be_there(records: list[str], capsys: pytest.C
     assert "not both" in capsys.readouterr().err
     assert main(["estimate", *records, "--config"]) == 2
     assert "expected --config FILE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('tool = "x"', "pyproject.toml: expected a table [tool], got tool = 'x'"),
+        ("[tool]\noodometer = 3", "pyproject.toml: expected a table [tool.oodometer], got tool.oodometer = 3"),
+        ("[[tool.oodometer]]\na = 1", "pyproject.toml: expected a table [tool.oodometer], got tool.oodometer = [{"),
+        ("[tool.oodometer]\nestimate = 3", "pyproject.toml: expected a table [estimate] of options, got estimate = 3"),
+    ],
+)
+def test_what_is_no_table(
+    records: list[str], here: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    (here / "pyproject.toml").write_text(f"{text}\n# oodometer\n")
+    for more in ((), ("--config", "pyproject.toml")):
+        assert main(["estimate", *records, *more]) == 2
+        assert said in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX streams and pipes")
+def test_closed_streams_and_pipes_with_a_name(records: list[str], here: Path) -> None:
+    def asked(words: str) -> tuple[int, str]:
+        shell = f"exec {sys.executable} -m oodometer {words}"
+        done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False, timeout=60)
+        return done.returncode, done.stderr
+
+    for words in ("methods >&-", "--help >&-", "--version >&-", "methods >&- <&-"):
+        code, said = asked(words)
+        assert (code, said.count("\n")) == (2, 1), said
+        assert "standard output is closed" in said
+    assert asked("methods 2>&-") == (0, "")
+    assert asked("evaluate nothing.csv 2>&-")[0] == 2
+    os.mkfifo(here / "pipe.csv")
+    for words in ("evaluate pipe.csv", "estimate pipe.csv pipe.csv", "history pipe.csv", "methods --config pipe.csv"):
+        code, said = asked(words)
+        assert (code, said.count("\n")) == (2, 1), said
+        assert "pipe" in said

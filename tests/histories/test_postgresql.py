@@ -157,6 +157,9 @@ def test_a_server_that_only_reads(database: str, night: Night) -> None:
         f"postgresql://me:{ENCODED}@[host/db",
         f"postgresql://[me:{ENCODED}@host/db",
         f"postgresql://host:many/db?user=me&password={ENCODED}",
+        "postgresql://me:b@d/pass word@localhost:1/db",
+        "postgresql://me@corp:b@d/pass word@localhost:1/db",
+        "postgresql://me:pass word?b@d@localhost:1/db",
     ],
 )
 def test_addresses_that_are_none(address: str) -> None:
@@ -175,6 +178,10 @@ def test_commands_and_errors_hide_a_password(password: str, monkeypatch: pytest.
     assert "s3cr" not in open_store(address).name
     if "'" not in password:
         assert "s3cr" not in str(UsageError(f"try: {shlex.join(['oodometer', 'history', address])}"))
+    other = f"mysql://me@corp:{password}@host/db"
+    with pytest.raises(UsageError, match="expected the path of a file or postgresql") as error:
+        open_store(other)
+    assert "s3cr" not in str(error.value)
     assert str(UsageError("s3://a@b/c and http://host:80/x@y")) == "s3://a@b/c and http://host:80/x@y"
 
 

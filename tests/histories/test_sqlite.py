@@ -14,6 +14,7 @@ import oodometer
 from oodometer import Estimation
 from oodometer.errors import InputError
 from oodometer.histories import open_store
+from oodometer.histories.reading import kept_result
 from oodometer.histories.sqlite import SqliteStore
 
 Night = Callable[..., Estimation]
@@ -61,6 +62,54 @@ def test_a_damaged_store(place: str, night: Night) -> None:
     body[100:4096] = os.urandom(3996)
     Path(place).write_bytes(bytes(body))
     refused(place, "a damaged one", "take a copy from before")
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("UPDATE oodometer_store SET version = 'abc'", "version 'abc'"),
+        ("UPDATE oodometer_store SET version = -1", "version -1"),
+        ("DELETE FROM oodometer_store", "version '0 of them'"),
+        ("UPDATE oodometer_runs SET at = 'yesterday'", "at is 'yesterday'"),
+        ("UPDATE oodometer_runs SET at = 5", "at is '5'"),
+        ("UPDATE oodometer_runs SET options = '{no'", "options is '{no'"),
+        ("UPDATE oodometer_runs SET options = '[1]'", r"options is '\[1\]'"),
+        (f"UPDATE oodometer_runs SET id = {2**63 - 1}", f"id is '{2**63 - 1}'"),
+        ("UPDATE oodometer_runs SET value = 'much'", "value is 'much'"),
+        ("UPDATE oodometer_runs SET target = x'00'", "target is"),
+        ("UPDATE oodometer_parts SET rows = 'all'", "rows is 'all'"),
+        ("DROP TABLE oodometer_alarms", "no such table"),
+    ],
+)
+def test_a_store_whose_runs_cannot_be_read_takes_no_more(place: str, night: Night, statement: str, said: str) -> None:
+    night({"2026-01": 0.9})
+    with sqlite3.connect(place) as connection:
+        connection.execute(statement)
+    connection.close()
+    before = Path(place).read_bytes()
+    for ask in (open_store(place).check, lambda: oodometer.history(place)):
+        with pytest.raises(InputError, match=rf"runs\.sqlite: expected a store .*{said}.*; .*choose another path"):
+            ask()
+    assert Path(place).read_bytes() == before
+
+
+def test_a_damaged_result_of_a_run(place: str, night: Night) -> None:
+    night({"2026-01": 0.9})
+    with sqlite3.connect(place) as connection:
+        connection.execute("UPDATE oodometer_runs SET result = 'abc'")
+    connection.close()
+    with pytest.raises(InputError, match=r"a damaged one \(the result of run 1\)"):
+        kept_result(open_store(place), 1)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX links and pipes")
+def test_pipes_and_links(place: str, night: Night, tmp_path: Path) -> None:
+    night({"2026-01": 0.9})
+    link = tmp_path / "link.sqlite"
+    link.symlink_to(place)  # one's own may be followed: stores lie where backups want them
+    open_store(str(link)).check()
+    os.mkfifo(tmp_path / "pipe")
+    refused(str(tmp_path / "pipe"), "a pipe or device")
 
 
 def test_an_empty_file_becomes_a_store_and_a_lost_one_is_told(place: str, night: Night) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
@@ -16,6 +17,7 @@ import pytest
 import oodometer
 from oodometer.cli import main
 from oodometer.errors import UsageError, WorkError
+from oodometer.outputs.files import _write_table
 from oodometer.reports import pdf
 
 from .conftest import EVIL
@@ -40,6 +42,16 @@ def test_csv_and_parquet_hold_the_frame(made: dict[str, Any], tmp_path: Path) ->
         pd.testing.assert_frame_equal(text, expected, check_dtype=False, rtol=1e-12)
     methods = made["estimate"].save(tmp_path / "methods.csv", what="methods")
     assert pd.read_csv(methods)["method"].tolist() == ["source", "atc", "cbpe"]
+
+
+def test_no_cell_of_a_csv_is_a_formula(tmp_path: Path) -> None:
+    table = pa.table({"=name": ["=1+1", "-x", "@a", "-0.5", "b", None], "value": [-1.0, 2, 3, 4, 5, 6]})
+    with (tmp_path / "a.csv").open("wb") as file:
+        _write_table("csv", table, file)
+    read = pd.read_csv(tmp_path / "a.csv")
+    assert read.columns.tolist() == ["'=name", "value"]
+    assert read["'=name"].fillna("").tolist() == ["'=1+1", "'-x", "'@a", "-0.5", "b", ""]
+    assert read["value"].tolist() == [-1, 2, 3, 4, 5, 6]
 
 
 def test_json_markdown_and_pages(made: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import tracemalloc
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -280,3 +283,31 @@ def test_other_files_are_no_fitted_files(tmp_path: Path) -> None:
         Archive("a", b"")
     with pytest.raises(InputError, match="No such file"):
         Archive.open(tmp_path / "none.oodo")
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"~": "objects", "s": [400_000_000], "v": []},
+        {"~": "objects", "s": [20_000, 20_000], "v": [1]},
+        {"~": "array", "v": 0},
+        [{"~": "array", "v": 1}] * 400,
+    ],
+)
+def test_a_file_makes_no_more_than_it_holds(tree: Any) -> None:
+    header = f"{{'descr': '<U0', 'fortran_order': False, 'shape': ({400_000_000},), }}".ljust(117) + "\n"
+    many = b"\x93NUMPY\x01\x00v\x00" + header.encode()
+    file = BytesIO()
+    np.save(file, np.zeros(1 << 20, np.uint8))
+    tracemalloc.start()
+    with pytest.raises(Damaged):
+        decoded(tree, [many, file.getvalue()])
+    assert tracemalloc.get_traced_memory()[1] < 200 << 20
+    tracemalloc.stop()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with a name")
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "model.oodo")
+    with pytest.raises(InputError, match=r"model\.oodo: expected a file that can be read, got a pipe or device"):
+        Archive.open(tmp_path / "model.oodo")

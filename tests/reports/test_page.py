@@ -338,3 +338,16 @@ def test_severity_title_keeps_apart_where_no_trust_is_asked_for(demo: dict[str, 
     page = render(demo).replace("\N{NO-BREAK SPACE}", " ")
     title = "Within 3.6 points of the truth, and up to 6.0 points off only where the estimate says “no trust”"
     assert title in Reader(page).headings(page)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a limit of addresses as Linux has it")
+def test_a_limit_on_memory_leaves_out_the_charts_alone(result: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """V8 would end the process; see also the hostile benchmark, which sets the limit."""
+    import resource
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (4 << 30, 4 << 30))
+    with pytest.warns(UserWarning, match="the page has no charts: .* memory is limited"):
+        page = render(result)
+    assert 'id="specs"' not in page
+    assert "<noscript>" not in page
+    assert "The chart was not drawn" in page

@@ -53,8 +53,10 @@ def defaults_for(
     path = _path_to(parser, words)
     _check_tables(name, tables, known)
     table: Any = tables
-    for word in path:
+    for i, word in enumerate(path):
         table = table.get(word, {})
+        if not isinstance(table, Mapping):
+            raise UsageError(f"{name}: expected a table [{'.'.join(path[: i + 1])}] of options, got {word} = {table!r}")
     if not path or not table:
         return {}, ""
     command: Any = parser
@@ -73,23 +75,34 @@ def _read(file: str | None) -> tuple[str, Mapping[str, Any]] | None:
     """Name and tables of the file that was named, of oodometer.toml, or of pyproject.toml; None without one."""
     if file is not None:
         tables = _toml(Path(file))
-        return file, tables.get("tool", {}).get("oodometer", {}) if Path(file).name == SHARED else tables
+        return file, _own(file, tables, {}) if Path(file).name == SHARED else tables
     if Path(OWN).is_file():
         return OWN, _toml(Path(OWN))
     if Path(SHARED).is_file() and b"oodometer" in Path(SHARED).read_bytes():
-        own = _toml(Path(SHARED)).get("tool", {}).get("oodometer")
+        own = _own(SHARED, _toml(Path(SHARED)), None)
         return None if own is None else (SHARED, own)
     return None
+
+
+def _own(name: str, tables: Any, absent: Any) -> Any:
+    """The tables under ``tool.oodometer``; `UsageError` where one of the two is no table."""
+    for way, key in (("tool", "tool"), ("tool.oodometer", "oodometer")):
+        tables = tables.get(key, {} if key == "tool" else absent)
+        if tables is not absent and not isinstance(tables, Mapping):
+            raise UsageError(f"{name}: expected a table [{way}], got {way} = {tables!r}")
+    return tables
 
 
 def _toml(path: Path) -> dict[str, Any]:
     import tomllib
 
     try:
+        if path.is_fifo():
+            raise OSError(0, "it is a pipe")
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UsageError(f"there is no file {path}: give --config a file of TOML") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: expected TOML, got {error}") from None
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from None

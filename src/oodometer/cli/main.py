@@ -119,6 +119,12 @@ def _parser(word: str) -> Any:
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns 0 done, 1 the work failed, 2 wrong usage or input, 130 interrupted, 143 terminated."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    # Streams that were closed: the next file that is opened would be taken for them.
+    for name, mode in (("stdin", "r"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
+    if sys.stdout is None:
+        return _say("standard output is closed; lead it to /dev/null where it is not wanted (>/dev/null)", 2)
     debug = "--debug" in given
     if arguments is None and not debug:  # what libraries log, such as py4j that it was interrupted, is for no user
         logging.getLogger().addHandler(logging.NullHandler())

@@ -146,6 +146,12 @@ def _check(run: Callable[..., Any], given: Mapping[str, Any]) -> None:
         several = value if isinstance(value, (list, tuple)) else [] if value is None else [value]
         named[place] += [(name, str(one)) for one in several]
     reads = [path for _, path in named[READ]]
+    pipe = next(((name, one) for name, one in named[READ] if Path(one).is_fifo() or Path(one).is_socket()), None)
+    if pipe is not None:  # nobody may ever write into it
+        from ..errors import InputError
+
+        remedy = "name a regular file, or give - for predictions and pipe CSV or JSONL to standard input"
+        raise InputError(f"a regular file as {pipe[0]}", got="a pipe or device", file=pipe[1], remedy=remedy)
     writes: dict[str, str] = {}
     for name, path in named[WRITTEN]:
         if path != "-":  # an option that is given again goes by its path, too

@@ -74,6 +74,7 @@ class Store(ABC):
         try:
             with self.session(write=True) as session:
                 older = 0 < self._version(session) < VERSION
+                self.check_whole(session, every_page=True)
                 self._renew(session)
                 if older:
                     return  # and that stays: what older runs raised is read before the new one is added
@@ -142,7 +143,11 @@ class Store(ABC):
                     remedy="the next `oodometer estimate --store` brings it up to date",
                     file=self.name,
                 )
+            self.check_whole(session)
             yield session
+
+    def check_whole(self, session: Session, every_page: bool = False) -> None:  # noqa: B027 - servers do it themselves
+        """Raise `InputError` for a store whose runs could not be read again; one without tables is whole."""
 
     def _version(self, session: Session) -> int:
         """The schema that is there, 0 for none; `InputError` for one from the future."""
@@ -150,7 +155,9 @@ class Store(ABC):
             self.check_foreign(session)
             return 0
         found = session.rows("SELECT version FROM oodometer_store")
-        version = int(found[0][0]) if found else 0
+        version = found[0][0] if len(found) == 1 else f"{len(found)} of them"
+        if type(version) is not int or version < 0:
+            raise self.damaged(f"version {version!r}")
         if version > VERSION:
             raise InputError(
                 f"a store of schema {VERSION}, the newest that this release knows",
@@ -159,6 +166,11 @@ class Store(ABC):
                 file=self.name,
             )
         return version
+
+    def damaged(self, what: str) -> InputError:
+        """The error about a store that something else has changed."""
+        remedy = "take a copy from before, or choose another path"
+        return InputError("a store of past runs", got=f"a damaged one ({what})", remedy=remedy, file=self.name)
 
     def _renew(self, session: Session) -> None:
         """Bring the tables to the present schema."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, final
@@ -79,16 +80,23 @@ class PostgresStore(Store):
 
     def _connected(self, psycopg: Any) -> Any:
         """A new connection; poolers need statements that are not prepared."""
+        place = re.split(r"\?(?=[A-Za-z_]+=)", self._address.partition("://")[2])[0]
+        if place.count("@") > 1 or "@" in place.partition("/")[2] or re.search(r"[?#\s]", place):
+            raise self._misread()  # libpq would take a part of the password for the host, and say so
         bounds = {"connect_timeout": round(base.WAIT), "tcp_user_timeout": round(1000 * base.WAIT)}
         try:
             asked = parse_qs(urlsplit(self._address).query)
             bounds = {name: value for name, value in bounds.items() if name not in asked}
             return psycopg.connect(self._address, prepare_threshold=None, application_name="oodometer", **bounds)
         except (psycopg.ProgrammingError, UnicodeError, ValueError):  # what it says may quote a password
-            raise UsageError(
-                f"the store: expected an address such as postgresql://user@host:5432/database, got {self.name}; "
-                "signs such as @, / and % in a name are written %40, %2F and %25"
-            ) from None
+            raise self._misread() from None
+
+    def _misread(self) -> UsageError:
+        shown = re.sub(r"://([^:/?@\s]*).*", r"://\1:***", self._address, flags=re.DOTALL)
+        return UsageError(
+            f"the store: expected an address such as postgresql://user@host:5432/database, got {shown}; signs such as @, "
+            "/, ?, # and % in a name or password are written %40, %2F, %3F, %23 and %25"
+        )
 
     def _told(self, psycopg: Any, error: Any) -> InputError:
         """An error of PostgreSQL in our words."""

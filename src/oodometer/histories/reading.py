@@ -55,7 +55,10 @@ def kept_result(store: Store, number: int) -> dict[str, Any]:
         )  # fmt: skip
         if not found:
             raise UsageError(f"{store.name} has no run {number}; `oodometer history` lists the runs with their numbers")
-    result: dict[str, Any] = json.loads(found[0][0])
+    try:
+        result: dict[str, Any] = json.loads(found[0][0])
+    except (ValueError, TypeError, RecursionError):
+        raise store.damaged(f"the result of run {number}") from None
     return result
 
 

@@ -11,11 +11,22 @@ from typing import Any, final
 from urllib.parse import quote
 
 from ..errors import InputError
+from ..store.atomic import refuse_links_of_others
 from . import base
 from .base import Session, Store
 from .record import Cell
+from .schema import TABLES
 
 __all__ = ["SqliteStore"]
+
+# by the type of a column: what no cell of it may be
+_NOT = {
+    "BIGINT": "typeof(?) NOT IN ('integer', 'null')",
+    "DOUBLE PRECISION": "typeof(?) NOT IN ('real', 'integer', 'null')",
+    "TEXT": "typeof(?) NOT IN ('text', 'null')",
+    "TIMESTAMPTZ": "? IS NOT NULL AND (typeof(?) <> 'text' OR julianday(?) IS NULL)",
+    "JSON": "CASE WHEN json_valid(?) THEN json_type(?) ELSE '' END <> 'object'",
+}
 
 
 @final
@@ -60,6 +71,10 @@ class SqliteStore(Store):
         mode = "rwc" if write else "rw" if self._may_write() else "ro"
         if self._path.is_dir():
             raise self._error("a folder", "name a file in it, such as runs.sqlite")
+        if self._path.exists() and not self._path.is_file():
+            raise self._error("a pipe or device", "name a file, such as runs.sqlite")
+        if write:
+            refuse_links_of_others(self._path)
         if not write and not self._path.exists():
             raise self._error("no such file", "check the path; `oodometer estimate --store` makes a store")
         try:
@@ -87,6 +102,21 @@ class SqliteStore(Store):
         other = session.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name LIMIT 1")
         if other:
             raise self._error(f"a database of another program (table {other[0][0]})", "choose another path")
+
+    def check_whole(self, session: Session, every_page: bool = False) -> None:
+        """Cells are what their columns hold: SQLite itself takes anything anywhere; no page is damaged."""
+        for table in TABLES:
+            for _, name, kind, *_ in session.rows(f"PRAGMA table_info({table})"):
+                bad = _NOT[kind].replace("?", name)
+                if name == "id":
+                    bad = f"{bad} OR id NOT BETWEEN 1 AND {2**62}"
+                found = (
+                    session.rows(f"SELECT rowid, {name} FROM {table} WHERE {bad} LIMIT 1") if name != "result" else []
+                )
+                if found:
+                    raise self.damaged(f"{table}, row {found[0][0]}: {name} is {str(found[0][1])[:60]!r}")
+        if every_page and (said := session.rows("PRAGMA quick_check(1)")[0][0]) != "ok":
+            raise self.damaged(" ".join(str(said).split())[:160])
 
     def is_new(self) -> bool:
         """Whether the file is yet to be made, in a folder that lets it."""

@@ -111,9 +111,17 @@ def _page(found: Any, told: Mapping[str, Any]) -> str:
 
 def _write_table(form: str, table: Any, file: Any) -> None:
     if form == "csv":
+        import pyarrow as pa
         from pyarrow import csv
 
-        csv.write_csv(table, file)
+        from ..store.spreadsheets import guarded
+
+        def safe(column: Any) -> Any:
+            if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+                return column
+            return pa.array([None if cell is None else guarded(cell) for cell in column.to_pylist()], column.type)
+
+        csv.write_csv(pa.table(list(map(safe, table.columns)), names=list(map(guarded, table.column_names))), file)
     else:
         from pyarrow import parquet
 

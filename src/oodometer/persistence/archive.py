@@ -82,6 +82,8 @@ class Archive:
     def open(cls, path: str | PathLike[str]) -> Self:
         """Read the file; `InputError` where that is impossible."""
         try:
+            if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+                raise OSError(0, "a pipe or device")  # which may never end
             return cls(str(path), Path(path).read_bytes())
         except (OSError, ValueError) as error:
             said = getattr(error, "strerror", None) or str(error)

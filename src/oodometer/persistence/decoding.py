@@ -29,6 +29,10 @@ _FAULTS = (
 )
 
 
+_MOST_BLANK = 1 << 16
+_TIMES, _MORE = 16, 64 << 20  # arrays that are alike are kept once: bytes that may be made of those that are there
+
+
 class Damaged(ValueError):
     """What a file holds is not what `Encoder` writes."""
 
@@ -64,6 +68,8 @@ def read_array(content: bytes) -> Array:
     start, size = file.tell(), math.prod(shape)
     if min(shape, default=0) < 0 or size * dtype.itemsize != len(content) - start:
         raise Damaged("an array of another length")
+    if not dtype.itemsize and size > _MOST_BLANK:  # empty texts, of which numpy makes some with a letter each
+        raise Damaged(f"an array of {size} empty texts")
     flat = np.frombuffer(content, dtype, size, start) if size * dtype.itemsize else np.empty(size, dtype)
     return flat.copy().reshape(shape, order="F" if fortran else "C")
 
@@ -72,6 +78,7 @@ class _Decoder:
     def __init__(self, arrays: Sequence[bytes]) -> None:
         self._arrays = arrays
         self._seen: list[Any] = []
+        self._left = _MORE + _TIMES * sum(map(len, arrays))
         self._made: dict[str, Callable[[dict[str, Any]], Any]] = {
             "tuple": lambda told: tuple(self._entries(told)),
             "set": lambda told: set(self._entries(told)),
@@ -106,10 +113,17 @@ class _Decoder:
         return value
 
     def _array(self, told: dict[str, Any]) -> Array:
-        return read_array(self._arrays[_place(told["v"])])
+        place = _place(told["v"])
+        self._left -= len(self._arrays[place])
+        if self._left < 0:  # one array that is named a thousand times would fill the memory
+            raise Damaged(f"array {place} too often")
+        return read_array(self._arrays[place])
 
     def _objects(self, told: dict[str, Any]) -> Any:
-        out = np.empty(math.prod(map(_place, told["s"])), dtype=object)
+        size = math.prod(map(_place, told["s"]))
+        if type(told["v"]) is not list or len(told["v"]) != size:
+            raise Damaged(f"{size} objects, of which there are others")
+        out = np.empty(size, dtype=object)
         self._seen.append(None)
         number = len(self._seen) - 1
         out[:] = self._entries(told)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -60,6 +61,9 @@ def write_report(result: Mapping[str, Any] | Found, path: str | os.PathLike[str]
         write_result(path, page)
 
 
+_ADDRESSES = 1 << 37
+
+
 def inputs_of(result: Mapping[str, Any]) -> list[Any]:
     """Names of the files that a result was made from, as far as it tells."""
     several = result.get("files")
@@ -99,7 +103,14 @@ def render_figures(title: str, rows: Sequence[Sequence[Figure]], *, lead: str = 
 
 def _filled(template: str, figures: Mapping[str, Figure], **words: Any) -> str:
     """A template with its words, its charts and all that draws them."""
-    specs, style_of_charts = _specs(figures)
+    drawn = figures if may_draw() else {}
+    if len(drawn) < len(figures):
+        warnings.warn(
+            "the page has no charts: the library that draws them ends a process whose memory is limited "
+            "(ulimit -v unlimited lifts that); its tables and all other output are there",
+            stacklevel=2,
+        )
+    specs, style_of_charts = _specs(drawn)
     page: str = (
         _environment()
         .get_template(f"{template}.html.j2")
@@ -109,14 +120,27 @@ def _filled(template: str, figures: Mapping[str, Figure], **words: Any) -> str:
             chart_style=style_of_charts,
             style=Markup(_asset("style.css")),
             script=Markup(_asset("charts.js")),
-            runtime=Markup(runtime()) if figures else "",
+            runtime=Markup(runtime()) if drawn else "",
             **words,
         )
     )
     script = f"<script>\n{_asset('tables.js')}\n</script>" if 'class="scroll"' in page else ""
     page = page.replace("<!-- tables -->", script, 1)
+    if not drawn:
+        page = page.replace("The chart needs scripts.", "The chart was not drawn: memory was limited.")
+        page = page.replace("<noscript>", "<p>").replace("</noscript>", "</p>")
     # Half a character, which JSON may hold, cannot be written as UTF-8.
     return page.strip().encode("utf-8", "replace").decode("utf-8") + "\n"
+
+
+def may_draw() -> bool:
+    """Whether charts can be compiled here: V8 reserves 64 GB of addresses at once, and dies where it may not."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return True
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return limit == resource.RLIM_INFINITY or limit >= _ADDRESSES
 
 
 def check_report_libraries() -> None:

@@ -22,6 +22,7 @@ __all__ = [
     "Content",
     "open_unfollowed",
     "refuse_clashes",
+    "refuse_links_of_others",
     "together",
     "when_written",
     "whole_folder",
@@ -97,8 +98,7 @@ def write_result(path: str | os.PathLike[str], content: Content) -> Path:
     """
     waiting = _waiting.get()
     target = Path(os.path.realpath(path))
-    if os.path.islink(path) and hasattr(os, "geteuid") and os.lstat(path).st_uid not in (os.geteuid(), 0):
-        raise _is_link(path)
+    refuse_links_of_others(path)
     if waiting is None or _is_device(target):
         return write_atomic(target, content)
     temporary = _beside(target)
@@ -265,6 +265,12 @@ def _write_new(temporary: Path, target: Path, content: Content) -> None:
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     with os.fdopen(descriptor, "wb") as file:
         _fill(file, content)
+
+
+def refuse_links_of_others(path: str | os.PathLike[str]) -> None:
+    """Raise `UsageError` where the name of an output is a link that another user put there."""
+    if os.path.islink(path) and hasattr(os, "geteuid") and os.lstat(path).st_uid not in (os.geteuid(), 0):
+        raise _is_link(path)
 
 
 def _is_link(path: str | os.PathLike[str]) -> UsageError:

@@ -14,6 +14,7 @@ from ...errors import UsageError, WorkError
 from ...results.stressing import METRICS, Spread, StressTest
 from ...store import together, write_result
 from ...store.artifact_cache import checksum, read_artifact, write_artifact
+from ...store.spreadsheets import guarded
 from .options import StressOptions
 
 __all__ = ["claim", "write_results"]
@@ -68,7 +69,7 @@ def write_results(home: Path, found: StressTest) -> None:
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
         table.writerow(_heads())
-        table.writerows(_rows(found))
+        table.writerows([guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in _rows(found))
         write_result(home / "stress.csv", text.getvalue())
 
 
