@@ -94,8 +94,8 @@ class PostgresStore(Store):
     def _misread(self) -> UsageError:
         shown = re.sub(r"://([^:/?@\s]*).*", r"://\1:***", self._address, flags=re.DOTALL)
         return UsageError(
-            f"the store: expected an address such as postgresql://user@host:5432/database, got {shown}; signs such as @, "
-            "/, ?, # and % in a name or password are written %40, %2F, %3F, %23 and %25"
+            f"the store: expected an address such as postgresql://user@host:5432/database, got {shown}; signs such as "
+            "@, /, ?, # and % in a name or password are written %40, %2F, %3F, %23 and %25"
         )
 
     def _told(self, psycopg: Any, error: Any) -> InputError:
