@@ -117,6 +117,13 @@ def test_confidence_is_of_the_option_and_not_of_the_reasoning_before_it(tmp_path
     target = read_predictions(path)
     assert oodometer.estimate(target, target, methods=["ac"])["ac"].value > 0.3
     log = json.loads(reasoned(tmp_path).read_text())
+    for one in log["samples"]:  # reasoning that stands apart from the text of the message
+        message = one["output"]["choices"][0]["message"]
+        message["content"] = [
+            {"type": "reasoning", "reasoning": "w"},
+            {"type": "text", "text": message["content"][-9:]},
+        ]
+    assert read(put(tmp_path, log)).record.confidence.tolist() == plain.confidence.tolist()
     for one in log["samples"]:
         one["output"]["choices"][0]["logprobs"]["content"][-1]["top_logprobs"] = []
     record = read(put(tmp_path, log)).record

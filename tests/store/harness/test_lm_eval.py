@@ -214,6 +214,13 @@ def test_filters_without_a_name_are_counted(tmp_path: Path) -> None:
     assert read(put(tmp_path, rows[:3]), filter="none").record.verdicts.tolist() == verdicts[0]
 
 
+def test_an_answer_that_no_filter_found_counts_as_the_metric_has_it(tmp_path: Path) -> None:
+    rows = [written(i, text, exact_match=float(text == "4")) for i, text in enumerate(("4", None, "[invalid]"))]
+    record = read(put(tmp_path, rows)).record
+    assert record.verdicts.tolist() == [1, 0, 0]
+    assert record.output.tolist() == ["4", "", "[invalid]"]
+
+
 def test_a_metric_that_is_0_or_1_by_chance_is_not_taken(tmp_path: Path) -> None:
     rows = [written(i, "x", **{"pass@1": share, "pass@5": float(share > 0)}) for i, share in enumerate((0.2, 0.0, 1.0))]
     said = refused(put(tmp_path, rows))

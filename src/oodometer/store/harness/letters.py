@@ -25,17 +25,19 @@ def letter_scores(
     """Log-probabilities of A, B, ... at the last token that is the answer; None where the log lacks one of them.
 
     Spellings of a letter (``A`` and `` A``) are one option, of the sum of their probabilities. Where the tokens do not
-    spell the output, it was rewritten after the model gave it (options put back in order), and the letters with it.
+    end with the output, it was rewritten after the model gave it (options put back in order), and the letters with it;
+    reasoning may come before it.
 
     >>> top = [{"token": "A", "logprob": -0.2}, {"token": " B", "logprob": -1.8}]
     >>> letter_scores([{"token": "A", "logprob": -0.2, "top_logprobs": top}], "A", ["yes", "no"], "B", "A")
     LetterScores(scores=[-0.2, -1.8], prediction=0, label=1)
     """
-    if len(choices) < 2 or not tokens or "".join(str(one.get("token")) for one in tokens).strip() != output.strip():
+    spelt = "".join(str(one.get("token")) for one in tokens or ()).strip()
+    if len(choices) < 2 or not output.strip() or not spelt.endswith(output.strip()):
         return None
     import numpy as np
 
-    for one in reversed(tokens):
+    for one in reversed(tokens or ()):
         said = _position(one.get("token"), len(choices))
         if said is None or (answer is not None and _position(answer, len(choices)) != said):
             continue

@@ -109,6 +109,8 @@ def _responses(sample: Mapping[str, Any], file: str, row: int) -> list[Any]:
         found = sample.get("resps")
         if isinstance(found, list):
             found = [one[0] if isinstance(one, list) and one else None for one in found]
+    if found == [None] and sample.get("filtered_resps"):  # the filter found no answer in the text: it is an empty one
+        return [""]
     if not isinstance(found, list) or not found or any(one is None for one in found):
         raise InputError(
             "the model's answers (filtered_resps or resps)",
