@@ -16,7 +16,6 @@ from ..fields import FIELDS
 from ..predictions import Predictions
 from .axes import Axes
 from .base import Source
-from .harness.open import refuse_logs
 from .memory import RecordSource, realigned
 from .opening import open_all
 from .reader_source import ReaderSource
@@ -63,6 +62,8 @@ def open_predictions(
         reader, stamp = open_all(path, {*(mapping or {}), *extra, *(one.column for one in early)}, format, early)
         return ReaderSource.over(reader, _wanted(classes, axes), mapping, extra, stamp=stamp, where=conditions)
     except InputError:
+        from .harness.open import refuse_logs  # only here: reading of logs is not loaded for every file
+
         refuse_logs(path)
         raise
 

@@ -147,6 +147,14 @@ def test_an_empty_answer_is_not_the_surest(tmp_path: Path) -> None:
     assert sequence_probability(record.token_logprobs).tolist().count(0) == 1
 
 
+def test_a_list_without_tokens_beside_a_text_is_no_log_probability(tmp_path: Path) -> None:
+    log = given(SUMS)
+    for one in log["samples"]:
+        one["output"]["choices"][0]["logprobs"]["content"] = []
+    record = read(put(tmp_path, log), metric="match").record
+    assert record.confidence is record.token_logprobs is None
+
+
 def test_several_scorers_are_listed_even_if_some_samples_lack_one(tmp_path: Path) -> None:
     """Quality is graded, the format is 0 or 1: that is no reason to take it."""
     log = given(SUMS)

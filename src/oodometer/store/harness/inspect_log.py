@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
 from typing import Any
 
 from ...errors import InputError
+from ..bounds import check_unpacked
 from ..files import translated
 from .base import Answers, LogOptions
 from .json_rows import read_json
-from .letters import answer_probability, letter_scores
 from .metric import choose_metric
-from .zip_members import ZipMembers
 
 __all__ = ["read_inspect"]
 
@@ -78,7 +82,7 @@ def _fill(scored: Sequence[_Sample], options: LogOptions, out: Answers, repeated
     if options.keep_input:
         out.columns["input"] = [one.input for one in scored]
     scorer = metric.name.partition("/")[0]
-    found = [letter_scores(one.tokens, one.output, one.choices, one.target, one.answers.get(scorer)) for one in scored]
+    found = [_letter_scores(one.tokens, one.output, one.choices, one.target, one.answers.get(scorer)) for one in scored]
     whole = [one for one in found if one is not None]
     if len(whole) == len(found):
         out.columns["candidate_scores"] = [one.scores for one in whole]
@@ -88,9 +92,8 @@ def _fill(scored: Sequence[_Sample], options: LogOptions, out: Answers, repeated
     if all(one.tokens is not None for one in scored):
         out.columns["token_logprobs"] = [[min(token["logprob"], 0.0) for token in one.tokens or ()] for one in scored]
         if len(whole) < len(found):
-            out.columns["confidence"] = [
-                answer_probability(one.tokens or (), one.answers.get(scorer)) for one in scored
-            ]
+            probable = [_answer_probability(one.tokens or (), one.answers.get(scorer)) for one in scored]
+            out.columns["confidence"] = probable
     elif any(one.tokens for one in scored):
         without = [one for one in scored if one.tokens is None]
         out.warnings.append(
@@ -122,7 +125,8 @@ class _Sample:
         self.choices: list[str] = list(map(str, options)) if isinstance(options, list) else []
         self.target = sample.get("target")
         self.input = _prompt(sample.get("input"), self.choices, attached)
-        self.tokens = _logprobs(choice.get("logprobs"), file, row) if self.scores else None
+        tokens = _logprobs(choice.get("logprobs"), file, row) if self.scores else None
+        self.tokens = tokens or (None if self.output.strip() else tokens)  # none of an answer that is empty
 
     def name(self, repeated: bool) -> str:
         """The id, with the epoch where there are several."""
@@ -137,7 +141,7 @@ def _samples(file: str) -> tuple[Mapping[str, Any], Iterator[Any]]:
         header = _mapping(read_json(file))
         samples = header.get("samples")
         return header, iter(samples if isinstance(samples, list) else [])
-    with ZipMembers(file) as members:
+    with _ZipMembers(file) as members:
         names = members.names
         first = next((one for one in ("header.json", "_journal/start.json") if one in names), None)
         found = {} if first is None else _mapping(_parsed(members.read(first), file))
@@ -145,7 +149,7 @@ def _samples(file: str) -> tuple[Mapping[str, Any], Iterator[Any]]:
 
 
 def _members(file: str) -> Iterator[Any]:
-    with ZipMembers(file) as members:
+    with _ZipMembers(file) as members:
         for name in members.names:
             if name.startswith("samples/") and name.endswith(".json"):
                 yield _parsed(members.read(name), file)
@@ -246,3 +250,133 @@ def _check_names(held: Sequence[_Sample], file: str) -> None:
                 remedy="keep one of them",
             )
         first[key] = one.row
+
+
+@dataclass(frozen=True)
+class _LetterScores:
+    """Scores of the options, position of the answer, position of the right one (None where it is not one letter)."""
+
+    scores: list[float]
+    prediction: int
+    label: int | None
+
+
+def _letter_scores(
+    tokens: Sequence[Mapping[str, Any]] | None, output: str, choices: Sequence[str], target: Any, answer: str | None
+) -> _LetterScores | None:
+    """Log-probabilities of A, B, ... at the last token that is the answer; None where the log lacks one of them.
+
+    Spellings of a letter (``A`` and `` A``) are one option, of the sum of their probabilities. Where the tokens do not
+    end with the output, it was rewritten after the model gave it (options put back in order), and the letters with it;
+    reasoning may come before it.
+
+    >>> top = [{"token": "A", "logprob": -0.2}, {"token": " B", "logprob": -1.8}]
+    >>> _letter_scores([{"token": "A", "logprob": -0.2, "top_logprobs": top}], "A", ["yes", "no"], "B", "A")
+    _LetterScores(scores=[-0.2, -1.8], prediction=0, label=1)
+    """
+    spelt = "".join(str(one.get("token")) for one in tokens or ()).strip()
+    if len(choices) < 2 or not output.strip() or not spelt.endswith(output.strip()):
+        return None
+    import numpy as np
+
+    for one in reversed(tokens or ()):
+        said = _letter_place(one.get("token"), len(choices))
+        if said is None or (answer is not None and _letter_place(answer, len(choices)) != said):
+            continue
+        found: dict[int, float] = {}
+        for other in one.get("top_logprobs") or []:
+            place, value = _letter_place(other.get("token"), len(choices)), other.get("logprob")
+            if place is not None and isinstance(value, (int, float)) and value - value == 0:
+                found[place] = float(np.logaddexp(found[place], value)) if place in found else float(value)
+        if len(found) < len(choices):
+            return None
+        targets = target if isinstance(target, list) else [target]
+        right = _letter_place(targets[0], len(choices)) if len(targets) == 1 else None
+        return _LetterScores([found[i] for i in range(len(choices))], said, right)
+    return None
+
+
+def _answer_probability(tokens: Sequence[Mapping[str, Any]], answer: str | None) -> float:
+    """Probability of the tokens that say what the scorer took for the answer, the last time it stands in the output.
+
+    What comes before, such as reasoning, has a probability that falls with its length and tells nothing of the answer.
+    It is that of all tokens where no answer is known or none is found, and 0 where nothing was said.
+
+    >>> tokens = [{"token": "Hm: ", "logprob": -9.0}, {"token": "4", "logprob": 0.0}, {"token": "2", "logprob": 0.0}]
+    >>> _answer_probability(tokens, "42"), round(_answer_probability(tokens, None), 4), _answer_probability([], "")
+    (1.0, 0.0001, 0.0)
+    """
+    texts = [str(one.get("token")) for one in tokens]
+    start = "".join(texts).rfind(answer.strip()) if answer and answer.strip() else -1
+    stop = start + len(answer.strip()) if answer else 0
+    total, at = 0.0, 0
+    for one, text in zip(tokens, texts, strict=True):
+        if start < 0 or (at < stop and at + len(text) > start):
+            total += min(one["logprob"], 0.0)
+        at += len(text)
+    return math.exp(total) if tokens else 0.0
+
+
+def _letter_place(letter: Any, count: int) -> int | None:
+    """Position of the option that a letter names."""
+    text = letter.strip() if isinstance(letter, str) else ""
+    place = ord(text) - ord("A") if len(text) == 1 else -1
+    return place if 0 <= place < count else None
+
+
+_ZSTANDARD = 93  # the number of the method in the zip format; the standard library reads it from Python 3.14 on
+_LOCAL = 30  # bytes of a member's own header, before its name and its extra field
+
+
+class _ZipMembers:
+    """A zip archive, read member by member; of a name that is there twice the last one counts.
+
+    Raises `InputError` for an archive or a member that is cut off or damaged.
+    """
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        with translated(file, "zip"):
+            self._zip = zipfile.ZipFile(file)
+            self._members = {one.filename: one for one in self._zip.infolist()}
+
+    def __enter__(self) -> _ZipMembers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._zip.close()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the members in their order."""
+        return tuple(self._members)
+
+    def read(self, name: str) -> bytes:
+        """The bytes of a member, checked against their checksum."""
+        member = self._members[name]
+        check_unpacked(member.compress_size, member.file_size, self.file)
+        with translated(self.file, "zip"):
+            if member.compress_type != _ZSTANDARD:
+                return self._zip.read(member)
+            content = _unpacked(self._packed(member), member.file_size)
+            if len(content) != member.file_size or zlib.crc32(content) != member.CRC:
+                raise ValueError(f"{name} has another checksum than the archive says")
+            return content
+
+    def _packed(self, member: zipfile.ZipInfo) -> bytes:
+        with open(self.file, "rb") as stream:
+            stream.seek(member.header_offset)
+            header = stream.read(_LOCAL)
+            more = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+            stream.seek(more, 1)
+            return stream.read(member.compress_size)
+
+
+def _unpacked(content: bytes, size: int) -> bytes:
+    import pyarrow as pa
+
+    with pa.CompressedInputStream(pa.BufferReader(content), "zstd") as stream:
+        found: Any = stream.read(size + 1)  # no more than was promised
+    return bytes(found)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import math
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ...errors import InputError
 from .base import Answers, LogOptions
-from .choices import Choice, chosen
 from .json_rows import json_rows
-from .metric import choose_metric, described
+from .metric import Metric, choose_metric, described
 
 __all__ = ["read_samples"]
 
@@ -42,7 +43,7 @@ class _Rows:
 
     numbers: list[int] = field(default_factory=list)  # of the rows in the file, from 1
     ids: list[str] = field(default_factory=list)
-    choices: list[Choice] = field(default_factory=list)
+    choices: list[_Choice] = field(default_factory=list)
     outputs: list[str | None] = field(default_factory=list)  # None where one continuation was scored
     prompts: list[str] = field(default_factory=list)
     metrics: dict[str, list[Any]] = field(default_factory=dict)
@@ -96,7 +97,7 @@ def read_samples(file: str, options: LogOptions) -> Answers:
             others = described({name: values for name, values in rows.metrics.items() if name != metric.name})
             out.warnings.append(f"{file}: {metric} says what is right; the log also has {others}: --metric NAME")
     if rows.choices:
-        chosen(rows.choices, metric, out)
+        _chosen(rows.choices, metric, out)
     elif rows.outputs[0] is not None:
         out.columns["output"] = list(rows.outputs)
     return out
@@ -153,7 +154,7 @@ def _keep(
     if len(answers) > 1:
         scores = [_log_likelihood(one[0], file, row) for one in answers]
         pairs = [(_text(one[0]), _text(one[1])) for one in requests if len(one) > 1]
-        rows.choices.append(Choice(row, scores, pairs if len(pairs) == len(scores) else [], sample.get("target")))
+        rows.choices.append(_Choice(row, scores, pairs if len(pairs) == len(scores) else [], sample.get("target")))
     else:
         rows.outputs.append(None if _is_scored(answers[0]) else _written(answers[0]))
     named = sample.get("metrics")
@@ -219,3 +220,243 @@ def _of_filter(by_filter: Mapping[str, _Rows], wanted: str | None, file: str) ->
         remedy=f"the answers went through {len(by_filter)} filters{unnamed}: name one, "
         + " or ".join(f"`--filter {shlex.quote(name)}`" for name in by_filter),
     )
+
+
+# Metrics that ask whether the best option is the right one; they differ in what makes an option the best.
+_BY_SCORE = ("acc", "acc_norm", "acc_bytes", "acc_mutual_info")
+_FAR = 1000.0  # behind all others: exp(-1000) is 0
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """One question: its row in the file, a log-likelihood for each request, (prompt, option) of each, the target."""
+
+    row: int
+    scores: list[float]
+    pairs: list[tuple[str, str]]
+    target: Any
+
+    @property
+    def options(self) -> list[str]:
+        """Texts of the options, none where they are all the same (then it is the prompts that differ)."""
+        texts = [option.strip() for _, option in self.pairs]
+        return texts if len(set(texts)) > 1 else []
+
+
+Reading = Callable[[_Choice, int], "set[int] | None"]
+
+
+def _chosen(choices: Sequence[_Choice], metric: Metric | None, out: Answers) -> None:
+    """Add ``candidate_scores``, and ``label`` where it is known, to the columns that hold the verdicts of the metric.
+
+    The target of a log is a position, a text or a letter, and does not say which. Each way to read it is tried against
+    the log's own metric. Raises `InputError` where none gives the metric in every row.
+    """
+    by_score = metric is not None and metric.least is None and metric.name in _BY_SCORE
+    verdicts: Sequence[bool] | None = out.columns["correct"] if by_score else None
+    scores, golds, picked = _fitting(choices, metric if by_score else None, verdicts, out.file)
+    out.columns["candidate_scores"] = [_finite(one) for one in scores]
+    if any(math.isinf(one) for row in scores for one in row):
+        out.warnings.append(f"{out.file}: options of log-likelihood -inf get a probability of 0")
+    if picked is not None:
+        out.columns["prediction"] = picked
+        right = sum(_best(row) in gold for row, gold in zip(scores, golds or (), strict=True)) / len(scores)
+        out.warnings.append(
+            f"{out.file}: this release of the harness took options with and without the prompt for one another; "
+            f"{metric} is its own verdict, by the log-likelihoods it would be {right:.4g}"
+        )
+    if golds is None and verdicts is not None and all(len(one) == 2 for one in scores):
+        golds = [{_best(s) if right else 1 - _best(s)} for s, right in zip(scores, verdicts, strict=True)]
+    if golds is None and metric is None:
+        raise InputError(
+            "the right option, or a metric",
+            got=repr(choices[0].target)[:40],
+            file=out.file,
+            row=choices[0].row,
+            column="target",
+            remedy="a log without both does not say what is right",
+        )
+    unchecked = metric is not None and not by_score  # the target may be one of several right options
+    if golds is not None and not unchecked and all(len(one) == 1 for one in golds):
+        out.columns["label"] = [next(iter(one)) for one in golds]
+        out.label_decides = picked is None
+
+
+def _finite(scores: Sequence[float]) -> list[float]:
+    """Scores with infinite ones as finite ones, so far from the others that the probability is 0, or 1."""
+    known = [one for one in scores if math.isfinite(one)] or [0.0]
+    return [min(max(one, min(known) - _FAR), max(known) + _FAR) for one in scores]
+
+
+def _fitting(
+    choices: Sequence[_Choice], metric: Metric | None, verdicts: Sequence[bool] | None, file: str
+) -> tuple[list[list[float]], list[set[int]] | None, list[int] | None]:
+    """Scores, and the right options of each row, that give the verdicts; no right options where none can be read.
+
+    Also which options were picked, where that is not the best one.
+    """
+    ways = _scores(choices, "acc" if metric is None else metric.name, file)
+    count = [len(one) for one in ways[0]]
+    readings = [
+        g for g in (_read_all(choices, count, way) for way in (_by_position, _by_text, _by_letter)) if g is not None
+    ]
+    if not readings:
+        _refuse_outside(choices, count, file)
+        return ways[0], None, None
+    if verdicts is None or metric is None:
+        return ways[0], readings[0] if all(one == readings[0] for one in readings) else None, None
+    wrong: tuple[int, set[int], int] | None = None
+    picks = [(scores, [_best(one) for one in scores], False) for scores in ways]
+    if all(map(_split, choices)):
+        picks.append((ways[0], [_best(_mixed_up(one, metric.name)) for one in choices], True))
+    for scores, best, mixed in picks:
+        for golds in readings:
+            agrees = [(b in g) == v for b, g, v in zip(best, golds, verdicts, strict=True)]
+            if all(agrees):
+                only = mixed or _only(golds, readings, best, verdicts)
+                return scores, golds if only else None, best if mixed else None
+            at = agrees.index(False)
+            wrong = wrong or (at, golds[at], best[at])
+    assert wrong is not None
+    at, gold, top = wrong
+    raise InputError(
+        f"{metric.name} to say whether the best option is the target",
+        got=f"{metric.name} {int(verdicts[at])}, the best option {top}, the target {', '.join(map(str, sorted(gold)))}",
+        file=file,
+        row=choices[at].row,
+        remedy="this task defines the metric in its own way; to take its verdicts as they are, "
+        f"`--metric '{metric.name}>=1'`",
+    )
+
+
+def _mixed_up(choice: _Choice, metric: str) -> list[float]:
+    """Scores by which earlier releases picked an option, where each was asked about with and without the prompt.
+
+    All requests with the prompt come first, and they were read as if each was followed by the one without it.
+    """
+    plain, alone = _finite(choice.scores[::2]), _finite(choice.scores[1::2])
+    return plain if metric == "acc" else [a - b for a, b in zip(plain, alone, strict=True)]
+
+
+def _only(
+    golds: list[set[int]], readings: Sequence[list[set[int]]], best: Sequence[int], verdicts: Sequence[bool]
+) -> bool:
+    """Whether no other reading of the targets gives the same verdicts: options such as "2" may be named or counted."""
+    others = [one for one in readings if one != golds]
+    return not any(all((b in g) == v for b, g, v in zip(best, one, verdicts, strict=True)) for one in others)
+
+
+def _scores(choices: Sequence[_Choice], metric: str, file: str) -> list[list[list[float]]]:
+    """Scores by which the metric picks the best option; two ways where the log does not say how long an option is."""
+    split = [_split(one) for one in choices]
+    if metric == "acc_mutual_info":
+        if not all(split):
+            _refuse_lengths(choices[split.index(0)], file, "pairs with and without the prompt")
+        halves = [(_finite(one.scores[:k]), _finite(one.scores[k:])) for one, k in zip(choices, split, strict=True)]
+        return [[[a - b for a, b in zip(*both, strict=True)] for both in halves]]
+    plain = [one.scores[: k or None] for one, k in zip(choices, split, strict=True)]
+    if metric not in ("acc_norm", "acc_bytes"):
+        return [plain]
+    ways = []
+    for stripped in (
+        True,
+        False,
+    ):  # the blank before an option is not counted, where the harness put it there
+        lengths = [
+            _lengths(one, len(s), stripped, metric == "acc_bytes") for one, s in zip(choices, plain, strict=True)
+        ]
+        if all(lengths):
+            ways.append([[s / n for s, n in zip(*row, strict=True)] for row in zip(plain, lengths, strict=True)])
+        elif not stripped and not ways:
+            _refuse_lengths(choices[lengths.index([])], file, "the text of each option")
+    return ways
+
+
+def _split(choice: _Choice) -> int:
+    """Number of options where the second half asks about them without a prompt, else 0."""
+    half = len(choice.pairs) // 2
+    first, second = choice.pairs[:half], choice.pairs[half:]
+    alone = all(not prompt for prompt, _ in second) and any(prompt for prompt, _ in first)
+    same = [option.strip() for _, option in first] == [option.strip() for _, option in second]
+    return half if half > 1 and alone and same else 0
+
+
+def _lengths(choice: _Choice, count: int, stripped: bool, in_bytes: bool) -> list[int]:
+    texts = [option for _, option in choice.pairs[:count]]
+    if stripped and all(text[:1].isspace() for text in texts):
+        texts = [text[1:] for text in texts]
+    found = [len(text.encode()) if in_bytes else len(text) for text in texts]
+    return found if all(found) else []
+
+
+def _refuse_lengths(choice: _Choice, file: str, what: str) -> None:
+    raise InputError(
+        what,
+        got="none in `arguments`",
+        file=file,
+        row=choice.row,
+        remedy="take the plain log-likelihoods: --metric acc",
+    )
+
+
+def _best(scores: Sequence[float]) -> int:
+    """Position of the largest score, the first among ties, as the harness has it."""
+    return max(range(len(scores)), key=scores.__getitem__)
+
+
+def _read_all(choices: Sequence[_Choice], count: Sequence[int], way: Reading) -> list[set[int]] | None:
+    found = [way(one, k) for one, k in zip(choices, count, strict=True)]
+    return [one for one in found if one] if all(found) else None
+
+
+def _targets(target: Any) -> list[Any]:
+    """One target or several: a list may come as its text, "[0, 2]"."""
+    if isinstance(target, str) and target.startswith("[") and target.endswith("]"):
+        try:
+            target = ast.literal_eval(target)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return [target]
+    return list(target) if isinstance(target, list) else [target]
+
+
+def _by_position(choice: _Choice, count: int) -> set[int] | None:
+    found = [_whole(one) for one in _targets(choice.target)]
+    return {i for i in found if i is not None} if all(i is not None and 0 <= i < count for i in found) else None
+
+
+def _whole(target: Any) -> int | None:
+    if isinstance(target, bool):
+        return None
+    try:
+        return int(str(target))
+    except ValueError:
+        return None
+
+
+def _by_text(choice: _Choice, count: int) -> set[int] | None:
+    options = choice.options[:count]
+    wanted = [str(one).strip() for one in _targets(choice.target)]
+    return {options.index(one) for one in wanted} if wanted and all(one in options for one in wanted) else None
+
+
+def _by_letter(choice: _Choice, count: int) -> set[int] | None:
+    wanted = [str(one).strip().strip("().").upper() for one in _targets(choice.target)]
+    found = [ord(one) - ord("A") if len(one) == 1 else -1 for one in wanted]
+    return set(found) if found and all(0 <= i < count for i in found) else None
+
+
+def _refuse_outside(choices: Sequence[_Choice], count: Sequence[int], file: str) -> None:
+    """Say where a position is outside, if targets are positions and options differ by their text."""
+    in_prompts = bool(choices[0].pairs) and not choices[0].options
+    if in_prompts or any(_whole(t) is None for one in choices for t in _targets(one.target)):
+        return
+    for one, k in zip(choices, count, strict=True):
+        if _by_position(one, k) is None and _by_text(one, k) is None:
+            raise InputError(
+                f"a position below {k}, the number of options",
+                got=str(one.target),
+                file=file,
+                row=one.row,
+                column="target",
+                remedy="the harness counts such a row as wrong whatever the model says: remove it",
+            )
