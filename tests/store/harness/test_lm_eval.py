@@ -242,6 +242,10 @@ def test_lists_of_verdicts_and_of_pairs(tmp_path: Path) -> None:
     said = refused(put(tmp_path, rows), metric="each")
     assert "got [True, True] (mean 0.625 of the 8 entries of all rows)" in said
     assert said.endswith("name another: `--metric strict`")
+    assert "each (lists, mean 0.625 of all entries)" in refused(put(tmp_path, rows))
+    said = refused(put(tmp_path, [written(i, "x", acc=1.0, mcc=[0, 1]) for i in range(4)]), metric="mcc")
+    assert "got [0, 1]; the harness works mcc out over all rows at once" in said
+    assert said.endswith("; name another: `--metric acc`")
     said = refused(put(tmp_path, [written(i, "x", f1=["DATE: a", ["per: b"]]) for i in range(2)]))
     assert "works f1 out over all rows at once" in said
     assert "--metric" not in said, "there is no other that could be named"

@@ -78,12 +78,10 @@ class Metric:
             got += f" ({_mean(scores)})"
             remedy = "no row is right or wrong by it: say from where on it counts as right, "
             remedy += f"{_option(self.name, values)}" + (another and f", or {another}")
-        elif all(isinstance(value, (list, tuple, dict)) for value in values):
-            parts = [_score(one) for value in values for one in (value if isinstance(value, (list, tuple)) else ())]
-            known = [part for part in parts if part is not None]
+        elif all(isinstance(value, (list, dict)) for value in values):
             remedy = f"the harness works {self.name} out over all rows at once, and no row is right or wrong by it"
-            if known and None not in parts and _is_plain(known):
-                got += f" (mean {sum(known) / len(known):.4g} of the {len(known)} entries of all rows)"
+            if each := _verdicts_in_lists(values):
+                got += f" (mean {sum(each) / len(each):.4g} of the {len(each)} entries of all rows)"
                 remedy = "a row with several verdicts is neither right nor wrong"
             remedy += f"; {another or 'give the task a metric that is a number for each row, and run it again'}"
         else:
@@ -111,6 +109,12 @@ def _score(value: Any) -> float | None:
     if not isinstance(value, (bool, int, float)) or math.isnan(value):
         return None
     return float(value)
+
+
+def _verdicts_in_lists(values: Sequence[Any]) -> list[Any]:
+    """All entries of lists of true and false; none where some value is another, such as a pair (right, predicted)."""
+    entries = [one for value in values for one in (value if isinstance(value, list) else [None])]
+    return entries if all(isinstance(one, bool) for one in entries) else []
 
 
 def _scale(scores: Sequence[float]) -> tuple[float, float, float]:
@@ -146,7 +150,9 @@ def described(metrics: Mapping[str, Sequence[Any]]) -> str:
     for name, values in metrics.items():
         scores = [_score(value) for value in values if value is not None]
         known = [one for one in scores if one is not None]
-        if not known or len(known) < len(scores):
+        if each := _verdicts_in_lists(values):
+            about = f"lists, mean {sum(each) / len(each):.4g} of all entries"
+        elif not known or len(known) < len(scores):
             about = "no number a row"
         else:
             about = f"0 or 1, mean {sum(known) / len(known):.4g}" if _is_plain(known) else _mean(known)
