@@ -28,7 +28,7 @@ from oodometer.calibrators.binned_map import (
 )
 from oodometer.calibrators.isotonic import class_counts
 from oodometer.errors import NotApplicable
-from oodometer.inference.folds import FOLDS, assign_folds, content_hash, seeded_sample
+from oodometer.inference.folds import FOLDS, content_folds, content_order, seeded_sample
 from oodometer.kernels import LOG_ODDS_BINS
 from oodometer.testing import example_record
 
@@ -113,29 +113,34 @@ def test_folds_are_of_equal_size_and_independent_of_each_other() -> None:
 
 @given(keys=st.lists(st.integers(0, 3), min_size=1, max_size=60), seed=st.integers(0, 9))
 def test_folds_of_rows_spread_equal_rows_evenly(keys: list[int], seed: int) -> None:
-    key = np.array(keys, dtype=np.uint64)
-    fold = assign_folds(key)
+    key = np.array(keys) / 4
+    fold = content_folds(Predictions.from_confidence(key, correct=[1] * len(key)))
     assert np.ptp(np.bincount(fold, minlength=FOLDS)) <= 1
     for value in set(keys):
         assert np.ptp(np.bincount(fold[key == value], minlength=FOLDS)) <= 1
     order = np.random.default_rng(seed).permutation(len(keys))
-    again = assign_folds(key[order])
+    again = content_folds(Predictions.from_confidence(key[order], correct=[1] * len(key)))
     for value in set(keys):
         assert sorted(again[key[order] == value]) == sorted(fold[key == value]), "the order of rows does not matter"
 
 
-def test_content_hash_sees_confidence_and_truth() -> None:
+def test_folds_see_confidence_truth_and_no_last_digits() -> None:
     record = example_record(300)
-    key = content_hash(record)
-    assert len(np.unique(key)) == 300
+    fold = content_folds(record)
     order = np.random.default_rng(0).permutation(300)
-    assert content_hash(record.take(order)).tolist() == key[order].tolist()
-    assert (content_hash(record.without_labels()) != key).all()
+    assert content_folds(record.take(order)).tolist() == fold[order].tolist()
+    assert (content_folds(record.without_labels()) != fold).any()
     for fields in (
         {"confidence": [0.5, 0.6], "correct": [1, 1]},
         {"members": [[0, 1], [1, 1]], "label": [0, 1]},
     ):
-        assert len(np.unique(content_hash(Predictions.from_arrays(**fields)))) == 2
+        assert sorted(content_folds(Predictions.from_arrays(**fields))) == [0, 1]
+    jitter = np.random.default_rng(1).uniform(-1e-14, 1e-14, record.probabilities.shape)
+    moved = Predictions.from_arrays(probabilities=record.probabilities + jitter, label=record.label)
+    assert content_folds(moved).tolist() == fold.tolist()
+    tiny = np.array([[1e-12], [3e-12], [2e-12]])  # equal to six decimals: their order is still their own
+    assert sorted(tiny[content_order(tiny)][:, 0]) == sorted(tiny[:, 0])
+    assert (tiny[content_order(tiny)] == tiny[::-1][content_order(tiny[::-1])]).all()
 
 
 @given(rows=st.integers(1, 200), count=st.integers(0, 250))

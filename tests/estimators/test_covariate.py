@@ -204,8 +204,12 @@ def test_importance_and_pape_cover_under_covariate_shift() -> None:
         held = []
         for seed in range(40):
             reference, target = tilted(2 * seed + 10, 500), tilted(2 * seed + 11, 500, shift=-0.7)
-            found = cls(level=0.9).fit(reference).estimate(target)
+            try:
+                found = cls(level=0.9).fit(reference).estimate(target)
+            except NotApplicable:  # one draw is on the edge of what is refused, and its folds decide
+                continue
             held.append(found.lower <= target.accuracy <= found.upper)
+        assert len(held) >= 38
         assert np.mean(held) >= 0.8, cls.name
 
 

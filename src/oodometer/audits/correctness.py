@@ -11,7 +11,7 @@ from ..arrays import Array
 from ..calibrators.binned_map import BinnedMap, bins_for, count_verdicts, fit_map
 from ..errors import NotApplicable
 from ..estimators.confidence import confidence_bins
-from ..inference.folds import assign_folds, content_hash
+from ..inference.folds import content_folds
 from ..predictions import Predictions
 from ..scores import Score, natural_confidence
 
@@ -54,7 +54,7 @@ class Correctness:
         except NotApplicable:
             return cls(None, np.array([verdicts.mean()]), 0.0)
         cell = confidence_bins(reference, score, 1)
-        half = assign_folds(content_hash(reference)) % 2
+        half = content_folds(reference) % 2
         other = np.empty(len(reference))
         for fold in (0, 1):
             held = half == fold

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import NotApplicable
-from ..inference.folds import FOLDS, assign_folds, content_hash, seeded_sample
+from ..inference.folds import FOLDS, content_folds, seeded_sample
 from ..predictions import Predictions
 from ..registry import create
 from .base import Calibrator, brier
@@ -55,7 +55,7 @@ def choose_calibrator(reference: Predictions, candidates: Sequence[str] = ("temp
         sample = labelled.take(seeded_sample(len(labelled), most))
     assert sample.probabilities is not None
     assert sample.label is not None
-    fold = assign_folds(content_hash(sample))
+    fold = content_folds(sample)
     raw = brier(sample.probabilities.astype(np.float64), sample.label)
     scores = {"none": float(raw.mean())}
     gains = {}

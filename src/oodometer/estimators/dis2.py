@@ -11,6 +11,7 @@ from ..arrays import Array
 from ..errors import NotApplicable, UsageError
 from ..inference.critic_search import fit_critics
 from ..inference.domain_classifier import narrow, standardised
+from ..inference.folds import content_order
 from ..inference.row_sample import RowSample, sample_limit
 from ..intervals import wilson_from_variance
 from ..kernels import mix, one_thread, row_hash
@@ -158,8 +159,7 @@ class DisagreementDiscrepancy(Estimator):
         place = np.argsort(order)
         said = [place[s] for s in said]
         verdicts = parts[0]["verdicts"]
-        first = np.argsort(row_hash(marks[0], said[0], verdicts), kind="stable")
-        second = np.argsort(row_hash(marks[1], said[1]), kind="stable")
+        first, second = content_order(marks[0], said[0], verdicts), content_order(marks[1], said[1])
         x = np.concatenate([inputs[0][first], inputs[1][second]])
         y = np.minimum(np.concatenate([said[0][first], said[1][second]]), _MOST_CLASSES - 1)
         if self._input == "probabilities":

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..kernels import row_hash
 from ..predictions import Predictions
-from .folds import scramble
+from .folds import content_order, scramble
 
 __all__ = ["RowSample", "key_bound", "sample_limit"]
 
@@ -106,9 +105,7 @@ class RowSample:
     @cached_property
     def content_order(self) -> Array:
         """Places of the rows in the order in which they are handed out."""
-        columns = [v for v in self.arrays.values() if v.dtype.kind in "iufb"]
-        order: Array = np.argsort(row_hash(*columns), kind="stable")
-        return order
+        return content_order(*[v for v in self.arrays.values() if v.dtype.kind in "iufb"])
 
 
 def _lowest(batch: Predictions, limit: int) -> tuple[Array, Array]:
