@@ -244,3 +244,14 @@ def test_orders_outside_the_unit_interval_are_refused() -> None:
     metric = create("metric", "disca")
     metric.score = "max_probability"
     assert metric.compute(record).value == pytest.approx(DiscaScore().compute(record).value)
+
+
+@pytest.mark.parametrize("confidence", [[4e-162, 0.5, 0.9], [4e-162] * 5, [4e-162, 1e-200, 0.3, 0.4], [5e-324, 1.0]])
+@pytest.mark.parametrize("right", [(1, 1), (0, 1), (1, 0), (0, 0)])
+def test_confidences_whose_inverse_overflows_are_refused(confidence: list[float], right: tuple[int, int]) -> None:
+    record = Predictions.from_confidence(confidence, correct=[right[i % 2] for i in range(len(confidence))])
+    try:
+        found = DiscaScore().compute(record)
+    except NotApplicable:
+        return  # "needs to be above 1e-150"
+    assert np.isfinite([found.value, found.lower, found.upper]).all()

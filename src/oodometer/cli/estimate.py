@@ -131,7 +131,7 @@ def estimate(
                 threshold=threshold,
                 features=features,
                 classes=output.parse_classes(classes),
-                backtest=None if backtest == "none" else backtest,
+                backtest=backtest,
                 assume=assume,
                 prior=prior,
                 metrics=tuple(metric or ()),

@@ -75,7 +75,7 @@ def fit(
             threshold=threshold,
             classes=output.parse_classes(classes),
             features=features,
-            backtest=None if backtest == "none" else backtest,
+            backtest=backtest,
             prior=prior,
             metrics=tuple(metric or ()),
             payoff=payoff,

@@ -21,6 +21,10 @@ HIGH_REACH = 0.08  # points from the value within which nine in ten must have en
 HIGH_RATE = 0.9  # share of public cases that must have ended inside such a band, with their source left out
 WIDEST = 0.5  # of all accuracies: a wider interval is no knowledge
 _LABELS = "a few labels make it narrower (`oodometer audit`)"
+_UNSEEN = (
+    "nothing that outputs show speaks against it, but a fall that leaves no sign in them stays unseen: "
+    "a few labels show it (`oodometer audit`)"
+)
 
 
 def natural_headline(
@@ -108,7 +112,9 @@ def trust_of(prior: NaturalShifts, signs: ShiftSigns, doubt: str) -> tuple[str, 
     if doubt:
         return "low", f"{promise}; {doubt}"
     held = measured is not None and measured[2] >= HIGH_RATE
-    return ("high" if points <= HIGH_REACH and held else "low"), f"{promise}; {_LABELS}"
+    if points <= HIGH_REACH and held:
+        return "high", f"{promise}; {_UNSEEN}"
+    return "low", f"{promise}; {_LABELS}"
 
 
 def doubt_of(signs: ShiftSigns, evidence: Evidence) -> str:

@@ -37,7 +37,7 @@ GRIDS = ("coverage", "samples", "thresholds")
 TOLERANCES = (0.95, 0.90, 0.85, 0.80, 0.75, 0.70, 0.65, 0.60, 0.55)  # those of the paper's Table 2
 WEIGHTS = (1 / 3, 1 / 3, 1 / 3)
 STEPS = 100
-LEAST = 1e-300  # a confidence whose inverse is still a number
+LEAST = 1e-150  # a confidence whose inverse, and its square, are still numbers
 _FLOOR = 0.001  # of confidence; the paper's floor
 
 
@@ -225,7 +225,9 @@ def check_defined(terms: Terms, groups: Groups) -> None:
         raise NotApplicable("needs an ordering in (0, 1], such as a probability; this score leaves it")
     for name, value in (("a", terms.a[0]), ("b", terms.b[0].min())):
         if not value > LEAST:
-            raise NotApplicable(f"1/{name} is undefined: {name}, a confidence, is {value:g}; it needs to be above 0")
+            raise NotApplicable(
+                f"1/{name} is undefined: {name}, a confidence, is {value:g}; it needs to be above {LEAST:g}"
+            )
 
 
 def parts_of(terms: Terms, i: int, tolerance: float, weights: tuple[float, float, float]) -> Disca:

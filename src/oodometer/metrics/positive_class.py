@@ -16,7 +16,7 @@ __all__ = ["AboutClass", "PositiveClassMetric", "about_class", "place_of_class"]
 
 
 def place_of_class(classes: ClassNames, positive: int | str | None) -> int:
-    """Position of the positive one of two classes, found by its name; by default the second.
+    """Position of the positive class, found by its name; by default the second.
 
     Raises `InputError` for a class that there is not.
 
@@ -28,7 +28,7 @@ def place_of_class(classes: ClassNames, positive: int | str | None) -> int:
     names = [str(name) for name in classes]
     if str(positive) not in names:
         raise InputError(
-            f"a positive class among {', '.join(names)}",
+            f"a positive class among {', '.join(names[:10])}{', ...' if len(names) > 10 else ''}",
             got=repr(positive),
             remedy="name one of them, --positive COLUMN=CLASS or --positive =CLASS",
         )

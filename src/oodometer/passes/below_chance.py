@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..errors import InputError
 from ..predictions import Predictions
 from ..results import percent
 
-__all__ = ["FIELDS_NEEDED", "SUSPECT", "below_chance", "confusion", "label_warnings"]
+__all__ = ["FIELDS_NEEDED", "SUSPECT", "below_chance", "check_classes", "check_numbers", "confusion", "label_warnings"]
 
 FIELDS_NEEDED = ("label", "prediction", "probabilities", "members", "correct")
 SUSPECT = 0.5  # accuracy above which nothing is looked for
@@ -25,6 +26,8 @@ _CLEARLY = 0.5  # accuracy that explains itself where the accuracy as it stands 
 _TIMES = 3
 _AS_GOOD = 0.02  # a simpler explanation is preferred if it loses no more
 _MOST_MOVES = 3
+_MANY_NUMBERS = 20  # different labels, up to which whole numbers are taken for classes
+_NEAR, _NEAR_WITH_GAPS = 0.95, 0.5  # rank correlation of label and prediction where they differ
 
 
 def label_warnings(who: str, records: Iterable[Predictions], accuracy: float) -> list[str]:
@@ -46,6 +49,54 @@ def label_warnings(who: str, records: Iterable[Predictions], accuracy: float) ->
         total = counts if total is None else total + counts
     said = None if total is None else below_chance(who, total, classes)
     return [] if said is None else [said]
+
+
+def check_classes(record: Predictions, file: str | None) -> None:
+    """`check_numbers` of a record's labels, where it has no probabilities, which only classes have."""
+    if record.label is None or record.correct is not None or record.has("probabilities") or not record.has_prediction:
+        return
+    known = record.label >= 0
+    check_numbers(record.classes or (), record.label[known], record.predicted[known], None, file)
+
+
+def check_numbers(classes: Sequence[Any], label: Array, predicted: Array, rows: Array | None, file: str | None) -> None:
+    """`InputError` for a regression: many whole numbers, and predictions that miss them by little.
+
+    ``label`` and ``predicted`` are positions in ``classes``, shape (cell,), each of which stands for so many ``rows``
+    (None: one). Where they differ the numbers of classes say nothing about each other; prices and counts do.
+
+    >>> price = np.arange(100)
+    >>> check_numbers(range(1000, 2000, 10), price, np.minimum(price + 1, 99), None, None)
+    Traceback (most recent call last):
+    oodometer.errors.InputError: column label: expected classes, got whole numbers that the predictions miss by ...
+    """
+    if not classes or isinstance(classes[0], str):
+        return
+    names = np.asarray(classes, dtype=np.float64)
+    weight = np.ones(len(label)) if rows is None else rows.astype(np.float64)
+    different = np.unique(label)
+    wrong = label != predicted
+    if len(different) <= _MANY_NUMBERS or weight[wrong].sum() < _LEAST_ROWS:
+        return
+    accuracy = 1 - weight[wrong].sum() / weight.sum()
+    if accuracy >= SUSPECT and len(different) * 10 < weight.sum():
+        return
+    true, guess, w = label[wrong], predicted[wrong], weight[wrong] / weight[wrong].sum()  # positions are ranks
+    true, guess = true - w @ true, guess - w @ guess
+    spread = float(np.sqrt((w @ true**2) * (w @ guess**2)))
+    gaps = np.ptp(names[different]) + 1 >= 2 * len(different)
+    near = float(w @ (true * guess)) / spread if spread > 0 else 0.0
+    if near <= (_NEAR_WITH_GAPS if gaps else _NEAR):
+        return
+    raise InputError(
+        "classes",
+        got=f"whole numbers that the predictions miss by little ({len(different)} different ones, right in "
+        f"{percent(accuracy)} of the rows): a regression, which accuracy does not measure",
+        remedy="write 1 where an error is small enough and 0 elsewhere into a column `correct`, in the place of "
+        "`label` and `prediction`; if they are classes, put a letter before the numbers",
+        file=file,
+        column="label",
+    )
 
 
 def confusion(record: Predictions) -> Array | None:

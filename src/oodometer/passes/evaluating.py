@@ -16,13 +16,14 @@ from ..inference.clusters import Clusters, cluster_keys
 from ..intervals import check_level
 from ..kernels.hash import mix
 from ..metrics import Accuracy, Metric
+from ..metrics.confusion import Confusion
 from ..predictions import FIELDS, Predictions
 from ..registry import create
 from ..results import Interval, Skipped
 from ..results.evaluation import Evaluation, Slice
 from ..store import Source
 from .base import Pass, State
-from .below_chance import FIELDS_NEEDED, label_warnings
+from .below_chance import FIELDS_NEEDED, check_numbers, label_warnings
 from .clustering import GroupedClusters, clusters_said
 from .decisions import decided_warning, rows_decided
 from .folding import Execution
@@ -225,6 +226,9 @@ def finish_evaluation(
             f"{source.name}: column {plan.cluster} holds one value in all rows; give --cluster a column that tells "
             "several groups of dependent rows apart, or leave it out"
         )
+    pairs = whole.get("confusion")
+    if isinstance(pairs, Confusion) and "probabilities" not in source.fields and "logits" not in source.fields:
+        check_numbers(pairs.classes, pairs.truth, pairs.guess, pairs.counts, source.name)
     spread = None
     if clusters is not None:
         groups = [state[key] for key in sorted(key for key in state if key[0] == "cluster")]

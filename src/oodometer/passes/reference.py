@@ -13,6 +13,7 @@ from ..errors import MissingColumnsError
 from ..kernels import cores, pool
 from ..predictions import Predictions
 from ..store import InPlace, Part, RecordSource, Source
+from .below_chance import check_classes
 from .folding import Execution, Progress
 from .reference_parts import gather_parts
 from .reference_sample import (
@@ -61,7 +62,9 @@ def read_reference(
     if isinstance(source, ReferenceSource):
         return source.reference
     found = gather_reference(source, fields, most_rows=most_rows, most_values=most_values, execution=execution)
-    return found.joined()
+    reference = found.joined()
+    check_classes(reference.record, source.name)
+    return reference
 
 
 def gather_reference(

@@ -57,7 +57,7 @@ def positive_column(positive: str | None) -> str | None:
 def positive_class(source: Source, positive: str | None) -> str | int | None:
     """The positive class of a source: as named, else that of its lone column; None stands for the second by name.
 
-    Raises `InputError` where two classes are there and none of them has the name.
+    Raises `InputError` where classes are there and none of them has the name.
     """
     named = _checked_class(positive, source.classes)
     return getattr(source, "lone_class", None) if named is None else named
@@ -74,9 +74,9 @@ def decided_class(classes: Sequence[int | str] | None, positive: str | None) -> 
 
 
 def _checked_class(positive: str | None, classes: Sequence[int | str] | None) -> str | None:
-    """The class that is named; `InputError` where two classes are there and none of them has the name."""
+    """The class that is named; `InputError` where classes are there and none of them has the name."""
     named = _named_class(positive)
-    if named is not None and classes is not None and len(classes) == 2:
+    if named is not None and classes is not None and len(classes) > 1:
         from ..metrics import place_of_class
 
         place_of_class(tuple(classes), named)
@@ -126,6 +126,7 @@ class Opener:
             return [self._fitted(given, classes)]
         first, *others = (self.open(one, classes, where=where) for one in given)
         first = in_name_order(first)
+        _checked_class(self._positive, first.classes)  # whether or not anything else asks for it
         self._axes = axes = first.axes
         for other in others:
             self._axes = self._axes.beside(other.axes)

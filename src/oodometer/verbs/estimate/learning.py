@@ -10,7 +10,7 @@ from ...backtests.run import BacktestOptions, run_backtest
 from ...backtests.trials import LEAST_REFERENCE
 from ...diagnoses import Diagnostician
 from ...estimators import SourceAccuracy
-from ...passes.below_chance import label_warnings
+from ...passes.below_chance import check_classes, label_warnings
 from ...passes.decisions import decisions_said
 from ...passes.fitting import fit_plan, quick_methods
 from ...passes.folding import Execution, enter_phase, hearing_phases
@@ -50,6 +50,7 @@ def learn(
     try:
         read = [gathered.pop(0).joined() for _ in range(len(gathered))]  # pieces are let go one by one
         record = read[0].record if len(read) == 1 else Predictions.concat([r.record for r in read])
+        check_classes(record, sources[0].name)
         warnings = _reference_warnings(read, record, target, sources)
         enter_phase(options.execution.progress, "fitting")
         asked = asked_metrics(record, sources[0], options)

@@ -73,6 +73,8 @@ class EstimateOptions:
 
     def __post_init__(self) -> None:
         check_level(self.level)
+        if self.backtest == "none":  # as the command line has it; no folder of that name is made
+            object.__setattr__(self, "backtest", None)
         if self.assume not in ASSUMPTIONS:
             raise UsageError(f"unknown assumption {self.assume!r}; known: {', '.join(ASSUMPTIONS)}")
         check_margin(self.margin)

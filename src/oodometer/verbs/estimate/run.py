@@ -129,7 +129,7 @@ def estimate(
         the reference; methods that compare inputs use them, and the diagnosis says which columns moved.
     backtest :
         What the headline is weighed by: "auto" (a quick backtest on the reference, kept in the user's cache folder and
-        reused), a folder to keep it in, a result of `oodometer.backtest`, or None for no backtest.
+        reused), a folder to keep it in, a result of `oodometer.backtest`, or None or "none" for no backtest.
     diagnosis :
         Whether to look at the kind of shift; without it there is no backtest either, only the methods themselves.
     assume :
