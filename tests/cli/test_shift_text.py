@@ -229,23 +229,25 @@ def test_places_that_are_taken_or_none(dialogues: Path, tmp_path: Path) -> None:
 
 
 def test_logs_of_chats(tmp_path: Path) -> None:
+    """What the assistant says is a reply, what the user says is none."""
     place, out = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     messages = [
         {"role": "user", "content": "The house"},
         {"role": "assistant", "content": "Yes"},
         {"role": "user", "text": "No"},
+        {"role": "assistant", "text": "Good"},
     ]
-    place.write_text(lines([{"id": 7, "messages": messages}]))
+    place.write_text(lines([{"id": 7, "messages": messages}, {"id": 8, "messages": messages[2:3] * 2}]))
     assert dialogue(place, "--kind", "casing", "--severity", "1/2", "--out", out) == 0
     first, second = read(out)
     assert (first["response"], first["turn"], first["id"]) == ("Yes", 1, 7)
-    assert [one["role"] for one in second["context"]] == ["user", "assistant"]
-    assert second["response"] == "No"
-    assert second["context"] != messages[:2]
+    assert [one["role"] for one in second["context"]] == ["user", "assistant", "user"]
+    assert (second["response"], second["turn"]) == ("Good", 3)
+    assert second["context"] != messages[:3]
     oodometer.shift_dialogue(
         place, kind="insufficient-context", severity="1/2", column="messages", out=tmp_path / "c.jsonl"
     )
-    assert read(tmp_path / "c.jsonl")[0]["context"] == [messages[1]]
+    assert read(tmp_path / "c.jsonl")[0]["context"] == messages[1:3]
 
 
 @pytest.mark.parametrize("value", ["one text", ["a", 1], None, {"a": 1}, ["a", {"role": "user"}], ["a", {"text": 1}]])

@@ -8,7 +8,17 @@ from typing import Any, final
 
 from ..errors import InputError
 
-__all__ = ["CONTEXTS", "TURNS", "Exchange", "exchange", "is_context", "said", "text_key", "with_replies"]
+__all__ = [
+    "CONTEXTS",
+    "TURNS",
+    "Exchange",
+    "exchange",
+    "is_context",
+    "replies_among",
+    "said",
+    "text_key",
+    "with_replies",
+]
 
 TURNS = ("turns", "context", "dialog", "dialogue", "utterances", "history", "messages", "conversations")
 """Usual names of the column with the turns."""
@@ -53,23 +63,28 @@ class Exchange:
 
 
 def with_replies(row: Mapping[str, Any], column: str, turns: Sequence[str]) -> Iterator[Mapping[str, Any]]:
-    """A row whose turns are a conversation as one row for each turn but the first, which is its response.
-
-    Where turns have roles, as in logs of chats, only what the assistant says is a response.
+    """A row whose turns are a conversation as one row for each reply among them (`replies_among`), its response.
 
     >>> [one["response"] for one in with_replies({"turns": ["a", "b", "c"]}, "turns", ["a", "b", "c"])]
     ['b', 'c']
-    >>> chat = [{"role": role, "content": role[0]} for role in ("user", "assistant", "user")]
-    >>> [one["response"] for one in with_replies({"messages": chat}, "messages", ["a", "b", "c"])]
-    ['b']
     """
     rest = {name: value for name, value in row.items() if name != column}
-    told = [one if isinstance(one, dict) else {} for one in row[column]]
+    for at in replies_among(row[column]):
+        yield {**rest, "context": list(turns[:at]), "response": turns[at], "turn": at}
+
+
+def replies_among(turns: Sequence[Any]) -> list[int]:
+    """Positions of the replies: all turns but the first; of turns with roles, as in logs of chats, the assistant's.
+
+    >>> replies_among(["a", "b", "c"])
+    [1, 2]
+    >>> replies_among([{"role": role, "content": "x"} for role in ("system", "user", "assistant", "user")])
+    [2]
+    """
+    told = [one if isinstance(one, dict) else {} for one in turns]
     roles = [str(one.get("role") or one.get("from")).lower() for one in told]
     is_chat = not _CHAT.isdisjoint(roles)
-    for at in range(1, len(turns)):
-        if not is_chat or roles[at] in _ASSISTANT:
-            yield {**rest, "context": list(turns[:at]), "response": turns[at], "turn": at}
+    return [at for at in range(1, len(turns)) if not is_chat or roles[at] in _ASSISTANT]
 
 
 def exchange(

@@ -54,6 +54,8 @@ def _refuse(file: str) -> None:
     """Say of a file that is no log what it is, and what can be done with it."""
     if os.path.getsize(file) == 0:
         raise InputError("a log", got="an empty file", remedy="check what wrote it", file=file)
+    if file.lower().endswith((".eval.xz", ".eval.gz", ".eval.zst", ".eval.bz2")):
+        raise InputError("a log of inspect as it was written", got="a packed one", remedy="unpack it first", file=file)
     if os.path.basename(file).startswith("results_"):
         folder = os.path.dirname(file) or "."
         beside = sorted(one for one in os.listdir(folder) if one.startswith("samples_"))

@@ -151,8 +151,9 @@ def shift_dialogue(
     data :
         JSON lines, each with a list of turns: texts, or objects with a text in ``content``, ``text``, ``utterance`` or
         ``value``. Where they stand in ``context`` (or ``history``) they are what was said
-        before a reply, and are shifted as they are. Else each turn but the first becomes a reply once, as in the paper:
-        a row has ``context``, ``response`` and ``turn``. Other columns are carried along; ``source_row`` is added.
+        before a reply, and are shifted as they are. Else each turn but the first becomes a reply once, as in the paper,
+        and of a chat with roles each turn of the assistant: a row has ``context``, ``response`` and ``turn``. Other
+        columns are carried along; ``source_row`` is added.
     kind, severity :
         What shift, one of ``oodometer.shifts.DIALOGUE_SHIFTS`` or ``TEXT_SHIFTS``, and how strong: a share of words or
         turns such as 0.2 or 1/6; a number of turns (``short-context``); a fifth from 1 to 5 (``important-words``).

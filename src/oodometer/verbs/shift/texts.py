@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from ...datasets.dialogues import CONTEXTS, TURNS, said, text_key
+from ...datasets.dialogues import CONTEXTS, TURNS, replies_among, said, text_key
 from ...errors import InputError, UsageError
 from .rows import Row, Rows
 
@@ -124,10 +124,12 @@ class Texts:
                 else:
                     refused["a context without turns"] += 1
             else:
-                if len(turns) < 2:
-                    refused["a dialogue of one turn, which has no reply" if turns else "a dialogue without turns"] += 1
+                replies = replies_among(turns)
+                if not replies:
+                    few = "a dialogue of one turn, which has no reply" if turns else "a dialogue without turns"
+                    refused["a chat in which the assistant does not reply" if len(turns) > 1 else few] += 1
                 rest = {name: value for name, value in row.items() if name != column}
-                for at in range(1, len(turns)):
+                for at in replies:
                     more = {"context": None, **rest, "response": said(turns[at]), "turn": at}
                     yield _texts_of(turns[:at]), Again(more, "context", turns[:at], number)
 
