@@ -160,6 +160,12 @@ MISTAKES: dict[str, tuple[Callable[[], None], list[str], bool]] = {
         [*ESTIMATE, "--map", "p_0=prob_0", "--map", "p_1=prob_1"],
         True,
     ),
+    "probabilities of classes 0 and 1 beside yes and no": (
+        tables(prob_0="other", prob_1="score", label="answer"),
+        ESTIMATE,
+        True,
+    ),
+    "a probability of class 1 beside yes and no": (tables(prob_1="score", label="answer"), ESTIMATE, True),
     "a name that is mistyped": (
         tables(y_pred_proba="score", label="truth"),
         [*ESTIMATE, "--positive", "y_pred_prob"],

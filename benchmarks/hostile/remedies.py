@@ -15,7 +15,7 @@ _MANY = ("--map", "--where", "--method", "--metric", "--keep", "--input", "--kin
 _TOLD = re.compile(
     r"(?:with|name|such as|example|say|give|take|is|:) ((?:--[a-z][\w-]* (?:'[^']*'|(?!or\b|and\b)[^\s,;:()]+) ?)+)"
 )
-_PLACEHOLDER = re.compile(r"(?:[A-Z][A-Z_0-9]*=?)+|.*\.\.\..*|theirs=ours|[A-Z]+=.*|.*=[A-Z]+|N")
+_PLACEHOLDER = re.compile(r"(?:[A-Z][A-Z_0-9]*=?)+|.*\.\.\..*|theirs=.*|[A-Z]+=.*|.*=[A-Z]+|N")
 
 
 @cache
@@ -63,7 +63,9 @@ def remedies(message: str, arguments: Sequence[str]) -> list[list[str]]:
     texts = re.findall(r"`((?:oodometer |--)[^`]+)`", message)
     if advice:
         texts.append(f"oodometer {advice[1]}")
-    rest = re.sub(r"`[^`]*`|try: oodometer .*|usage: .*|.*No such option.*|fit the reference again .*", "", message)
+    rest = re.sub(
+        r"^oodometer: |`[^`]*`|try: oodometer .*|usage: .*|.*No such option.*|fit the reference again .*", "", message
+    )
     texts += [found[1] for found in _TOLD.finditer(rest)]
     for text in texts:
         try:

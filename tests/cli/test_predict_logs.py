@@ -91,6 +91,11 @@ def test_what_is_no_log_is_told_what_it_is(tmp_path: Path, capsys: pytest.Captur
     )
     assert "got the results alone; run it again with --log_samples" in said[1][2]
     assert "a model has to answer first: oodometer predict MODEL" in said[2][2]
+    (tmp_path / "x.eval.xz").write_bytes(b"\xfd7zXZ")
+    assert (
+        "got a packed one; unpack it first"
+        in run(capsys, "predict", tmp_path / "x.eval.xz", "--out", tmp_path / "x.parquet")[2]
+    )
     quiz(tmp_path / "samples_quiz_1.jsonl", 9, 0, 1.0)
     assert (
         f"`oodometer predict {tmp_path}/samples_quiz_1.jsonl --out samples_quiz_1.parquet`"

@@ -146,10 +146,11 @@ def _with_classes(mapping: Mapping[str, str], files: Sequence[tuple[str, Sequenc
     A lone column is of the class of two whose rows it is higher in; counted ones are of the classes in the order of
     their names, as scikit-learn has them, if that order gives rows of a class more than chance.
     """
-    wide = {theirs: ours.removeprefix("prob_") for theirs, ours in mapping.items() if ours.startswith("prob_")}
     for path, columns in files:
         truth = next((c for c in columns if mapping.get(c, c) == "label"), None)
-        if truth is None or not wide or not set(wide) <= set(columns):
+        ours = {c: mapping.get(c, c) for c in columns}
+        wide = {theirs: name.removeprefix("prob_") for theirs, name in ours.items() if name.startswith("prob_")}
+        if truth is None or not wide:
             continue
         labels, probabilities = _read(path, truth, tuple(wide))
         classes, at = np.unique(labels, return_inverse=True)
