@@ -1,10 +1,11 @@
 """Measures F1, ROC AUC and the like without labels on natural shifts, and fits the prior of each metric.
 
 python -m benchmarks.natural.metrics --most 5      # five cases of each bed: results/natural_metrics.json
-python -m benchmarks.natural.metrics --tables --date 2026-11-23    # the prior of each metric, natural_metrics.md
+python -m benchmarks.natural.metrics --tables --date 2026-11-25    # the prior of each metric, natural_metrics.md
 
-Beds of classes alone (`mvh-*`) are left out. Each metric's prior is fitted as that of the accuracy is, and judged on
-each source with that source left out of the fit. The packaged prior keeps that of the accuracy as it is.
+Beds of classes alone (`mvh-*`) are left out. Each metric's prior is fitted as that of the accuracy is, but for chance,
+whose quantiles are those of a normal distribution with the metric's own standard error; it is judged on each source
+with that source left out of the fit. The packaged prior keeps that of the accuracy as it is.
 """
 
 from __future__ import annotations
@@ -12,34 +13,35 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from benchmarks.natural.prior import PACKAGED, fit_prior, left_out, reach_of, source_of, width
+from benchmarks.natural.prior import PACKAGED, fit_prior, left_out, reach_of, score, source_of, width
 from benchmarks.natural.run import chosen, measure_cases, unpack, work_folder
 from benchmarks.natural.tables import LEVEL, Shift
 from benchmarks.quality.tables import Case
 from benchmarks.real.data import RESULTS
 from benchmarks.real.tables import markdown
 from oodometer.headline.headline import Evidence
-from oodometer.headline.metric_headline import MetricEvidence, expected_value, metric_signs
+from oodometer.headline.metric_headline import START, MetricEvidence, metric_signs, spanned
 from oodometer.headline.natural_headline import doubt_of
+from oodometer.headline.natural_shifts import NaturalShifts
 from oodometer.headline.with_labels import signs_of_result
 from oodometer.passes.fitting import quick_methods
-from oodometer.results.estimation import Headline
 
 __all__ = ["main"]
 
 METRICS = ("f1", "precision", "recall", "specificity", "roc_auc", "average_precision", "balanced_accuracy", "mcc",
            "cohen_kappa", "macro_precision", "macro_recall", "macro_f1")  # fmt: skip
 BELOW_0 = ("mcc", "cohen_kappa")
+FITS = "label-shift, not refuted"
 
 
-def measure(case: Path, cache: Path) -> list[Shift]:
+def measure(case: Path) -> list[Shift]:
     """One `Shift` for each metric, which stands in the place of the accuracy and is named as the method of the case."""
     import oodometer
 
@@ -48,28 +50,45 @@ def measure(case: Path, cache: Path) -> list[Shift]:
         warnings.simplefilter("ignore")
         found = oodometer.estimate(
             case / "reference.parquet", case / "target.parquet", labels=case / "labels.parquet", metrics=METRICS,
-            methods=[*quick_methods(None), "label-shift"], level=LEVEL, backtest=cache, workers=1,
+            methods=[*quick_methods(None), "label-shift"], level=LEVEL, backtest=None, workers=1,
         )  # fmt: skip
     accuracy = signs_of_result(found)
     evidence = Evidence(LEVEL, diagnosis=found.diagnosis)
     out = []
     for name, one in found.metrics.items():
-        if one.truth is None or one.reference is None or accuracy is None:
+        if one.truth is None or one.reference is None or accuracy is None or "unchanged" not in one.headline.bands:
             continue
         bounds = (-1.0, 1.0) if name in BELOW_0 else (0.0, 1.0)
-        still = one.headline.bands.get("unchanged", one.headline.interval)
-        bare = Headline(still, one.headline.method, "", "low", "")
-        values = {e.method: e.value for e in one.estimates}
-        signs = metric_signs(bare, values, MetricEvidence(evidence, {}, accuracy, one.reference, bounds))
-        assert signs is not None
         unit = partial(_unit, bounds=bounds)
+        still = one.headline.bands["unchanged"]
         three = (unit(still.value), unit(still.lower), unit(still.upper))
+        start = one[_start({e.method for e in one.estimates})]
+        signs = metric_signs(
+            unit(start.value), MetricEvidence(evidence, accuracy, one.reference, bounds, None, found.diagnosis)
+        )
+        assert signs is not None
         said = {e.method: (unit(e.value), unit(e.lower), unit(e.upper)) for e in one.estimates}
+        if "label-shift" in said and one.assumptions["label"].refuted is None:
+            said[FITS] = said["label-shift"]
         made = Case(case.parent.name, case.name, int(found.reference["rows"]), int(found.target["rows"]),
                     unit(one.truth.value), three, "low", found.diagnosis.kind if found.diagnosis else "none given",
                     name, said)  # fmt: skip
         out.append(Shift(made, told["source"], signs.source, signs, doubt_of(accuracy, evidence), three))
     return out
+
+
+def _start(methods: Collection[str]) -> str:
+    return next(method for method in START if method in methods)
+
+
+def under(shift: Shift, prior: NaturalShifts) -> Shift:
+    """The case with the headline of a prior."""
+    case, said = shift.case, shift.case.estimates
+    answers = [said[one] for one in (_start(said), FITS) if one in said]
+    middle = case.kind == "label" and FITS in said
+    signs = replace(shift.signs, still=None)
+    whole, half = (spanned(prior, signs, answers, asked, LEVEL, middle=middle) for asked in (LEVEL, 0.5))
+    return replace(shift, case=replace(case, headline=whole), half=half)
 
 
 def _unit(value: float, bounds: tuple[float, float]) -> float:
@@ -81,44 +100,40 @@ def _written(shifts: Sequence[Shift]) -> list[dict[str, Any]]:
 
 
 def _read(plain: Sequence[dict[str, Any]]) -> list[Shift]:
-    return [_started(Shift.from_dict(one)) for one in plain]
-
-
-def _started(shift: Shift) -> Shift:
-    """The shift with the value from which the prior starts now, where it was measured under another rule."""
-    values = {method: three[0] for method, three in shift.case.estimates.items()}
-    start = expected_value(shift.still[0], values, shift.case.kind)
-    return replace(shift, signs=replace(shift.signs, estimate=start))
+    return [Shift.from_dict(one) for one in plain]
 
 
 def tables(shifts: Sequence[Shift], command: str) -> tuple[str, dict[str, Any]]:
     """The page, and the prior of each metric."""
-    rows, priors = [], {}
+    rows, priors, fit = [], {}, partial(fit_prior, known_chance=True)
     for metric in METRICS:
         few = [s for s in shifts if s.case.method == metric]
         natural = [s for s in few if s.group != "same"]
-        judged = left_out(few)
+        judged = left_out(few, fit, under)
         here = [s for s in judged if s.group != "same"]
         same = [s for s in judged if s.group == "same"]
-        prior = replace(fit_prior(few), reach=reach_of(judged))
+        prior = replace(fit(few), reach=reach_of(judged))
         plain = prior.to_dict()
         plain["cases"], plain["sources"] = len(few), sorted(set(map(source_of, few)))
         priors[metric] = plain
         scale = 2 if metric in BELOW_0 else 1
         errors = [scale * mean(s.case.error() or 0.0 for s in one) for one in (natural, here)]
         by = [_method_error(natural, m, scale) for m in ("source", "cbpe", "label-shift")]
+        spans = mean(s.still[1] <= s.case.truth <= s.still[2] for s in natural)
+        span = 100 * scale * mean(s.still[2] - s.still[1] for s in natural)
         holds, still = mean(s.case.holds() for s in here), mean(s.case.holds() for s in same)
         rows.append([metric, str(len(natural)), *by, f"{errors[0]:.1f}", f"{errors[1]:.1f}", f"{holds:.0%}",
-                     f"{scale * width(here):.0f}", f"{mean(s.case.holds() for s in natural):.0%}", f"{still:.0%}",
-                     f"{scale * width(same):.0f}"])  # fmt: skip
-    header = ["metric", "cases", "source", "cbpe", "label-shift", "by trials", "headline", "coverage", "width",
-              "coverage by trials", "no shift: coverage", "width"]  # fmt: skip
+                     f"{scale * width(here):.0f}", f"{scale * score(here):.0f}", f"{spans:.0%}", f"{span:.0f}",
+                     f"{still:.0%}", f"{scale * width(same):.0f}"])  # fmt: skip
+    header = ["metric", "cases", "source", "cbpe", "label-shift", "span", "headline", "coverage", "width",
+              "interval score", "coverage of the span", "width", "no shift: coverage", "width"]  # fmt: skip
     lines = [
         "# Metrics besides the accuracy on natural shifts",
         "",
-        f"Made by `{command}`. Errors are mean absolute errors in points (hundredths) on natural shifts; `by trials` "
-        f"is the number that simulated shifts favour, `headline` that number under a prior that was fitted without the "
-        f"case's whole source, with its {LEVEL:.0%} interval. `no shift`: fresh parts of the reference's own group.",
+        f"Made by `{command}`. Errors are mean absolute errors in points (hundredths) on natural shifts; `span` "
+        f"is what covers CBPE and, where it fits, label shift; `headline` the number under a prior that was fitted "
+        f"without the case's whole source, with its {LEVEL:.0%} interval. `no shift`: fresh parts of the reference's "
+        f"own group.",
         "",
         *markdown(header, rows),
     ]
@@ -146,8 +161,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = work_folder()
         folder.mkdir(parents=True, exist_ok=True)
         cases = [c for c in chosen(unpack(folder), options.most) if not c.parent.name.startswith("mvh-")]
-        work = partial(measure, cache=folder / "trials")
-        found, failed = measure_cases(cases, folder / "done_metrics.jsonl", work, options.workers, _written, _read)
+        found, failed = measure_cases(cases, folder / "done_metrics.jsonl", measure, options.workers, _written, _read)
         for one in failed:
             print(f"failed and left out: {one}")
         most = "" if options.most is None else f" --most {options.most}"

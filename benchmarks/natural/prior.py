@@ -14,10 +14,10 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import mean
+from statistics import NormalDist, mean
 
 import numpy as np
 
@@ -44,8 +44,11 @@ def source_of(shift: Shift) -> str:
     return shift.source.partition("-")[0]
 
 
-def fit_prior(shifts: Sequence[Shift]) -> NaturalShifts:
-    """The prior that these cases make; `reach` is empty."""
+def fit_prior(shifts: Sequence[Shift], *, known_chance: bool = False) -> NaturalShifts:
+    """The prior that these cases make; `reach` is empty.
+
+    known_chance : take a normal distribution's quantiles for what chance does, and fit the size of the change alone.
+    """
     sizes = Counter(map(source_of, shifts))
     weights = np.array([1 / np.sqrt(sizes[source_of(s)]) for s in shifts])
     signs = [s.signs for s in shifts]
@@ -64,8 +67,16 @@ def fit_prior(shifts: Sequence[Shift]) -> NaturalShifts:
             [seen["moved"] if one.moved is None else one.moved for one in signs],
         ]
     )
-    found = np.array([quantile_regression(design, truth - value, weights, p) for p in LEVELS])
-    return replace(rule, chance=found[:, 0], size=found[:, 1])
+    goal = truth - value
+    if known_chance:
+        normal = np.array([NormalDist().inv_cdf(p) for p in LEVELS])
+        found = [
+            quantile_regression(design[:, 1:], goal - z * design[:, 0], weights, p)[0]
+            for p, z in zip(LEVELS, normal, strict=True)
+        ]
+        return replace(rule, chance=normal, size=np.array(found))
+    both = np.array([quantile_regression(design, goal, weights, p) for p in LEVELS])
+    return replace(rule, chance=both[:, 0], size=both[:, 1])
 
 
 def _rule(rule: NaturalShifts, signs: Sequence[ShiftSigns], truth: np.ndarray, weights: np.ndarray) -> dict[str, float]:
@@ -95,13 +106,18 @@ def quantile_regression(design: np.ndarray, goal: np.ndarray, weights: np.ndarra
     return np.asarray(found.x[:columns])
 
 
-def left_out(shifts: Sequence[Shift]) -> list[Shift]:
+Fit = Callable[[Sequence[Shift]], NaturalShifts]
+Under = Callable[[Shift, NaturalShifts], Shift]
+
+
+def left_out(shifts: Sequence[Shift], fit: Fit = fit_prior, under: Under | None = None) -> list[Shift]:
     """Every case with the headline of a prior that was fitted without its whole source."""
-    priors = {one: fit_prior([s for s in shifts if source_of(s) != one]) for one in sorted(set(map(source_of, shifts)))}
-    bare = [_under(s, priors[source_of(s)]) for s in shifts]
+    under = under or _under
+    priors = {one: fit([s for s in shifts if source_of(s) != one]) for one in sorted(set(map(source_of, shifts)))}
+    bare = [under(s, priors[source_of(s)]) for s in shifts]
     # what is measured of a band is measured without the source, too
     made = {one: replace(p, reach=reach_of([s for s in bare if source_of(s) != one])) for one, p in priors.items()}
-    return [_under(s, made[source_of(s)]) for s in shifts]
+    return [under(s, made[source_of(s)]) for s in shifts]
 
 
 def _under(shift: Shift, prior: NaturalShifts) -> Shift:

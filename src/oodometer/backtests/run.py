@@ -13,7 +13,6 @@ from ..intervals import check_level
 from ..passes.fitting import default_methods
 from ..passes.folding import Execution, Progress
 from ..passes.guarding import Failed, guarded
-from ..passes.metrics import MetricsAsked
 from ..predictions import Predictions
 from ..registry import broken, create, find, known, names
 from ..results import Skipped
@@ -43,7 +42,6 @@ class BacktestOptions:
     calibrator: str = "auto"
     seed: int = 0
     cache: str | Path | None = "auto"
-    metrics: MetricsAsked | None = None
 
     def __post_init__(self) -> None:
         check_level(self.level)
@@ -61,7 +59,7 @@ class BacktestOptions:
 
     def work(self, record: Predictions, methods: Sequence[str]) -> TrialWork:
         """What trials of these methods on this record are run with."""
-        how = (self.level, self.calibrator, self.seed, self.slow_repeats, self.metrics)
+        how = (self.level, self.calibrator, self.seed, self.slow_repeats)
         return TrialWork(record, tuple(methods), *how)
 
     def store(self, record: Predictions, methods: Sequence[str]) -> TrialStore:
@@ -70,8 +68,7 @@ class BacktestOptions:
         if folder is None:
             return TrialStore(None, "")
         asked = {name: getattr(self, name) for name in ("level", "calibrator", "seed", "slow_repeats")}
-        more = {} if self.metrics is None else {"metrics": self.metrics.fingerprint}
-        return TrialStore(folder, fingerprint(record, methods=methods, **asked, **more))
+        return TrialStore(folder, fingerprint(record, methods=methods, **asked))
 
 
 def run_backtest(

@@ -10,7 +10,6 @@ from typing import Any
 from ..kernels import limited_to
 from ..passes.fitting import fit_plan
 from ..passes.folding import Execution
-from ..passes.metrics import MetricsAsked
 from ..passes.plan import EstimationPlan
 from ..predictions import Predictions
 from ..results import Skipped
@@ -54,7 +53,6 @@ class TrialWork:
     calibrator: str
     seed: int
     slow_repeats: int | None
-    metrics: MetricsAsked | None
 
     def __call__(self, task: TrialTask) -> Done:
         """The trials of a task, one after another, in one thread: tasks are what runs side by side."""
@@ -76,7 +74,6 @@ class TrialWork:
                 level=self.level,
                 seed=self.seed,
                 calibrator=self.calibrator,
-                metrics=self.metrics,
             )
             for one in left_out:
                 unfitted.setdefault(one.method, one)

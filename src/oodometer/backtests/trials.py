@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from .. import plugins
 from ..diagnoses import ShiftStatistics
-from ..estimators.class_counts import count_classes
 from ..inference.domain_classifier import compared_once
 from ..kernels import cores, one_thread, side_by_side
 from ..passes.guarding import Failed, checked_estimate, guarded, unless_failed
@@ -19,7 +18,7 @@ from ..passes.plan import EstimationPlan
 from ..passes.slicing import WHOLE
 from ..predictions import Predictions
 from ..registry import create
-from ..results.backtest import Key, MetricTrial, Trial, Triple
+from ..results.backtest import Key, Trial, Triple
 from ..simulations import Simulation
 
 __all__ = ["LEAST_REFERENCE", "MOST_ROWS", "SLOW_REPEATS", "Key", "Trial", "run_trials", "split_of", "trial_keys"]
@@ -171,13 +170,4 @@ def _try(begun: _Begun, target: Predictions | None, key: Key) -> Trial | None:
                 continue
             estimates[name] = (found.value, found.lower, found.upper)
     seen = begun.statistics.finish(begun.statistics.summarize(plan.choice.apply(hidden)))
-    return Trial(*key, len(target), truth, begun.source, estimates, seen, _metrics(plan, target, state))
-
-
-def _metrics(plan: EstimationPlan, target: Predictions, state: Mapping[str, Any]) -> dict[str, MetricTrial]:
-    """What was found of the metrics besides the accuracy; those that the target leaves undefined are left out."""
-    if plan.metrics is None:
-        return {}
-    said = plan.metrics.points(state)
-    truth = plan.metrics.truth_and_noise(count_classes(target))
-    return {name: MetricTrial(value, noise, said[name]) for name, (value, noise) in truth.items() if said[name]}
+    return Trial(*key, len(target), truth, begun.source, estimates, seen)

@@ -14,9 +14,9 @@ import numpy as np
 from ..arrays import Array
 from .binned_map import nearest
 
-__all__ = ["BlockRates", "fit_block_rates"]
+__all__ = ["BLOCK", "BlockRates", "fit_block_rates"]
 
-_BLOCK = 10  # rows of a block: more would tie samples that the score can tell apart
+BLOCK = 10  # rows of a block: more would tie samples that the score can tell apart
 _ENOUGH_ROWS = 5  # of one class, before it gets rates of its own
 _UNSEEN = 5  # of a kind: with fewer, another sample may well hold some where this one holds none
 
@@ -63,12 +63,12 @@ class BlockRates:
 
 
 def _blocks(rows: Array) -> Array:
-    """Number of the block of each bin, from 0: blocks of about `_BLOCK` rows; an empty bin joins the one next to it."""
+    """Number of the block of each bin, from 0: blocks of about `BLOCK` rows; an empty bin joins the one next to it."""
     full = np.flatnonzero(rows > 0)
     if not len(full):
         return np.zeros(len(rows), dtype=np.intp)
     before = np.cumsum(rows[full]) - rows[full]
-    owner = np.unique(before // _BLOCK, return_inverse=True)[1]
+    owner = np.unique(before // BLOCK, return_inverse=True)[1]
     out: Array = owner[nearest(full, len(rows))]
     return out
 

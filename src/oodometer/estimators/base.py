@@ -60,7 +60,6 @@ class Estimator(Method[Sums, Estimate]):
     beyond_overlap: ClassVar[bool] = False  # asks for no overlap of target and reference
     argmax_only: ClassVar[bool] = False  # speaks of the class of highest probability, not of other decisions
     gives_metrics: ClassVar[bool] = False  # besides the accuracy: it defines `with_metrics` and `expect`
-    quick_metrics: ClassVar[bool] = False  # quick enough for a hundred simulated targets
     voice: ClassVar[int] = 0  # place in its family where no trials are there to choose: the first speaks; 0: none does
 
     def __init__(self, *, level: float = 0.95, seed: int = 0) -> None:

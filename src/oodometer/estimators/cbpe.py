@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any, Self, final
 
 import numpy as np
 
 from ..arrays import Array
 from ..calibrators.binned_map import BinnedMap, bins_for, count_bins, fit_map
+from ..calibrators.block_rates import BLOCK
 from ..errors import NotApplicable
 from ..intervals import wilson_from_variance
 from ..kernels import tally
@@ -62,7 +64,6 @@ class CBPE(Estimator):
     stable = "P(y | x)"
     in_panel = True
     gives_metrics = True
-    quick_metrics = True
     _class_rates: ClassRates
     _together: float
     voice = 1
@@ -127,10 +128,12 @@ class CBPE(Estimator):
     def expect(self, state: Sums, counts: Sums, draws: int) -> Expectation:
         """The target's counts at the reference's rates."""
         expected, rates = expected_by_rates(counts, self._class_rates), self._class_rates
-        if not draws:
-            return Expectation(expected)
         drawn = drawn_by_rates(counts, rates, draws, np.random.default_rng([self.seed, 0xCB9E]))
-        return Expectation(expected, drawn, {"roc_auc": self._together, "average_precision": self._together})
+        # a block of n rows redrawn at its own rate varies by (n - 1) / n of what another sample's block would
+        block = math.sqrt(BLOCK / (BLOCK - 1))
+        wider = dict.fromkeys(("roc_auc", "average_precision"), block)
+        wider |= {f"mean {name}": block * self._together for name in wider}
+        return Expectation(expected, drawn, wider)
 
     def finish(self, state: Sums) -> Estimate:
         """Expected accuracy and the metrics of the expected confusion matrix."""

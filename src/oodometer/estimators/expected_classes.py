@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,14 +69,15 @@ class ExpectedClasses(NamedTuple):
 class Expectation(NamedTuple):
     """What a method expects of a target, and replicates of it, whose spread is its sampling error.
 
-    ``drawn`` has the replicates as its first axis; None where none were asked for. ``wider`` says by how much the
-    spread of a mean over classes is larger than that of the replicates, by metric. ``warnings`` are the method's own.
+    ``drawn`` has the replicates as its first axis. ``wider`` says by how much the spread of a mean over classes is
+    larger than that of the replicates, by metric. ``warnings`` and ``details`` are the method's own.
     """
 
     expected: ExpectedClasses
-    drawn: ExpectedClasses | None = None
+    drawn: ExpectedClasses
     wider: Mapping[str, float] = {}
     warnings: tuple[str, ...] = ()
+    details: Mapping[str, Any] = {}
 
 
 def _two_by_two(margins: Margins) -> Array:
@@ -327,8 +328,6 @@ def reweighted(
     weights = weights * rows.weight
     first = weights if factors is None else weights * factors[0][rows.label]
     expected = expected_of_rows(rows, first * (target_rows / max(float(first.sum()), 1e-300)))
-    if not draws:
-        return Expectation(expected)
     rng, coarse = np.random.default_rng(seed), rows.coarse
     by_class = np.ones((draws, rows.classes)) if factors is None else factors[1:]
     if rows.classes == 2:

@@ -97,7 +97,6 @@ class DisagreementDifference(Estimator):
     name = "gde-difference"
     family = "disagreement"
     gives_metrics = True
-    quick_metrics = True
     reads = "models"
     order = 130
     favour = 0.5
@@ -135,8 +134,6 @@ class DisagreementDifference(Estimator):
         """Pairs of predictions of the target plus the reference's gap between truth and them."""
         assert self._gap_pairs is not None
         pairs = np.maximum(state["pairs"] + self._gap_pairs * state["rows"], 0.0)
-        if not draws:
-            return Expectation(expected_of_pairs(pairs))
         rng = np.random.default_rng([self.seed, 0x6DE])
         drawn = rng.poisson(state["pairs"], (draws, *pairs.shape)) + self._gap_pairs * state["rows"]
         gap = rng.normal(0, (np.abs(self._gap_pairs) / self._rows) ** 0.5, drawn.shape) * state["rows"]

@@ -14,12 +14,9 @@ from ..results import Estimate
 from .base import Sums
 from .expected_classes import Expectation, LabelledRows, labelled_rows, reweighted
 from .label_counts import LabelCountEstimator, LabelCounts
-from .target_prior import LabelShiftFit, conditionals, fit_prior, label_shift_test
+from .target_prior import LabelShiftFit, label_shift_test
 
 __all__ = ["LabelShift", "fit_notes", "spread_variance"]
-
-_BAD_RATIO = 2.0
-_BAD_P_VALUE = 0.05
 
 
 def spread_variance(fit: LabelShiftFit) -> float:
@@ -45,7 +42,7 @@ def fit_notes(fit: LabelShiftFit, label_counts: LabelCounts) -> tuple[str, ...]:
     >>> fit_notes(LabelShiftFit(13.0, one[:, 0], one[0], one[0], one, one), label_counts)
     ('no class prior explains the target: misfit 13.0 times what label shift leaves (p = 0.01); do not rely on this',)
     """
-    if label_counts.is_thin or fit.ratio <= _BAD_RATIO or fit.p_value > _BAD_P_VALUE:
+    if label_counts.is_thin or not fit.is_misfit:
         return label_counts.notes
     return (
         *label_counts.notes,
@@ -83,7 +80,6 @@ class LabelShift(LabelCountEstimator):
     cost = "slow"
     stable = "P(x | y)"
     gives_metrics = True
-    quick_metrics = True
     _labelled: LabelledRows
     assumes = "P(x | y) is unchanged: only the shares of the classes moved (label shift)"
     citation = "saerens2002"
@@ -98,13 +94,11 @@ class LabelShift(LabelCountEstimator):
         """The reference's rows, each class with its new share."""
         label_counts, rows = self._label_counts, self._labelled
         inverse = np.divide(1.0, rows.shares, out=np.zeros(rows.classes), where=rows.shares > 0)
-        if not draws:
-            prior = fit_prior(conditionals(label_counts), state["counts"][None], label_counts.prior[None])[0]
-            factors = prior[None]
-        else:
-            fit = label_shift_test(label_counts, state["counts"], seed=self.seed, draws=draws)
-            factors = np.vstack([fit.prior, fit.priors])
-        return reweighted(rows, inverse[rows.label], state["rows"], draws, [self.seed, 0x1AB], factors)
+        fit = label_shift_test(label_counts, state["counts"], seed=self.seed, draws=draws)
+        factors = np.vstack([fit.prior, fit.priors])
+        made = reweighted(rows, inverse[rows.label], state["rows"], draws, [self.seed, 0x1AB], factors)
+        details = {"prior": fit.prior, "fit": fit.to_dict(), "refuted": fit.is_misfit and not label_counts.is_thin}
+        return made._replace(warnings=fit_notes(fit, label_counts), details=details)
 
     def finish(self, state: Sums) -> Estimate:
         """Fit the prior, answer its mean recall."""

@@ -89,8 +89,6 @@ class PAPE(Estimator):
         warnings = check_overlap(found.effective_rows, found.auc, found.covered)
         rates = rates_of_rows(self._labelled, found.weights)
         expected = expected_by_rates(counts, rates)
-        if not draws:
-            return Expectation(expected, warnings=warnings)
         drawn = drawn_by_rates(counts, rates, draws, np.random.default_rng([self.seed, 0x9A9E]))
         return Expectation(expected, drawn, warnings=warnings)
 

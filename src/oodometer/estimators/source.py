@@ -40,7 +40,6 @@ class SourceAccuracy(Estimator):
     order = 10
     favour = 0.5
     gives_metrics = True
-    quick_metrics = True
     needs = ()
     assumes = "the target is distributed as the reference (no shift)"
     citation = "clopper1934"

@@ -34,6 +34,9 @@ _FEWEST_COLUMNS = 4  # column by column is quickest
 POOLED_BELOW = 5  # reference rows: P(cell | class) is no more than smoothing below
 _IN_CACHE = 16_000  # numbers, draws times cells, that stay in the cache as they are
 _TINY = 1e-300
+_LEVEL = 0.05
+_BAD_RATIO = 2.0
+_BAD_DEVIATION = 5.0  # standard deviations of the null distribution
 
 
 class Conditionals:
@@ -224,6 +227,14 @@ class ShiftTest:
     def p_value(self) -> float:
         """(1 + number of null draws at least as large) / (1 + draws)."""
         return (1 + int(np.count_nonzero(self.null >= self.statistic))) / (1 + len(self.null))
+
+    @property
+    def is_misfit(self) -> bool:
+        """Whether the hypothesis is refuted: p below 0.05, and twice the null median or five standard deviations above
+        the null mean (of many cells, a ratio near 1 may be far beyond chance, and a small excess means little).
+        """
+        beyond = (self.statistic - float(self.null.mean())) / max(float(self.null.std()), 1e-9)
+        return (self.ratio > _BAD_RATIO or beyond > _BAD_DEVIATION) and self.p_value < _LEVEL
 
     @property
     def tail_p_value(self) -> float:

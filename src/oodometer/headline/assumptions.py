@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ..errors import UsageError
 from ..registry import known
@@ -11,7 +12,7 @@ from ..results import Estimate, percent
 from ..results.diagnosis import Diagnosis
 from ..results.estimation import ASSUMPTIONS, Assumed, Headline
 
-__all__ = ["headline_under", "under_assumptions", "under_label_shift"]
+__all__ = ["headline_under", "refuted_assumptions", "under_assumptions", "under_covariate_shift", "under_label_shift"]
 
 
 def under_assumptions(
@@ -20,18 +21,18 @@ def under_assumptions(
     """The four answers beside each other.
 
     natural : of the prior. none : the reference's accuracy (`source`). label : the first method that asks for
-    P(x | y) alone and bounds the class shares (`leap` before `sld`, `label-shift`, `bbse`). covariate : the number that
-    holds if P(y | x) stood still.
+    P(x | y) alone and bounds the class shares (`leap` before `sld`, `label-shift`, `bbse`). covariate : the first that
+    asks for P(y | x) alone (`cbpe` before `im`, `pape`, `importance`), else ``still``, whose trials know both kinds.
     """
     by_name = {e.method: e for e in estimates}
-    refuted = _refuted(by_name, diagnosis)
-    label = under_label_shift(estimates)
+    refuted = refuted_assumptions(by_name, diagnosis)
+    label, covariate = under_label_shift(estimates), under_covariate_shift(estimates) or still
     source = by_name.get("source")
     return {
         "natural": Assumed(natural.interval, natural.method),
         "none": _of(source, refuted.get("none"), "the accuracy of the reference was not asked for (`source`)"),
         "label": _of(label, refuted.get("label"), "no method of label shift could answer"),
-        "covariate": Assumed(still.interval, still.method, refuted.get("covariate")),
+        "covariate": Assumed(covariate.interval, covariate.method, refuted.get("covariate")),
     }
 
 
@@ -43,11 +44,21 @@ def under_label_shift(estimates: Iterable[Estimate]) -> Estimate | None:
     >>> found.method if found else None
     'leap'
     """
-    asked = sorted(
-        (e for e in estimates if ":" not in e.method and known("estimator", e.method).stable == "P(x | y)"),
-        key=lambda e: (not known("estimator", e.method).in_panel, known("estimator", e.method).order),
+    return _first_under(
+        "P(x | y)",
+        estimates,
+        lambda e: (not known("estimator", e.method).in_panel, known("estimator", e.method).order),
     )
-    return asked[0] if asked else None
+
+
+def under_covariate_shift(estimates: Iterable[Estimate]) -> Estimate | None:
+    """The estimate to believe if only the inputs changed, or None: `cbpe` before others that ask for P(y | x) alone."""
+    return _first_under("P(y | x)", estimates, lambda e: (e.method != "cbpe", known("estimator", e.method).order))
+
+
+def _first_under(stable: str, estimates: Iterable[Estimate], key: Callable[[Estimate], Any]) -> Estimate | None:
+    able = [e for e in estimates if ":" not in e.method and known("estimator", e.method).stable == stable]
+    return min(able, key=key, default=None)
 
 
 def _of(estimate: Estimate | None, refuted: str | None, why: str) -> Assumed:
@@ -56,7 +67,7 @@ def _of(estimate: Estimate | None, refuted: str | None, why: str) -> Assumed:
     return Assumed(estimate.interval, estimate.method, refuted)
 
 
-def _refuted(by_name: Mapping[str, Estimate], diagnosis: Diagnosis | None) -> dict[str, str]:
+def refuted_assumptions(by_name: Mapping[str, Estimate], diagnosis: Diagnosis | None) -> dict[str, str]:
     """Assumption -> the finding that speaks against it."""
     out: dict[str, str] = {}
     for finding in () if diagnosis is None else diagnosis.findings:

@@ -1,24 +1,25 @@
-"""The headline of a metric besides the accuracy, such as F1 or ROC AUC: weighed by trials, corrected by the prior."""
+"""The headline of a metric besides the accuracy, such as F1 or ROC AUC: if something stood still, and in life."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import median
 
 from ..intervals import normal_quantile
 from ..results import Estimate, Interval
-from ..results.estimation import ASSUMPTIONS, Headline
+from ..results.diagnosis import Diagnosis
+from ..results.estimation import ASSUMPTIONS, Assumed, Headline
+from .assumptions import headline_under, refuted_assumptions, under_covariate_shift
 from .headline import Evidence
-from .natural_headline import doubt_of, provenance, trust_of
+from .natural_headline import WIDEST, doubt_of, provenance, trust_of
 from .natural_shifts import NaturalShifts, ShiftSigns
-from .weighing import spelled
 
-__all__ = ["MetricEvidence", "expected_value", "metric_headline", "metric_signs"]
+__all__ = ["START", "MetricEvidence", "metric_answers", "metric_signs", "spanned"]
 
 _LEAST_ERROR = 0.002  # no metric is known better
-_ORDER = ("cbpe", "pape", "importance", "label-shift", "gde-difference", "source")
+_ENOUGH_POWER = 0.5
+START = ("cbpe", "pape", "importance", "gde-difference", "label-shift", "source")  # from which the prior starts
 
 
 @dataclass(frozen=True)
@@ -27,149 +28,146 @@ class MetricEvidence:
 
     Parameters
     ----------
-    evidence : as for the accuracy, with ``weighting`` that of this metric. accuracies : method -> its accuracy.
-    accuracy : signs of the accuracy's own headline, or None. reference : the metric measured on the reference.
-    bounds : lowest and highest possible value. error : standard error of ``reference``, the same at every level.
+    evidence : as for the accuracy. accuracy : signs of the accuracy's own headline, or None.
+    reference : the metric measured on the reference. bounds : lowest and highest possible value.
+    error : standard error of ``reference``, the same at every level.
+    diagnosis : that of the very rows; None for a part of the target, which has none of its own.
     """
 
     evidence: Evidence
-    accuracies: Mapping[str, float]
     accuracy: ShiftSigns | None
     reference: Interval | None
     bounds: tuple[float, float] = (0.0, 1.0)
     error: float | None = None
+    diagnosis: Diagnosis | None = None
+
+    @property
+    def sees_no_shift(self) -> bool:
+        """Whether no test sees a shift, and the test of the outputs would have seen most that matter."""
+        if self.diagnosis is None or self.diagnosis.kind != "none":
+            return False
+        return any((f.power or 0.0) >= _ENOUGH_POWER for f in self.diagnosis.findings if f.name == "label shift")
 
 
-def metric_headline(
-    base: str, estimates: Sequence[Estimate], told: MetricEvidence, prior: NaturalShifts, assume: str = "natural"
-) -> Headline | None:
-    """The number for a metric, with its interval and what it rests on; None without any estimate.
+def metric_answers(
+    base: str, estimates: Sequence[Estimate], evidence: MetricEvidence, prior: NaturalShifts, assume: str = "natural"
+) -> tuple[Headline, dict[str, Assumed]] | None:
+    """The headline under the assumption that was chosen, and the answers under all; None where nothing can answer.
 
-    If P(y | x) stood still, methods are weighed by what they said of this metric on simulated targets like this one
-    (`TrialWeighting`); without trials the middle of CBPE, PAPE, importance weighting, label shift and agreement
-    answers, with the span of them all. Natural shifts were kinder to CBPE alone (`expected_value`); the prior of
-    natural shifts of the same metric (``prior.metrics[base]``) corrects it and gives the interval and the bands. Where
-    there is none, such as for a pay-off, the number and its interval are those of simulated shifts.
+    none : `source`. label : `label-shift`. covariate : `cbpe`, else `pape`, else `importance`. natural : the prior of
+    natural shifts of the same metric (``prior.metrics[base]``) about the covariate answer. No output can refute that
+    P(y | x) stood still, so the interval reaches as far as that answer's own; where P(x | y) may have stood still
+    instead, it spans both answers, and where a shift is seen that the class shares explain, the value is the middle of
+    both. Without a prior, such as for a pay-off, the interval is the span alone.
     """
-    if not estimates:
+    by_name = {e.method: e for e in estimates}
+    start = next((by_name[name] for name in START if name in by_name), None)
+    if start is None:
         return None
-    chosen = _assumed(estimates, assume)
-    if assume in ("none", "label"):
-        if chosen is None:
-            return None
-        return Headline(chosen.interval, chosen.method, ASSUMPTIONS[assume], "low", _AS_YOU_SAID + ASSUMPTIONS[assume])
-    still = _weighed(estimates, told) or _spanned(estimates, told)
-    if assume == "covariate":
-        return replace(still, assumes=ASSUMPTIONS[assume], why=_AS_YOU_SAID + ASSUMPTIONS[assume])
+    refuted = refuted_assumptions(by_name, evidence.diagnosis)
+    label = by_name.get("label-shift")
+    if label is not None:
+        # the whole target may be no label shift where a part of it is: each has its own test
+        refuted.pop("label", None)
+        if label.details.get("refuted"):
+            refuted["label"] = label.warnings[0]
+    named = {"none": by_name.get("source"), "label": label, "covariate": under_covariate_shift(estimates)}
+    answers = {
+        name: Assumed(None, "", refuted.get(name), f"no method that asks for it tells {base}")
+        if one is None
+        else Assumed(one.interval, one.method, refuted.get(name))
+        for name, one in named.items()
+    }
+    also = label if label is not None and label is not start and "label" not in refuted else None
+    natural = _natural(base, start, also, evidence, prior)
+    answers = {"natural": Assumed(natural.interval, natural.method), **answers}
+    if assume != "natural" and answers[assume].interval is None:
+        return None
+    return headline_under(assume, natural, answers), answers
+
+
+def _natural(
+    base: str, start: Estimate, also: Estimate | None, evidence: MetricEvidence, prior: NaturalShifts
+) -> Headline:
+    level, (low, high) = evidence.evidence.level, evidence.bounds
+    scale = high - low
+    diagnosis = evidence.evidence.diagnosis
+    apart = also is not None and diagnosis is not None and diagnosis.kind == "label"
+    start_unit, also_unit = (None if e is None else _unit(e, evidence.bounds) for e in (start, also))
+    assert start_unit is not None
+    ends = [one for one in (start_unit, also_unit) if one is not None]
+    still = min(one[1] for one in ends), max(one[2] for one in ends)
+    signs = metric_signs(start_unit[0], evidence)
     own = prior.metrics.get(base)
-    values = {e.method: e.value for e in estimates}
-    signs = metric_signs(still, values, told)
+
+    def interval(three: tuple[float, float, float], asked: float) -> Interval:
+        value, lower, upper = (low + scale * one for one in three)
+        return Interval(value, lower, upper, asked, "empirical")
+
+    method = start.method
+    doubt = ""
+    if also is not None:
+        method = f"middle of {start.method}, {also.method}" if apart else f"{start.method}, spanning {also.method}"
+        doubt = "other class shares explain what is seen as well as other inputs do, so the interval spans both answers"
+    value = (start_unit[0] + also_unit[0]) / 2 if apart and also_unit else start_unit[0]
+    span = interval((value, *still), level)
     if own is None or signs is None:
-        return still
-    named = still.method if expected_value(still.value, values, _kind(told)) == still.value else "cbpe"
-    return _natural(replace(still, method=named), signs, own, told)
+        why = doubt or "it rests on one method and its assumption; nothing here checks that assumption"
+        assumes = "P(y | x) or P(x | y) is unchanged" if also is not None else start.assumes
+        return Headline(span, method, assumes, "low", why)
+    half, nine, whole = (spanned(own, signs, ends, asked, level, middle=apart) for asked in (0.5, 0.9, level))
+    bands = {"unchanged": span, "half": interval(half, 0.5), "nine_in_ten": interval(nine, 0.9)}
+    # whether the reference holds no error is a matter of the accuracy
+    against = doubt_of(evidence.accuracy or signs, evidence.evidence)
+    trust, why = trust_of(own, signs, against or (doubt if apart else ""), nine)
+    if nine[2] - nine[1] > WIDEST and apart:
+        why += f"; {doubt}"
+    assumes = f"{ASSUMPTIONS['natural']} ({provenance(own)})"
+    return Headline(interval(whole, level), method, assumes, trust, why, bands)
 
 
-_AS_YOU_SAID = "it holds only, as you said, if "
+def _unit(e: Estimate, bounds: tuple[float, float]) -> tuple[float, float, float]:
+    low, high = bounds
+    value, lower, upper = ((one - low) / (high - low) for one in (e.value, e.lower, e.upper))
+    return value, lower, upper
 
 
-def _assumed(estimates: Sequence[Estimate], assume: str) -> Estimate | None:
-    wanted = {"none": "source", "label": "label-shift"}.get(assume)
-    return next((e for e in estimates if e.method == wanted), None)
+def spanned(
+    prior: NaturalShifts,
+    signs: ShiftSigns,
+    answers: Sequence[tuple[float, float, float]],
+    asked: float,
+    level: float,
+    *,
+    middle: bool = False,
+) -> tuple[float, float, float]:
+    """Value and ends of level ``asked``, in [0, 1]: those of natural shifts, as far as the ends of ``answers``.
 
-
-def _weighed(estimates: Sequence[Estimate], told: MetricEvidence) -> Headline | None:
-    """The number that the trials favour."""
-    evidence = told.evidence
-    if evidence.weighting is None or evidence.source is None:
-        return None
-    kind = None if evidence.diagnosis is None else evidence.diagnosis.kind
-    values = {e.method: e.value for e in estimates}
-    rows = max(e.rows for e in estimates)
-    found = evidence.weighting.weigh(
-        values, evidence.shift_statistics, evidence.source, rows, evidence.level, kind, told.accuracies
-    )
-    if found is None:
-        return None
-    low, high = told.bounds
-    value = min(max(found.value, low), high)
-    ends = max(value - found.half, low), min(value + found.half, high)
-    why = "the trials simulate shifts under which P(y | x) or P(x | y) stands still; life need not keep to that"
-    if not found.covered:
-        why = "the target moved further than any shift that was simulated from the reference"
-    return Headline(
-        Interval(value, min(ends[0], value), max(ends[1], value), evidence.level, "backtest"),
-        "backtest: " + spelled(found),
-        "any shift is like those simulated from the reference, which leave P(y | x) or P(x | y) unchanged",
-        "low",
-        why,
-    )
-
-
-def _spanned(estimates: Sequence[Estimate], told: MetricEvidence) -> Headline:
-    """Without trials: the middle of the methods that look at the target, with the span of all of them."""
-    heard = [e for name in _ORDER[:-1] for e in estimates if e.method == name] or list(estimates)
-    value = float(median(e.value for e in heard))
-    lower, upper = min(e.lower for e in heard), max(e.upper for e in heard)
-    interval = Interval(value, min(lower, value), max(upper, value), told.evidence.level, "empirical")
-    if len(heard) == 1:
-        why = "it rests on one method and its assumption; nothing here checks that assumption"
-        return Headline(interval, heard[0].method, heard[0].assumes, "low", why)
-    names = ", ".join(e.method for e in heard)
-    why = f"{len(heard)} methods with different assumptions; all can fail alike"
-    assumes = "the truth lies within the span of methods whose assumptions differ; nothing proves it"
-    return Headline(interval, f"median of {names}", assumes, "low", why)
-
-
-def _kind(told: MetricEvidence) -> str:
-    return "none" if told.evidence.diagnosis is None else told.evidence.diagnosis.kind
-
-
-def expected_value(still: float, values: Mapping[str, float], kind: str) -> float:
-    """The value from which the prior of natural shifts starts: CBPE's, or that of the trials under label shift.
-
-    Of 12 metrics on natural shifts, with sources left out, the error from CBPE was 8.3 points, from the trials 9.2
-    (`benchmarks/natural/metrics.py`); CBPE is blind to class shares.
-
-    >>> expected_value(0.8, {"cbpe": 0.7}, "covariate"), expected_value(0.8, {"cbpe": 0.7}, "label")
-    (0.7, 0.8)
+    ``answers`` are values and ends of ``level`` under what may have stood still, the first of them that from which the
+    prior starts; ``middle``: whether the value lies midway between both. The band of 50 % spans them only then.
     """
-    return still if kind == "label" else values.get("cbpe", still)
+    value, (lower, upper) = prior.value(signs), prior.interval(signs, asked)
+    part = normal_quantile(asked) / normal_quantile(level)
+    for centre, low, high in answers if middle or asked > 0.5 else ():
+        lower, upper = min(lower, centre - part * (centre - low)), max(upper, centre + part * (high - centre))
+    if middle:
+        value = (value + answers[-1][0]) / 2
+    return value, max(min(lower, value), 0.0), min(max(upper, value), 1.0)
 
 
-def metric_signs(still: Headline, values: Mapping[str, float], told: MetricEvidence) -> ShiftSigns | None:
+def metric_signs(value: float, evidence: MetricEvidence) -> ShiftSigns | None:
     """What the prior asks for, in [0, 1]; None where the reference's own value is not known.
 
-    ``values`` are what the methods say of the metric.
+    ``value`` is the estimate from which the prior starts, in [0, 1]. Of 12 metrics on natural shifts, with sources left
+    out, the error from CBPE was 8.3 points, from methods that simulated shifts weigh 9.2
+    (`benchmarks/natural/metrics.py`).
     """
-    here, reference = told.accuracy, told.reference
+    here, reference = evidence.accuracy, evidence.reference
     if here is None or reference is None:
         return None
-    low, high = told.bounds
-    scale = high - low
-    own = reference.width / (2 * normal_quantile(reference.level)) if told.error is None else told.error
-    error = max(own / scale, _LEAST_ERROR) * math.sqrt(1 + here.reference_rows / max(here.rows, 1))
-    ends = ((still.lower - low) / scale, (still.upper - low) / scale)
-    estimate = (expected_value(still.value, values, _kind(told)) - low) / scale
-    source = (reference.value - low) / scale
-    return replace(here, estimate=estimate, source=source, models=False, still=ends, error=error)
-
-
-def _natural(still: Headline, signs: ShiftSigns, prior: NaturalShifts, told: MetricEvidence) -> Headline:
-    level, (low, high) = told.evidence.level, told.bounds
-
-    def scaled(ends: tuple[float, float], asked: float) -> Interval:
-        ends = (min(ends[0], value), max(ends[1], value))
-        lower, upper = (low + (high - low) * end for end in ends)
-        return Interval(low + (high - low) * value, lower, upper, asked, "empirical")
-
-    value = prior.value(signs)
-    bands = {"unchanged": still.interval}
-    bands |= {
-        name: scaled(prior.interval(signs, asked), asked) for name, asked in (("half", 0.5), ("nine_in_ten", 0.9))
-    }
-    # whether the reference holds no error is a matter of the accuracy
-    doubt = doubt_of(told.accuracy or signs, told.evidence)
-    trust, why = trust_of(prior, signs, doubt)
-    assumes = f"{ASSUMPTIONS['natural']} ({provenance(prior)})"
-    return Headline(scaled(prior.interval(signs, level), level), still.method, assumes, trust, why, bands)
+    low, high = evidence.bounds
+    own = reference.width / (2 * normal_quantile(reference.level)) if evidence.error is None else evidence.error
+    error = max(own / (high - low), _LEAST_ERROR) * math.sqrt(1 + here.reference_rows / max(here.rows, 1))
+    source = (reference.value - low) / (high - low)
+    moved = 0.0 if evidence.sees_no_shift else here.moved  # what is left of it is chance, which `error` knows
+    return replace(here, estimate=value, source=source, moved=moved, models=False, still=None, error=error)

@@ -96,10 +96,16 @@ def spanning(value: float, ends: tuple[float, float], evidence: Evidence, level:
     return Interval(value, min(lower, value), max(upper, value), level, "empirical")
 
 
-def trust_of(prior: NaturalShifts, signs: ShiftSigns, doubt: str) -> tuple[str, str]:
-    """Trust and its reason: what was measured of public shifts like this one, and what speaks against the number."""
-    value, (low, high) = prior.value(signs), prior.interval(signs, 0.9)
-    points, measured = max(value - low, high - value), prior.held(signs)
+def trust_of(
+    prior: NaturalShifts, signs: ShiftSigns, doubt: str, band: tuple[float, float, float] | None = None
+) -> tuple[str, str]:
+    """Trust and its reason: what was measured of public shifts like this one, and what speaks against the number.
+
+    ``band``: value and ends of the band of 90 %, where it is not that of the prior alone.
+    """
+    value, low, high = band or (prior.value(signs), *prior.interval(signs, 0.9))
+    points = max(value - low, high - value)
+    measured = next((row for row in prior.reach if points <= row[0]), None)
     within = counted(round(100 * points), "point")
     promise = f"of public shifts that looked like this, nine in ten are expected within {within}"
     if measured is not None:

@@ -147,12 +147,6 @@ class NaturalShifts:
         share = max(2 * level - 1, 0.0) * self._gate(signs)
         return low - share * max(low - signs.still[0], 0.0), high + share * max(signs.still[1] - high, 0.0)
 
-    def held(self, signs: ShiftSigns) -> tuple[float, int, float, float] | None:
-        """The row of ``reach`` that the band of 90 % falls in: what was measured of public shifts like this one."""
-        value, (low, high) = self.value(signs), self.interval(signs, 0.9)
-        points = max(value - low, high - value)
-        return next((row for row in self.reach if points <= row[0]), None)
-
     def to_dict(self) -> dict[str, Any]:
         """Return a plain mapping, as the file holds it."""
         return {

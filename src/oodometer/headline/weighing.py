@@ -92,37 +92,23 @@ class TrialWeighting:
     weighted quantile of the errors of this very rule on the trials, each with itself left out. Families have equal
     weight, those that change what outputs mean a tenth of it.
 
-    With ``metric`` it weighs what methods said of that metric instead, by the trials in which it was defined; the
-    chance in a target's rows is then the trial's own, and there is no trimmed mean.
-
     Source: weighted conformal quantiles after Tibshirani et al. (2019); kernel weights after Atkeson et al. (1997).
     """
 
-    def __init__(
-        self, trials: Sequence[Trial], methods: Sequence[str], reference_rows: int, metric: str | None = None
-    ) -> None:
-        trials = [t for t in trials if metric is None or metric in t.metrics]
+    def __init__(self, trials: Sequence[Trial], methods: Sequence[str], reference_rows: int) -> None:
         self.trials = tuple(trials)
-        self.metric = metric
         self.methods = methods = tuple(dict.fromkeys(methods))
         counts = Counter(t.family for t in trials)
         self._favour = np.array([getattr(known("estimator", m), "favour", 1.0) for m in methods])
         self._prior = np.array([_RARE.get(t.family, 1.0) / counts[t.family] for t in trials])
         values = [_values(t) for t in trials]
         rows = np.array([t.rows for t in trials])
-        if metric is None:
-            self._truth = np.array([t.truth for t in trials])
-            self._noise = _NOISE_SHARE * self._truth * (1 - self._truth) / rows
-            said = [[v.get(m, np.nan) for m in methods] for v in values]
-        else:
-            found = [t.metrics[metric] for t in trials]
-            self._truth = np.array([one.truth for one in found])
-            self._noise = _NOISE_SHARE * np.array([one.noise for one in found])
-            said = [[one.estimates.get(m, np.nan) for m in methods] for one in found]
-        self._noise_of_a_row = self._noise * rows
+        self._truth = np.array([t.truth for t in trials])
+        self._noise = _NOISE_SHARE * self._truth * (1 - self._truth) / rows
+        said = [[v.get(m, np.nan) for m in methods] for v in values]
         self._said: Array = np.array(said).reshape(len(self.trials), len(methods))
         self._trimmed = trimmed_mean_share(reference_rows)
-        self._trimmed_means = np.array([trimmed_mean(v) if metric is None else np.nan for v in values])
+        self._trimmed_means = np.array([trimmed_mean(v) for v in values])
         self._points_of_trials: Array = np.array(
             [_vector(t.signs, v, t.source) for t, v in zip(trials, values, strict=True)]
         ).reshape(len(self.trials), 2 + len(_MOVES))
@@ -135,16 +121,11 @@ class TrialWeighting:
         rows: int,
         level: float,
         kind: ShiftKind | None = None,
-        accuracies: Mapping[str, float] | None = None,
     ) -> Weighed | None:
-        """The weighted value of a target and its interval; None with too few trials, or where no method answered.
-
-        Of a metric, ``accuracies`` are what the methods say of the accuracy: trials are told apart by them, and by the
-        accuracy ``source`` of the reference.
-        """
+        """The weighted value of a target and its interval; None with too few trials, or where no method answered."""
         if len(self.trials) < LEAST_TRIALS or not any(m in estimates for m in self.methods):
             return None
-        points, here = self._points(_vector(shift_statistics, accuracies or estimates, source))
+        points, here = self._points(_vector(shift_statistics, estimates, source))
         distance = np.square(points - here).sum(axis=1)
         prior = self._prior * self._likely(kind)
         weights = self._weights(distance, prior)
@@ -152,7 +133,7 @@ class TrialWeighting:
         shares = self._shares(weights, ~np.isnan(said))
         if shares is None:
             return None
-        trimmed = trimmed_mean(estimates) if self.metric is None else float("nan")
+        trimmed = trimmed_mean(estimates)
         value = self._mix(float(np.nansum(shares * np.nan_to_num(said))), trimmed)
         between = np.square(points[:, None, :] - points[None, :, :]).sum(axis=2)
         np.fill_diagonal(between, np.inf)
@@ -213,7 +194,7 @@ class TrialWeighting:
 
     def _mix(self, weighed: float, trimmed: float) -> float:
         mixed = weighed if np.isnan(trimmed) else (1 - self._trimmed) * weighed + self._trimmed * trimmed
-        return float(np.clip(mixed, 0, 1)) if self.metric is None else mixed
+        return float(np.clip(mixed, 0, 1))
 
     def _half(
         self,
@@ -242,10 +223,7 @@ class TrialWeighting:
         quantile = _weighted_quantile(error, share, min(1.0, level * (1 + 1 / effective)))
         square = float(share @ np.square(error))
         own = max(square - float(share @ np.array(noise)), square / 9)
-        if self.metric is None:
-            there = _NOISE_SHARE * max(value * (1 - value), 0.5 / (rows + 1)) / max(rows, 1)
-        else:
-            there = float(weights @ self._noise_of_a_row) / max(rows, 1)
+        there = _NOISE_SHARE * max(value * (1 - value), 0.5 / (rows + 1)) / max(rows, 1)
         least = NormalDist().inv_cdf((1 + level) / 2) * float(np.sqrt(_ERROR_FLOOR**2 + there))
         # the weights of so many methods were chosen on so few trials: widened for these degrees of freedom
         chosen = self._shares(weights, answered)

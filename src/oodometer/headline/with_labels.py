@@ -27,8 +27,8 @@ def signs_of_result(found: Estimation) -> ShiftSigns | None:
 
     A sign that is no number counts as one that was not seen.
     """
-    still = found.assumptions.get("covariate")
-    if still is None or still.interval is None:
+    still = found.headline.bands.get("unchanged")
+    if still is None:
         return None
     evidence = Evidence(
         found.level,
@@ -37,7 +37,7 @@ def signs_of_result(found: Estimation) -> ShiftSigns | None:
         source=found.reference.get("accuracy"),
         reference_rows=int(found.reference.get("rows", 0)),
     )
-    stands = Headline(still.interval, still.method, "", "low", "")
+    stands = Headline(still, found.headline.method, "", "low", "")
     signs = signs_of(stands, {e.method: e for e in found.estimates}, evidence)
     if signs is None:
         return None

@@ -20,7 +20,7 @@ from ..estimators.expected_classes import Expectation, ExpectedClasses, drawn_tr
 from ..inference.decision_metrics import Margins
 from ..intervals import clopper_pearson, from_spread, normal_quantile
 from ..predictions import Predictions
-from ..registry import create, known, those
+from ..registry import create, those
 from ..results import Estimate, Interval, Skipped
 from .guarding import Failed, guarded, unless_failed
 
@@ -29,7 +29,6 @@ __all__ = ["COUNTS", "MetricPlan", "MetricsAsked", "fit_metrics", "measured_metr
 COUNTS = "class counts"
 _DRAWS = 60  # enough for a spread
 _LEVEL_OF_ERRORS = 0.95
-_FEW_DRAWS = 20  # where only the size of chance is asked for
 
 
 @dataclass(frozen=True)
@@ -39,17 +38,6 @@ class MetricsAsked:
     metrics: tuple[ClassMetric, ...]
     positive: int = 1
     methods: tuple[str, ...] = ()
-
-    @property
-    def quick(self) -> MetricsAsked:
-        """The same by the methods that are quick enough for a hundred simulated targets."""
-        return replace(self, methods=tuple(n for n in self.methods if known("estimator", n).quick_metrics))
-
-    @property
-    def fingerprint(self) -> list[str]:
-        """What trials of these metrics depend on."""
-        payoffs = [str(m.payoff.tolist()) for m in self.metrics if m.payoff is not None]
-        return [*(m.name for m in self.metrics), *payoffs, str(self.positive)]
 
 
 def metric_methods(methods: Sequence[str] | None) -> tuple[str, ...]:
@@ -122,10 +110,6 @@ class MetricPlan:
             return float(metric.base == "recall"), f"every row is predicted as {name}"
         return None
 
-    def quick(self) -> MetricPlan:
-        """The methods that are quick enough for a hundred simulated targets."""
-        return replace(self, methods={n: m for n, m in self.methods.items() if m.quick_metrics})
-
     def only(self, names: Sequence[str]) -> MetricPlan:
         """Some of the metrics that were fitted."""
         wanted = {metric_name(name) for name in names}
@@ -158,7 +142,7 @@ class MetricPlan:
         """The state of a method; None where it was left out."""
         return states.get(f"metrics:{name}", states.get(name))
 
-    def expectations(self, states: Mapping[str, Any], draws: int) -> tuple[dict[str, Expectation], list[Skipped]]:
+    def _expectations(self, states: Mapping[str, Any]) -> tuple[dict[str, Expectation], list[Skipped]]:
         """What each method expects of a target, and why some say nothing."""
         found, skipped = {}, []
         counts = unless_failed(states[COUNTS])
@@ -167,26 +151,17 @@ class MetricPlan:
             if state is None:
                 continue
             try:
-                made = method.expect(unless_failed(state), counts, draws)
-                drawn = None if made.drawn is None else _as_predicted(made.drawn, predicted_of(states))
-                found[name] = made._replace(expected=_as_predicted(made.expected, predicted_of(states)), drawn=drawn)
+                made = method.expect(unless_failed(state), counts, _DRAWS)
+                predicted = predicted_of(states)
+                expected, drawn = (_as_predicted(one, predicted) for one in (made.expected, made.drawn))
+                found[name] = made._replace(expected=expected, drawn=drawn)
             except plugins.FAILURES as error:
                 skipped.append(Skipped(name, plugins.why_failed(name, method, error)))
         return found, skipped
 
-    def points(self, states: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-        """Metric -> method -> value, without intervals."""
-        found, _ = self.expectations(states, 0)
-        out: dict[str, dict[str, float]] = {one.name: {} for one in self.metrics}
-        for method, expectation in found.items():
-            for metric, value in values_of(self.metrics, expectation.expected, self.positive).items():
-                if np.isfinite(value):
-                    out[metric][method] = float(value)
-        return out
-
     def estimates(self, states: Mapping[str, Any]) -> tuple[dict[str, list[Estimate]], list[Skipped]]:
         """Metric -> estimates of the methods that can tell it, and why some say nothing."""
-        found, skipped = self.expectations(states, _DRAWS)
+        found, skipped = self._expectations(states)
         out: dict[str, list[Estimate]] = {one.name: [] for one in self.metrics}
         rows, predicted = int(states[COUNTS]["rows"]), predicted_of(states)
         for metric in self.metrics:
@@ -199,13 +174,14 @@ class MetricPlan:
         return out, [*self.skipped, *skipped]
 
     def _estimate(self, name: str, metric: ClassMetric, made: Expectation, rows: int) -> Estimate | None:
-        assert made.drawn is not None
         value = values_of([metric], made.expected, self.positive).get(metric.name)
         if value is None or not (np.isfinite(value) or metric.zero_over_zero):
             return None
         draws = metric(made.drawn, self.positive)
         averaged = metric.at is None and made.expected.margins.hits.shape[-1] > 2
-        wider = made.wider.get(metric.base, 1.0) if averaged else 1.0
+        wider = made.wider.get(f"mean {metric.base}" if averaged else metric.base, 1.0)
+        # the quantile of Student's t for so few draws (Cornish and Fisher, first order)
+        wider *= 1 + (normal_quantile(self.level) ** 2 + 1) / (4 * (_DRAWS - 1))
         centre = float(np.nanmean(draws)) if np.isfinite(draws).any() else float(value)
         if np.isfinite(value):
             lower, upper = from_spread(centre + (draws - centre) * wider, float(value), self.level, *metric.bounds)
@@ -216,7 +192,7 @@ class MetricPlan:
         method = self.methods[name]
         return Estimate(
             method.name, float(value), lower, upper, self.level, "conditional", method.assumes, method.citation,
-            rows=rows, warnings=made.warnings,
+            rows=rows, details=made.details, warnings=made.warnings,
         )  # fmt: skip
 
     def _least_doubt(self, metric: ClassMetric, margins: Margins) -> tuple[float, float]:
@@ -241,18 +217,6 @@ class MetricPlan:
     def truth(self, states: Mapping[str, Any]) -> dict[str, Interval]:
         """Metric -> what the labelled rows of a target say of it; empty without any."""
         return measured_metrics(self.metrics, states[COUNTS], self.positive, self.level, self.seed)
-
-    def truth_and_noise(self, counts: Sums) -> dict[str, tuple[float, float]]:
-        """Metric -> value on labelled rows, and the variance that chance in these rows gives it."""
-        if not counts.get("known", 0):
-            return {}
-        drawn = drawn_truth(counts, _FEW_DRAWS, np.random.default_rng([self.seed, 0x707]))
-        values, spread = (values_of(self.metrics, one, self.positive) for one in (known_classes(counts), drawn))
-        return {
-            name: (float(value), float(np.nanvar(spread[name])))
-            for name, value in values.items()
-            if np.isfinite(value) and np.isfinite(spread[name]).any()
-        }
 
 
 def predicted_of(states: Mapping[str, Any]) -> Array:

@@ -93,7 +93,7 @@ class EstimationPlan(Pass):
             diagnostician=None,
             by=None,
             every=None,
-            metrics=None if self.metrics is None else self.metrics.quick(),
+            metrics=None,
         )
 
     def restricted_to(self, batch: Predictions) -> tuple[EstimationPlan, list[Skipped]]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from math import isfinite
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,34 +12,10 @@ import numpy as np
 from .shown import Shown
 from .values import Skipped, aligned, percent, plain
 
-__all__ = ["Backtest", "BacktestRow", "Key", "MetricTrial", "Trial", "Triple", "summary_of_backtest"]
+__all__ = ["Backtest", "BacktestRow", "Key", "Trial", "Triple", "summary_of_backtest"]
 
 Triple = tuple[float, float, float]
 Key = tuple[str, float, int]
-
-
-@dataclass(frozen=True)
-class MetricTrial:
-    """A metric besides the accuracy on one simulated target: its truth, the variance that chance in the target's rows
-    gives it, and what every method said of it.
-    """
-
-    truth: float
-    noise: float
-    estimates: Mapping[str, float]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain mapping, ready for JSON."""
-        return {"truth": self.truth, "noise": self.noise, "estimates": dict(self.estimates)}
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> MetricTrial:
-        """What `to_dict` wrote; `ValueError` for numbers that are none."""
-        estimates = {str(m): float(v) for m, v in plain["estimates"].items()}
-        found = cls(float(plain["truth"]), float(plain["noise"]), estimates)
-        if not all(map(isfinite, [found.truth, found.noise, *estimates.values()])) or found.noise < 0:
-            raise ValueError("numbers that are none")
-        return found
 
 
 @dataclass(frozen=True)
@@ -54,7 +29,6 @@ class Trial:
     source : accuracy of the rows that the methods were fitted on.
     estimates : method -> (value, lower, upper).
     signs : what `ShiftStatistics` saw of the shift.
-    metrics : name -> what was found of a metric besides the accuracy.
     """
 
     family: str
@@ -65,7 +39,6 @@ class Trial:
     source: float
     estimates: Mapping[str, Triple]
     signs: Mapping[str, float]
-    metrics: Mapping[str, MetricTrial] = field(default_factory=dict)
 
     @property
     def key(self) -> Key:
@@ -83,7 +56,6 @@ class Trial:
             "source": self.source,
             "estimates": {m: list(t) for m, t in self.estimates.items()},
             "signs": dict(self.signs),
-            **({"metrics": {name: one.to_dict() for name, one in self.metrics.items()}} if self.metrics else {}),
         }
 
     @classmethod
@@ -99,7 +71,6 @@ class Trial:
             float(plain["source"]),
             estimates,
             {str(k): float(v) for k, v in plain["signs"].items()},
-            {str(name): MetricTrial.from_dict(one) for name, one in plain.get("metrics", {}).items()},
         )
         shares = [(0.0, found.truth, 1.0), (0.0, found.source, 1.0)]
         shares += [(low, value, high) for value, low, high in estimates.values()]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import UsageError
-from .estimation import Headline
+from .estimation import Assumed, Headline
 from .values import Estimate, Interval, WithInterval
 
 __all__ = ["MetricEstimation", "number"]
@@ -23,7 +24,8 @@ def number(value: float | None) -> str:
 
 @dataclass(frozen=True)
 class MetricEstimation(WithInterval):
-    """A metric besides the accuracy: its headline, what every method says, the reference's own, and the truth if known.
+    """A metric besides the accuracy: its headline, what every method says, the reference's own, and the truth if known;
+    ``assumptions``: the answers under each idea of the shift, as of the accuracy.
 
     >>> i = Interval(0.8, 0.7, 0.9, 0.95, "backtest")
     >>> MetricEstimation(Headline(i, "cbpe", "nothing changed", "low", "a guess"), ()).value
@@ -34,6 +36,7 @@ class MetricEstimation(WithInterval):
     estimates: tuple[Estimate, ...]
     reference: Interval | None = None
     truth: Interval | None = None
+    assumptions: Mapping[str, Assumed] = field(default_factory=dict)
 
     @property
     def interval(self) -> Interval:
@@ -67,5 +70,6 @@ class MetricEstimation(WithInterval):
             **self.headline.to_dict(),
             "reference": None if self.reference is None else self.reference.to_dict(),
             "truth": None if self.truth is None else self.truth.to_dict(),
+            "assumptions": {name: one.to_dict() for name, one in self.assumptions.items()},
             "estimates": [e.to_dict() for e in self.estimates],
         }

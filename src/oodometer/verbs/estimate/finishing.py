@@ -170,7 +170,7 @@ def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOp
         weighting = TrialWeighting(trials.trials, [*trials.methods, "label-shift"], fitted.learnt_rows)
     evidence = Evidence(options.level, weighting, diagnosis=diagnosis, source=correct / rows, reference_rows=rows)
     prior, natural_only = options.natural_shifts, options.assume == "natural"
-    asked = MetricAnswers(fitted.plan.metrics, trials, fitted.learnt_rows, prior, options.assume)
+    asked = MetricAnswers(fitted.plan.metrics, prior, options.assume)
 
     def answer_of(
         estimates: Sequence[Estimate],
@@ -197,7 +197,7 @@ def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOp
         changed = None if statistics is None else statistics.p_value(states["shift_statistics"], options.seed)
         doubt = "" if signs is None or headline.trust != "high" else doubt_of(signs, evidence)
         headline = replace(headline, trust="low", why=doubt) if doubt else headline
-        metrics = asked.answers(by_metric, estimates, states, here, signs)
+        metrics = asked.answers(by_metric, states, here, signs, diagnosis)
         return _Answer(headline, assumptions, seen, fell, changed, chance, metrics)
 
     return answer_of

@@ -14,7 +14,6 @@ from ...passes.below_chance import check_classes, label_warnings
 from ...passes.decisions import decisions_said
 from ...passes.fitting import fit_plan, quick_methods
 from ...passes.folding import Execution, enter_phase, hearing_phases
-from ...passes.metrics import MetricsAsked
 from ...passes.plan import EstimationPlan, batch_rows, rounding
 from ...passes.reference import FEW_ROWS, Reference, gather_reference, width
 from ...predictions import Predictions
@@ -64,7 +63,7 @@ def learn(
             diagnostician=Diagnostician(seed=options.seed, columns=sources[0].users) if options.diagnosis else None,
             metrics=asked,
         )
-        trials = trials_of(record, options, asked) if options.diagnosis else None
+        trials = trials_of(record, options) if options.diagnosis else None
     finally:
         ahead.stop()
     parts = there if kept else ahead.parts
@@ -73,7 +72,7 @@ def learn(
     return Fitted(plan, sources[0].name, read, record, trials, skipped, warnings, len(record), unmade), parts
 
 
-def trials_of(record: Predictions, options: EstimateOptions, metrics: MetricsAsked | None = None) -> Backtest | None:
+def trials_of(record: Predictions, options: EstimateOptions) -> Backtest | None:
     """What the headline is weighed by, or None."""
     if options.backtest is None or isinstance(options.backtest, Backtest):
         return options.backtest
@@ -87,7 +86,6 @@ def trials_of(record: Predictions, options: EstimateOptions, metrics: MetricsAsk
         calibrator=options.calibrator,
         seed=options.seed,
         cache=options.backtest,
-        metrics=None if metrics is None else metrics.quick,
     )
     # a second at most, which no engine is worth that must be started or sent the rows
     return run_backtest(record, asked, Execution(progress=enter_phase(options.execution.progress, "backtest")))

@@ -12,13 +12,12 @@ from ...classes import ClassNames
 from ...errors import InputError, UsageError
 from ...estimators.class_metrics import ClassMetric, class_metrics_asked, metric_name
 from ...headline.headline import Evidence
-from ...headline.metric_headline import MetricEvidence, metric_headline
+from ...headline.metric_headline import MetricEvidence, metric_answers
 from ...headline.natural_shifts import NaturalShifts, ShiftSigns
-from ...headline.weighing import TrialWeighting
 from ...passes.metrics import COUNTS, MetricPlan, MetricsAsked, metric_methods, predicted_of
 from ...predictions import Predictions
 from ...results import Estimate, Interval, Skipped
-from ...results.backtest import Backtest
+from ...results.diagnosis import Diagnosis
 from ...results.estimation import Headline
 from ...results.metric import MetricEstimation
 from ..opening import positive_class
@@ -94,55 +93,49 @@ def check_metrics(
 class MetricAnswers:
     """Makes the headlines of the metrics that were asked for, of a target or of a part of it."""
 
-    def __init__(
-        self, plan: MetricPlan | None, trials: Backtest | None, rows: int, prior: NaturalShifts, assume: str
-    ) -> None:
+    def __init__(self, plan: MetricPlan | None, prior: NaturalShifts, assume: str) -> None:
         self.plan, self.prior, self.assume = plan, prior, assume
-        self.weightings: dict[str, TrialWeighting] = {}
-        if plan is not None and trials is not None:
-            for one in plan.metrics:
-                self.weightings[one.name] = TrialWeighting(trials.trials, list(plan.methods), rows, one.name)
 
     def answers(
         self,
         by_metric: Mapping[str, Sequence[Estimate]],
-        estimates: Sequence[Estimate],
         states: Mapping[str, Any],
         evidence: Evidence,
         signs: ShiftSigns | None,
+        diagnosis: Diagnosis | None,
     ) -> dict[str, MetricEstimation]:
-        """Metric -> headline, estimates, the reference's own value and the truth where rows are labelled."""
+        """Metric -> headline, estimates, the reference's own value and the truth where rows are labelled.
+
+        ``diagnosis`` is that of these very rows: None for a part of the target.
+        """
         plan = self.plan
         if plan is None or COUNTS not in states:
             return {}
         truth, out = plan.truth(states), {}
-        accuracies = {e.method: e.value for e in estimates}
         for metric in plan.metrics:
             said = by_metric.get(metric.name, ())
             settled = plan.settled(metric, predicted_of(states)) if said else None
             if settled is not None:
                 made: MetricEstimation | None = _settled(*settled, said, plan.reference.get(metric.name))
             else:
-                made = self._headline(metric, said, accuracies, evidence, signs)
+                error = plan.errors.get(metric.name)
+                reference = plan.reference.get(metric.name)
+                told = MetricEvidence(evidence, signs, reference, metric.bounds, error, diagnosis)
+                made = self._answer(metric, said, told)
             if made is not None:
                 out[metric.name] = replace(made, truth=truth.get(metric.name))
         return out
 
-    def _headline(
-        self,
-        metric: ClassMetric,
-        said: Sequence[Estimate],
-        accuracies: Mapping[str, float],
-        evidence: Evidence,
-        signs: ShiftSigns | None,
+    def _answer(
+        self, metric: ClassMetric, said: Sequence[Estimate], evidence: MetricEvidence
     ) -> MetricEstimation | None:
         assert self.plan is not None
-        reference = self.plan.reference.get(metric.name)
-        own = replace(evidence, weighting=self.weightings.get(metric.name))
-        error = self.plan.errors.get(metric.name)
-        told = MetricEvidence(own, accuracies, signs, reference, metric.bounds, error)
-        headline = metric_headline(metric.base, said, told, self.prior, self.assume)
-        return None if headline is None else MetricEstimation(headline, tuple(said), reference)
+        base = metric.base
+        if len(self.plan.support) == 2 and metric.at not in (None, self.plan.positive):
+            # of two classes, the recall of one is the specificity of the other
+            base = {"recall": "specificity", "specificity": "recall"}.get(base, base)
+        made = metric_answers(base, said, evidence, self.prior, self.assume)
+        return made and MetricEstimation(made[0], tuple(said), evidence.reference, assumptions=made[1])
 
 
 def _settled(value: float, why: str, said: Sequence[Estimate], reference: Interval | None) -> MetricEstimation:

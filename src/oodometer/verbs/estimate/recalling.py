@@ -147,7 +147,6 @@ def _of_methods(trials: Backtest | None, names: list[str]) -> Backtest | None:
         replace(
             trial,
             estimates=few(trial.estimates),
-            metrics={name: replace(one, estimates=few(one.estimates)) for name, one in trial.metrics.items()},
         )
         for trial in trials.trials
     )
