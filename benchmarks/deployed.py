@@ -137,7 +137,7 @@ def ours(plain: dict[str, Any]) -> list[dict[str, dict[str, Any]]]:
 class Bench:
     """The files of one run in a folder of its own, and the commands on them."""
 
-    def __init__(self, folder: Path, peer: str) -> None:
+    def __init__(self, folder: Path, peer: str | None) -> None:
         self.folder, self.peer, self.files = folder, peer, unpacked(folder)
         self.script, self.out, self.theirs = folder / "peer.py", folder / "ours.json", folder / "theirs.json"
         self.script.write_text(PEER)
@@ -145,15 +145,17 @@ class Bench:
         reference, target = self.files["reference"], self.files["analysis"]
         watch = [part for m in METRICS for part in ("--fail-drop", str(MARGIN) if m == "accuracy" else f"{m}={MARGIN}")]
         self.run = asked(reference, target, METRICS, self.out, *self.every, *watch)
-        self.other = [peer, str(self.script), str(reference), str(target), json.dumps(METRICS), str(ROWS),
+        self.other = [peer or "", str(self.script), str(reference), str(target), json.dumps(METRICS), str(ROWS),
                       str(self.theirs)]  # fmt: skip
 
     def values(self) -> dict[str, Any]:
-        """What both sides say of each chunk, and the truth."""
+        """What both sides, or without a peer ours alone, say of each chunk, and the truth."""
         timed(self.run)
-        timed(self.other)
-        said = {"ours": ours(json.loads(self.out.read_text())), "theirs": json.loads(self.theirs.read_text())["rows"]}
-        return {"truth": truths(self.files), **said}
+        said: dict[str, Any] = {"truth": truths(self.files), "ours": ours(json.loads(self.out.read_text()))}
+        if self.peer:
+            timed(self.other)
+            said["theirs"] = json.loads(self.theirs.read_text())["rows"]
+        return said
 
     def seconds(self, rounds: int) -> dict[str, Any]:
         """Medians of the times of all commands, which take turns."""
@@ -303,12 +305,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
                                      formatter_class=argparse.RawTextHelpFormatter)  # fmt: skip
     parser.add_argument("--peer", help="python of an environment with nannyml")
     parser.add_argument("--rounds", type=int, default=3, help="times that each command is timed")
-    parser.add_argument("--values", action="store_true", help="time nothing, keep the times of the file")
+    parser.add_argument(
+        "--values", action="store_true", help="time nothing, keep the times of the file; without --peer its values, too"
+    )
     parser.add_argument("--tables", action="store_true", help="measure nothing, make the page again")
     options = parser.parse_args(arguments)
     path = RESULTS / "deployed.json"
     if not options.tables:
-        if options.peer is None:
+        if options.peer is None and not options.values:
             parser.error("name the python of an environment with nannyml: --peer VENV/bin/python")
         found = json.loads(path.read_text(encoding="utf-8")) if options.values else {}
         with tempfile.TemporaryDirectory() as folder:

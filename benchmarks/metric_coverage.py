@@ -27,7 +27,7 @@ from benchmarks.real.tables import markdown
 __all__ = ["drawn", "main"]
 
 LEVEL, NOMINAL, DRAWS, ROWS = 0.9, (0.86, 0.98), 200, (500, 5000)
-TRIED = 50  # draws with all methods and their trials, which the default of the accuracy alone asks for
+TRIED = 20  # draws with all methods and their trials, which the default of the accuracy alone asks for
 REFERENCE = (-0.7, 2.0)
 # the logits of a target, or its share of the positive class, and the assumptions that hold
 SHIFTS: dict[str, tuple[tuple[float, float] | float, tuple[str, ...]]] = {

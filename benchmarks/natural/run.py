@@ -95,11 +95,10 @@ def measure(case: Path, cache: Path) -> Shift:
         head.method,
         {e.method: (e.value, e.lower, e.upper) for e in found.estimates},
     )
-    still = found.assumptions["covariate"]
-    assert still.interval is not None
+    still = found.headline.bands.get("unchanged", found.headline.interval)
     signs, evidence = signs_of_result(found), Evidence(LEVEL, diagnosis=found.diagnosis)
     assert signs is not None
-    three = (still.interval.value, still.interval.lower, still.interval.upper)
+    three = (still.value, still.lower, still.upper)
     return Shift(said, truth["source"], found.reference["accuracy"], signs, doubt_of(signs, evidence), three)
 
 

@@ -274,6 +274,13 @@ def test_without_a_shift_the_interval_is_about_as_wide_as_that_of_the_best_metho
     assert sum(d[name].lower <= d[name].truth.value <= d[name].upper for d in draws for name in names) >= 20
 
 
+def test_what_is_promised_of_mcc_is_in_its_own_points(fallen):
+    one = fallen[0].metrics["mcc"]
+    band = one.headline.bands["nine_in_ten"]
+    points = 100 * max(one.value - band.lower, band.upper - one.value)
+    assert f"within {points:.0f} points" in one.headline.why
+
+
 def test_recall_of_a_class_is_the_specificity_of_the_other():
     asked = {"metrics": ["recall:0", "specificity:1", "recall:1", "specificity:0", "recall", "specificity"]}
     made = estimate(binary(900, 20), binary(700, 21, moved=0.7), backtest=None, **asked).metrics

@@ -97,16 +97,21 @@ def spanning(value: float, ends: tuple[float, float], evidence: Evidence, level:
 
 
 def trust_of(
-    prior: NaturalShifts, signs: ShiftSigns, doubt: str, band: tuple[float, float, float] | None = None
+    prior: NaturalShifts,
+    signs: ShiftSigns,
+    doubt: str,
+    band: tuple[float, float, float] | None = None,
+    scale: float = 1.0,
 ) -> tuple[str, str]:
     """Trust and its reason: what was measured of public shifts like this one, and what speaks against the number.
 
-    ``band``: value and ends of the band of 90 %, where it is not that of the prior alone.
+    ``band``: value and ends of the band of 90 %, where it is not that of the prior alone. ``scale``: the range of
+    possible values, which is 2 of a metric that may be -1.
     """
     value, low, high = band or (prior.value(signs), *prior.interval(signs, 0.9))
     points = max(value - low, high - value)
     measured = next((row for row in prior.reach if points <= row[0]), None)
-    within = counted(round(100 * points), "point")
+    within = counted(round(100 * scale * points), "point")
     promise = f"of public shifts that looked like this, nine in ten are expected within {within}"
     if measured is not None:
         promise += f" (measured on {measured[1]} of them, their sources left out: {percent(measured[2], 0)})"
