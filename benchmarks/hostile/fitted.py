@@ -125,6 +125,30 @@ for _name, _section in (
         return Call([form, path, str(kit.clean("target"))], process=True, memory=3000)
 
 
+def _other_piece(name: str, came: str, where: tuple[str, ...], value: object) -> None:
+    @trial(GROUP, name, came, REFUSED, ("odd.oodo", "fit it again"), ("estimate",))
+    def _(kit: Kit, form: str) -> Call:
+        import json
+
+        from oodometer.persistence import Archive, archive_of
+
+        archive = Archive.open(_fitted(kit))
+        about = json.loads(archive._entry("oodometer.json"))
+        sections = {one: archive.section(one) for one in ("fitted", "record")}
+        piece = sections["fitted"]
+        for key in where[:-1]:
+            piece = piece[key]
+        piece[where[-1]] = value
+        extra = {key: told for key, told in about.items() if key not in ("oodometer", "format", "arrays")}
+        path = kit.path("odd.oodo", archive_of(extra, sections, archive.arrays))
+        return Call([form, str(path), str(kit.clean("target"))])
+
+
+_other_piece("a text for a score", "`_score` of a method", ("plan", "v", "methods", "atc", "v", "_score"), "2026")
+_other_piece("a number for what was asked", "`options.methods`", ("options", "methods"), [10**9])
+_other_piece("a number for the drawings", "`figures`", ("figures",), -1)
+
+
 @trial(GROUP, "a pipe", "`mkfifo model.oodo`", REFUSED, ("a pipe or device",), ("estimate", "library"))
 def _(kit: Kit, form: str) -> Call:
     path = kit.path("pipe.oodo")

@@ -130,9 +130,17 @@ def test_links_are_not_followed(folder: Path) -> None:
     state = states(folder)[0]
     state.unlink()
     state.symlink_to(precious)
-    with pytest.raises(UsageError, match=r"\.state is a link, which is not followed; remove it"):
+    with pytest.raises(UsageError, match=r"\.state is a link or a pipe, which is not followed; remove it"):
         asked(folder)
     assert precious.read_text() == "mine"
+    for name in (f"parts/{state.name}", MANIFEST, "files.json"):
+        content = (run / name).read_bytes()
+        (run / name).unlink()
+        os.mkfifo(run / name)
+        with pytest.raises(OodometerError, match=r"pipe|No such device"):
+            asked(folder)
+        (run / name).unlink()
+        (run / name).write_bytes(content)
     shutil.rmtree(run / "parts")
     (folder / "theirs").mkdir()
     (folder / "theirs" / "file").write_text("theirs")

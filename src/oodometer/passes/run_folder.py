@@ -255,8 +255,8 @@ def run_folder(path: str | os.PathLike[str] | None, about: Mapping[str, str]) ->
 
 def _state_in(path: Path) -> Any:
     """The state in a file; one of `_UNREADABLE` where there is none, or one that is not what the name says."""
-    if path.is_symlink():  # made anew, it would be written through the link
-        raise UsageError(f"{path} is a link, which is not followed; remove it")
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise UsageError(f"{path} is a link or a pipe, which is not followed; remove it")
     whose, _, content = path.read_bytes().partition(b"\n")
     if not whose.endswith(_ENDING.encode()):
         raise Damaged("no state")

@@ -82,6 +82,8 @@ def read_manifest(home: Path) -> dict[str, Any] | None:
     """What a folder says of its run, None where there is none; `InputError` for a damaged or foreign manifest."""
     path = home / MANIFEST
     try:
+        if path.exists() and not path.is_file():
+            raise OSError("a folder, pipe or device")
         told = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None

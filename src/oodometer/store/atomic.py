@@ -171,7 +171,10 @@ def write_atomic(path: str | os.PathLike[str], content: Content, *, draft: Path 
     target = Path(os.path.realpath(path))
     try:
         if _is_device(target):
-            with target.open("wb") as file:  # a device or a pipe, such as /dev/null, cannot be replaced
+            # A device or a pipe, such as /dev/null, cannot be replaced; one that nobody reads is no reason to wait.
+            descriptor = os.open(target, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
+            with os.fdopen(descriptor, "wb") as file:
+                os.set_blocking(descriptor, True)
                 _fill(file, content)
             return Path(path)
         temporary = _beside(target) if draft is None else draft

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from ..errors import UsageError
 from ..version import __version__
 from .artifact_cache import checksum
 from .atomic import write_atomic
@@ -125,6 +126,8 @@ def _sum(files: dict[str, dict[str, Any]]) -> str:
 
 def _read(path: Path) -> dict[str, dict[str, Any]]:
     """The facts in a file; none where it is absent, damaged or of another version: they are found out again."""
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is a folder, pipe or device; remove it")
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
         files = told["files"]

@@ -21,6 +21,7 @@ from ..passes.run_folder import run_folder as in_run_folder
 from ..results.backtest import Backtest
 from ..runs import places_of_run
 from .features import about_features, check_features, with_features
+from .fitted import faults_of_fitted
 from .opening import Opener, renamings
 
 __all__ = ["Backtest", "backtest"]
@@ -95,7 +96,7 @@ def backtest(
     """
     options = BacktestOptions(methods=methods, families=families, repeats=repeats, level=level, seed=seed, cache=cache)
     about = {} if run_folder is None else {"verb": "backtest", **places_of_run(reference=reference)}
-    with limited_to(workers), in_run_folder(run_folder, about) as folder:
+    with limited_to(workers), in_run_folder(run_folder, about) as folder, faults_of_fitted(reference):
         opener = Opener(renamings(mapping, positive), threshold, positive)
         sources = opener.references([reference], classes, where)
         said: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ from ..passes.run_folder import run_folder as in_run_folder
 from ..passes.slicing import WHOLE
 from ..runs import places_of_run
 from .features import about_features, check_features, with_features
+from .fitted import faults_of_fitted
 from .opening import Opener, renamings
 
 __all__ = ["diagnose"]
@@ -62,7 +63,7 @@ def diagnose(
     'none'
     """
     about = {} if run_folder is None else {"verb": "diagnose", **places_of_run(reference=reference, target=target)}
-    with in_run_folder(run_folder, about) as folder:
+    with in_run_folder(run_folder, about) as folder, faults_of_fitted(reference):
         opener = Opener(renamings(mapping, positive), threshold, positive)
         sources = opener.references([reference], classes)
         target = opener.target(target, where=where)

@@ -37,6 +37,7 @@ from ...runs import places_of_run
 from ...store import Source, refuse_clashes
 from ..estimate import estimated
 from ..features import check_features, with_features
+from ..fitted import faults_of_fitted
 from ..opening import Opener, renamings
 from .options import AuditOptions
 from .target_rows import TargetRows, read_target
@@ -134,7 +135,7 @@ progress :
     )
     refuse_clashes({"out": out}, flat((reference, target, labels)))
     about = {} if run_folder is None else {"verb": "audit", **places_of_run(reference=reference, target=target)}
-    with in_run_folder(run_folder, about) as folder:
+    with in_run_folder(run_folder, about) as folder, faults_of_fitted(reference):
         options = replace(options, execution=replace(options.execution, folder=folder))
         return _audit(reference, target, options)
 

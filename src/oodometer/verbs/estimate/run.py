@@ -32,7 +32,7 @@ from ...runs import places_of_run
 from ...store import Part, Source
 from ...store.base import rows_of
 from ..features import check_features, with_features
-from ..fitted import Fitted, FittedSource
+from ..fitted import Fitted, FittedSource, faults_of_fitted
 from ..opening import Opener, renamings
 from . import learning
 from .finishing import finish, none_applies
@@ -216,7 +216,7 @@ def estimate(
     if recorder is not None:
         recorder.store.check()
     about = {} if run_folder is None else {"verb": "estimate", **places_of_run(reference=reference, target=target)}
-    with limited_to(workers), in_run_folder(run_folder, about) as folder:
+    with limited_to(workers), in_run_folder(run_folder, about) as folder, faults_of_fitted(reference):
         placed = replace(options, execution=replace(options.execution, folder=folder))
         found = estimated(reference, target, placed)
     return found if recorder is None else recorder.record(found, reference)

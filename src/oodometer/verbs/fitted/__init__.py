@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .contents import Contents, Fitted, check_ending
-from .source import FittedSource, is_fitted
+from .source import FittedSource, faults_of_fitted, is_fitted
 
-__all__ = ["Contents", "Fitted", "FittedSource", "check_ending", "is_fitted"]
+__all__ = ["Contents", "Fitted", "FittedSource", "check_ending", "faults_of_fitted", "is_fitted"]

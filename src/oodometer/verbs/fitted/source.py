@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ...errors import InputError, OodometerError
 from ...passes.reference import ReferenceSource
 from ...persistence import ENDING
 from ...store import RecordSource
 from ...store.axes import Axes
 from .contents import Contents
 
-__all__ = ["FittedSource", "is_fitted"]
+__all__ = ["FittedSource", "faults_of_fitted", "is_fitted"]
 
 
 def is_fitted(data: Any) -> bool:
@@ -24,6 +27,29 @@ def is_fitted(data: Any) -> bool:
     if isinstance(data, (str, PathLike)):
         return Path(data).suffix.lower() == ENDING
     return isinstance(data, FittedSource) or hasattr(data, "__fitted_reference__")
+
+
+@contextmanager
+def faults_of_fitted(reference: Any) -> Iterator[None]:
+    """Inside, an error that nobody foresaw is one of a fitted file, where one is the reference.
+
+    Its checksum says that it is whole, not that we wrote it: pieces of other kinds show where they are used.
+    """
+    try:
+        yield
+    except OodometerError:
+        raise
+    except Exception as error:
+        given = reference if isinstance(reference, (list, tuple)) else [reference]
+        file = next((str(one) for one in given if isinstance(one, (str, PathLike)) and is_fitted(one)), None)
+        if file is None:
+            raise
+        raise InputError(
+            "a fitted file as `oodometer fit` writes it",
+            got=f"one that cannot be used ({' '.join(f'{type(error).__name__}: {error}'.split())[:160]})",
+            remedy="fit it again; if that changes nothing, run with --debug and report it",
+            file=file,
+        ) from error
 
 
 class FittedSource(ReferenceSource):
