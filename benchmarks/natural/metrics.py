@@ -63,9 +63,7 @@ def measure(case: Path) -> list[Shift]:
         still = one.headline.bands["unchanged"]
         three = (unit(still.value), unit(still.lower), unit(still.upper))
         start = one[_start({e.method for e in one.estimates})]
-        signs = metric_signs(
-            unit(start.value), MetricEvidence(evidence, accuracy, one.reference, bounds, None, found.diagnosis)
-        )
+        signs = metric_signs(unit(start.value), MetricEvidence(evidence, accuracy, one.reference, bounds))
         assert signs is not None
         said = {e.method: (unit(e.value), unit(e.lower), unit(e.upper)) for e in one.estimates}
         if "label-shift" in said and one.assumptions["label"].refuted is None:

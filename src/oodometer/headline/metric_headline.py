@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from ..intervals import normal_quantile
 from ..results import Estimate, Interval
-from ..results.diagnosis import Diagnosis
 from ..results.estimation import ASSUMPTIONS, Assumed, Headline
 from .assumptions import headline_under, refuted_assumptions, under_covariate_shift
 from .headline import Evidence
@@ -31,7 +30,6 @@ class MetricEvidence:
     evidence : as for the accuracy. accuracy : signs of the accuracy's own headline, or None.
     reference : the metric measured on the reference. bounds : lowest and highest possible value.
     error : standard error of ``reference``, the same at every level.
-    diagnosis : that of the very rows; None for a part of the target, which has none of its own.
     """
 
     evidence: Evidence
@@ -39,14 +37,14 @@ class MetricEvidence:
     reference: Interval | None
     bounds: tuple[float, float] = (0.0, 1.0)
     error: float | None = None
-    diagnosis: Diagnosis | None = None
 
     @property
     def sees_no_shift(self) -> bool:
         """Whether no test sees a shift, and the test of the outputs would have seen most that matter."""
-        if self.diagnosis is None or self.diagnosis.kind != "none":
+        diagnosis = self.evidence.diagnosis
+        if diagnosis is None or diagnosis.kind != "none":
             return False
-        return any((f.power or 0.0) >= _ENOUGH_POWER for f in self.diagnosis.findings if f.name == "label shift")
+        return any((f.power or 0.0) >= _ENOUGH_POWER for f in diagnosis.findings if f.name == "label shift")
 
 
 def metric_answers(
@@ -64,7 +62,7 @@ def metric_answers(
     start = next((by_name[name] for name in START if name in by_name), None)
     if start is None:
         return None
-    refuted = refuted_assumptions(by_name, evidence.diagnosis)
+    refuted = refuted_assumptions(by_name, evidence.evidence.diagnosis)
     label = by_name.get("label-shift")
     if label is not None:
         # the whole target may be no label shift where a part of it is: each has its own test

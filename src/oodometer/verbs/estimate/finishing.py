@@ -197,7 +197,7 @@ def _answers_of(fitted: Fitted, diagnosis: Diagnosis | None, options: EstimateOp
         changed = None if statistics is None else statistics.p_value(states["shift_statistics"], options.seed)
         doubt = "" if signs is None or headline.trust != "high" else doubt_of(signs, evidence)
         headline = replace(headline, trust="low", why=doubt) if doubt else headline
-        metrics = asked.answers(by_metric, states, here, signs, diagnosis)
+        metrics = asked.answers(by_metric, states, here, signs)
         return _Answer(headline, assumptions, seen, fell, changed, chance, metrics)
 
     return answer_of

@@ -17,7 +17,6 @@ from ...headline.natural_shifts import NaturalShifts, ShiftSigns
 from ...passes.metrics import COUNTS, MetricPlan, MetricsAsked, metric_methods, predicted_of
 from ...predictions import Predictions
 from ...results import Estimate, Interval, Skipped
-from ...results.diagnosis import Diagnosis
 from ...results.estimation import Headline
 from ...results.metric import MetricEstimation
 from ..opening import positive_class
@@ -102,12 +101,8 @@ class MetricAnswers:
         states: Mapping[str, Any],
         evidence: Evidence,
         signs: ShiftSigns | None,
-        diagnosis: Diagnosis | None,
     ) -> dict[str, MetricEstimation]:
-        """Metric -> headline, estimates, the reference's own value and the truth where rows are labelled.
-
-        ``diagnosis`` is that of these very rows: None for a part of the target.
-        """
+        """Metric -> headline, estimates, the reference's own value and the truth where rows are labelled."""
         plan = self.plan
         if plan is None or COUNTS not in states:
             return {}
@@ -118,9 +113,8 @@ class MetricAnswers:
             if settled is not None:
                 made: MetricEstimation | None = _settled(*settled, said, plan.reference.get(metric.name))
             else:
-                error = plan.errors.get(metric.name)
-                reference = plan.reference.get(metric.name)
-                told = MetricEvidence(evidence, signs, reference, metric.bounds, error, diagnosis)
+                reference, error = plan.reference.get(metric.name), plan.errors.get(metric.name)
+                told = MetricEvidence(evidence, signs, reference, metric.bounds, error)
                 made = self._answer(metric, said, told)
             if made is not None:
                 out[metric.name] = replace(made, truth=truth.get(metric.name))
