@@ -207,6 +207,7 @@ def outside_draw(seed, rows, mean=-0.7, width=2.0):
     return Predictions.from_probabilities(np.stack([1 - p, p], axis=1), label=(rng.random(rows) < p).astype(int))
 
 
+FEW = ["source", "cbpe", "label-shift"]
 PAYOFF = {"0": {"0": 0, "1": -1}, "1": {"0": -5, "1": 2}}
 OUTSIDE = ["f1", "precision", "recall", "specificity", "mcc", "macro_precision", "value"]
 
@@ -214,7 +215,7 @@ OUTSIDE = ["f1", "precision", "recall", "specificity", "mcc", "macro_precision",
 @pytest.fixture(scope="module")
 def fallen():
     """Five draws of covariate shift that a change of the class shares explains as well."""
-    asked = {"metrics": OUTSIDE, "level": 0.9, "backtest": None, "payoff": PAYOFF}
+    asked = {"metrics": OUTSIDE, "methods": FEW, "level": 0.9, "backtest": None, "payoff": PAYOFF}
     return [estimate(outside_draw(s, 3000), outside_draw(50 + s, 3000, -1.6, 1.6), **asked) for s in range(5)]
 
 
@@ -238,7 +239,7 @@ def test_where_label_and_covariate_shift_fit_neither_is_taken(fallen):
 @pytest.mark.parametrize(("assume", "method"), [("covariate", "cbpe"), ("label", "label-shift"), ("none", "source")])
 def test_an_assumption_has_its_own_estimator(fallen, assume, method):
     reference, target = outside_draw(0, 3000), outside_draw(50, 3000, -1.6, 1.6)
-    asked = {"metrics": ["f1", "precision"], "level": 0.9, "backtest": None, "assume": assume}
+    asked = {"metrics": ["f1", "precision"], "methods": FEW, "level": 0.9, "backtest": None, "assume": assume}
     made = estimate(reference, target, **asked)
     for name, one in made.metrics.items():
         assert one.method == method
@@ -250,9 +251,8 @@ def test_an_assumption_has_its_own_estimator(fallen, assume, method):
 
 
 def test_where_label_shift_is_refuted_it_is_left_out():
-    made = estimate(
-        outside_draw(3, 3000), outside_draw(4, 3000, 0.2, 2.4), metrics=["precision"], level=0.9, backtest=None
-    ).metrics["precision"]
+    asked = {"metrics": ["precision"], "methods": FEW, "level": 0.9, "backtest": None}
+    made = estimate(outside_draw(3, 3000), outside_draw(4, 3000, 0.2, 2.4), **asked).metrics["precision"]
     assert "no class prior explains" in made.assumptions["label"].refuted
     assert made["label-shift"].details["refuted"]
     assert made.method == "cbpe"
@@ -263,10 +263,8 @@ def test_where_label_shift_is_refuted_it_is_left_out():
 def test_without_a_shift_the_interval_is_about_as_wide_as_that_of_the_best_method(rows):
     """41 points of precision at 500 rows, where those of CBPE were 15."""
     names = ["precision", "f1", "roc_auc", "balanced_accuracy"]
-    draws = [
-        estimate(outside_draw(s, rows), outside_draw(80 + s, rows), metrics=names, level=0.9, backtest=None).metrics
-        for s in range(60, 66)
-    ]
+    asked = {"metrics": names, "methods": FEW, "level": 0.9, "backtest": None}
+    draws = [estimate(outside_draw(s, rows), outside_draw(80 + s, rows), **asked).metrics for s in range(60, 66)]
     for name in names:
         widths = [np.mean([one.interval.width for one in some]) for some in
                   ([d[name] for d in draws], [d[name]["cbpe"] for d in draws])]  # fmt: skip
