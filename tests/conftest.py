@@ -9,6 +9,7 @@ import inspect
 import json
 import lzma
 import os
+import re
 import shutil
 import signal
 import sys
@@ -191,10 +192,44 @@ _CACHE = tempfile.TemporaryDirectory(prefix="oodometer-tests-", ignore_cleanup_e
 os.environ["OODOMETER_CACHE"] = _CACHE.name
 
 # Two processes on two cores make any deadline a coin toss. On a build machine the examples are always the same.
-hypothesis.settings.register_profile("default", deadline=None, max_examples=50)
+hypothesis.settings.register_profile("default", deadline=None, max_examples=50, print_blob=True)
 hypothesis.settings.register_profile("ci", deadline=None, max_examples=50, derandomize=True, print_blob=True)
-hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default"))
+
+
+# What a property test found is written here, so that it is not lost with the output: commit it as an @example.
+FALSIFIED = Path(os.environ.get("OODOMETER_FALSIFIED") or ROOT / "tests" / "falsified.txt")
+
+
+def notes_of(error: BaseException) -> list[str]:
+    """What hypothesis noted on an error, or on each one of a group."""
+    inner = [note for one in getattr(error, "exceptions", ()) for note in notes_of(one)]
+    return [*getattr(error, "__notes__", ()), *inner]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """A falsifying example goes to a file, as a decorator for its test."""
+    report = yield
+    notes = notes_of(call.excinfo.value) if report.failed and call.excinfo is not None else []
+    lines = []
+    for note in notes:
+        for found in re.finditer(
+            r"(?:Falsifying example|Failing test case): \w+(\(.*?^\))", note, re.DOTALL | re.MULTILINE
+        ):
+            lines.append(f"@hypothesis.example{found[1]}")
+        lines += [f"# or {found}" for found in re.findall(r"@reproduce_failure\(.*\)", note)]
+    if lines:
+        text = "\n".join([f"# {item.nodeid}", *lines, ""])
+        known = FALSIFIED.read_text(encoding="utf-8") if FALSIFIED.exists() else ""
+        if text not in known:
+            with FALSIFIED.open("a", encoding="utf-8") as file:
+                file.write(text)
+        report.sections.append(
+            ("falsifying example", f"{text}kept in {FALSIFIED}: put it above the test and commit it")
+        )
+    return report
 
 
 _NAMED = os.environ.get("OODOMETER_DATA")  # before any test sets another

@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.stats import binom
 
 from oodometer.audits.believed import FLOOR, believe, believed_interval, likelihood_labels, prior_cdf
 from oodometer.audits.label_only import hypergeometric
 from oodometer.audits.sampling import SampledRows
 from oodometer.audits.suggestion import suggest
+from oodometer.headline.natural_shifts import ShiftSigns, packaged_prior
 from oodometer.intervals import clopper_pearson
 
 LEVELS = np.array([0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99])
@@ -140,3 +142,16 @@ def test_it_says_what_the_labels_are_worth() -> None:
     low, high = clopper_pearson(found.effective_labels * found.interval.value, found.effective_labels, 0.9)
     assert high - low == pytest.approx(found.interval.upper - found.interval.lower, abs=1e-6)
     assert found.to_dict()["assumes"] == "like public shifts"
+
+
+@pytest.mark.parametrize(("labels", "width"), [(25, 0.17), (50, 0.14), (100, 0.115)])
+def test_labels_win_over_a_prior_that_an_unseen_fall_contradicts(labels: int, width: float) -> None:
+    """Eight points down and nothing to see: 95 % intervals once held 50 to 70 %."""
+    prior = packaged_prior()
+    signs = ShiftSigns(0.9, 0.9, 5000, 5000, moved=0.1, unexplained=0.05)
+    known = prior_cdf(prior.levels, prior.quantile(signs, prior.levels))
+    ends = [believed_interval(known, float(k), float(labels), 0.95)[1:] for k in range(labels + 1)]
+    value = prior.value(signs)
+    fell, still = (binom.pmf(np.arange(labels + 1), labels, rate) for rate in (value - 0.08, value))
+    assert fell @ [low <= value - 0.08 <= high for low, high in ends] > 0.85 + 0.04 * (labels > 25)
+    assert still @ [high - low for low, high in ends] < width
