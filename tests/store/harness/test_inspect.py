@@ -175,7 +175,7 @@ def test_the_interval_of_epochs_counts_samples() -> None:
     assert (found.rows, found.accuracy.value) == (4, 0.5)
     same = oodometer.evaluate(found.record).metrics["accuracy"]
     assert (found.accuracy.lower, found.accuracy.upper) == pytest.approx((same.lower, same.upper))
-    assert "2 samples have 4 answers" in found.warnings[-1]
+    assert "the interval is that of 2 ids, not of 4 independent rows" in found.warnings[-1]
     assert found.to_dict()["metrics"] == ["match"]
     assert "interval) by match" in found.summary()
 

@@ -11,6 +11,7 @@ from typing import Any
 from ...errors import InputError, OodometerError, UsageError
 from ...inference.clusters import Clusters, cluster_keys, clustered_share
 from ...intervals import clopper_pearson
+from ...predictions import Predictions
 from ...results import Interval
 from ...results.prediction import Prediction
 from ...store import as_source, write_predictions
@@ -18,7 +19,7 @@ from ...store.harness import LogOptions, log_kind, read_command, read_logs
 from ...version import __version__
 from .options import PredictOptions
 
-__all__ = ["is_log", "predicted_in_log"]
+__all__ = ["is_log", "known_accuracy", "predicted_in_log"]
 
 EXAMPLES = 3  # rows without an answer, which are named
 
@@ -88,6 +89,21 @@ def _is_folder_of_logs(model: Any) -> bool:
     )
 
 
+def known_accuracy(record: Predictions) -> tuple[Interval | None, tuple[str, ...]]:
+    """The accuracy where labels are known, and a warning where rows of one id make its interval one of clusters."""
+    known = record.known()
+    rows, right = len(known), int(known.verdicts.sum())
+    if not rows:
+        return None, ()
+    ids = known.columns.get("id")
+    samples = None if ids is None else Clusters.of(cluster_keys(ids), known.verdicts == 1)
+    if samples is None or not samples.repeated:
+        return Interval(right / rows, *clopper_pearson(right, rows, 0.95), 0.95, "exact"), ()
+    limits = clustered_share(samples, rows, right / rows, 0.95)
+    said = f"ids repeat: the interval is that of {samples.count} ids, not of {rows} independent rows"
+    return Interval(right / rows, *limits, 0.95, "asymptotic"), (said,)
+
+
 def predicted_in_log(
     logs: Any, out: str | os.PathLike[str] | None, options: PredictOptions, log: LogOptions
 ) -> Prediction:
@@ -98,17 +114,8 @@ def predicted_in_log(
     record = found.record
     if out is not None:
         write_predictions(record, out)
-    verdicts = record.verdicts
-    right, rows = int((verdicts == 1).sum()), int((verdicts >= 0).sum())
-    samples = Clusters.of(cluster_keys(record.columns["id"]), verdicts == 1)
-    accuracy, warnings = None, found.warnings
-    if samples.repeated:
-        warnings += (f"{samples.count} samples have {rows} answers: the interval is that of samples",)
-    if rows:
-        share = right / rows
-        limits = clustered_share(samples, rows, share, 0.95) if samples.repeated else clopper_pearson(right, rows, 0.95)
-        accuracy = Interval(share, *limits, 0.95, "asymptotic" if samples.repeated else "exact")
     tasks = ", ".join(found.tasks[:3]) + (f" and {len(found.tasks) - 3} more" if len(found.tasks) > 3 else "")
+    accuracy, repeated = known_accuracy(record)
     return Prediction(
         __version__,
         found.model or _named(logs),
@@ -120,7 +127,7 @@ def predicted_in_log(
         accuracy,
         len(found.skipped),
         found.skipped[:EXAMPLES],
-        warnings=warnings,
+        warnings=(*found.warnings, *repeated),
         log=_named(logs),
         metrics=found.metrics,
         record=record if out is None else None,

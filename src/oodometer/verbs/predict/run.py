@@ -11,13 +11,11 @@ from ...arguments import CHECKS, checked, one_of, several_or_none, texts_or_one
 from ...datasets.reading import Columns, Examples, open_examples
 from ...engines import Engine, task_engine
 from ...errors import InputError, UsageError
-from ...intervals import clopper_pearson
 from ...models.artifacts import fingerprint
 from ...models.base import AUGMENTATIONS, Classifier, Request, only_shift
 from ...models.sent import stamp_of
 from ...models.torch.library import on_gpu
 from ...predictions import Predictions
-from ...results import Interval
 from ...results.prediction import Prediction
 from ...runs import passing, places_said
 from ...store import refuse_clashes, write_predictions
@@ -25,7 +23,7 @@ from ...store.harness import LogOptions
 from ...version import __version__
 from .asking import ask_batch, opened
 from .elsewhere import ask_elsewhere
-from .logs import is_log, predicted_in_log
+from .logs import is_log, known_accuracy, predicted_in_log
 from .options import PredictOptions, as_names
 from .parts import Parts
 
@@ -253,11 +251,7 @@ def _finished(
     record = Predictions.concat(list(parts.records()))
     if out is not None:
         write_predictions(record, out)
-    known = record.verdicts if record.label is not None else None
-    accuracy = None
-    if known is not None and (known >= 0).any():
-        right, rows = int((known == 1).sum()), int((known >= 0).sum())
-        accuracy = Interval(right / rows, *clopper_pearson(right, rows, 0.95), 0.95, "exact")
+    accuracy, repeated = known_accuracy(record)
     named = str(model) if isinstance(model, (str, os.PathLike)) else getattr(model, "__name__", type(model).__name__)
     return Prediction(
         __version__,
@@ -271,5 +265,6 @@ def _finished(
         len(skipped),
         tuple(skipped[:EXAMPLES]),
         truncated,
+        repeated,
         record=record if out is None else None,
     )
